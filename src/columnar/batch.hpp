@@ -1,0 +1,34 @@
+// Non-owning views of one record batch in Arrow memory layout. Whoever hands one out (a mapped file, a builder, a
+// test) keeps the memory alive.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "columnar/schema.hpp"
+
+namespace strom::columnar {
+
+/// One column of one record batch. Plain data, so that it can be copied to a device as it is.
+struct ColumnView {
+  Layout layout = Layout::kInt32;
+  TimeUnit unit = TimeUnit::kMicro;
+  int32_t byte_width = 0;              // kFixedBinary
+  int64_t length = 0;                  // rows
+  int64_t null_count = 0;              // 0 = `validity` need not be looked at
+  const uint8_t* validity = nullptr;   // bitmap, 1 = not null; nullptr when there are no nulls
+  const void* values = nullptr;        // fixed-width values, bitmap, offsets or views
+  const char* data = nullptr;          // bytes that kUtf8/kLargeUtf8 offsets point into
+  int64_t data_size = 0;               // bytes of `data`
+  const char* const* variadic = nullptr;     // kUtf8View: data buffers
+  const int64_t* variadic_sizes = nullptr;   // their sizes in bytes
+  int32_t variadic_count = 0;
+};
+
+/// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.
+struct BatchView {
+  int64_t rows = 0;
+  std::vector<ColumnView> columns;
+};
+
+}  // namespace strom::columnar

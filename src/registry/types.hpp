@@ -1,0 +1,73 @@
+// SQL types known to the engine and how a value of each lies in a register. Generated from types.def.
+#pragma once
+
+#include <cstdint>
+
+namespace strom::registry {
+
+/// Layout of one value in a tile register.
+enum class Phys : uint8_t {
+  kBool,  // uint8_t, 0 or 1
+  kI32,   // int32_t: int2 and int4; date as days since 2000-01-01, INT32_MIN/MAX = -/+infinity
+  kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity
+  kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type
+  kF32,   // float
+  kF64,   // double
+  kStr,   // StrView: pointer and byte length; char(n) values carry their padding
+};
+
+enum class TypeId : uint8_t {
+#define STROM_TYPE(name, pg_name, oid, phys) name,
+#include "registry/types.def"
+#undef STROM_TYPE
+};
+
+constexpr int kTypeCount = 0
+#define STROM_TYPE(name, pg_name, oid, phys) +1
+#include "registry/types.def"
+#undef STROM_TYPE
+    ;
+
+struct TypeInfo {
+  TypeId id;
+  const char* pg_name;  // in pg_catalog
+  uint32_t pg_oid;      // fixed for built-in types
+  Phys phys;
+};
+
+inline constexpr TypeInfo kTypes[] = {
+#define STROM_TYPE(name, pg_name, oid, phys) {TypeId::name, pg_name, oid, Phys::phys},
+#include "registry/types.def"
+#undef STROM_TYPE
+};
+
+constexpr const TypeInfo& type_info(TypeId id) { return kTypes[static_cast<int>(id)]; }
+
+/// The row of pg_type OID `oid`, or nullptr when the engine does not compute with that type.
+constexpr const TypeInfo* find_type(uint32_t oid) {
+  for (const TypeInfo& row : kTypes)
+    if (row.pg_oid == oid) return &row;
+  return nullptr;
+}
+
+/// Bytes of one register value.
+constexpr int phys_size(Phys phys) {
+  switch (phys) {
+    case Phys::kBool: return 1;
+    case Phys::kI32:
+    case Phys::kF32: return 4;
+    case Phys::kI64:
+    case Phys::kF64: return 8;
+    case Phys::kI128:
+    case Phys::kStr: return 16;
+  }
+  return 0;
+}
+
+/// A text value in a register: not owned, not terminated.
+struct StrView {
+  const char* ptr;
+  int64_t len;  // bytes
+};
+
+}  // namespace strom::registry
