@@ -1,0 +1,58 @@
+// Reader of Apache Arrow IPC files (format metadata V4 and V5, little endian, uncompressed, no dictionaries).
+// The file is mapped read-only; columns are handed out as views into the mapping, and only columns that are asked
+// for are touched. Everything in the file is untrusted: flatbuffers go through the Verifier, buffers are checked
+// against the file's size before a view is handed out. Offsets of text columns are checked by whoever loads them
+// (engine/op/scan), because the bytes can change under a mapping.
+// Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+#include "columnar/batch.hpp"
+#include "columnar/schema.hpp"
+
+namespace strom::format::arrow {
+
+/// What tells one state of a file from another.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0;
+  int64_t mtime_ns = 0, ctime_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// Place of one record batch, for messages and statistics.
+struct BatchLocation {
+  int64_t offset = 0;     // of the encapsulated message in the file
+  int32_t meta_size = 0;  // bytes of metadata
+  int64_t body_size = 0;  // bytes of buffers
+};
+
+/// An open file. Immutable after open() and safe to share between threads.
+class FileReader {
+ public:
+  /// Opens, maps and checks the footer. Errors: kFileNotFound, kPermissionDenied, kIoError, kCorruptFile (message
+  /// names path and offset), kUnsupported (compressed or big-endian file).
+  static Result<std::shared_ptr<const FileReader>> open(const std::string& path);
+
+  virtual ~FileReader() = default;
+  virtual const std::string& path() const = 0;
+  virtual const FileIdentity& identity() const = 0;
+  virtual const columnar::Schema& schema() const = 0;
+  virtual int batch_count() const = 0;
+  /// Location and rows come from the batch's own metadata, verified on first use.
+  virtual Result<BatchLocation> batch_location(int batch) const = 0;
+  virtual Result<int64_t> batch_rows(int batch) const = 0;
+  /// View of column `field` (index into schema().fields) of record batch `batch`; bounds already checked.
+  virtual Result<columnar::ColumnView> column(int batch, int field) const = 0;
+  /// Bytes of the buffers that column() would hand out, for statistics.
+  virtual Result<int64_t> column_bytes(int batch, int field) const = 0;
+  /// kFileChanged when the bytes under the mapping may not be those that open() saw: the file was shrunk (a page
+  /// vanished under a reader) or written to. A file that was replaced or unlinked goes on being readable.
+  virtual Status check_unchanged() const = 0;
+};
+
+}  // namespace strom::format::arrow
