@@ -1,0 +1,119 @@
+// Runs a program: pipelines over chunks of columnar data, on engine threads plus the calling thread. The caller (a
+// PostgreSQL executor node, a test) pulls result batches; it is the only thread that ever leaves the engine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/batch.hpp"
+#include "engine/plan/ir.hpp"
+
+namespace strom::engine::exec {
+
+/// Instruction sets that the tile code is built for.
+enum class Isa : uint8_t { kBaseline, kV2, kV3, kV4 };
+const char* isa_name(Isa isa);  // "x86-64-v2", "AVX2", "AVX-512", "baseline"
+/// Best level of this machine; lowered by environment STROM_ISA=v2|v3|v4 for tests.
+Isa best_isa();
+
+/// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
+/// PostgreSQL; the views must stay valid until the Execution is gone.
+class ChunkSource {
+ public:
+  virtual ~ChunkSource() = default;
+  virtual int64_t chunk_count() const = 0;
+  /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
+  virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
+};
+
+/// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
+struct DeclinedRow {
+  uint32_t pipeline;
+  int64_t chunk;
+  int64_t row;                         // in the chunk
+  std::vector<int64_t> inner_rows;     // for the first inner_rows.size() joins of the pipeline: row of the join's
+                                       // build table that this row was combined with, or -1 when it is to be
+                                       // looked up again (unique keys)
+};
+
+/// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
+struct ResultColumn {
+  plan::ValueType type;
+  const void* values = nullptr;  // phys layout; StrView for text, pointing into source memory or the batch
+  const uint8_t* flags = nullptr;
+};
+
+/// Accumulators of one aggregate: count of non-null inputs (or rows), and value columns by AccKind:
+/// kSumI64 int64, kSumI128 __int128, kSumF32 float, kSumF64 double, kSumSquaresF64 double sum + double m2,
+/// kMin/kMax the argument's phys.
+struct ResultAggregate {
+  const int64_t* counts = nullptr;
+  const void* values = nullptr;
+  const double* squares = nullptr;  // kSumSquaresF64 only
+};
+
+struct ResultBatch {
+  int64_t rows = 0;
+  std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
+  std::vector<ResultAggregate> aggregates;  // kAggregate
+  std::shared_ptr<void> memory;             // owns what the pointers above point to
+};
+
+struct Options {
+  Isa isa = best_isa();
+  int threads = 1;                     // including the calling one
+  int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results; join tables beyond it fail
+  int64_t join_memory_budget = 1ll << 30;
+  bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8
+};
+
+struct StageStats {
+  std::string name;   // "scan", "filter", "join 1", "sink"
+  int64_t rows_in = 0, rows_out = 0;
+};
+
+struct Stats {
+  std::vector<std::vector<StageStats>> stages;  // per pipeline
+  std::vector<double> milliseconds;             // per pipeline, wall clock
+  int64_t chunks = 0, rows = 0, bytes = 0;      // of the last pipeline's source
+  int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
+  int threads = 0;
+};
+
+/// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by
+/// the destructor).
+using InterruptCheck = std::function<void()>;
+
+class Execution {
+ public:
+  /// `sources[i]` feeds Program::sources[i]; `params` fill constants with param >= 0. The program must be verified.
+  static Result<std::unique_ptr<Execution>> create(const plan::Program& program, std::vector<const ChunkSource*> sources,
+                                                   std::vector<plan::Constant> params, Options options);
+  virtual ~Execution() = default;
+
+  /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
+  /// them are known once next() has returned nullptr.
+  virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
+  virtual std::vector<DeclinedRow> take_declined() = 0;
+
+  /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
+  /// build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to
+  /// `rows`; payload() then reads one value of a build row.
+  virtual Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const = 0;
+  virtual plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const = 0;
+  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below.
+  virtual Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                               const std::vector<plan::Constant>& payload) = 0;
+  /// Called on the caller's thread when build pipeline `pipeline` has declined rows, before its table is finished.
+  using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
+  virtual void on_declined_build(DeclinedBuildHook hook) = 0;
+
+  virtual Stats stats() const = 0;
+};
+
+}  // namespace strom::engine::exec

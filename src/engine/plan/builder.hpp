@@ -1,0 +1,53 @@
+// Builds expressions of a Program; the only place that knows which nodes an SQL expression needs (numeric scales,
+// argument rescaling, IN lists). Called by src/pg/planner while it lowers PostgreSQL expressions, and by tests.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "engine/plan/ir.hpp"
+
+namespace strom::engine::plan {
+
+/// All functions return kUnsupported with a readable reason when the engine cannot compute the expression.
+/// Equal nodes are shared.
+class Builder {
+ public:
+  explicit Builder(Program& program) : program_(program) {}
+
+  NodeId column(uint32_t ordinal, ValueType type);
+  NodeId payload(uint32_t join, uint32_t ordinal, ValueType type);
+  /// `bytes`: register value of the type's physical kind, or the text. A null constant has empty bytes.
+  NodeId constant(ValueType type, bool is_null, std::string bytes);
+  NodeId parameter(ValueType type, int32_t param);
+
+  /// pg_catalog function over arguments of exactly the signature's types; inserts rescaling for numerics. `field`:
+  /// EXTRACT/date_part field name, lower case. `dest_scale` is needed by numeric(numeric, typmod) only: see rescale().
+  Result<NodeId> call(std::string_view pg_name, const std::vector<NodeId>& args, std::string_view field = {});
+  /// numeric to another scale; a cast to numeric(p, s) with a precision check.
+  Result<NodeId> rescale(NodeId arg, int16_t scale);
+  /// IN list: arg = ANY of the values, with NULL rules; `equals` is the name of the equality function.
+  Result<NodeId> in_list(std::string_view equals, NodeId arg, const std::vector<NodeId>& values);
+
+  NodeId logic_and(NodeId a, NodeId b);
+  NodeId logic_or(NodeId a, NodeId b);
+  NodeId logic_not(NodeId a);
+  NodeId is_null(NodeId a);
+  NodeId is_not_null(NodeId a);
+  /// Both branches must have one type; numerics are refused unless their scales are equal, since the result's
+  /// display scale would depend on the row.
+  Result<NodeId> select(NodeId condition, NodeId if_true, NodeId if_false);
+  Result<NodeId> coalesce(NodeId a, NodeId b);
+
+  const Node& node(NodeId id) const { return program_.nodes[id]; }
+  /// True when evaluating the expression can fail for some rows (overflow, division by zero, ...).
+  bool raises(NodeId id) const;
+
+ private:
+  NodeId add(const Node& node);
+  Program& program_;
+};
+
+}  // namespace strom::engine::plan

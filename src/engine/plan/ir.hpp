@@ -1,0 +1,104 @@
+// The program: what a query becomes. Logical, flat, typed, position-independent: the PostgreSQL planner builds it
+// once (plan/builder.hpp), it travels serialised in the plan (plan/serialize.hpp), is verified before it runs
+// (plan/verify.hpp) and printed by EXPLAIN VERBOSE (plan/print.hpp). At start-up exec/assemble.cpp turns it into
+// tile code, when it is known how join tables look and which conjuncts are cheap.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "registry/aggregates.hpp"
+#include "registry/functions.hpp"
+#include "registry/types.hpp"
+
+namespace strom::engine::plan {
+
+using NodeId = uint32_t;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+/// Static type of an expression. `scale` is meaningful for numeric only: digits after the point of the fixed-point
+/// value, which is also the display scale that PostgreSQL would give the result.
+struct ValueType {
+  registry::TypeId type = registry::TypeId::kBool;
+  int16_t scale = 0;
+  bool operator==(const ValueType&) const = default;
+  registry::Phys phys() const { return registry::type_info(type).phys; }
+};
+
+enum class NodeKind : uint8_t {
+  kColumn,     // imm = column ordinal in the pipeline's source
+  kPayload,    // imm = join << 16 | ordinal of the join's payload
+  kConst,      // imm = index into Program::constants
+  kCall,       // imm = registry::FunctionId; args
+  kRescale,    // args[0] numeric, brought to this node's scale; rounds half away from zero when digits are dropped
+  kNumericToInt,    // args[0] numeric, rounded half away from zero; out of range is left to PostgreSQL
+  kNumericToFloat,  // args[0] numeric, to float8; inexact ones are left to PostgreSQL
+  kAnd,        // args[0], args[1]: SQL three-valued logic
+  kOr,
+  kNot,
+  kIsNull,     // args[0] of any type
+  kIsNotNull,
+  kSelect,     // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
+  kCoalesce,   // args[0] unless null, else args[1]
+};
+
+/// One expression of a program in single-assignment form. Arguments precede their user in Program::nodes.
+struct Node {
+  NodeKind kind = NodeKind::kConst;
+  ValueType type;
+  uint32_t imm = 0;
+  NodeId args[3] = {kNoNode, kNoNode, kNoNode};
+};
+
+/// A literal, or a value that is known only when execution starts (parameter or folded STABLE expression).
+struct Constant {
+  ValueType type;
+  bool is_null = false;
+  int32_t param = -1;  // >= 0: index into the values given to Execution::create; `bytes` is then empty
+  std::string bytes;   // register value (phys_size bytes), or the text itself
+};
+
+struct Source {
+  std::vector<ValueType> columns;  // in the order in which ChunkSource::chunk returns them
+};
+
+/// A hash join seen from the probing side; inner join. Keys of both sides have pairwise equal physical kinds.
+struct Join {
+  uint32_t build_pipeline = 0;
+  std::vector<NodeId> outer_keys;  // expressions of the probing pipeline (columns or payloads of earlier joins)
+  std::vector<NodeId> inner_keys;  // expressions of the build pipeline
+  std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to
+};
+
+struct Aggregate {
+  registry::AggregateId id = registry::AggregateId::kCountStar;
+  NodeId arg = kNoNode;
+  NodeId filter = kNoNode;  // FILTER (WHERE ...), else kNoNode
+};
+
+enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
+
+/// source -> quals -> joins (each with quals of its own that need its payload) -> sink.
+struct Pipeline {
+  uint32_t source = 0;
+  std::vector<NodeId> quals;         // conjuncts over columns of the source
+  std::vector<uint32_t> joins;       // indexes into Program::joins, in the planner's order
+  std::vector<NodeId> join_quals;    // conjuncts that refer to payloads, evaluated after the joins
+  SinkKind sink = SinkKind::kProject;
+  std::vector<NodeId> outputs;       // kProject: columns of the result
+  std::vector<NodeId> group_keys;    // kAggregate; empty = one group
+  std::vector<Aggregate> aggregates; // kAggregate
+};
+
+/// Pipelines in execution order: a join's build pipeline precedes every pipeline that probes it; the last one is
+/// the query's. Node scope: expressions of a pipeline refer to columns of its source and payloads of its joins.
+struct Program {
+  std::vector<Constant> constants;
+  std::vector<Node> nodes;
+  std::vector<Source> sources;
+  std::vector<Join> joins;
+  std::vector<Pipeline> pipelines;
+};
+
+}  // namespace strom::engine::plan

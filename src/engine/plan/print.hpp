@@ -1,0 +1,18 @@
+// Readable op-codes of a program, for EXPLAIN VERBOSE, logs and tests.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/plan/ir.hpp"
+
+namespace strom::engine::plan {
+
+/// One expression, e.g. `Int4Mul(column 2, column 3)`.
+std::string print_node(const Program& program, NodeId id);
+/// A list of them joined by `, `.
+std::string print_nodes(const Program& program, const std::vector<NodeId>& ids);
+/// The whole program, one line per pipeline part.
+std::string print_program(const Program& program);
+
+}  // namespace strom::engine::plan

@@ -1,0 +1,19 @@
+// Program to bytes and back, for the private list of a PostgreSQL plan and for devices in other processes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "engine/plan/ir.hpp"
+
+namespace strom::engine::plan {
+
+/// Versioned, little endian, position independent.
+std::string serialize(const Program& program);
+
+/// Decodes and verifies (plan/verify.hpp); kInternal with the byte offset when the bytes are not a program.
+Result<Program> deserialize(std::string_view bytes);
+
+}  // namespace strom::engine::plan

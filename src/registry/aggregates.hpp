@@ -1,0 +1,74 @@
+// Aggregates known to the engine. Generated from aggregates.def.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "registry/types.hpp"
+
+namespace strom::registry {
+
+/// What the engine keeps per group. Every accumulator but kCountRows also counts its non-null inputs.
+enum class AccKind : uint8_t {
+  kCountRows,      // count(*)
+  kCount,          // count(x)
+  kSumI64,         // wraps never in practice: int4 inputs
+  kSumI128,        // int8 and numeric inputs; a row that would overflow is left to PostgreSQL
+  kSumF32,
+  kSumF64,
+  kSumSquaresF64,  // count, sum and sum of squared deviations, as float8_accum
+  kMin,            // in the argument's type; NaN above everything
+  kMax,
+};
+
+/// Transition state that PostgreSQL's combine (after deserialise) function of the aggregate takes.
+enum class PartialFormat : uint8_t {
+  kInt8,             // bigint: count, sum(int2|int4)
+  kInt8Pair,         // bigint[2] {count, sum}: avg(int2|int4)
+  kInt8AvgState,     // bytea of int8_avg_serialize: sum and avg(int8)
+  kNumericAvgState,  // bytea of numeric_avg_serialize: sum and avg(numeric)
+  kFloat4,
+  kFloat8,
+  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8)
+  kSame,             // the value itself: min, max
+};
+
+enum class AggregateId : uint8_t {
+  kCountStar,
+  kCountAny,
+#define STROM_AGGREGATE(name, pg_name, arg, acc, format) name,
+#include "registry/aggregates.def"
+#undef STROM_AGGREGATE
+};
+
+struct AggregateInfo {
+  AggregateId id;
+  const char* name;     // enumerator, for printing
+  const char* pg_name;  // pg_proc.proname, in pg_catalog
+  int nargs;
+  TypeId arg;           // of one-argument rows but count("any")
+  AccKind acc;
+  PartialFormat format;
+};
+
+inline constexpr AggregateInfo kAggregates[] = {
+    {AggregateId::kCountStar, "kCountStar", "count", 0, TypeId::kBool, AccKind::kCountRows, PartialFormat::kInt8},
+    {AggregateId::kCountAny, "kCountAny", "count", 1, TypeId::kBool, AccKind::kCount, PartialFormat::kInt8},
+#define STROM_AGGREGATE(name, pg_name, arg, acc, format) \
+  {AggregateId::name, #name, pg_name, 1, TypeId::arg, AccKind::acc, PartialFormat::format},
+#include "registry/aggregates.def"
+#undef STROM_AGGREGATE
+};
+
+constexpr const AggregateInfo& aggregate_info(AggregateId id) { return kAggregates[static_cast<int>(id)]; }
+
+/// The row of pg_catalog aggregate `pg_name`; nargs 0 is count(*), count(x) takes any type. nullptr when unknown.
+constexpr const AggregateInfo* find_aggregate(std::string_view pg_name, int nargs, TypeId arg) {
+  for (const AggregateInfo& row : kAggregates) {
+    if (pg_name != row.pg_name || row.nargs != nargs) continue;
+    if (nargs == 0 || row.id == AggregateId::kCountAny || row.arg == arg) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace strom::registry

@@ -1,0 +1,56 @@
+// Functions known to the engine. Generated from functions.def; looked up by PostgreSQL signature.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "registry/types.hpp"
+
+namespace strom::registry {
+
+enum FunctionTraits : uint32_t {
+  kRaises = 1,
+  kSameScale = 2,
+  kScaleSum = 4,
+  kCLocale = 8,
+  kDeterministic = 16,
+};
+
+enum class FunctionId : uint16_t {
+#define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) name,
+#define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) name,
+#include "registry/functions.def"
+#undef STROM_FUNCTION
+#undef STROM_EXTRACT
+};
+
+struct FunctionInfo {
+  FunctionId id;
+  const char* name;     // enumerator without its k, for printing
+  const char* pg_name;  // pg_proc.proname, in pg_catalog
+  TypeId result;
+  int nargs;            // value arguments; the field name of EXTRACT is not counted
+  TypeId args[2];
+  uint32_t traits;
+  const char* field;    // EXTRACT and date_part: the constant first argument; else nullptr
+};
+
+inline constexpr FunctionInfo kFunctions[] = {
+#define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) \
+  {FunctionId::name, #name, pg_name, TypeId::result, nargs, {TypeId::a, TypeId::b}, traits, nullptr},
+#define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) \
+  {FunctionId::name, #name, pg_name, TypeId::result, 1, {TypeId::source, TypeId::kBool}, traits, field},
+#include "registry/functions.def"
+#undef STROM_FUNCTION
+#undef STROM_EXTRACT
+};
+
+constexpr int kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
+
+constexpr const FunctionInfo& function_info(FunctionId id) { return kFunctions[static_cast<int>(id)]; }
+
+/// The row for pg_catalog function `pg_name` over `args`, or nullptr. varchar counts as text, as PostgreSQL relabels it.
+/// `field`: lower-case constant field name for EXTRACT/date_part, empty for all other functions.
+const FunctionInfo* find_function(std::string_view pg_name, const TypeId* args, int nargs, std::string_view field = {});
+
+}  // namespace strom::registry
