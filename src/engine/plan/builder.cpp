@@ -1,0 +1,177 @@
+#include "engine/plan/builder.hpp"
+
+#include <cstring>
+
+#include "base/int128.hpp"
+
+namespace strom::engine::plan {
+
+using registry::FunctionInfo;
+using registry::Phys;
+using registry::TypeId;
+
+namespace {
+
+constexpr ValueType kBoolType{TypeId::kBool, 0};
+
+Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
+
+/// The types a call is looked up with: char(n) and text differ, varchar and text do not.
+std::vector<TypeId> types_of(const Program& program, const std::vector<NodeId>& ids) {
+  std::vector<TypeId> types;
+  for (NodeId id : ids) types.push_back(program.nodes[id].type.type);
+  return types;
+}
+
+}  // namespace
+
+NodeId Builder::add(const Node& node) {
+  for (size_t i = program_.nodes.size(); i-- > 0;) {
+    const Node& other = program_.nodes[i];
+    if (other.kind == node.kind && other.type == node.type && other.imm == node.imm &&
+        std::memcmp(other.args, node.args, sizeof node.args) == 0)
+      return static_cast<NodeId>(i);
+  }
+  program_.nodes.push_back(node);
+  return static_cast<NodeId>(program_.nodes.size() - 1);
+}
+
+NodeId Builder::column(uint32_t ordinal, ValueType type) { return add({NodeKind::kColumn, type, ordinal}); }
+
+NodeId Builder::payload(uint32_t join, uint32_t ordinal, ValueType type) {
+  return add({NodeKind::kPayload, type, join << 16 | ordinal});
+}
+
+NodeId Builder::constant(ValueType type, bool is_null, std::string bytes) {
+  for (uint32_t i = 0; i < program_.constants.size(); ++i) {
+    const Constant& c = program_.constants[i];
+    if (c.param < 0 && c.type == type && c.is_null == is_null && c.bytes == bytes) return add({NodeKind::kConst, type, i});
+  }
+  program_.constants.push_back({type, is_null, -1, std::move(bytes)});
+  return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
+}
+
+NodeId Builder::parameter(ValueType type, int32_t param) {
+  for (uint32_t i = 0; i < program_.constants.size(); ++i)
+    if (program_.constants[i].param == param && program_.constants[i].type == type) return add({NodeKind::kConst, type, i});
+  program_.constants.push_back({type, false, param, {}});
+  return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
+}
+
+Result<NodeId> Builder::rescale(NodeId arg, int16_t scale) {
+  const Node source = program_.nodes[arg];
+  if (source.type.type != TypeId::kNumeric) return unsupported("rescaling of a non-numeric value");
+  if (scale < 0 || scale > base::kMaxDecimalDigits) return unsupported("numeric scale " + std::to_string(scale));
+  if (source.type.scale == scale) return arg;
+  const ValueType type{TypeId::kNumeric, scale};
+  if (source.kind == NodeKind::kConst && program_.constants[source.imm].param < 0) {
+    const Constant& c = program_.constants[source.imm];
+    if (c.is_null) return constant(type, true, {});
+    __int128 value;
+    std::memcpy(&value, c.bytes.data(), sizeof value);
+    if (base::rescale_decimal(&value, source.type.scale, scale))
+      return constant(type, false, std::string(reinterpret_cast<const char*>(&value), sizeof value));
+  }
+  return add({NodeKind::kRescale, type, 0, {arg, kNoNode, kNoNode}});
+}
+
+Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>& given, std::string_view field) {
+  std::vector<NodeId> args = given;
+  std::vector<TypeId> types = types_of(program_, args);
+  if (args.size() == 1 && types[0] == TypeId::kNumeric) {  // casts from numeric have node kinds of their own
+    const NodeId arg = args[0];
+    if (pg_name == "int2") return add({NodeKind::kNumericToInt, {TypeId::kInt2, 0}, 0, {arg, kNoNode, kNoNode}});
+    if (pg_name == "int4") return add({NodeKind::kNumericToInt, {TypeId::kInt4, 0}, 0, {arg, kNoNode, kNoNode}});
+    if (pg_name == "int8") return add({NodeKind::kNumericToInt, {TypeId::kInt8, 0}, 0, {arg, kNoNode, kNoNode}});
+    if (pg_name == "float8") return add({NodeKind::kNumericToFloat, {TypeId::kFloat8, 0}, 0, {arg, kNoNode, kNoNode}});
+  }
+  const FunctionInfo* info = registry::find_function(pg_name, types.data(), static_cast<int>(args.size()), field);
+  if (info == nullptr) {
+    std::string signature(pg_name);
+    signature += '(';
+    for (size_t i = 0; i < types.size(); ++i) signature.append(i ? ", " : "").append(registry::type_info(types[i]).pg_name);
+    return unsupported("function " + signature + ")" + (field.empty() ? "" : " of field " + std::string(field)) +
+                       " is not supported");
+  }
+  int16_t scale = 0;
+  if (info->traits & registry::kSameScale) {
+    for (NodeId arg : args) scale = std::max(scale, program_.nodes[arg].type.scale);
+    for (NodeId& arg : args) {
+      STROM_ASSIGN(arg, rescale(arg, scale));
+    }
+  } else if (info->traits & registry::kScaleSum) {
+    for (NodeId arg : args) scale = static_cast<int16_t>(scale + program_.nodes[arg].type.scale);
+    if (scale > base::kMaxDecimalDigits) return unsupported("numeric product of scale " + std::to_string(scale));
+  }
+  Node node{NodeKind::kCall, {info->result, info->result == TypeId::kNumeric ? scale : int16_t{0}},
+            static_cast<uint32_t>(info->id)};
+  for (size_t i = 0; i < args.size(); ++i) node.args[i] = args[i];
+  return add(node);
+}
+
+Result<NodeId> Builder::in_list(std::string_view equals, NodeId arg, const std::vector<NodeId>& values) {
+  constexpr size_t kMaxValues = 1000;
+  if (values.empty()) return constant(kBoolType, false, std::string(1, '\0'));
+  if (values.size() > kMaxValues) return unsupported("IN list of more than 1000 values");
+  std::vector<NodeId> terms;
+  for (NodeId value : values) {
+    STROM_ASSIGN(NodeId term, call(equals, {arg, value}));
+    terms.push_back(term);
+  }
+  while (terms.size() > 1) {  // a balanced tree, so that depth and live registers stay small
+    std::vector<NodeId> next;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2) next.push_back(logic_or(terms[i], terms[i + 1]));
+    if (terms.size() % 2) next.push_back(terms.back());
+    terms = std::move(next);
+  }
+  return terms[0];
+}
+
+NodeId Builder::logic_and(NodeId a, NodeId b) { return add({NodeKind::kAnd, kBoolType, 0, {a, b, kNoNode}}); }
+NodeId Builder::logic_or(NodeId a, NodeId b) { return add({NodeKind::kOr, kBoolType, 0, {a, b, kNoNode}}); }
+NodeId Builder::logic_not(NodeId a) { return add({NodeKind::kNot, kBoolType, 0, {a, kNoNode, kNoNode}}); }
+NodeId Builder::is_null(NodeId a) { return add({NodeKind::kIsNull, kBoolType, 0, {a, kNoNode, kNoNode}}); }
+NodeId Builder::is_not_null(NodeId a) { return add({NodeKind::kIsNotNull, kBoolType, 0, {a, kNoNode, kNoNode}}); }
+
+namespace {
+
+/// A null literal takes the other side's scale, so that CASE without ELSE over numerics stays possible.
+bool is_null_literal(const Program& program, const Node& node) {
+  return node.kind == NodeKind::kConst && program.constants[node.imm].param < 0 && program.constants[node.imm].is_null;
+}
+
+}  // namespace
+
+Result<NodeId> Builder::select(NodeId condition, NodeId if_true, NodeId if_false) {
+  ValueType a = node(if_true).type, b = node(if_false).type;
+  if (a.type != b.type) return unsupported("branches of different types");
+  if (a.scale != b.scale) {
+    if (is_null_literal(program_, node(if_false)))
+      if_false = constant(a, true, {});
+    else if (is_null_literal(program_, node(if_true)))
+      if_true = constant(a = b, true, {});
+    else
+      return unsupported("numeric branches of different scales");
+  }
+  return add({NodeKind::kSelect, a, 0, {condition, if_true, if_false}});
+}
+
+Result<NodeId> Builder::coalesce(NodeId a, NodeId b) {
+  const ValueType type = node(a).type;
+  if (type.type != node(b).type.type) return unsupported("branches of different types");
+  if (type.scale != node(b).type.scale) return unsupported("numeric branches of different scales");
+  return add({NodeKind::kCoalesce, type, 0, {a, b, kNoNode}});
+}
+
+bool Builder::raises(NodeId id) const {
+  const Node& n = program_.nodes[id];
+  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kNumericToFloat) return true;
+  if (n.kind == NodeKind::kCall &&
+      registry::function_info(static_cast<registry::FunctionId>(n.imm)).traits & registry::kRaises)
+    return true;
+  for (NodeId arg : n.args)
+    if (arg != kNoNode && raises(arg)) return true;
+  return false;
+}
+
+}  // namespace strom::engine::plan

@@ -1,0 +1,111 @@
+#include "engine/plan/print.hpp"
+
+#include <cstdio>
+#include <cstring>
+
+namespace strom::engine::plan {
+namespace {
+
+using registry::Phys;
+
+std::string print_decimal(__int128 value, int scale) {
+  const bool negative = value < 0;
+  unsigned __int128 rest = negative ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
+  std::string digits;
+  do digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(rest % 10))), rest /= 10;
+  while (rest != 0);
+  if (scale > 0) {
+    if (digits.size() <= static_cast<size_t>(scale)) digits.insert(0, scale + 1 - digits.size(), '0');
+    digits.insert(digits.size() - scale, 1, '.');
+  }
+  return negative ? "-" + digits : digits;
+}
+
+template <class T>
+T value_of(const std::string& bytes) {
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+std::string print_constant(const Constant& c) {
+  if (c.param >= 0) return "param " + std::to_string(c.param);
+  if (c.is_null) return "NULL";
+  char text[64];
+  switch (c.type.phys()) {
+    case Phys::kBool: return value_of<uint8_t>(c.bytes) ? "true" : "false";
+    case Phys::kI32: return std::to_string(value_of<int32_t>(c.bytes));
+    case Phys::kI64: return std::to_string(value_of<int64_t>(c.bytes));
+    case Phys::kI128: return print_decimal(value_of<__int128>(c.bytes), c.type.scale);
+    case Phys::kF32: std::snprintf(text, sizeof text, "%.9g", value_of<float>(c.bytes)); return text;
+    case Phys::kF64: std::snprintf(text, sizeof text, "%.17g", value_of<double>(c.bytes)); return text;
+    case Phys::kStr: return "'" + c.bytes + "'";
+  }
+  return "?";
+}
+
+const char* kind_name(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kRescale: return "Rescale";
+    case NodeKind::kNumericToInt: return "NumericToInt";
+    case NodeKind::kNumericToFloat: return "NumericToFloat";
+    case NodeKind::kAnd: return "And";
+    case NodeKind::kOr: return "Or";
+    case NodeKind::kNot: return "Not";
+    case NodeKind::kIsNull: return "IsNull";
+    case NodeKind::kIsNotNull: return "IsNotNull";
+    case NodeKind::kSelect: return "Select";
+    case NodeKind::kCoalesce: return "Coalesce";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+std::string print_node(const Program& program, NodeId id) {
+  const Node& n = program.nodes[id];
+  std::string text;
+  switch (n.kind) {
+    case NodeKind::kColumn: return "column " + std::to_string(n.imm);
+    case NodeKind::kPayload: return "join " + std::to_string((n.imm >> 16) + 1) + " column " + std::to_string(n.imm & 0xffff);
+    case NodeKind::kConst: return print_constant(program.constants[n.imm]);
+    case NodeKind::kCall: text = registry::kFunctions[n.imm].name + 1; break;
+    default: text = kind_name(n.kind);
+  }
+  text += '(';
+  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) text.append(i ? ", " : "").append(print_node(program, n.args[i]));
+  if (n.kind == NodeKind::kRescale) text += ", " + std::to_string(n.type.scale);
+  return text + ")";
+}
+
+std::string print_nodes(const Program& program, const std::vector<NodeId>& ids) {
+  std::string text;
+  for (NodeId id : ids) text.append(text.empty() ? "" : ", ").append(print_node(program, id));
+  return text;
+}
+
+std::string print_program(const Program& program) {
+  std::string text;
+  auto line = [&](const std::string& label, const std::string& body) {
+    if (!body.empty()) text.append("  ").append(label).append(": ").append(body).append("\n");
+  };
+  for (size_t i = 0; i < program.pipelines.size(); ++i) {
+    const Pipeline& p = program.pipelines[i];
+    text += "pipeline " + std::to_string(i) + " over source " + std::to_string(p.source) + "\n";
+    line("quals", print_nodes(program, p.quals));
+    for (uint32_t j : p.joins)
+      line("join " + std::to_string(j + 1), "{" + print_nodes(program, program.joins[j].outer_keys) + "} = {" +
+                                                print_nodes(program, program.joins[j].inner_keys) + "} of pipeline " +
+                                                std::to_string(program.joins[j].build_pipeline));
+    line("join quals", print_nodes(program, p.join_quals));
+    line("outputs", print_nodes(program, p.outputs));
+    line("group keys", print_nodes(program, p.group_keys));
+    for (const Aggregate& a : p.aggregates)
+      line("aggregate", std::string(registry::aggregate_info(a.id).name + 1) + "(" +
+                            (a.arg == kNoNode ? "*" : print_node(program, a.arg)) + ")" +
+                            (a.filter == kNoNode ? "" : " filter " + print_node(program, a.filter)));
+  }
+  return text;
+}
+
+}  // namespace strom::engine::plan

@@ -1,0 +1,184 @@
+#include "engine/plan/verify.hpp"
+
+#include "base/int128.hpp"
+
+namespace strom::engine::plan {
+namespace {
+
+using registry::Phys;
+using registry::TypeId;
+
+Status bad(const std::string& what) { return Status(ErrorCode::kInternal, "invalid engine program: " + what); }
+
+int arity(NodeKind kind, uint32_t imm) {
+  switch (kind) {
+    case NodeKind::kColumn:
+    case NodeKind::kPayload:
+    case NodeKind::kConst: return 0;
+    case NodeKind::kCall: return registry::kFunctions[imm].nargs;
+    case NodeKind::kAnd:
+    case NodeKind::kOr:
+    case NodeKind::kCoalesce: return 2;
+    case NodeKind::kSelect: return 3;
+    default: return 1;
+  }
+}
+
+bool same_register(TypeId a, TypeId b) { return registry::type_info(a).phys == registry::type_info(b).phys; }
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : p_(program) {}
+
+  Status run() {
+    for (const Constant& c : p_.constants) STROM_TRY(constant(c));
+    for (NodeId id = 0; id < p_.nodes.size(); ++id) STROM_TRY(node(id));
+    if (p_.pipelines.empty()) return bad("no pipeline");
+    for (uint32_t i = 0; i < p_.pipelines.size(); ++i) STROM_TRY(pipeline(i));
+    return Status::ok();
+  }
+
+ private:
+  static Status type(const ValueType& t) {
+    if (static_cast<int>(t.type) >= registry::kTypeCount) return bad("type out of range");
+    if (t.scale < 0 || t.scale > base::kMaxDecimalDigits || (t.scale != 0 && t.type != TypeId::kNumeric)) return bad("scale");
+    return Status::ok();
+  }
+
+  static Status constant(const Constant& c) {
+    STROM_TRY(type(c.type));
+    if (c.param >= 0 || c.is_null) return Status::ok();
+    if (c.type.phys() != Phys::kStr && c.bytes.size() != static_cast<size_t>(registry::phys_size(c.type.phys())))
+      return bad("constant of wrong size");
+    return Status::ok();
+  }
+
+  Status node(NodeId id) {
+    const Node& n = p_.nodes[id];
+    const std::string where = "node " + std::to_string(id);
+    if (n.kind > NodeKind::kCoalesce) return bad(where + ": kind");
+    STROM_TRY(type(n.type));
+    if (n.kind == NodeKind::kCall && n.imm >= static_cast<uint32_t>(registry::kFunctionCount)) return bad(where + ": function");
+    const int count = arity(n.kind, n.imm);
+    for (int i = 0; i < 3; ++i) {
+      if (i < count ? n.args[i] >= id : n.args[i] != kNoNode) return bad(where + ": argument " + std::to_string(i));
+    }
+    return check_types(n, where);
+  }
+
+  const ValueType& arg(const Node& n, int i) const { return p_.nodes[n.args[i]].type; }
+
+  Status check_types(const Node& n, const std::string& where) {
+    auto require = [&](bool right) { return right ? Status::ok() : bad(where + ": types"); };
+    switch (n.kind) {
+      case NodeKind::kConst:
+        return require(n.imm < p_.constants.size() && p_.constants[n.imm].type == n.type);
+      case NodeKind::kCall: {
+        const auto& info = registry::kFunctions[n.imm];
+        bool right = info.result == n.type.type;
+        for (int i = 0; i < info.nargs; ++i) {
+          right = right && same_register(arg(n, i).type, info.args[i]);
+          if (info.traits & registry::kSameScale) right = right && arg(n, i).scale == arg(n, 0).scale;
+        }
+        return require(right);
+      }
+      case NodeKind::kRescale: return require(n.type.type == TypeId::kNumeric && arg(n, 0).type == TypeId::kNumeric);
+      case NodeKind::kNumericToInt:
+        return require(arg(n, 0).type == TypeId::kNumeric &&
+                       (n.type.type == TypeId::kInt2 || n.type.type == TypeId::kInt4 || n.type.type == TypeId::kInt8));
+      case NodeKind::kNumericToFloat:
+        return require(arg(n, 0).type == TypeId::kNumeric && n.type.type == TypeId::kFloat8);
+      case NodeKind::kAnd:
+      case NodeKind::kOr: return require(is_bool(n.type) && is_bool(arg(n, 0)) && is_bool(arg(n, 1)));
+      case NodeKind::kNot: return require(is_bool(n.type) && is_bool(arg(n, 0)));
+      case NodeKind::kIsNull:
+      case NodeKind::kIsNotNull: return require(is_bool(n.type));
+      case NodeKind::kSelect: return require(is_bool(arg(n, 0)) && arg(n, 1) == n.type && arg(n, 2) == n.type);
+      case NodeKind::kCoalesce: return require(arg(n, 0) == n.type && arg(n, 1) == n.type);
+      case NodeKind::kColumn:
+      case NodeKind::kPayload: return Status::ok();  // checked in the scope of a pipeline
+    }
+    return bad(where);
+  }
+
+  static bool is_bool(const ValueType& t) { return t.type == TypeId::kBool; }
+
+  /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins.
+  Status scope(const Pipeline& pipeline, NodeId id, size_t joins) {
+    if (id >= p_.nodes.size()) return bad("node out of range");
+    const Node& n = p_.nodes[id];
+    if (n.kind == NodeKind::kColumn) {
+      const auto& columns = p_.sources[pipeline.source].columns;
+      return n.imm < columns.size() && columns[n.imm] == n.type ? Status::ok() : bad("column out of scope");
+    }
+    if (n.kind == NodeKind::kPayload) {
+      for (size_t i = 0; i < joins; ++i) {
+        if (pipeline.joins[i] != n.imm >> 16) continue;
+        const auto& payload = p_.joins[n.imm >> 16].payload;
+        const uint32_t ordinal = n.imm & 0xffff;
+        return ordinal < payload.size() && p_.nodes[payload[ordinal]].type == n.type ? Status::ok() : bad("payload");
+      }
+      return bad("payload out of scope");
+    }
+    for (NodeId arg : n.args)
+      if (arg != kNoNode) STROM_TRY(scope(pipeline, arg, joins));
+    return Status::ok();
+  }
+
+  Status scope_all(const Pipeline& pipeline, const std::vector<NodeId>& ids, size_t joins) {
+    for (NodeId id : ids) STROM_TRY(scope(pipeline, id, joins));
+    return Status::ok();
+  }
+
+  Status pipeline(uint32_t index) {
+    const Pipeline& pl = p_.pipelines[index];
+    if (pl.source >= p_.sources.size()) return bad("source out of range");
+    for (const ValueType& t : p_.sources[pl.source].columns) STROM_TRY(type(t));
+    if ((index + 1 == p_.pipelines.size()) == (pl.sink == SinkKind::kBuild)) return bad("sink");
+    STROM_TRY(scope_all(pl, pl.quals, 0));
+    STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
+    for (size_t i = 0; i < pl.joins.size(); ++i) STROM_TRY(join(pl, i, index));
+    STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
+    STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
+    for (const Aggregate& agg : pl.aggregates) {
+      if (static_cast<size_t>(agg.id) >= std::size(registry::kAggregates)) return bad("aggregate");
+      const auto& info = registry::aggregate_info(agg.id);
+      if ((info.nargs == 0) != (agg.arg == kNoNode)) return bad("aggregate argument");
+      if (agg.arg != kNoNode) STROM_TRY(scope(pl, agg.arg, pl.joins.size()));
+      if (agg.filter != kNoNode) STROM_TRY(scope(pl, agg.filter, pl.joins.size()));
+      if (agg.filter != kNoNode && !is_bool(p_.nodes[agg.filter].type)) return bad("aggregate filter");
+      if (info.nargs == 1 && info.acc != registry::AccKind::kCount && !same_register(p_.nodes[agg.arg].type.type, info.arg))
+        return bad("aggregate argument type");
+    }
+    for (NodeId id : pl.quals)
+      if (!is_bool(p_.nodes[id].type)) return bad("qual is not boolean");
+    for (NodeId id : pl.join_quals)
+      if (!is_bool(p_.nodes[id].type)) return bad("join qual is not boolean");
+    return Status::ok();
+  }
+
+  Status join(const Pipeline& pl, size_t position, uint32_t pipeline_index) {
+    if (pl.joins[position] >= p_.joins.size()) return bad("join out of range");
+    const Join& j = p_.joins[pl.joins[position]];
+    if (j.build_pipeline >= pipeline_index) return bad("build pipeline does not come first");
+    const Pipeline& build = p_.pipelines[j.build_pipeline];
+    if (j.outer_keys.size() != j.inner_keys.size() || j.outer_keys.empty()) return bad("join keys");
+    STROM_TRY(scope_all(pl, j.outer_keys, position));
+    STROM_TRY(scope_all(build, j.inner_keys, build.joins.size()));
+    STROM_TRY(scope_all(build, j.payload, build.joins.size()));
+    for (size_t i = 0; i < j.outer_keys.size(); ++i) {
+      const ValueType& a = p_.nodes[j.outer_keys[i]].type;
+      const ValueType& b = p_.nodes[j.inner_keys[i]].type;
+      if (a.phys() != b.phys() || a.scale != b.scale) return bad("join key types");
+    }
+    return Status::ok();
+  }
+
+  const Program& p_;
+};
+
+}  // namespace
+
+Status verify(const Program& program) { return Verifier(program).run(); }
+
+}  // namespace strom::engine::plan
