@@ -1,0 +1,69 @@
+# shellcheck shell=bash
+# ./strom build: CMake and Ninja, then an installation into the private PostgreSQL tree. Sourced by ./strom.
+
+# build [--debug|--asan|--tsan] [--tests] [--cuda]
+# Sanitizer builds hold the libraries and their unit tests alone: a server is not started under a sanitizer.
+build() {
+  local preset=release tests=OFF options=()
+  while (($#)); do
+    case $1 in
+      --debug) preset=debug ;;
+      --asan | --tsan) preset=${1#--} tests=ON ;;
+      --tests) tests=ON ;;
+      --cuda) options+=(-DSTROM_CUDA_EMULATION=ON -DSTROM_CUDA_ROOT="$STROM_LOCAL/cuda") ;;
+      *) die "build: unknown option $1" ;;
+    esac
+    shift
+  done
+  setup
+  cd "$STROM_ROOT" || die "no $STROM_ROOT"
+  [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")")
+  local log=$STROM_LOCAL/configure-$preset.log
+  if ! cmake --preset "$preset" -DSTROM_TESTS="$tests" "${options[@]}" >"$log" 2>&1; then
+    cat "$log" >&2
+    die "cmake failed"
+  fi
+  cmake --build --preset "$preset" || die "the build failed"
+  case $preset in release | debug) install_private "$(build_dir "$preset")" ;; esac
+}
+
+build_dir() {
+  if [[ $1 == release ]]; then printf '%s/build' "$STROM_ROOT"; else printf '%s/build-%s' "$STROM_ROOT" "$1"; fi
+}
+
+# copy_private_pg: the private tree follows the system's PostgreSQL. PostgreSQL finds its files relative to its
+# program, so a copy works anywhere, and what is installed into the copy leaves the system's as it is.
+copy_private_pg() {
+  local tree=$STROM_STATE/pg home share listing
+  home=$(dirname "$(system_pg bindir)")
+  share=$(system_pg sharedir)
+  listing=$(find "$home" "$share" -printf '%p %s %T@\n' | sort | sha256sum)
+  [[ -f $tree/source.sha256 && $(<"$tree/source.sha256") == "$listing" ]] && return
+  say "copying PostgreSQL ($("$PG_CONFIG" --version)) to $tree"
+  cluster_stop main
+  rm -rf "$tree"
+  mkdir -p "$tree$(dirname "$home")" "$tree$(dirname "$share")"
+  cp -a --no-preserve=ownership "$home" "$tree$(dirname "$home")/"
+  [[ -d $tree$share ]] || cp -a --no-preserve=ownership "$share" "$tree$(dirname "$share")/"
+  local found
+  found=$("$(private_pg bindir)/pg_config" --pkglibdir)
+  [[ $found -ef $(private_pg pkglibdir) ]] || die "the copied PostgreSQL still looks for its files in $found"
+  printf '%s\n' "$listing" >"$tree/source.sha256"
+}
+
+# install_private BUILD: a cluster that runs on other files than the new ones is stopped; it starts again when used.
+install_private() {
+  copy_private_pg
+  local before after
+  before=$(installed_files)
+  DESTDIR=$STROM_STATE/pg cmake --install "$1" >"$STROM_LOCAL/install.log" || die "the installation failed"
+  after=$(installed_files)
+  if [[ $before != "$after" ]] && cluster_is_running main; then
+    say "the extension changed: stopping the private cluster"
+    cluster_stop main
+  fi
+}
+
+installed_files() {
+  find "$(private_pg pkglibdir)" "$(private_pg sharedir)/extension" -name '*strom*' -type f -exec sha256sum {} + | sort
+}

@@ -1,0 +1,273 @@
+# shellcheck shell=bash
+# ./strom test: runs every part of test/ that is there, prints each runner's own lines, and adds the counts up.
+# Sourced by ./strom. What a part must look like is in docs/dev/building.md.
+
+show_test_help() {
+  cat <<'HELP'
+usage: ./strom test [OPTIONS]
+
+  --filter X     only tests whose name contains X
+  --part NAME    only this part: unit, regress, tap, diff, tools (may be repeated)
+  --seconds N    length of the random differential test (default 120)
+  --long         the random differential test for two hours
+  --asan         also the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+  --tsan         also the unit tests under ThreadSanitizer
+  --fuzz N       also each libFuzzer target for N seconds
+HELP
+}
+
+tests_passed=0
+tests_failed=0
+
+run_tests() {
+  local filter="" seconds=120 parts=() fuzz=0 sanitizers=()
+  while (($#)); do
+    case $1 in
+      --filter) filter=${2:?--filter needs a value} && shift ;;
+      --part) parts+=("${2:?--part needs a value}") && shift ;;
+      --seconds) seconds=${2:?--seconds needs a value} && shift ;;
+      --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
+      --long) seconds=7200 ;;
+      --asan | --tsan) sanitizers+=("${1#--}") ;;
+      -h | --help) show_test_help && return ;;
+      *) show_test_help >&2 && die "test: unknown option $1" ;;
+    esac
+    shift
+  done
+  ((${#parts[@]})) || parts=(unit regress tap diff tools)
+  setup --cuda --peers
+  prepare_test_folder
+  trap test_cleanup EXIT
+  # In a process of its own, because a build that fails must not end the run.
+  "$STROM_ROOT/strom" build --tests --cuda || count_one "build" 1
+  local name
+  for name in "${parts[@]}"; do
+    timed "$name" "test_$name" "$filter" "$seconds"
+  done
+  for name in "${sanitizers[@]}"; do
+    timed "$name" test_sanitized "$name" "$filter"
+  done
+  ((fuzz == 0)) || timed fuzz test_fuzz "$fuzz" "$filter"
+  printf '\n%d passed, %d failed\n' "$tests_passed" "$tests_failed"
+  ((tests_passed + tests_failed > 0)) || die "no test matches"
+  ((tests_failed == 0))
+}
+
+timed() {
+  local begin=$SECONDS
+  printf '\n== %s\n' "$1"
+  "${@:2}"
+  printf '== %s: %d s\n' "$1" $((SECONDS - begin))
+}
+
+count() {
+  tests_passed=$((tests_passed + $1))
+  tests_failed=$((tests_failed + $2))
+}
+
+# count_one NAME STATUS: a test that is known by its exit status alone.
+count_one() {
+  if (($2 == 0)); then
+    printf 'ok      %s\n' "$1"
+    count 1 0
+  else
+    printf 'FAILED  %s (status %d)\n' "$1" "$2"
+    count 0 1
+  fi
+}
+
+prepare_test_folder() {
+  prepare_state
+  TEST_DIR=$STROM_STATE/test
+  cluster_stop test
+  rm -rf "$TEST_DIR"
+  mkdir -p "$TEST_DIR"
+}
+
+test_cleanup() {
+  cluster_stop test
+  ((tests_failed > 0)) || rm -rf "$TEST_DIR"
+}
+
+# test_server: the tests' cluster is up and answers; called before each part, since a test may have crashed it.
+test_server() {
+  cluster_is_running test || (cluster_start test "fsync = off" "log_min_messages = warning") || return 1
+  export PGHOST PGPORT PGUSER=postgres PGDATABASE=postgres
+  PGHOST=$(socket_dir)
+  PGPORT=$(cluster_port test)
+  # What the parts may rely on besides: see docs/dev/building.md.
+  export STROM_BUILD_DIR=$STROM_ROOT/build STROM_TEST_DIR=$TEST_DIR/tmp STROM_PG_BINDIR STROM_DATA_DIR
+  export STROM_SERVER_USER STROM_PG_CONFIG=$PG_CONFIG
+  STROM_PG_BINDIR=$(private_pg bindir)
+  STROM_DATA_DIR=$(cluster_dir test)
+  STROM_SERVER_USER=$(server_user)
+  mkdir -p "$STROM_TEST_DIR"
+}
+
+# with_test_environment COMMAND…: the private programs and the Python environment come first in PATH.
+with_test_environment() {
+  PATH=$STROM_PG_BINDIR:$STROM_LOCAL/venv/bin:$PATH "$@"
+}
+
+# logged FILE COMMAND…: shows the output and keeps it; returns the command's status.
+logged() {
+  local log=$1
+  shift
+  "$@" </dev/null 2>&1 | tee "$log"
+  return "${PIPESTATUS[0]}"
+}
+
+test_unit() { run_ctest "$STROM_ROOT/build" "$1"; }
+
+# run_ctest BUILD FILTER
+run_ctest() {
+  local log=$TEST_DIR/ctest.log rc=0 options=(--no-tests=error)
+  [[ -z $2 ]] || options=(--no-tests=ignore -R "$2")
+  logged "$log" ctest --test-dir "$1" --output-on-failure --timeout 600 -j "$(nproc)" "${options[@]}" || rc=$?
+  if [[ $(tail -n 200 "$log") =~ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
+    count $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}"
+  elif ((rc != 0)); then
+    count_one ctest "$rc"
+  fi
+  # Kernels that are in the tree but were not built would go untested in silence.
+  if [[ -z $2 && $1 == "$STROM_ROOT/build" && -n $(find "$STROM_ROOT/src" -name '*.cu' -print -quit) ]] &&
+    ! ctest --test-dir "$1" -N -L cuda | grep -qE 'Total Tests: [1-9]'; then
+    count_one "CUDA kernels have a test with the label cuda" 1
+  fi
+}
+
+test_regress() {
+  local sources=$STROM_ROOT/test rc=0
+  compgen -G "$sources/sql/*.sql" >/dev/null || return 0
+  check_schedule
+  local names=()
+  mapfile -t names < <(scheduled_tests | grep -F -- "$1")
+  ((${#names[@]})) || return 0
+  test_server || { count_one "regress: server" 1 && return; }
+  # The server's user runs pg_regress, on copies that it can read whatever the checkout's permissions are.
+  local input=$TEST_DIR/regress/input output=$TEST_DIR/regress/output log=$TEST_DIR/regress.log part
+  mkdir -p "$input" "$output"
+  for part in sql expected data; do
+    [[ ! -d $sources/$part ]] || cp -RL "$sources/$part" "$input/"
+  done
+  ! is_root || chown -R "$(server_user):" "$TEST_DIR/regress"
+  local tests=("${names[@]}")
+  [[ -n $1 ]] || tests=(--schedule="$input/schedule")
+  cp "$sources/schedule" "$input/"
+  local runner
+  runner=$(dirname "$("$PG_CONFIG" --pgxs)")/../../src/test/regress/pg_regress
+  logged "$log" as_server "$runner" --inputdir="$input" --outputdir="$output" --bindir="$STROM_PG_BINDIR" \
+    --host="$PGHOST" --port="$PGPORT" --user=postgres --dbname=contrib_regression --load-extension=pg_strom \
+    "${tests[@]}" || rc=$?
+  count_regress "$log" "$rc"
+  [[ ! -s $output/regression.diffs ]] || head -n 300 "$output/regression.diffs"
+}
+
+# count_regress LOG STATUS
+count_regress() {
+  if grep -qE 'All [0-9]+ tests passed' "$1"; then
+    count "$(sed -nE 's/.*All ([0-9]+) tests passed.*/\1/p' "$1")" 0
+  elif grep -qE '[0-9]+ of [0-9]+ tests failed' "$1"; then
+    local failed all
+    read -r failed all < <(sed -nE 's/.*[^0-9]([0-9]+) of ([0-9]+) tests failed.*/\1 \2/p' "$1")
+    count $((all - failed)) "$failed"
+  else
+    count_one pg_regress $(($2 == 0 ? 1 : $2))
+  fi
+}
+
+scheduled_tests() { sed -nE 's/^test:[[:space:]]*//p' "$STROM_ROOT/test/schedule" | tr -s ' ' '\n'; }
+
+# A file that the schedule does not name would never run.
+check_schedule() {
+  local file name
+  for file in "$STROM_ROOT"/test/sql/*.sql; do
+    name=$(basename "$file" .sql)
+    scheduled_tests | grep -qxF "$name" || count_one "test/schedule names $name" 1
+  done
+}
+
+test_tap() {
+  local files=() log=$TEST_DIR/prove.log rc=0
+  mapfile -t files < <(find "$STROM_ROOT/test/tap" -maxdepth 1 \( -name '*.sh' -o -name '*.py' \) -executable 2>/dev/null |
+    grep -F -- "$1" | sort)
+  ((${#files[@]})) || return 0
+  test_server || { count_one "tap: server" 1 && return; }
+  logged "$log" with_test_environment prove --timer "${files[@]}" || rc=$?
+  count_prove "$log" "$rc"
+}
+
+# count_prove LOG STATUS: a file that died or broke its plan counts as one failure even if each line it printed is ok.
+count_prove() {
+  local all failed
+  all=$(sed -nE 's/^Files=[0-9]+, Tests=([0-9]+),.*/\1/p' "$1")
+  if [[ -z $all ]]; then
+    count_one prove $(($2 == 0 ? 1 : $2))
+    return
+  fi
+  failed=$(sed -nE 's/.*\(Wstat: .* Tests: [0-9]+ Failed: ([0-9]+)\).*/\1/p' "$1" |
+    awk '{lines += $1; broken += $1 == 0} END {print lines + 0, broken + 0}')
+  local lines=${failed% *} broken=${failed#* }
+  (($2 == 0 || lines + broken > 0)) || broken=1
+  count $((all - lines)) $((lines + broken))
+}
+
+test_diff() {
+  local runner=$STROM_ROOT/test/diff/run
+  [[ -e $runner && diff == *"$1"* ]] || return 0
+  test_server || { count_one "diff: server" 1 && return; }
+  run_counted test/diff/run "$runner" --seconds "$2"
+}
+
+test_tools() {
+  local file
+  for file in "$STROM_ROOT"/test/tools/*.py; do
+    [[ -x $file && $(basename "$file") == *"$1"* ]] || continue
+    test_server || { count_one "tools: server" 1 && continue; }
+    run_counted "test/tools/$(basename "$file")" "$file"
+  done
+}
+
+# run_counted NAME COMMAND…: counts by a last line "N passed, N failed" if there is one, else by the status.
+run_counted() {
+  local name=$1 log=$TEST_DIR/counted.log rc=0
+  shift
+  logged "$log" with_test_environment "$@" || rc=$?
+  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    ((rc == 0 || BASH_REMATCH[2] > 0)) || count_one "$name" "$rc"
+  else
+    count_one "$name" "$rc"
+  fi
+}
+
+# test_sanitized asan|tsan FILTER
+test_sanitized() {
+  if "$STROM_ROOT/strom" build "--$1"; then
+    run_ctest "$(build_dir "$1")" "$2"
+  else
+    count_one "build --$1" 1
+  fi
+}
+
+# test_fuzz SECONDS FILTER: each program in build-fuzz/test/fuzz, from the inputs in test/fuzz/corpus/<program>.
+test_fuzz() {
+  local dir=$STROM_ROOT/build-fuzz target name rc
+  require_packages clang-19 libclang-rt-19-dev
+  if ! { CC=clang-19 CXX=clang++-19 cmake -S "$STROM_ROOT" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    -DSTROM_FUZZ=ON -DSTROM_POSTGRES=OFF -DSTROM_TESTS=OFF "-DSTROM_SANITIZE=address;undefined" >"$TEST_DIR/fuzz.log" &&
+    cmake --build "$dir"; }; then
+    count_one "build for fuzzing" 1
+    return
+  fi
+  while read -r target; do
+    name=$(basename "$target")
+    [[ $name == *"$2"* ]] || continue
+    mkdir -p "$dir/corpus/$name"
+    local inputs=("$dir/corpus/$name") kept=$STROM_ROOT/test/fuzz/corpus/$name
+    [[ ! -d $kept ]] || inputs+=("$kept")
+    rc=0
+    (cd "$dir" && "$target" -max_total_time="$1" -print_final_stats=1 "${inputs[@]}" 2>&1 | tail -n 30) || rc=$?
+    count_one "fuzz/$name" "$rc"
+  done < <(find "$dir/test/fuzz" -maxdepth 1 -type f -executable)
+}
