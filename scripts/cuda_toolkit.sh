@@ -1,6 +1,6 @@
 #!/bin/bash
 # cuda_toolkit.sh DEST: makes DEST/cuda a CUDA 13.0 toolkit (nvcc, ptxas, headers, CUB, static runtime) from Python
-# wheels, without touching the system. Called by `./strom setup --cuda`; PIP names the pip to use.
+# wheels, without touching the system. Called by `./strom setup --cuda`; PYTHON names the interpreter whose pip is used.
 set -euo pipefail
 
 # Installed without dependencies: those of nvcc's wheel carry no version and would mix toolkits, and a newer toolkit
@@ -25,7 +25,7 @@ fi
 echo "strom: installing the CUDA compiler into $dest/cuda"
 rm -rf "$wheels" "$stamp"
 mkdir -p "$dest"
-"${PIP:-pip3}" install -q --disable-pip-version-check --no-deps --no-compile --target "$wheels" "${WHEELS[@]}"
+"${PYTHON:-python3}" -m pip install -q --disable-pip-version-check --no-deps --no-compile --target "$wheels" "${WHEELS[@]}"
 
 # nvcc.profile links from ../lib64, which the wheels call lib.
 ln -sfn lib "$toolkit/lib64"

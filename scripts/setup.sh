@@ -62,13 +62,13 @@ setup_peers() {
   local wanted=$STROM_ROOT/bench/requirements.txt stamp=$STROM_LOCAL/venv.stamp
   cmp -s "$wanted" "$stamp" && return
   say "installing the Python packages of bench/requirements.txt into .strom/venv"
-  "$STROM_LOCAL/venv/bin/pip" install -q --disable-pip-version-check -r "$wanted"
+  "$STROM_LOCAL/venv/bin/python3" -m pip install -q --disable-pip-version-check -r "$wanted"
   cp "$wanted" "$stamp"
 }
 
 setup_cuda() {
   python_env
-  PIP=$STROM_LOCAL/venv/bin/pip "$STROM_ROOT/scripts/cuda_toolkit.sh" "$STROM_LOCAL"
+  PYTHON=$STROM_LOCAL/venv/bin/python3 "$STROM_ROOT/scripts/cuda_toolkit.sh" "$STROM_LOCAL"
 }
 
 has_nvidia_driver() { [[ -e /proc/driver/nvidia/version ]] || ldconfig -p | grep -q 'libcuda\.so\.1 '; }

@@ -35,6 +35,7 @@ run_tests() {
     shift
   done
   ((${#parts[@]})) || parts=(unit regress tap diff tools)
+  cd "$STROM_ROOT" || die "no $STROM_ROOT"
   setup --cuda --peers
   prepare_test_folder
   trap test_cleanup EXIT
@@ -189,7 +190,7 @@ check_schedule() {
 
 test_tap() {
   local files=() log=$TEST_DIR/prove.log rc=0
-  mapfile -t files < <(find "$STROM_ROOT/test/tap" -maxdepth 1 \( -name '*.sh' -o -name '*.py' \) -executable 2>/dev/null |
+  mapfile -t files < <(find test/tap -maxdepth 1 \( -name '*.sh' -o -name '*.py' \) -executable 2>/dev/null |
     grep -F -- "$1" | sort)
   ((${#files[@]})) || return 0
   test_server || { count_one "tap: server" 1 && return; }
