@@ -8,21 +8,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
+#include "base/mapped_file.hpp"
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
 
 namespace strom::format::arrow {
 
-/// What tells one state of a file from another.
-struct FileIdentity {
-  uint64_t device = 0, inode = 0;
-  int64_t size = 0;
-  int64_t mtime_ns = 0, ctime_ns = 0;
-  bool operator==(const FileIdentity&) const = default;
-};
+using base::FileIdentity;
 
 /// Place of one record batch, for messages and statistics.
 struct BatchLocation {
@@ -34,19 +30,27 @@ struct BatchLocation {
 /// An open file. Immutable after open() and safe to share between threads.
 class FileReader {
  public:
-  /// Opens, maps and checks the footer. Errors: kFileNotFound, kPermissionDenied, kIoError, kCorruptFile (message
-  /// names path and offset), kUnsupported (compressed or big-endian file).
+  /// Opens, maps and checks footer, schema and the first record batch. Errors: kFileNotFound, kPermissionDenied,
+  /// kIoError, kOutOfMemory, kOverBudget (too many mappings), kCorruptFile (message names the path, detail the offset),
+  /// kUnsupported (compressed or big-endian file).
   static Result<std::shared_ptr<const FileReader>> open(const std::string& path);
+  /// Same for a file's bytes in memory, which must be aligned to 8 bytes and outlive the reader. `name` stands for the
+  /// path in messages.
+  static Result<std::shared_ptr<const FileReader>> open_memory(const std::string& name,
+                                                               std::span<const uint8_t> bytes);
 
   virtual ~FileReader() = default;
   virtual const std::string& path() const = 0;
   virtual const FileIdentity& identity() const = 0;
   virtual const columnar::Schema& schema() const = 0;
   virtual int batch_count() const = 0;
-  /// Location and rows come from the batch's own metadata, verified on first use.
+  /// Location and rows come from the batch's own metadata, verified on first use and kept. Errors of the functions
+  /// below: kCorruptFile, kFileChanged, kUnsupported (names the feature), kOutOfMemory, kInternal (no such batch or
+  /// field).
   virtual Result<BatchLocation> batch_location(int batch) const = 0;
   virtual Result<int64_t> batch_rows(int batch) const = 0;
-  /// View of column `field` (index into schema().fields) of record batch `batch`; bounds already checked.
+  /// View of column `field` (index into schema().fields) of record batch `batch`; bounds already checked. Buffers are
+  /// aligned to 8 bytes, 16-byte values to no more than that. The view is good for as long as the reader lives.
   virtual Result<columnar::ColumnView> column(int batch, int field) const = 0;
   /// Bytes of the buffers that column() would hand out, for statistics.
   virtual Result<int64_t> column_bytes(int batch, int field) const = 0;

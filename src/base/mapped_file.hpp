@@ -1,0 +1,63 @@
+// A file mapped read-only, that outlives being shrunk by somebody else. Used by the readers in src/format.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace strom::base {
+
+/// What tells one state of a file from another.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0;
+  int64_t size = 0;
+  int64_t mtime_ns = 0, ctime_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+/// Identity of the regular file that `path` leads to now. Errors: those of MappedFile::open().
+Result<FileIdentity> identify_file(const std::string& path);
+
+/// A whole file, mapped MAP_SHARED and PROT_READ; the descriptor is closed again, so that thousands of files can be
+/// held. Immutable after open() and safe to share between threads.
+///
+/// Bytes may change at any time, so whatever is read twice may differ. A page that is gone because the file was
+/// shrunk (or cannot be read from the device) reads as zeros: the first mapping installs a process-wide SIGBUS handler
+/// that puts zero pages there and remembers that the mapping is no longer what was opened. SIGBUS of other origin goes
+/// to the handler that was there before. A thread that reads a mapping must not block SIGBUS. The kernel does not
+/// raise SIGBUS for its own accesses: write() or send() from a vanished page fails with EFAULT.
+class MappedFile {
+ public:
+  /// Errors: kFileNotFound, kPermissionDenied, kIoError (also: not a regular file), kOutOfMemory, kOverBudget (more
+  /// than 65536 mappings at once).
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  const FileIdentity& identity() const { return identity_; }
+  /// Page-aligned; nullptr for an empty file.
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return identity_.size; }
+
+  /// A page was missing when somebody read it.
+  bool is_poisoned() const;
+  /// kFileChanged when is_poisoned(), or when `path` still leads to the file that was opened and that file has another
+  /// size or modification time now. A file that was unlinked or replaced lives on under the mapping and is fine.
+  Status check_unchanged() const;
+
+ private:
+  MappedFile(std::string path, const FileIdentity& identity) : path_(std::move(path)), identity_(identity) {}
+
+  std::string path_;
+  FileIdentity identity_;
+  const uint8_t* data_ = nullptr;
+  int32_t slot_ = -1;  // in the table that the SIGBUS handler searches; -1 for an empty file
+};
+
+}  // namespace strom::base

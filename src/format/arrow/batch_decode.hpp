@@ -1,0 +1,55 @@
+// From a record batch's metadata to views of its columns. Private to src/format/arrow.
+//
+// Every buffer is checked to lie inside of the batch's body, and the body inside of the file. Buffers may overlap one
+// another: reading the same bytes twice does no harm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "columnar/batch.hpp"
+#include "format/arrow/ipc.hpp"
+#include "format/arrow/reader.hpp"
+#include "format/arrow/schema_decode.hpp"
+
+namespace strom::format::arrow {
+
+struct NodeSize {
+  int64_t length = 0, null_count = 0;
+};
+
+struct BufferPlace {
+  int64_t offset = 0, length = 0;  // offset in the file
+};
+
+/// Verified metadata of one record batch.
+struct BatchLayout {
+  BatchLocation location;
+  int64_t rows = 0;
+  std::vector<NodeSize> nodes;
+  std::vector<BufferPlace> buffers;
+  std::vector<int64_t> view_buffers;  // [g] = data buffers of the view groups before group g; one more than groups
+  /// Addresses and sizes of all `buffers`, for ColumnView::variadic; empty when the schema has no view columns.
+  std::vector<const char*> addresses;
+  std::vector<int64_t> sizes;
+
+  /// Index into `buffers` of the first one of a field that stands at `place`.
+  size_t first_buffer(const EntryCounts& place) const {
+    return static_cast<size_t>(place.buffers + view_buffers[static_cast<size_t>(place.view_groups)]);
+  }
+};
+
+/// `location` has been checked to be inside of the file. Errors: kCorruptFile, kUnsupported (compression).
+Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
+                                                        fbs::MetadataVersion version, const BatchLocation& location);
+
+/// View of a field that is readable (not Field::unsupported). Errors: kCorruptFile. The view's variadic pointers lead
+/// into `batch`.
+Result<columnar::ColumnView> column_view(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
+                                         int field);
+
+/// Bytes of the field's buffers.
+int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field);
+
+}  // namespace strom::format::arrow

@@ -1,0 +1,218 @@
+// See reader.hpp.
+#include "format/arrow/reader.hpp"
+
+#include <atomic>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "format/arrow/batch_decode.hpp"
+#include "format/arrow/ipc.hpp"
+#include "format/arrow/message.hpp"
+#include "format/arrow/schema_decode.hpp"
+
+namespace strom::format::arrow {
+
+namespace {
+
+using columnar::ColumnView;
+using columnar::Field;
+
+/// Runs `f`, whose allocations are sized by what an untrusted file says.
+template <class F>
+auto within_memory(const std::string& path, F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return Status(ErrorCode::kOutOfMemory, "out of memory while reading the metadata of file \"" + path + "\"");
+  }
+}
+
+class Reader final : public FileReader {
+ public:
+  explicit Reader(std::shared_ptr<const base::MappedFile> mapping)
+      : mapping_(std::move(mapping)), identity_(mapping_->identity()) {
+    file_ = {mapping_->path(), mapping_->data(), mapping_->size()};
+  }
+  Reader(const std::string& name, std::span<const uint8_t> bytes) {
+    file_ = {name, bytes.data(), static_cast<int64_t>(bytes.size())};
+    identity_.size = file_.size;
+  }
+  ~Reader() override {
+    if (batches_ == nullptr) return;  // load() failed
+    for (size_t i = 0; i < locations_.size(); ++i) delete batches_[i].load(std::memory_order_relaxed);
+  }
+
+  /// To be called once, before the reader is shared.
+  Status load() {
+    Status status = load_footer();
+    if (status.is_ok() && !locations_.empty()) status = batch_layout(0).status();
+    if (status.code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
+    return status;
+  }
+
+  const std::string& path() const override { return file_.path; }
+  const FileIdentity& identity() const override { return identity_; }
+  const columnar::Schema& schema() const override { return schema_.schema; }
+  int batch_count() const override { return static_cast<int>(locations_.size()); }
+
+  Result<BatchLocation> batch_location(int batch) const override {
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->location;
+  }
+
+  Result<int64_t> batch_rows(int batch) const override {
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->rows;
+  }
+
+  Result<ColumnView> column(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return column_view(file_, schema_, *layout, field);
+  }
+
+  Result<int64_t> column_bytes(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return column_buffer_bytes(schema_, *layout, field);
+  }
+
+  Status check_unchanged() const override { return mapping_ ? mapping_->check_unchanged() : Status::ok(); }
+
+ private:
+  Status check_readable(int field) const {
+    if (field < 0 || static_cast<size_t>(field) >= schema_.schema.fields.size()) {
+      return Status(ErrorCode::kInternal, "file \"" + file_.path + "\" has no column " + std::to_string(field));
+    }
+    const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+    if (info.unsupported.empty()) return Status::ok();
+    return Status(ErrorCode::kUnsupported,
+                  "column \"" + info.name + "\" of file \"" + file_.path + "\" uses " + info.unsupported)
+        .with_detail("Columns that use it cannot be read.");
+  }
+
+  Status check_ends(int64_t* footer_offset, int64_t* footer_size) const {
+    const auto has_magic = [&](int64_t offset) { return std::memcmp(file_.data + offset, kMagic, kMagicBytes) == 0; };
+    constexpr int64_t kSmallest = kHeaderBytes + kTrailerBytes;
+    if (file_.size < kSmallest) return file_.corrupt(0, "a file of " + std::to_string(file_.size) + " bytes is too short");
+    if (!has_magic(0)) {
+      if (file_.load<uint32_t>(0) == kContinuation) {
+        return file_.corrupt(0, "this looks like the Arrow streaming format, not the file format");
+      }
+      return file_.corrupt(0, "the file does not start with ARROW1");
+    }
+    if (!has_magic(file_.size - kMagicBytes)) {
+      return file_.corrupt(file_.size - kMagicBytes, "the file does not end with ARROW1, it may have been cut off");
+    }
+    *footer_size = file_.load<int32_t>(file_.size - kTrailerBytes);
+    *footer_offset = file_.size - kTrailerBytes - *footer_size;
+    if (*footer_size <= 0 || *footer_offset < kHeaderBytes) {
+      return file_.corrupt(file_.size - kTrailerBytes, "footer size " + std::to_string(*footer_size) + " is impossible");
+    }
+    return Status::ok();
+  }
+
+  Status load_footer() {
+    int64_t footer_offset = 0, footer_size = 0;
+    STROM_TRY(check_ends(&footer_offset, &footer_size));
+    STROM_ASSIGN(const auto metadata, Metadata<fbs::Footer>::load(file_, footer_offset, footer_size, "the footer"));
+    const fbs::Footer& footer = metadata.root();
+    version_ = footer.version();
+    if (version_ < fbs::MetadataVersion::V4) {
+      return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format before metadata version V4");
+    }
+    if (version_ > fbs::MetadataVersion::V5) {
+      return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format after metadata version V5");
+    }
+    if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
+    STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema(), version_));
+    STROM_TRY(compare_schema_message(footer_offset));
+    return load_blocks(footer, footer_offset);
+  }
+
+  /// The first message repeats the schema, perhaps with other metadata.
+  Status compare_schema_message(int64_t footer_offset) const {
+    STROM_ASSIGN(const Message message, load_message(file_, kHeaderBytes, footer_offset, "the schema message"));
+    const fbs::Schema* source = message.root().header_as_Schema();
+    if (source == nullptr) return file_.corrupt(message.metadata_offset, "the first message is not a schema");
+    STROM_ASSIGN(const DecodedSchema schema, decode_schema(file_, message.metadata_offset, message.metadata.size(), *source,
+                                                           version_));
+    if (!same_columns(schema, schema_)) {
+      return file_.corrupt(message.metadata_offset, "the schema message and the footer have different columns");
+    }
+    return Status::ok();
+  }
+
+  Status load_blocks(const fbs::Footer& footer, int64_t footer_offset) {
+    const int64_t count = vector_size(footer.record_batches());
+    locations_.reserve(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) {
+      const auto block = vector_element<fbs::Block>(*footer.record_batches(), static_cast<flatbuffers::uoffset_t>(i));
+      const int64_t offset = block.offset(), meta = block.metadata_length(), body = block.body_length();
+      if (offset < kHeaderBytes || offset > footer_offset || meta <= 0 || meta > footer_offset - offset || body < 0 ||
+          body > footer_offset - offset - meta) {
+        return file_.corrupt(footer_offset, "the footer places record batch " + std::to_string(i) + " at offset " +
+                                                std::to_string(offset) + " with " + std::to_string(meta) + " + " +
+                                                std::to_string(body) + " bytes, outside of the file's messages");
+      }
+      locations_.push_back({offset, static_cast<int32_t>(meta), body});
+    }
+    batches_ = std::make_unique<std::atomic<const BatchLayout*>[]>(static_cast<size_t>(count));
+    return Status::ok();
+  }
+
+  /// Metadata of a batch, decoded by whoever comes first. Two threads may do it at once; one result is kept.
+  Result<const BatchLayout*> batch_layout(int batch) const {
+    if (batch < 0 || static_cast<size_t>(batch) >= locations_.size()) {
+      return Status(ErrorCode::kInternal, "file \"" + file_.path + "\" has no record batch " + std::to_string(batch));
+    }
+    std::atomic<const BatchLayout*>& slot = batches_[static_cast<size_t>(batch)];
+    const BatchLayout* known = slot.load(std::memory_order_acquire);
+    if (known != nullptr) return known;
+    auto decoded = within_memory(
+        file_.path, [&] { return decode_batch(file_, schema_, version_, locations_[static_cast<size_t>(batch)]); });
+    if (!decoded.is_ok()) {
+      if (decoded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
+      return decoded.status();
+    }
+    const BatchLayout* fresh = decoded.value().release();
+    if (slot.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
+    delete fresh;
+    return known;
+  }
+
+  std::shared_ptr<const base::MappedFile> mapping_;  // null when the bytes are in memory
+  FileIdentity identity_;
+  FileBytes file_;
+  fbs::MetadataVersion version_ = fbs::MetadataVersion::V5;
+  DecodedSchema schema_;
+  std::vector<BatchLocation> locations_;
+  std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location
+};
+
+Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader) {
+  STROM_TRY(reader->load());
+  return std::shared_ptr<const FileReader>(std::move(reader));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const FileReader>> FileReader::open(const std::string& path) {
+  return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {
+    STROM_ASSIGN(auto mapping, base::MappedFile::open(path));
+    return loaded(std::make_shared<Reader>(std::move(mapping)));
+  });
+}
+
+Result<std::shared_ptr<const FileReader>> FileReader::open_memory(const std::string& name,
+                                                                  std::span<const uint8_t> bytes) {
+  return within_memory(name, [&]() -> Result<std::shared_ptr<const FileReader>> {
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(uint64_t) != 0) {
+      return Status(ErrorCode::kInternal, "bytes of Arrow file \"" + name + "\" are not aligned");
+    }
+    return loaded(std::make_shared<Reader>(name, bytes));
+  });
+}
+
+}  // namespace strom::format::arrow

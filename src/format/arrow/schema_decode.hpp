@@ -1,0 +1,40 @@
+// From a schema's flatbuffer to columnar::Schema, and to where each column's nodes and buffers stand in a record
+// batch. Private to src/format/arrow.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "arrow_ipc_generated.h"
+#include "columnar/schema.hpp"
+#include "format/arrow/ipc.hpp"
+
+namespace strom::format::arrow {
+
+/// Counts of a record batch's metadata entries. `view_groups` are entries of variadic_counts: one for each column of
+/// view layout; that many data buffers come on top of `buffers`.
+struct EntryCounts {
+  int64_t nodes = 0, buffers = 0, view_groups = 0;
+  bool operator==(const EntryCounts&) const = default;
+};
+
+struct DecodedSchema {
+  columnar::Schema schema;
+  /// For each field the entries that stand before its own; one element more than fields.
+  std::vector<EntryCounts> places;
+  /// Fields before this index can be found in a batch; a type newer than this reader hides those behind it.
+  int32_t placed_fields = 0;
+
+  const EntryCounts& total() const { return places.back(); }
+  bool all_placed() const { return static_cast<size_t>(placed_fields) == schema.fields.size(); }
+};
+
+/// `offset` and `size` are those of the flatbuffer that `source` stands in, for messages and as a limit of memory.
+/// Errors: kCorruptFile, kUnsupported (big-endian). Fields that cannot be read are marked, see Field::unsupported.
+Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source,
+                                    fbs::MetadataVersion version);
+
+/// Same columns with the same types, whatever the metadata.
+bool same_columns(const DecodedSchema& a, const DecodedSchema& b);
+
+}  // namespace strom::format::arrow

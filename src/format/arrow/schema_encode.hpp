@@ -1,0 +1,17 @@
+// From columnar::Schema to a schema's flatbuffer, for the writer. Private to src/format/arrow.
+#pragma once
+
+#include "arrow_ipc_generated.h"
+#include "base/status.hpp"
+#include "columnar/schema.hpp"
+
+namespace strom::format::arrow {
+
+/// kUnsupported for layouts that are read but not written (kUtf8View) and fields that could not even be read;
+/// kInvalidParameter for a precision or width that Arrow does not have.
+Status check_writable(const columnar::Schema& schema);
+
+/// `schema` has passed check_writable().
+flatbuffers::Offset<fbs::Schema> encode_schema(flatbuffers::FlatBufferBuilder& builder, const columnar::Schema& schema);
+
+}  // namespace strom::format::arrow
