@@ -71,7 +71,7 @@ setup_cuda() {
   PYTHON=$STROM_LOCAL/venv/bin/python3 "$STROM_ROOT/scripts/cuda_toolkit.sh" "$STROM_LOCAL"
 }
 
-has_nvidia_driver() { [[ -e /proc/driver/nvidia/version ]] || ldconfig -p | grep -q 'libcuda\.so\.1 '; }
+has_nvidia_driver() { [[ -e /proc/driver/nvidia/version ]] || /sbin/ldconfig -p | grep -q 'libcuda\.so\.1 '; }
 
 setup() {
   local cuda=no peers=no
@@ -84,8 +84,9 @@ setup() {
     shift
   done
   mkdir -p "$STROM_LOCAL"
-  require_packages "${BUILD_PACKAGES[@]}"
-  [[ $PG_CONFIG != /usr/lib/postgresql/15/* ]] || require_packages "${POSTGRES_PACKAGES[@]}"
+  local packages=("${BUILD_PACKAGES[@]}")
+  [[ $PG_CONFIG != /usr/lib/postgresql/15/* ]] || packages+=("${POSTGRES_PACKAGES[@]}")
+  require_packages "${packages[@]}"
   require_pg_config
   prepare_state
   if [[ $peers == yes ]]; then setup_peers; fi
