@@ -1,0 +1,106 @@
+// The cache of open readers: hits, changed files, bounds.
+#include "format/arrow/reader_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "arrow_print.hpp"
+#include "arrow_samples.hpp"
+
+namespace strom::test {
+namespace {
+
+using format::arrow::FileReader;
+using format::arrow::ReaderCache;
+
+TEST(ReaderCache, SameFileSameReader) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_sample(folder.path("f"), 1, 10, Nulls::kSome).is_ok());
+  const auto first = format::arrow::open_cached(folder.path("f"));
+  ASSERT_TRUE(first.is_ok());
+  EXPECT_EQ(format::arrow::open_cached(folder.path("f")).value(), first.value());
+}
+
+TEST(ReaderCache, ReplacedFileIsOpenedAnew) {
+  const TempFolder folder;
+  ReaderCache cache(10);
+  ASSERT_TRUE(write_sample(folder.path("f"), 1, 10, Nulls::kSome).is_ok());
+  const auto first = cache.open(folder.path("f")).value();
+  ASSERT_TRUE(write_sample(folder.path("f"), 2, 10, Nulls::kSome).is_ok());
+  const auto second = cache.open(folder.path("f")).value();
+  EXPECT_NE(first, second);
+  EXPECT_EQ(second->batch_count(), 2);
+  EXPECT_EQ(first->batch_count(), 1);  // still readable
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+TEST(ReaderCache, ShrunkAndRestoredFileIsOpenedAnew) {
+  const TempFolder folder;
+  ReaderCache cache(10);
+  ASSERT_TRUE(write_sample(folder.path("f"), 5, 1000, Nulls::kSome).is_ok());
+  const auto bytes = read_bytes(folder.path("f"));
+  const auto first = cache.open(folder.path("f")).value();
+  const std::string expected = print_file(*first).value();
+  ASSERT_EQ(truncate(folder.path("f").c_str(), 5000), 0);
+  touch_file(*first);
+  EXPECT_EQ(cache.open(folder.path("f")).status().code(), ErrorCode::kCorruptFile);
+  EXPECT_EQ(cache.size(), 0u);
+  write_bytes(folder.path("f"), bytes);
+  const auto second = cache.open(folder.path("f"));
+  ASSERT_TRUE(second.is_ok());
+  EXPECT_EQ(print_file(*second.value()).value(), expected);
+  EXPECT_EQ(first->check_unchanged().code(), ErrorCode::kFileChanged);
+}
+
+TEST(ReaderCache, RemovedFileIsForgotten) {
+  const TempFolder folder;
+  ReaderCache cache(10);
+  ASSERT_TRUE(write_sample(folder.path("f"), 1, 10, Nulls::kSome).is_ok());
+  ASSERT_TRUE(cache.open(folder.path("f")).is_ok());
+  std::filesystem::remove(folder.path("f"));
+  EXPECT_EQ(cache.open(folder.path("f")).status().code(), ErrorCode::kFileNotFound);
+  EXPECT_EQ(cache.size(), 0u);
+}
+
+TEST(ReaderCache, LeastRecentlyUsedGoesFirst) {
+  const TempFolder folder;
+  ReaderCache cache(2);
+  const auto path = [&](int i) { return folder.path("f" + std::to_string(i)); };
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(write_sample(path(i), 1, 10, Nulls::kSome).is_ok());
+  const auto first = cache.open(path(0)).value();
+  const std::weak_ptr<const FileReader> second = cache.open(path(1)).value();
+  EXPECT_EQ(cache.open(path(0)).value(), first);
+  ASSERT_TRUE(cache.open(path(2)).is_ok());
+  EXPECT_EQ(cache.size(), 2u);
+  EXPECT_TRUE(second.expired());
+  EXPECT_EQ(cache.open(path(0)).value(), first);
+  cache.clear();
+  EXPECT_EQ(cache.size(), 0u);
+  EXPECT_NE(cache.open(path(0)).value(), first);
+}
+
+TEST(ReaderCache, ManyThreads) {
+  const TempFolder folder;
+  ReaderCache cache(3);
+  const auto path = [&](size_t i) { return folder.path("f" + std::to_string(i)); };
+  for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(write_sample(path(i), 1, static_cast<int64_t>(i), Nulls::kNone).is_ok());
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (size_t i = 0; i < 500; ++i) {
+        const size_t file = (i * (t + 1)) % 5;
+        const auto reader = cache.open(path(file));
+        ASSERT_TRUE(reader.is_ok());
+        ASSERT_EQ(reader.value()->batch_rows(0).value(), static_cast<int64_t>(file));
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(cache.size(), 3u);
+}
+
+}  // namespace
+}  // namespace strom::test
