@@ -70,14 +70,14 @@ cluster_start() {
   cluster_create "$@"
   local dir port
   dir=$(cluster_dir "$1")
-  port=$(free_port)
-  # A server that was killed leaves its socket behind, so the port is chosen anew at each start.
+  # A port that is still written down is that of a server that was killed; the next one takes its socket over.
+  [[ -f $dir.port ]] || free_port >"$dir.port"
+  port=$(cluster_port "$1")
   if ! as_server "$(private_pg bindir)/pg_ctl" -D "$dir" -s -w -t 60 -l "$dir/server.log" \
     -o "-p $port -k $(socket_dir)" start </dev/null >/dev/null; then
     as_server tail -n 20 "$dir/server.log" >&2
     die "the server did not start; its log is $dir/server.log"
   fi
-  printf '%s\n' "$port" >"$dir.port"
   create_extension "$1"
 }
 
