@@ -1,0 +1,7 @@
+-- What is installed.
+CREATE FUNCTION version_info(OUT component text, OUT version text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'strom_version_info'
+LANGUAGE C STRICT STABLE PARALLEL SAFE;
+
+COMMENT ON FUNCTION version_info() IS 'versions of the extension and of what it was built with';

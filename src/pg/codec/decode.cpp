@@ -1,0 +1,200 @@
+// Readers of columnar values, one for each layout.
+#include "pg/codec/decode.hpp"
+
+#include <cstring>
+
+#include "columnar/text.hpp"
+#include "pg/codec/numeric.hpp"
+
+namespace strom::pg::codec {
+
+using columnar::Layout;
+using columnar::TimeUnit;
+
+namespace {
+
+constexpr int32_t kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;  // 1970-01-01 to 2000-01-01
+constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
+constexpr int64_t kMillisPerDay = SECS_PER_DAY * INT64CONST(1000);
+
+// Buffers in a file need not be aligned.
+template <class T>
+T load(const void* values, int64_t row) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+constexpr int64_t floor_div(int64_t value, int64_t divisor) {
+  return value / divisor - (value % divisor < 0 ? 1 : 0);
+}
+
+Datum read_bool(const Decoder& d, int64_t row) {
+  const auto* bits = static_cast<const uint8_t*>(d.view.values);
+  return BoolGetDatum(((bits[row >> 3] >> (row & 7)) & 1) != 0);
+}
+
+template <class Stored>
+Datum read_int2(const Decoder& d, int64_t row) { return Int16GetDatum(load<Stored>(d.view.values, row)); }
+
+template <class Stored>
+Datum read_int4(const Decoder& d, int64_t row) { return Int32GetDatum(load<Stored>(d.view.values, row)); }
+
+template <class Stored>
+Datum read_int8(const Decoder& d, int64_t row) { return Int64GetDatum(load<Stored>(d.view.values, row)); }
+
+Datum read_float4(const Decoder& d, int64_t row) { return Float4GetDatum(load<float>(d.view.values, row)); }
+
+Datum read_float8(const Decoder& d, int64_t row) { return Float8GetDatum(load<double>(d.view.values, row)); }
+
+Datum read_decimal(const Decoder& d, int64_t row) {
+  return numeric_from_int128(load<__int128>(d.view.values, row), d.scale);
+}
+
+Datum checked_date(int64_t unix_days) {
+  const int64_t days = unix_days - kEpochDays;
+  if (days < INT32_MIN || days > INT32_MAX || !IS_VALID_DATE(days))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("date out of range"),
+                    errdetail("The value is %lld days from 1970-01-01.", static_cast<long long>(unix_days))));
+  return DateADTGetDatum(static_cast<DateADT>(days));
+}
+
+Datum read_date32(const Decoder& d, int64_t row) { return checked_date(load<int32_t>(d.view.values, row)); }
+
+Datum read_date64(const Decoder& d, int64_t row) {
+  return checked_date(floor_div(load<int64_t>(d.view.values, row), kMillisPerDay));
+}
+
+// Units finer than a microsecond are cut off towards the past.
+template <int64_t kMultiplier, int64_t kDivisor>
+Datum read_timestamp(const Decoder& d, int64_t row) {
+  const auto stored = load<int64_t>(d.view.values, row);
+  int64_t micros = floor_div(stored, kDivisor);
+  const bool overflow = __builtin_mul_overflow(micros, kMultiplier, &micros) ||
+                        __builtin_sub_overflow(micros, kEpochMicros, &micros);
+  if (overflow || !IS_VALID_TIMESTAMP(micros))
+    ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range"),
+                    errdetail("The stored value is %lld.", static_cast<long long>(stored))));
+  return TimestampGetDatum(micros);
+}
+
+// Blanks up to `length` characters (char(n)) behind a value of the server's encoding.
+struct varlena* pad_to_length(struct varlena* value, int32_t length) {
+  const int bytes = static_cast<int>(VARSIZE(value)) - VARHDRSZ;
+  const int characters = pg_mbstrlen_with_len(VARDATA(value), bytes);
+  if (characters == length) return value;
+  if (characters > length) {
+    const int kept = pg_mbcharcliplen(VARDATA(value), bytes, length);
+    for (int i = kept; i < bytes; ++i)
+      if (VARDATA(value)[i] != ' ')
+        ereport(ERROR, (errcode(ERRCODE_STRING_DATA_RIGHT_TRUNCATION),
+                        errmsg("value too long for type character(%d)", length)));
+    SET_VARSIZE(value, kept + VARHDRSZ);
+    return value;
+  }
+  const int padded = bytes + (length - characters);
+  auto* result = static_cast<struct varlena*>(palloc(padded + VARHDRSZ));
+  SET_VARSIZE(result, padded + VARHDRSZ);
+  std::memcpy(VARDATA(result), VARDATA(value), bytes);
+  std::memset(VARDATA(result) + bytes, ' ', padded - bytes);
+  return result;
+}
+
+// Text in `encoding` as text of the server's encoding. The bytes are copied before they are checked, because those in
+// a file can change meanwhile.
+Datum text_datum(const char* bytes, int64_t size, int encoding, int32_t length) {
+  constexpr int64_t kLargest = MaxAllocSize - VARHDRSZ;
+  if (size > kLargest)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("text value of %lld bytes is too long",
+                                                                   static_cast<long long>(size))));
+  auto* value = static_cast<struct varlena*>(palloc(size + VARHDRSZ));
+  SET_VARSIZE(value, size + VARHDRSZ);
+  std::memcpy(VARDATA(value), bytes, size);
+  const char* converted = pg_any_to_server(VARDATA(value), static_cast<int>(size), encoding);
+  if (converted != VARDATA(value)) value = cstring_to_text(converted);
+  if (length >= 0) value = pad_to_length(value, length);
+  return PointerGetDatum(value);
+}
+
+Datum read_text(const Decoder& d, int64_t row) {
+  const char* bytes = nullptr;
+  int64_t size = 0;
+  if (!columnar::text_at(d.view, row, &bytes, &size)) {
+    const Place place = d.place != nullptr ? *d.place : Place{};
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("text of column \"%s\" lies outside of its buffer in file \"%s\"", place.column, place.file),
+                    errdetail("Record batch %d, row %lld.", place.batch, static_cast<long long>(row))));
+  }
+  return text_datum(bytes, size, PG_UTF8, d.length);
+}
+
+using Read = Datum (*)(const Decoder&, int64_t);
+
+Read timestamp_reader(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSecond: return read_timestamp<1000000, 1>;
+    case TimeUnit::kMilli: return read_timestamp<1000, 1>;
+    case TimeUnit::kMicro: return read_timestamp<1, 1>;
+    case TimeUnit::kNano: return read_timestamp<1, 1000>;
+  }
+  pg_unreachable();
+}
+
+Read reader_of(const columnar::Field& field) {
+  switch (field.layout) {
+    case Layout::kBool: return read_bool;
+    case Layout::kInt8: return read_int2<int8_t>;
+    case Layout::kUInt8: return read_int2<uint8_t>;
+    case Layout::kInt16: return read_int2<int16_t>;
+    case Layout::kUInt16: return read_int4<uint16_t>;
+    case Layout::kInt32: return read_int4<int32_t>;
+    case Layout::kUInt32: return read_int8<uint32_t>;
+    case Layout::kInt64: return read_int8<int64_t>;
+    case Layout::kFloat32: return read_float4;
+    case Layout::kFloat64: return read_float8;
+    case Layout::kDecimal128: return read_decimal;
+    case Layout::kDate32: return read_date32;
+    case Layout::kDate64: return read_date64;
+    case Layout::kTimestamp: return timestamp_reader(field.unit);
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View:
+    case Layout::kFixedBinary: return read_text;
+  }
+  pg_unreachable();
+}
+
+}  // namespace
+
+Decoder make_decoder(const columnar::Field& field, SqlType declared) {
+  Decoder decoder;
+  decoder.read = reader_of(field);
+  decoder.scale = field.scale;
+  if (declared.oid == BPCHAROID && declared.typmod >= VARHDRSZ) decoder.length = declared.typmod - VARHDRSZ;
+  return decoder;
+}
+
+Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row) {
+  using registry::TypeId;
+  switch (type) {
+    case TypeId::kBool: return BoolGetDatum(load<uint8_t>(values, row) != 0);
+    case TypeId::kInt2: return Int16GetDatum(static_cast<int16_t>(load<int32_t>(values, row)));
+    case TypeId::kInt4: return Int32GetDatum(load<int32_t>(values, row));
+    case TypeId::kInt8: return Int64GetDatum(load<int64_t>(values, row));
+    case TypeId::kFloat4: return Float4GetDatum(load<float>(values, row));
+    case TypeId::kFloat8: return Float8GetDatum(load<double>(values, row));
+    case TypeId::kNumeric: return numeric_from_int128(load<__int128>(values, row), scale);
+    case TypeId::kDate: return DateADTGetDatum(load<int32_t>(values, row));
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz: return TimestampGetDatum(load<int64_t>(values, row));
+    case TypeId::kText:
+    case TypeId::kVarchar:
+    case TypeId::kBpchar: {
+      const auto text = load<registry::StrView>(values, row);
+      return text_datum(text.ptr, text.len, GetDatabaseEncoding(), type == TypeId::kBpchar ? length : -1);
+    }
+  }
+  pg_unreachable();
+}
+
+}  // namespace strom::pg::codec

@@ -1,0 +1,48 @@
+// Columnar values to Datum, row by row: for foreign scans, ANALYZE, rows that PostgreSQL re-checks, and for what the
+// engine returns. Everything here may ereport and holds plain data only; values with storage are palloc'd in the
+// current memory context. Errors: 22008 date or timestamp outside PostgreSQL's range, 22021 text that is not valid in
+// its encoding, 22001 text too long for char(n), XX001 text offsets that lead outside of their buffer.
+#pragma once
+
+#include <cstdint>
+
+#include "columnar/batch.hpp"
+#include "columnar/schema.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/codec/type_map.hpp"
+#include "registry/types.hpp"
+
+namespace strom::pg::codec {
+
+/// Where the rows being decoded come from, for error messages. Strings outlive the decoder's use.
+struct Place {
+  const char* column = "";
+  const char* file = "";
+  int batch = 0;
+};
+
+/// Reader of one column, bound to a field and a declared type by make_decoder(), and to the record batch at hand by
+/// setting `view` (and `place`).
+struct Decoder {
+  Datum (*read)(const Decoder& decoder, int64_t row) = nullptr;
+  columnar::ColumnView view;
+  int32_t scale = 0;     // of kDecimal128
+  int32_t length = -1;   // n of char(n), -1 = not padded
+  const Place* place = nullptr;
+};
+
+/// `fit(field, declared)` must not be Fit::kNone. Neither raises nor throws.
+Decoder make_decoder(const columnar::Field& field, SqlType declared);
+
+/// Value of row `row` (0 <= row < view.length).
+inline Datum decode(const Decoder& decoder, int64_t row, bool* is_null) {
+  const columnar::ColumnView& view = decoder.view;
+  *is_null = view.validity != nullptr && ((view.validity[row >> 3] >> (row & 7)) & 1) == 0;
+  return *is_null ? Datum{0} : decoder.read(decoder, row);
+}
+
+/// Value of row `row` of a column of engine registers (see registry::Phys) whose SQL type is `type`; `scale` is that
+/// of the fixed-point values of numeric, `length` the n of char(n) or -1. Text is in the server's encoding.
+Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row);
+
+}  // namespace strom::pg::codec

@@ -1,0 +1,31 @@
+// Datum to columnar values: for inner sides that come from PostgreSQL subplans, for parameters, and for re-checked
+// rows that go back into the engine.
+#pragma once
+
+#include <string>
+
+#include "columnar/builder.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "registry/types.hpp"
+
+namespace strom::pg::codec {
+
+/// The field that values of `type` are collected in; its layout is the type's register layout as far as there is one
+/// (text as kLargeUtf8, numeric as kDecimal128 of `scale`, timestamps in microseconds, dates in days since 1970).
+columnar::Field field_for(registry::TypeId type, int scale, std::string name);
+
+/// What became of a value given to append().
+enum class Encoded {
+  kDone,
+  kDeclined,  // not representable: NaN or too many digits for the field's decimal, infinite dates and timestamps
+};
+
+/// Appends one value to a column made with field_for(); a declined value is appended as NULL, so that rows stay
+/// aligned. May throw (detoasting fails, no memory).
+Encoded append(columnar::ColumnBuilder& column, registry::TypeId type, Datum value, bool is_null);
+
+/// The register value of one Datum: phys_size() bytes, or the text itself. kDeclined as above; an infinite date or
+/// timestamp is representable here. May throw.
+Encoded register_bytes(registry::TypeId type, int scale, Datum value, std::string* bytes);
+
+}  // namespace strom::pg::codec

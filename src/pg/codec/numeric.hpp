@@ -1,0 +1,18 @@
+// numeric to and from 128-bit fixed point, exactly. Builds and reads PostgreSQL's stored numeric format itself: it is
+// an on-disk format, the same in all supported versions, and there is no public function for 128-bit integers.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::codec {
+
+/// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 38), palloc'd. May ereport.
+Datum numeric_from_int128(__int128 unscaled, int scale);
+
+/// The value of `numeric` (detoasted or not) times 10^`scale`. False when it is NaN or infinite, has digits behind
+/// `scale`, or does not fit into 38 digits. May ereport (detoasting).
+bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled);
+
+}  // namespace strom::pg::codec

@@ -1,0 +1,30 @@
+// Differences between PostgreSQL versions in making foreign paths. May ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::compat {
+
+/// A scan path of a foreign table. `disabled`: the user switched this kind of path off, so that it should lose to any
+/// other; versions before 18 say that by cost.
+inline ForeignPath* make_foreign_scan_path(PlannerInfo* root, RelOptInfo* rel, double rows, bool disabled,
+                                           Cost startup_cost, Cost total_cost, List* fdw_private) {
+#if PG_VERSION_NUM >= 180000
+  return create_foreignscan_path(root, rel, nullptr, rows, disabled ? 1 : 0, startup_cost, total_cost, NIL,
+                                 rel->lateral_relids, nullptr, NIL, fdw_private);
+#else
+  if (disabled) {
+    startup_cost += disable_cost;
+    total_cost += disable_cost;
+  }
+#if PG_VERSION_NUM >= 170000
+  return create_foreignscan_path(root, rel, nullptr, rows, startup_cost, total_cost, NIL, rel->lateral_relids, nullptr,
+                                 NIL, fdw_private);
+#else
+  return create_foreignscan_path(root, rel, nullptr, rows, startup_cost, total_cost, NIL, rel->lateral_relids, nullptr,
+                                 fdw_private);
+#endif
+#endif
+}
+
+}  // namespace strom::pg::compat

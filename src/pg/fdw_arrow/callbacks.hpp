@@ -1,0 +1,33 @@
+// The functions that PostgreSQL calls for Arrow foreign tables, by the file that holds them; handler.cpp hands them
+// out. All of them may ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+extern "C" {
+
+// plan.cpp
+void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
+void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
+ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
+                              List* scan_clauses, Plan* outer_plan);
+bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte);
+
+// scan.cpp
+void strom_arrow_begin(ForeignScanState* node, int eflags);
+TupleTableSlot* strom_arrow_iterate(ForeignScanState* node);
+void strom_arrow_rescan(ForeignScanState* node);
+void strom_arrow_end(ForeignScanState* node);
+void strom_arrow_explain(ForeignScanState* node, ExplainState* es);
+Size strom_arrow_estimate_dsm(ForeignScanState* node, ParallelContext* pcxt);
+void strom_arrow_initialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate);
+void strom_arrow_reinitialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate);
+void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* coordinate);
+
+// analyze.cpp
+bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
+
+// import.cpp
+List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid serverOid);
+
+}  // extern "C"

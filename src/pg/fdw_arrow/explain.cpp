@@ -1,0 +1,89 @@
+// Implementation of the EXPLAIN lines.
+#include "pg/fdw_arrow/explain.hpp"
+
+#include <cstdio>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc.hpp"
+
+namespace strom::pg::fdw_arrow {
+
+using boundary::guard;
+
+namespace {
+
+constexpr int kShownAtEachEnd = 2;
+constexpr int kShortenFrom = 6;
+
+void explain_referenced(const Source& source, ExplainState* es) {
+  List* names = NIL;
+  for (const SourceColumn& column : source.columns())
+    names = guard([&names, &column] { return lappend(names, pstrdup(column.name.c_str())); });
+  if (names != NIL) guard([names, es] { ExplainPropertyList("referenced", names, es); });
+}
+
+int64_t referenced_bytes(const Source& source, int file) {
+  int64_t total = 0;
+  for (size_t column = 0; column < source.columns().size(); ++column)
+    total += boundary::value_or_throw(source.column_bytes(file, static_cast<int>(column)));
+  return total;
+}
+
+void explain_file(const Source& source, int file, ExplainState* es) {
+  const format::arrow::FileReader& reader = *source.files()[file];
+  const std::string label = "file" + std::to_string(file);
+  std::string path = reader.path();
+  if (guc::pg_strom::regression_test_mode) {
+    path.erase(0, path.rfind('/') + 1);
+    guard([&] { ExplainPropertyText(label.c_str(), path.c_str(), es); });
+    return;
+  }
+  const int64_t read = referenced_bytes(source, file), size = reader.identity().size;
+  if (es->format == EXPLAIN_FORMAT_TEXT) {
+    path += " (read: " + format_bytes(read) + ", size: " + format_bytes(size) + ")";
+    guard([&] { ExplainPropertyText(label.c_str(), path.c_str(), es); });
+    return;
+  }
+  const std::string read_label = label + "-read", size_label = label + "-size";
+  guard([&] {
+    ExplainPropertyText(label.c_str(), path.c_str(), es);
+    ExplainPropertyInteger(read_label.c_str(), "B", read, es);
+    ExplainPropertyInteger(size_label.c_str(), "B", size, es);
+  });
+}
+
+void explain_gap(ExplainState* es) {
+  if (es->format != EXPLAIN_FORMAT_TEXT) return;
+  guard([es] {
+    appendStringInfoSpaces(es->str, es->indent * 2);
+    appendStringInfoString(es->str, ":\n");
+  });
+}
+
+}  // namespace
+
+std::string format_bytes(int64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  auto value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1000 && unit < 5; ++unit) value /= 1024;
+  const int decimals = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*f%s", decimals, value, kUnits[unit]);
+  return text;
+}
+
+void explain_source(const Source& source, ExplainState* es) {
+  explain_referenced(source, es);
+  const int count = static_cast<int>(source.files().size());
+  const bool shorten = count >= kShortenFrom && !guc::pg_strom::explain_developer_mode;
+  for (int file = 0; file < count; ++file) {
+    if (shorten && file == kShownAtEachEnd) {
+      explain_gap(es);
+      file = count - kShownAtEachEnd;
+    }
+    explain_file(source, file, es);
+  }
+}
+
+}  // namespace strom::pg::fdw_arrow

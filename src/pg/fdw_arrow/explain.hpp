@@ -1,0 +1,21 @@
+// EXPLAIN's lines about an Arrow source. Used by the plain foreign scan and by the engine's nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pg/boundary/postgres.hpp"
+#include "pg/fdw_arrow/source.hpp"
+
+namespace strom::pg::fdw_arrow {
+
+/// `referenced: a, b` and one `fileN: PATH (read: S, size: S)` for each file; other formats than text have the
+/// properties fileN, fileN-read and fileN-size with numbers of bytes. From six files on only the first and last two are
+/// printed, unless pg_strom.explain_developer_mode is on. pg_strom.regression_test_mode leaves folders and sizes out.
+/// May throw.
+void explain_source(const Source& source, ExplainState* es);
+
+/// "512B", "3.4MB": three digits are shown, units of 1024.
+std::string format_bytes(int64_t bytes);
+
+}  // namespace strom::pg::fdw_arrow

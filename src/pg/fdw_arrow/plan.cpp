@@ -1,0 +1,111 @@
+// Planning of plain foreign scans over Arrow files: exact row counts from the files' metadata, costs by the bytes of
+// the referenced columns, and partial paths. The plan's fdw_private is the list of referenced attribute numbers.
+#include <algorithm>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/compat/foreign_path.hpp"
+#include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/fdw_arrow/columns.hpp"
+#include "pg/fdw_arrow/source.hpp"
+#include "pg/guc.hpp"
+
+namespace strom::pg::fdw_arrow {
+namespace {
+
+/// Kept in RelOptInfo::fdw_private between sizing and path making.
+struct ScanEstimate {
+  double rows;
+  double file_pages;
+  double read_pages;  // of the referenced columns
+  int workers;        // table option parallel_workers, or -1
+};
+
+// Bytes per row of the referenced columns as the first record batch has them: good enough for a cost, and it does not
+// touch the metadata of thousands of batches.
+double bytes_per_row(const Source& source) {
+  if (source.chunks().empty()) return 0;
+  const Chunk& chunk = source.chunks().front();
+  double bytes = 0;
+  for (const SourceColumn& column : source.columns()) {
+    const int field = column.fields[chunk.file];
+    bytes += static_cast<double>(
+        boundary::value_or_throw(source.files()[chunk.file]->column_bytes(chunk.batch, field)));
+  }
+  return bytes / static_cast<double>(chunk.rows);
+}
+
+ScanEstimate estimate(Oid relid, const Bitmapset* attributes) {
+  const auto source = Source::open(relid, user_columns(relid, attributes));
+  const auto rows = static_cast<double>(source->total_rows());
+  return {rows, static_cast<double>(source->file_bytes()) / BLCKSZ, rows * bytes_per_row(*source) / BLCKSZ,
+          source->parallel_workers()};
+}
+
+// Processes that share a parallel scan's work, the leader counted by what it has left to give (as in costsize.c).
+double parallel_divisor(int workers) {
+  constexpr double kLeaderLossPerWorker = 0.3;
+  const double leader = 1.0 - kLeaderLossPerWorker * workers;
+  return workers + (parallel_leader_participation && leader > 0 ? leader : 0);
+}
+
+int parallel_workers(RelOptInfo* rel, const ScanEstimate& scan) {
+  if (scan.workers < 0) return compute_parallel_worker(rel, scan.read_pages, -1, max_parallel_workers_per_gather);
+  return std::min(scan.workers, max_parallel_workers_per_gather);
+}
+
+void add_scan_path(PlannerInfo* root, RelOptInfo* rel, const ScanEstimate& scan, int workers) {
+  const double divisor = workers > 0 ? parallel_divisor(workers) : 1.0;
+  const Cost startup = rel->baserestrictcost.startup + rel->reltarget->cost.startup;
+  const Cost cpu = (cpu_tuple_cost + rel->baserestrictcost.per_tuple) * scan.rows + rel->reltarget->cost.per_tuple * rel->rows;
+  const double rows = workers > 0 ? clamp_row_est(rel->rows / divisor) : rel->rows;
+  const Cost total = startup + seq_page_cost * scan.read_pages + cpu / divisor;
+  ForeignPath* path =
+      compat::make_foreign_scan_path(root, rel, rows, !guc::arrow_fdw::enabled, startup, total, NIL);
+  path->path.parallel_workers = workers;
+  path->path.parallel_aware = workers > 0;
+  if (workers > 0)
+    add_partial_path(rel, &path->path);
+  else
+    add_path(rel, &path->path);
+}
+
+}  // namespace
+}  // namespace strom::pg::fdw_arrow
+
+namespace fdw = strom::pg::fdw_arrow;
+using strom::pg::boundary::entry;
+
+void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
+  const Bitmapset* attributes = fdw::referenced_attributes(baserel);
+  auto* scan = static_cast<fdw::ScanEstimate*>(palloc(sizeof(fdw::ScanEstimate)));
+  *scan = entry([&] { return fdw::estimate(relid, attributes); });
+  baserel->fdw_private = scan;
+  baserel->tuples = scan->rows;
+  baserel->pages = static_cast<BlockNumber>(std::min<double>(scan->file_pages, MaxBlockNumber));
+  set_baserel_size_estimates(root, baserel);
+}
+
+void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
+  const auto& scan = *static_cast<fdw::ScanEstimate*>(baserel->fdw_private);
+  fdw::add_scan_path(root, baserel, scan, 0);
+  if (!baserel->consider_parallel || baserel->lateral_relids != nullptr) return;
+  const int workers = fdw::parallel_workers(baserel, scan);
+  if (workers > 0) fdw::add_scan_path(root, baserel, scan, workers);
+}
+
+ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
+                              List* scan_clauses, Plan* outer_plan) {
+  Bitmapset* attributes = fdw::referenced_attributes(baserel);
+  scan_clauses = extract_actual_clauses(scan_clauses, false);
+  pull_varattnos(reinterpret_cast<Node*>(tlist), baserel->relid, &attributes);
+  pull_varattnos(reinterpret_cast<Node*>(scan_clauses), baserel->relid, &attributes);
+  List* attnums = entry([&] {
+    List* list = NIL;
+    for (AttrNumber attnum : fdw::user_columns(relid, attributes))
+      list = strom::pg::boundary::guard([list, attnum] { return lappend_int(list, attnum); });
+    return list;
+  });
+  return make_foreignscan(tlist, scan_clauses, baserel->relid, NIL, attnums, NIL, NIL, outer_plan);
+}
+
+bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte) { return true; }

@@ -1,0 +1,174 @@
+// Execution of plain foreign scans over Arrow files: rows are decoded one by one from views into the mapped files,
+// only referenced columns are touched, and quals are PostgreSQL's. Parallel workers share a counter of chunks.
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/boundary/context_owned.hpp"
+#include "pg/codec/decode.hpp"
+#include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/fdw_arrow/explain.hpp"
+#include "pg/fdw_arrow/source.hpp"
+
+namespace strom::pg::fdw_arrow {
+namespace {
+
+using boundary::entry;
+
+/// In the parallel query's shared memory.
+struct ParallelScan {
+  pg_atomic_uint64 next_chunk;
+  uint64_t fingerprint;  // of the leader's files
+};
+
+/// The C++ half of a scan.
+struct Cursor {
+  std::shared_ptr<const Source> source;
+  int64_t next_chunk = 0;  // of a scan without ParallelScan
+  int current_file = -1;   // whose rows are being handed out
+};
+
+/// ForeignScanState::fdw_state: plain data.
+struct ArrowScan {
+  boundary::ContextOwned<Cursor> cursor;
+  ParallelScan* parallel;
+  codec::Decoder* decoders;  // one for each referenced column
+  AttrNumber* attnums;
+  codec::Place* places;
+  int column_count;
+  int64_t next_row, rows;  // in the current chunk
+};
+
+// Rows between two looks at whether the file is still what it was: a cursor may stop in the middle of a chunk.
+constexpr int64_t kRowsBetweenChecks = 64;
+
+std::vector<AttrNumber> attnums_of(const ForeignScan* plan) {
+  std::vector<AttrNumber> attnums;
+  ListCell* cell;
+  foreach (cell, plan->fdw_private) attnums.push_back(static_cast<AttrNumber>(lfirst_int(cell)));
+  return attnums;
+}
+
+// May throw. Cursor and arrays live in the query's context.
+ArrowScan* open_scan(Oid relid, const ForeignScan* plan, MemoryContext context) {
+  auto cursor = std::make_unique<Cursor>();
+  cursor->source = Source::open(relid, attnums_of(plan));
+  const auto& columns = cursor->source->columns();
+  const int count = static_cast<int>(columns.size());
+  auto* scan = boundary::guard([context, count] {
+    auto* s = static_cast<ArrowScan*>(MemoryContextAllocZero(context, sizeof(ArrowScan)));
+    s->decoders = static_cast<codec::Decoder*>(MemoryContextAllocZero(context, sizeof(codec::Decoder) * (count + 1)));
+    s->places = static_cast<codec::Place*>(MemoryContextAllocZero(context, sizeof(codec::Place) * (count + 1)));
+    s->attnums = static_cast<AttrNumber*>(MemoryContextAllocZero(context, sizeof(AttrNumber) * (count + 1)));
+    return s;
+  });
+  scan->column_count = count;
+  for (int i = 0; i < count; ++i) scan->attnums[i] = columns[i].attnum;
+  scan->cursor = boundary::ContextOwned<Cursor>::adopt(context, std::move(cursor));
+  return scan;
+}
+
+// May throw: the rows handed out so far may have been wrong.
+void check_current_file(const ArrowScan* scan) {
+  const Cursor& cursor = *scan->cursor;
+  if (cursor.current_file >= 0) boundary::throw_if_failed(cursor.source->unchanged(cursor.current_file));
+}
+
+// Binds the decoders to the next chunk; false when there is none left. May throw.
+bool next_chunk(ArrowScan* scan) {
+  Cursor& cursor = *scan->cursor;
+  const Source& source = *cursor.source;
+  check_current_file(scan);
+  boundary::check_for_interrupts();
+  const auto index = static_cast<int64_t>(scan->parallel != nullptr
+                                              ? pg_atomic_fetch_add_u64(&scan->parallel->next_chunk, 1)
+                                              : static_cast<uint64_t>(cursor.next_chunk++));
+  scan->next_row = scan->rows = 0;
+  if (index >= static_cast<int64_t>(source.chunks().size())) return false;
+  const Chunk& chunk = source.chunks()[index];
+  const columnar::BatchView view = boundary::value_or_throw(source.batch(index));
+  cursor.current_file = chunk.file;
+  for (int i = 0; i < scan->column_count; ++i) {
+    const SourceColumn& column = source.columns()[i];
+    scan->places[i] = {column.name.c_str(), source.files()[chunk.file]->path().c_str(), chunk.batch};
+    scan->decoders[i] = codec::make_decoder(source.field(chunk.file, i), column.type);
+    scan->decoders[i].view = view.columns[i];
+    scan->decoders[i].place = &scan->places[i];
+  }
+  scan->rows = chunk.rows;
+  return true;
+}
+
+ArrowScan* state_of(ForeignScanState* node) { return static_cast<ArrowScan*>(node->fdw_state); }
+
+}  // namespace
+}  // namespace strom::pg::fdw_arrow
+
+using namespace strom::pg::fdw_arrow;
+namespace codec = strom::pg::codec;
+
+void strom_arrow_begin(ForeignScanState* node, int eflags) {
+  const auto* plan = reinterpret_cast<ForeignScan*>(node->ss.ps.plan);
+  const Oid relid = RelationGetRelid(node->ss.ss_currentRelation);
+  MemoryContext context = node->ss.ps.state->es_query_cxt;
+  node->fdw_state = entry([&] { return open_scan(relid, plan, context); });
+}
+
+TupleTableSlot* strom_arrow_iterate(ForeignScanState* node) {
+  ArrowScan* scan = state_of(node);
+  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
+  ExecClearTuple(slot);
+  if (scan->next_row >= scan->rows && !entry([&] { return next_chunk(scan); })) return slot;
+  const int64_t row = scan->next_row++;
+  std::memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
+  for (int i = 0; i < scan->column_count; ++i) {
+    const int attribute = scan->attnums[i] - 1;
+    slot->tts_values[attribute] = codec::decode(scan->decoders[i], row, &slot->tts_isnull[attribute]);
+  }
+  if (row % kRowsBetweenChecks == 0) entry([&] { check_current_file(scan); });
+  return ExecStoreVirtualTuple(slot);
+}
+
+void strom_arrow_rescan(ForeignScanState* node) {
+  ArrowScan* scan = state_of(node);
+  entry([&] { check_current_file(scan); });
+  scan->cursor->next_chunk = 0;
+  scan->next_row = scan->rows = 0;
+}
+
+void strom_arrow_end(ForeignScanState* node) {
+  ArrowScan* scan = state_of(node);
+  if (scan == nullptr) return;
+  entry([&] { check_current_file(scan); });
+  scan->cursor.reset();
+}
+
+void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
+  entry([&] { explain_source(*state_of(node)->cursor->source, es); });
+}
+
+Size strom_arrow_estimate_dsm(ForeignScanState* node, ParallelContext* pcxt) { return sizeof(ParallelScan); }
+
+void strom_arrow_initialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate) {
+  ArrowScan* scan = state_of(node);
+  auto* parallel = static_cast<ParallelScan*>(coordinate);
+  pg_atomic_init_u64(&parallel->next_chunk, 0);
+  parallel->fingerprint = scan->cursor->source->fingerprint();
+  scan->parallel = parallel;
+}
+
+void strom_arrow_reinitialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate) {
+  auto* parallel = static_cast<ParallelScan*>(coordinate);
+  pg_atomic_write_u64(&parallel->next_chunk, 0);
+  state_of(node)->parallel = parallel;
+}
+
+void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* coordinate) {
+  ArrowScan* scan = state_of(node);
+  auto* parallel = static_cast<ParallelScan*>(coordinate);
+  const Source& source = *scan->cursor->source;
+  if (source.fingerprint() != parallel->fingerprint)
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("files of foreign table \"%s\" changed while the query was starting",
+                           source.table_name().c_str())));
+  scan->parallel = parallel;
+}

@@ -1,0 +1,91 @@
+// An Arrow foreign table opened for reading: its files, its record batches as numbered chunks, and for each column
+// that a query refers to where it lies in each file. Used by the foreign scan here, by the planner for estimates and
+// for what the engine may read, and by the executor nodes, whose engine threads call the functions marked so.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/batch.hpp"
+#include "columnar/schema.hpp"
+#include "format/arrow/reader.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/catalog/foreign_table.hpp"
+#include "pg/codec/type_map.hpp"
+
+namespace strom::pg::fdw_arrow {
+
+/// One record batch with at least one row.
+struct Chunk {
+  int32_t file = 0;   // index into files()
+  int32_t batch = 0;  // in the file
+  int64_t rows = 0;
+};
+
+/// A column of the table and the fields that it reads.
+struct SourceColumn {
+  AttrNumber attnum = 0;
+  std::string name;
+  codec::SqlType type;           // as declared
+  std::vector<int> fields;       // for each file: index into its schema
+  /// All files hold the column in the same layout (unit, scale and width included), and the engine may load it as
+  /// values of the declared type. Vacuously true for a table without files.
+  bool engine_readable = true;
+};
+
+class Source {
+ public:
+  /// Opens the files of foreign table `relid`, on which the caller holds a lock, and finds columns `attnums`
+  /// (positive, not dropped) in each. Main thread only. Throws StatusError: kFileNotFound, kPermissionDenied, kIoError,
+  /// kCorruptFile, kUnsupported (a column's field cannot be read), kTypeMismatch (a file lacks a column or has it in
+  /// another type); and PostgresError.
+  static std::shared_ptr<const Source> open(Oid relid, std::span<const AttrNumber> attnums);
+
+  const std::string& table_name() const { return table_name_; }
+  const std::vector<std::shared_ptr<const format::arrow::FileReader>>& files() const { return files_; }
+  const std::vector<Chunk>& chunks() const { return chunks_; }
+  const std::vector<SourceColumn>& columns() const { return columns_; }  // in the order of `attnums`
+  const columnar::Field& field(int file, int column) const;
+  int64_t total_rows() const { return total_rows_; }
+  int64_t file_bytes() const { return file_bytes_; }
+  /// Table option parallel_workers, or -1.
+  int parallel_workers() const { return parallel_workers_; }
+
+  /// Views of all columns() of a chunk, in order; valid as long as this object. Thread-safe, calls no PostgreSQL.
+  /// Errors: kCorruptFile.
+  Result<columnar::BatchView> batch(int64_t chunk) const;
+
+  /// kFileChanged when bytes of a file that this object handed out may not be those of the file that was opened.
+  /// Thread-safe, calls no PostgreSQL. To be asked after the last use of a batch and before its rows count as right.
+  Status unchanged(int file) const;
+  Status all_unchanged() const;
+
+  /// Bytes of the buffers of column `column` in file `file`. Errors: kCorruptFile.
+  Result<int64_t> column_bytes(int file, int column) const;
+
+  /// Tells two states of the table's files apart; parallel workers compare theirs with the leader's.
+  uint64_t fingerprint() const;
+
+ private:
+  Source() = default;
+  Status open_files(const std::vector<std::string>& paths);
+  Status bind_columns(std::vector<catalog::ForeignColumn> columns);
+  Status bind(const catalog::ForeignColumn& column, int file, SourceColumn* bound) const;
+
+  std::string table_name_;
+  std::vector<std::shared_ptr<const format::arrow::FileReader>> files_;
+  std::vector<Chunk> chunks_;
+  std::vector<SourceColumn> columns_;
+  int64_t total_rows_ = 0, file_bytes_ = 0;
+  int parallel_workers_ = -1;
+};
+
+/// Index of the field called `name` in `schema`, or -1. Where fields share a name, "name#2" is the second of them
+/// (unless a field is really called so) and "name" the first.
+int find_field(const columnar::Schema& schema, const std::string& name);
+
+}  // namespace strom::pg::fdw_arrow

@@ -1,0 +1,13 @@
+// The loadable module pg_strom.so: its magic block and _PG_init. Loaded by shared_preload_libraries, or by the first
+// function of the extension that a session calls; both leave the session in the same state.
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc.hpp"
+
+extern "C" {
+PG_MODULE_MAGIC;
+PGDLLEXPORT void _PG_init(void);
+}
+
+void _PG_init(void) {
+  strom::pg::guc::define_all();
+}

@@ -1,0 +1,90 @@
+// Costs of the engine's work in PostgreSQL's units, and paths that carry them.
+#include "pg/guc.hpp"
+#include "pg/node/thread_slots.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+using guc::pg_strom::cpu_operator_cost;  // hides PostgreSQL's setting of the same name
+using guc::pg_strom::cpu_setup_cost;
+
+// In units of pg_strom.cpu_tuple_cost for each row. Building has to stay dearer than probing, so that the largest
+// relation becomes the outermost.
+constexpr double kProbe = 0.5;
+constexpr double kBuild = 4.0;
+
+// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost.
+constexpr double kHandOver = 0.5;
+
+// An aggregation keeps only what it sums; rows that are handed over are collected first.
+constexpr double kAggregationShare = 0.95;
+
+double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
+double thread_count() { return node::wanted_threads(); }
+
+}  // namespace
+
+void cost_scan(EngineInput* input) {
+  const EngineScan* scan = input->scan;
+  input->startup = 0;
+  input->run = scan->rows_in * (row_cost() + cpu_operator_cost * scan->operations) / thread_count();
+}
+
+void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
+  const auto* join = static_cast<EngineJoin*>(llast(input->joins));
+  Cost read;
+  if (join->scan != nullptr)
+    read = join->scan->rows_in * (row_cost() + cpu_operator_cost * join->scan->operations);
+  else
+    read = join->path->total_cost + join->path->rows * ::cpu_tuple_cost;
+  input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
+  input->run = outer->run + (outer->rows * (kProbe * row_cost() + cpu_operator_cost) +
+                             join->rows * cpu_operator_cost * operations) / thread_count();
+}
+
+EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
+                             EngineAggregation* aggregation) {
+  auto* path = reinterpret_cast<EnginePath*>(palloc0(sizeof(EnginePath)));
+  path->custom.path.type = T_CustomPath;
+  path->custom.path.pathtype = T_CustomScan;
+  path->custom.path.parent = parent;
+  path->custom.path.pathtarget = target;
+  path->custom.path.parallel_aware = false;
+  path->custom.path.parallel_safe = false;  // engine threads instead of worker processes
+  path->custom.flags = aggregation != nullptr ? 0 : CUSTOMPATH_SUPPORT_PROJECTION;
+  path->custom.methods = engine_path_methods();
+  path->input = input;
+  path->aggregation = aggregation;
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    if (join->scan == nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
+  }
+  Cost work = input->run;
+  double rows = input->joins == NIL ? input->scan->rel->rows : input->rows;
+  double produced = input->rows;
+  Cost start = cpu_setup_cost + input->startup;
+  if (aggregation != nullptr) {
+    work = work * kAggregationShare +
+           input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
+    rows = produced = aggregation->groups;
+    start += work;
+    work = 0;
+  }
+  const List* host_quals = input->joins == NIL ? input->scan->host_quals : NIL;
+  if (host_quals != NIL) {
+    QualCost host;
+    cost_qual_eval(&host, const_cast<List*>(host_quals), root);
+    start += host.startup;
+    work += host.per_tuple * produced;
+  }
+  path->custom.path.rows = rows;
+  path->custom.path.startup_cost = start + target->cost.startup;
+  path->custom.path.total_cost =
+      start + work + produced * ::cpu_tuple_cost * kHandOver + target->cost.startup + target->cost.per_tuple * rows;
+  return path;
+}
+
+}  // namespace strom::pg::planner

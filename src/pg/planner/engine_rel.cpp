@@ -1,0 +1,92 @@
+#include "pg/planner/engine_rel.hpp"
+
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+// States of the planner calls under way: nested ones (functions planned while a query is) and sub-queries.
+struct StateNode {
+  PlannerState state;
+  StateNode* next;
+  MemoryContextCallback callback;
+};
+StateNode* states = nullptr;
+
+void forget(void* argument) {
+  for (StateNode** link = &states; *link != nullptr; link = &(*link)->next) {
+    if (*link != argument) continue;
+    *link = (*link)->next;
+    return;
+  }
+}
+
+bool cheaper(const EngineInput* a, const EngineInput* b) { return a->startup + a->run < b->startup + b->run; }
+
+}  // namespace
+
+PlannerState* state_of(PlannerInfo* root) {
+  for (StateNode* node = states; node != nullptr; node = node->next)
+    if (node->state.root == root) return &node->state;
+  auto* node = static_cast<StateNode*>(MemoryContextAllocZero(root->planner_cxt, sizeof(StateNode)));
+  node->state.root = root;
+  node->state.scan_count = root->simple_rel_array_size;
+  node->state.scans = static_cast<EngineScan**>(
+      MemoryContextAllocZero(root->planner_cxt, sizeof(EngineScan*) * (root->simple_rel_array_size + 1)));
+  node->callback.func = forget;
+  node->callback.arg = node;
+  node->next = states;
+  states = node;
+  MemoryContextRegisterResetCallback(root->planner_cxt, &node->callback);
+  return &node->state;
+}
+
+EngineScan* scan_of(PlannerState* state, Index relid) {
+  return static_cast<int>(relid) < state->scan_count ? state->scans[relid] : nullptr;
+}
+
+void remember(PlannerState* state, EngineInput* input) {
+  if (state->root->join_search_private != nullptr) return;  // the genetic optimizer frees what the input points to
+  ListCell* cell;
+  foreach (cell, state->inputs) {
+    auto* known = static_cast<EngineInput*>(lfirst(cell));
+    if (!bms_equal(known->relids, input->relids)) continue;
+    if (cheaper(input, known)) lfirst(cell) = input;
+    return;
+  }
+  MemoryContext caller = MemoryContextSwitchTo(state->root->planner_cxt);
+  state->inputs = lappend(state->inputs, input);
+  MemoryContextSwitchTo(caller);
+}
+
+EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
+  EngineInput* best = nullptr;
+  ListCell* cell;
+  foreach (cell, rel->pathlist) {
+    auto* path = static_cast<Path*>(lfirst(cell));
+    if (IsA(path, ProjectionPath)) path = reinterpret_cast<ProjectionPath*>(path)->subpath;
+    if (!is_engine_path(path)) continue;
+    auto* engine_path = reinterpret_cast<EnginePath*>(path);
+    if (engine_path->aggregation != nullptr || !bms_equal(engine_path->input->relids, rel->relids)) continue;
+    if (best == nullptr || cheaper(engine_path->input, best)) best = engine_path->input;
+  }
+  foreach (cell, state->inputs) {
+    auto* known = static_cast<EngineInput*>(lfirst(cell));
+    if (bms_equal(known->relids, rel->relids) && (best == nullptr || cheaper(known, best))) best = known;
+  }
+  return best;
+}
+
+Refusal* make_refusal(Node* expr, const char* reason) {
+  auto* refusal = static_cast<Refusal*>(palloc(sizeof(Refusal)));
+  refusal->expr = expr;
+  refusal->reason = reason;
+  return refusal;
+}
+
+bool is_engine_path(const Path* path) {
+  return IsA(path, CustomPath) && reinterpret_cast<const CustomPath*>(path)->methods == engine_path_methods();
+}
+
+}  // namespace strom::pg::planner

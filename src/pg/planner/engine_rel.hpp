@@ -1,0 +1,98 @@
+// What the planner remembers about relations that the engine can read, while one PlannerInfo is planned. Plain structs
+// in planner memory: everything in this file may ereport. Used by the path files of this folder.
+#pragma once
+
+#include "engine/plan/ir.hpp"
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::planner {
+
+/// A column as the engine sees it; indexed by attribute number.
+struct ColumnFacts {
+  bool readable;
+  engine::plan::ValueType type;
+  const char* reason;  // why it is not readable; nullptr for columns that the query does not use
+};
+
+/// An expression that stays with PostgreSQL, for EXPLAIN.
+struct Refusal {
+  Node* expr;
+  const char* reason;
+};
+
+/// A base relation that the engine reads.
+struct EngineScan {
+  RelOptInfo* rel;
+  Oid table;
+  int column_count;      // highest attribute number
+  ColumnFacts* columns;  // [0 .. column_count]
+  bool output_readable;  // every column that is needed above the scan
+  bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
+  List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
+  List* host_quals;      // of RestrictInfo: left to PostgreSQL
+  List* refusals;        // of Refusal*
+  double rows_in, rows_out;
+  int operations;        // of the filters, for each row
+};
+
+/// One join of a chain: the probed table is built from `scan` or, when that is nullptr, from the rows of `path`.
+struct EngineJoin {
+  RelOptInfo* inner;
+  EngineScan* scan;
+  Path* path;
+  List* outer_keys;   // of Expr, pairwise with inner_keys
+  List* inner_keys;
+  List* other_quals;  // of Expr: join clauses that are not keys
+  double rows;        // after the join
+};
+
+/// A scan and the joins on top of it.
+struct EngineInput {
+  Relids relids;
+  EngineScan* scan;
+  List* joins;     // of EngineJoin*
+  List* refusals;  // of Refusal*, found after the scan
+  double rows;
+  Cost startup;    // before the first row: tables to probe
+  Cost run;        // all rows, without handing them to PostgreSQL
+};
+
+/// The sink of CpuPreAgg.
+struct EngineAggregation {
+  PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
+  double groups;
+};
+
+/// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
+struct EnginePath {
+  CustomPath custom;
+  EngineInput* input;
+  EngineAggregation* aggregation;  // nullptr for scans and joins
+};
+
+/// All that is remembered for one PlannerInfo.
+struct PlannerState {
+  PlannerInfo* root;
+  EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
+  int scan_count;
+  List* inputs;        // of EngineInput*: the cheapest for its relids
+};
+
+/// The state of `root`, made when there is none.
+PlannerState* state_of(PlannerInfo* root);
+
+/// Column types of `relid` when it is an engine table, else nullptr.
+EngineScan* scan_of(PlannerState* state, Index relid);
+
+/// Keeps `input` when it is the cheapest for its relids so far.
+void remember(PlannerState* state, EngineInput* input);
+
+/// The cheapest chain that produces `rel`, or nullptr.
+EngineInput* input_of(PlannerState* state, RelOptInfo* rel);
+
+Refusal* make_refusal(Node* expr, const char* reason);
+
+/// True when `path` is one that add_engine_path() made.
+bool is_engine_path(const Path* path);
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,238 @@
+// Dispatch over PostgreSQL's expression nodes; the single constructs are in lower_calls.cpp (functions, operators,
+// constants) and below (control flow).
+#include "pg/planner/lower.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/type_map.hpp"
+
+namespace strom::pg::planner {
+
+using boundary::guard;
+using engine::plan::kNoNode;
+using engine::plan::NodeId;
+using engine::plan::ValueType;
+using registry::TypeId;
+
+namespace {
+
+Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
+
+std::vector<const Node*> nodes_of(const List* list) {
+  std::vector<const Node*> nodes;
+  for (int i = 0; i < list_length(list); ++i) nodes.push_back(static_cast<const Node*>(list_nth(list, i)));
+  return nodes;
+}
+
+std::string type_text(Oid type) { return codec::type_name({type, -1}); }
+
+/// Worth evaluating once: nothing in it depends on a row.
+bool is_row_independent(const Node* expr) {
+  return guard([expr] {
+    auto* node = const_cast<Node*>(expr);
+    return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node) &&
+           !contain_agg_clause(node);
+  });
+}
+
+bool has_case_value(const Node* expr) {
+  return guard([expr] {
+    auto walker = [](Node* node, void*) -> bool { return node != nullptr && IsA(node, CaseTestExpr); };
+    struct Walk {
+      static bool visit(Node* node, void* context) {
+        if (node == nullptr) return false;
+        if (IsA(node, CaseTestExpr)) return true;
+        return expression_tree_walker(node, reinterpret_cast<bool (*)()>(visit), context);
+      }
+    };
+    return walker(const_cast<Node*>(expr), nullptr) || Walk::visit(const_cast<Node*>(expr), nullptr);
+  });
+}
+
+const char* kind_of_expression(const Node* expr) {
+  switch (nodeTag(expr)) {
+    case T_SubPlan:
+    case T_AlternativeSubPlan: return "subquery";
+    case T_Aggref: return "aggregate";
+    case T_WindowFunc: return "window function";
+    case T_CoerceViaIO: return "cast through text";
+    case T_ArrayExpr:
+    case T_SubscriptingRef:
+    case T_ArrayCoerceExpr: return "array";
+    case T_RowExpr:
+    case T_RowCompareExpr:
+    case T_FieldSelect: return "row value";
+    case T_MinMaxExpr: return "GREATEST or LEAST";
+    case T_XmlExpr: return "XML expression";
+    default: return "kind of expression";
+  }
+}
+
+}  // namespace
+
+Result<ValueType> value_type_of(Oid type, int32_t typmod) {
+  const registry::TypeInfo* info = registry::find_type(type);
+  if (info == nullptr) return unsupported("type " + type_text(type) + " is not supported");
+  ValueType value{info->id, 0};
+  if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
+  if (info->phys == registry::Phys::kStr && GetDatabaseEncoding() != PG_UTF8)
+    return unsupported("text in a database encoding other than UTF8");
+  if (info->id == TypeId::kNumeric) {
+    if (typmod < VARHDRSZ) return unsupported("numeric without precision and scale");
+    const int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+    if (scale < 0 || scale > 38) return unsupported("numeric scale " + std::to_string(scale));
+    value.scale = static_cast<int16_t>(scale);
+  }
+  return value;
+}
+
+Result<NodeId> Lowering::lower(const Node* expr) {
+  switch (nodeTag(expr)) {
+    case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));
+    case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
+    case T_RestrictInfo: return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
+    case T_CaseTestExpr:
+      if (case_value_ == kNoNode) return unsupported("CASE value outside of CASE");
+      return case_value_;
+    default: break;
+  }
+  if (is_row_independent(expr) && !has_case_value(expr)) return run_time_constant(expr);
+  switch (nodeTag(expr)) {
+    case T_FuncExpr: {
+      const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
+      if (call.funcretset) return unsupported("set-returning function");
+      return function(call.funcid, nodes_of(call.args), call.inputcollid);
+    }
+    case T_OpExpr: {
+      auto& op = *reinterpret_cast<OpExpr*>(const_cast<Node*>(expr));
+      guard([&op] { set_opfuncid(&op); });
+      return function(op.opfuncid, nodes_of(op.args), op.inputcollid);
+    }
+    case T_RelabelType: return relabel(*reinterpret_cast<const RelabelType*>(expr));
+    case T_BoolExpr: return logic(*reinterpret_cast<const BoolExpr*>(expr));
+    case T_NullTest: {
+      const auto& test = *reinterpret_cast<const NullTest*>(expr);
+      if (test.argisrow) return unsupported("row value");
+      STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(test.arg)));
+      return test.nulltesttype == IS_NULL ? builder_.is_null(arg) : builder_.is_not_null(arg);
+    }
+    case T_BooleanTest: return boolean_test(*reinterpret_cast<const BooleanTest*>(expr));
+    case T_ScalarArrayOpExpr: return array_op(*reinterpret_cast<const ScalarArrayOpExpr*>(expr));
+    case T_CaseExpr: return case_of(*reinterpret_cast<const CaseExpr*>(expr));
+    case T_CoalesceExpr: return coalesce(*reinterpret_cast<const CoalesceExpr*>(expr));
+    case T_NullIfExpr: return null_if(*reinterpret_cast<const OpExpr*>(expr));
+    case T_DistinctExpr: return distinct_from(*reinterpret_cast<const OpExpr*>(expr));
+    default: return unsupported(std::string(kind_of_expression(expr)) + " is not supported");
+  }
+}
+
+NodeId Lowering::boolean(bool value) {
+  return builder_.constant({TypeId::kBool, 0}, false, std::string(1, value ? '\1' : '\0'));
+}
+
+Result<NodeId> Lowering::run_time_constant(const Node* expr) {
+  const Oid type = guard([expr] { return exprType(expr); });
+  const int32_t typmod = guard([expr] { return exprTypmod(expr); });
+  if (type == NUMERICOID) return unsupported("numeric value that is only known when execution starts");
+  STROM_ASSIGN(const ValueType value, value_type_of(type, typmod));
+  for (size_t i = 0; i < params_.size(); ++i)
+    if (guard([&, i] { return equal(params_[i], expr); })) return builder_.parameter(value, static_cast<int32_t>(i));
+  params_.push_back(expr);
+  return builder_.parameter(value, static_cast<int32_t>(params_.size() - 1));
+}
+
+// Only between types whose values the engine treats alike.
+Result<NodeId> Lowering::relabel(const RelabelType& relabel) {
+  STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(relabel.arg)));
+  const registry::TypeInfo* info = registry::find_type(relabel.resulttype);
+  const TypeId have = builder_.node(arg).type.type;
+  TypeId want = info != nullptr ? info->id : TypeId::kBool;
+  if (want == TypeId::kVarchar) want = TypeId::kText;
+  if (info == nullptr || want != have) return unsupported("cast to " + type_text(relabel.resulttype));
+  return arg;
+}
+
+Result<NodeId> Lowering::logic(const BoolExpr& expr) {
+  const std::vector<const Node*> args = nodes_of(expr.args);
+  STROM_ASSIGN(NodeId result, lower(args[0]));
+  if (expr.boolop == NOT_EXPR) return builder_.logic_not(result);
+  for (size_t i = 1; i < args.size(); ++i) {
+    STROM_ASSIGN(const NodeId next, lower(args[i]));
+    result = expr.boolop == AND_EXPR ? builder_.logic_and(result, next) : builder_.logic_or(result, next);
+  }
+  return result;
+}
+
+Result<NodeId> Lowering::boolean_test(const BooleanTest& test) {
+  STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(test.arg)));
+  switch (test.booltesttype) {
+    case IS_UNKNOWN: return builder_.is_null(arg);
+    case IS_NOT_UNKNOWN: return builder_.is_not_null(arg);
+    case IS_TRUE: return builder_.coalesce(arg, boolean(false));
+    case IS_FALSE: return builder_.coalesce(builder_.logic_not(arg), boolean(false));
+    case IS_NOT_TRUE: return builder_.coalesce(builder_.logic_not(arg), boolean(true));
+    case IS_NOT_FALSE: return builder_.coalesce(arg, boolean(true));
+  }
+  return unsupported("test of a boolean");
+}
+
+Result<NodeId> Lowering::case_of(const CaseExpr& expr) {
+  const NodeId outer_value = case_value_;
+  if (expr.arg != nullptr) {
+    STROM_ASSIGN(case_value_, lower(reinterpret_cast<const Node*>(expr.arg)));
+  }
+  std::vector<std::pair<NodeId, NodeId>> branches;
+  for (const Node* node : nodes_of(expr.args)) {
+    const auto& when = *reinterpret_cast<const CaseWhen*>(node);
+    STROM_ASSIGN(const NodeId condition, lower(reinterpret_cast<const Node*>(when.expr)));
+    const NodeId value_inside = case_value_;
+    case_value_ = outer_value;
+    auto result = lower(reinterpret_cast<const Node*>(when.result));
+    case_value_ = value_inside;
+    if (!result.is_ok()) return result;
+    branches.emplace_back(condition, result.value());
+  }
+  case_value_ = outer_value;
+  NodeId value;
+  if (expr.defresult != nullptr) {
+    STROM_ASSIGN(value, lower(reinterpret_cast<const Node*>(expr.defresult)));
+  } else {
+    value = builder_.constant(builder_.node(branches.back().second).type, true, {});
+  }
+  for (size_t i = branches.size(); i-- > 0;) {
+    STROM_ASSIGN(value, builder_.select(branches[i].first, branches[i].second, value));
+  }
+  return value;
+}
+
+Result<NodeId> Lowering::coalesce(const CoalesceExpr& expr) {
+  const std::vector<const Node*> args = nodes_of(expr.args);
+  STROM_ASSIGN(NodeId value, lower(args.back()));
+  for (size_t i = args.size() - 1; i-- > 0;) {
+    STROM_ASSIGN(const NodeId earlier, lower(args[i]));
+    STROM_ASSIGN(value, builder_.coalesce(earlier, value));
+  }
+  return value;
+}
+
+Result<NodeId> Lowering::null_if(const OpExpr& expr) {
+  auto& op = const_cast<OpExpr&>(expr);
+  guard([&op] { set_opfuncid(&op); });
+  const std::vector<const Node*> args = nodes_of(expr.args);
+  STROM_ASSIGN(const NodeId equals, function(op.opfuncid, args, expr.inputcollid));
+  STROM_ASSIGN(const NodeId value, lower(args[0]));
+  return builder_.select(equals, builder_.constant(builder_.node(value).type, true, {}), value);
+}
+
+// Null when exactly one side is null and false or true otherwise, until the COALESCE: NOT (a = b), else NOT (both null).
+Result<NodeId> Lowering::distinct_from(const OpExpr& expr) {
+  auto& op = const_cast<OpExpr&>(expr);
+  guard([&op] { set_opfuncid(&op); });
+  const std::vector<const Node*> args = nodes_of(expr.args);
+  STROM_ASSIGN(const NodeId equals, function(op.opfuncid, args, expr.inputcollid));
+  STROM_ASSIGN(const NodeId a, lower(args[0]));
+  STROM_ASSIGN(const NodeId b, lower(args[1]));
+  const NodeId both_null = builder_.logic_and(builder_.is_null(a), builder_.is_null(b));
+  return builder_.coalesce(builder_.logic_not(equals), builder_.logic_not(both_null));
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,62 @@
+// PostgreSQL expressions to expressions of an engine program. Used by the path files to ask whether the engine can
+// compute something, and by make_plan.cpp to write the program. C++ code: throws PostgresError, and reports what cannot
+// be lowered as ErrorCode::kUnsupported with a reason for EXPLAIN.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "engine/plan/builder.hpp"
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::planner {
+
+/// Says what a column of the query is in the pipeline at hand.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  virtual Result<engine::plan::NodeId> column(const Var& var) = 0;
+};
+
+/// The engine's type for a SQL type and modifier; numerics need a modifier, text needs a UTF-8 database.
+/// Errors: kUnsupported.
+Result<engine::plan::ValueType> value_type_of(Oid type, int32_t typmod);
+
+class Lowering {
+ public:
+  /// Expressions that become parameters are appended to `params`; a parameter's number is its index there.
+  Lowering(engine::plan::Builder& builder, Scope& scope, std::vector<const Node*>& params)
+      : builder_(builder), scope_(scope), params_(params) {}
+
+  Result<engine::plan::NodeId> lower(const Node* expr);
+
+  /// Brings both sides of a hash join's key to one physical kind and scale. Errors: kUnsupported.
+  static Status match_keys(engine::plan::Builder& builder, engine::plan::NodeId* left, engine::plan::NodeId* right);
+
+ private:
+  using NodeId = engine::plan::NodeId;
+
+  Result<NodeId> constant(const Const& value);
+  Result<NodeId> run_time_constant(const Node* expr);
+  Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
+  Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
+  Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
+  Result<NodeId> relabel(const RelabelType& relabel);
+  Result<NodeId> logic(const BoolExpr& expr);
+  Result<NodeId> boolean_test(const BooleanTest& test);
+  Result<NodeId> array_op(const ScalarArrayOpExpr& op);
+  Result<std::vector<NodeId>> array_elements(const Node* array);
+  Result<NodeId> case_of(const CaseExpr& expr);
+  Result<NodeId> coalesce(const CoalesceExpr& expr);
+  Result<NodeId> null_if(const OpExpr& expr);
+  Result<NodeId> distinct_from(const OpExpr& expr);
+  NodeId boolean(bool value);
+
+  engine::plan::Builder& builder_;
+  Scope& scope_;
+  std::vector<const Node*>& params_;
+  NodeId case_value_ = engine::plan::kNoNode;  // of the innermost CASE x WHEN ...
+};
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,50 @@
+#include "pg/planner/lower_aggregate.hpp"
+
+#include "pg/boundary/boundary.hpp"
+
+namespace strom::pg::planner {
+
+using boundary::guard;
+using engine::plan::Aggregate;
+using engine::plan::Builder;
+using engine::plan::NodeId;
+using registry::TypeId;
+
+namespace {
+
+Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
+
+}  // namespace
+
+Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Aggref& aggregate) {
+  const Oid function = aggregate.aggfnoid;
+  const char* looked_up = guard([function] { return get_func_name(function); });
+  const std::string name = looked_up != nullptr ? looked_up : "?";
+  if (guard([function] { return get_func_namespace(function); }) != PG_CATALOG_NAMESPACE)
+    return unsupported("aggregate " + name + " is not built in");
+  if (aggregate.aggdistinct != NIL) return unsupported("aggregate with DISTINCT");
+  if (aggregate.aggorder != NIL) return unsupported("aggregate with ORDER BY");
+  if (aggregate.aggkind != AGGKIND_NORMAL) return unsupported("ordered-set aggregate");
+  const int nargs = list_length(aggregate.args);
+  if (nargs > 1) return unsupported("aggregate " + name + " of several arguments");
+
+  Aggregate result;
+  TypeId type = TypeId::kBool;
+  if (nargs == 1) {
+    const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args));
+    STROM_ASSIGN(result.arg, lowering.lower(reinterpret_cast<const Node*>(argument->expr)));
+    type = builder.node(result.arg).type.type;
+  }
+  const registry::AggregateInfo* info = registry::find_aggregate(name, nargs, type);
+  if (info == nullptr) {
+    const std::string signature = nargs == 0 ? "*" : registry::type_info(type).pg_name;
+    return unsupported("aggregate " + name + "(" + signature + ") is not supported");
+  }
+  result.id = info->id;
+  if (aggregate.aggfilter != nullptr) {
+    STROM_ASSIGN(result.filter, lowering.lower(reinterpret_cast<const Node*>(aggregate.aggfilter)));
+  }
+  return result;
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,222 @@
+// Lowering of literals, functions, operators and array operators.
+#include <cctype>
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
+#include "pg/planner/lower.hpp"
+
+namespace strom::pg::planner {
+
+using boundary::guard;
+using engine::plan::Builder;
+using engine::plan::NodeId;
+using engine::plan::NodeKind;
+using engine::plan::ValueType;
+using registry::Phys;
+using registry::TypeId;
+
+namespace {
+
+Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
+
+struct FunctionFacts {
+  NameData name;
+  bool in_catalog;  // in schema pg_catalog
+  char volatility;
+};
+
+FunctionFacts function_facts(Oid function) {
+  return guard([function] {
+    HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+    if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);
+    auto* row = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
+    FunctionFacts facts{row->proname, row->pronamespace == PG_CATALOG_NAMESPACE, row->provolatile};
+    ReleaseSysCache(tuple);
+    return facts;
+  });
+}
+
+std::string collation_text(Oid collation) {
+  const char* name = guard([collation] { return get_collation_name(collation); });
+  return name != nullptr ? std::string("collation \"") + name + "\"" : std::string("the collation");
+}
+
+// Digits behind the point of a numeric literal; -1 for NaN and infinities.
+int display_scale(Datum numeric) {
+  const char* text = guard([numeric] { return DatumGetCString(DirectFunctionCall1(numeric_out, numeric)); });
+  if (std::strpbrk(text, "NIn") != nullptr) return -1;
+  const char* point = std::strchr(text, '.');
+  return point == nullptr ? 0 : static_cast<int>(std::strlen(point + 1));
+}
+
+// EXTRACT's and date_part's field name: a literal.
+bool field_name(const Node* expr, std::string* name) {
+  if (!IsA(expr, Const)) return false;
+  const auto& literal = *reinterpret_cast<const Const*>(expr);
+  if (literal.constisnull || literal.consttype != TEXTOID) return false;
+  *name = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  for (char& c : *name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return true;
+}
+
+}  // namespace
+
+Result<NodeId> Lowering::constant(const Const& value) {
+  if (value.consttype == NUMERICOID) {
+    if (value.constisnull) return builder_.constant({TypeId::kNumeric, 0}, true, {});
+    const int scale = display_scale(value.constvalue);
+    if (scale < 0) return unsupported("numeric NaN or infinity");
+    if (scale > 38) return unsupported("numeric of more than 38 digits");
+    std::string bytes;
+    if (codec::register_bytes(TypeId::kNumeric, scale, value.constvalue, &bytes) != codec::Encoded::kDone)
+      return unsupported("numeric of more than 38 digits");
+    return builder_.constant({TypeId::kNumeric, static_cast<int16_t>(scale)}, false, std::move(bytes));
+  }
+  STROM_ASSIGN(const ValueType type, value_type_of(value.consttype, value.consttypmod));
+  if (value.constisnull) return builder_.constant(type, true, {});
+  std::string bytes;
+  if (codec::register_bytes(type.type, type.scale, value.constvalue, &bytes) != codec::Encoded::kDone)
+    return unsupported("value that the engine cannot hold");
+  return builder_.constant(type, false, std::move(bytes));
+}
+
+Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& args, Oid collation) {
+  const FunctionFacts facts = function_facts(function);
+  const char* name = NameStr(facts.name);
+  if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported(std::string("volatile function ") + name);
+  if (!facts.in_catalog) return unsupported(std::string("function ") + name + " is not built in");
+  const bool is_extract = std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0;
+  if (is_extract && args.size() == 2) {
+    std::string field;
+    if (!field_name(args[0], &field)) return unsupported(std::string(name) + " of a field that is not a literal");
+    STROM_ASSIGN(const NodeId source, lower(args[1]));
+    return call(name, {source}, collation, field.c_str());
+  }
+  if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
+  std::vector<NodeId> lowered;
+  for (const Node* arg : args) {
+    STROM_ASSIGN(const NodeId id, lower(arg));
+    lowered.push_back(id);
+  }
+  return call(name, lowered, collation);
+}
+
+// numeric(p, s) as a function. Only where no value can exceed the precision: there is no check for it in the engine.
+Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
+  if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
+    return unsupported("cast to numeric of variable scale");
+  const int32_t to = DatumGetInt32(reinterpret_cast<const Const*>(args[1])->constvalue);
+  const int32_t from = guard([&] { return exprTypmod(args[0]); });
+  STROM_ASSIGN(const ValueType type, value_type_of(NUMERICOID, to));
+  STROM_ASSIGN(const NodeId arg, lower(args[0]));
+  if (from < VARHDRSZ) return unsupported("cast to numeric that can exceed its precision");
+  const int from_scale = builder_.node(arg).type.scale;
+  const int from_digits = ((from - VARHDRSZ) >> 16) - from_scale;  // before the point
+  const int to_digits = ((to - VARHDRSZ) >> 16) - type.scale;
+  const int carry = type.scale < from_scale ? 1 : 0;  // rounding up 99.9
+  if (to_digits < from_digits + carry) return unsupported("cast to numeric that can exceed its precision");
+  return builder_.rescale(arg, type.scale);
+}
+
+Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {
+  STROM_ASSIGN(const NodeId id, builder_.call(name, args, field));
+  const engine::plan::Node& node = builder_.node(id);
+  if (node.kind != NodeKind::kCall) return id;
+  const registry::FunctionInfo& info = registry::function_info(static_cast<registry::FunctionId>(node.imm));
+  if ((info.traits & (registry::kDeterministic | registry::kCLocale)) == 0) return id;
+  if (!OidIsValid(collation)) return unsupported("collation of the comparison is not known");
+  if ((info.traits & registry::kDeterministic) != 0 &&
+      !guard([collation] { return get_collation_isdeterministic(collation); }))
+    return unsupported(collation_text(collation) + " does not compare bytes");
+  if ((info.traits & registry::kCLocale) != 0 && !guard([collation] { return lc_collate_is_c(collation); }))
+    return unsupported(collation_text(collation) + " orders text differently from bytes");
+  return id;
+}
+
+Result<std::vector<NodeId>> Lowering::array_elements(const Node* array) {
+  std::vector<NodeId> elements;
+  if (IsA(array, Const)) {
+    const auto& literal = *reinterpret_cast<const Const*>(array);
+    if (literal.constisnull) return unsupported("array that is null");
+    struct Elements {
+      Datum* values;
+      bool* nulls;
+      int count;
+      Oid type;
+      int32_t typmod;
+    };
+    const auto found = guard([&literal] {
+      Elements e{};
+      ArrayType* value = DatumGetArrayTypeP(literal.constvalue);
+      e.type = ARR_ELEMTYPE(value);
+      int16 length;
+      bool by_value;
+      char alignment;
+      get_typlenbyvalalign(e.type, &length, &by_value, &alignment);
+      deconstruct_array(value, e.type, length, by_value, alignment, &e.values, &e.nulls, &e.count);
+      return e;
+    });
+    for (int i = 0; i < found.count; ++i) {
+      Const element{};
+      element.xpr.type = T_Const;
+      element.consttype = found.type;
+      element.consttypmod = -1;
+      element.constisnull = found.nulls[i];
+      element.constvalue = found.values[i];
+      STROM_ASSIGN(const NodeId id, constant(element));
+      elements.push_back(id);
+    }
+    return elements;
+  }
+  if (IsA(array, ArrayExpr) && !reinterpret_cast<const ArrayExpr*>(array)->multidims) {
+    const List* list = reinterpret_cast<const ArrayExpr*>(array)->elements;
+    for (int i = 0; i < list_length(list); ++i) {
+      STROM_ASSIGN(const NodeId id, lower(static_cast<const Node*>(list_nth(list, i))));
+      elements.push_back(id);
+    }
+    return elements;
+  }
+  return unsupported("array that is not a literal");
+}
+
+// x <> ALL (list) is NOT (x = ANY (list)), nulls included.
+Result<NodeId> Lowering::array_op(const ScalarArrayOpExpr& op) {
+  const Oid oper = op.useOr ? op.opno : guard([&op] { return get_negator(op.opno); });
+  if (!OidIsValid(oper)) return unsupported("operator ALL without a negator");
+  const FunctionFacts facts = function_facts(guard([oper] { return get_opcode(oper); }));
+  if (!facts.in_catalog) return unsupported(std::string("function ") + NameStr(facts.name) + " is not built in");
+  STROM_ASSIGN(const NodeId arg, lower(static_cast<const Node*>(linitial(op.args))));
+  STROM_ASSIGN(const std::vector<NodeId> elements, array_elements(static_cast<const Node*>(lsecond(op.args))));
+  if (!elements.empty()) {  // the same checks as a single comparison
+    STROM_TRY(call(NameStr(facts.name), {arg, elements[0]}, op.inputcollid).status());
+  }
+  STROM_ASSIGN(const NodeId any, builder_.in_list(NameStr(facts.name), arg, elements));
+  return op.useOr ? any : builder_.logic_not(any);
+}
+
+Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
+  const ValueType a = builder.node(*left).type, b = builder.node(*right).type;
+  auto widen = [&](NodeId* id, const char* to) -> Status {
+    STROM_ASSIGN(*id, builder.call(to, {*id}));
+    return Status::ok();
+  };
+  if (a.type == TypeId::kBpchar && b.type == TypeId::kBpchar) {  // trailing blanks do not count
+    STROM_TRY(widen(left, "text"));
+    return widen(right, "text");
+  }
+  if (a.type == TypeId::kNumeric && b.type == TypeId::kNumeric) {
+    const int16_t scale = a.scale > b.scale ? a.scale : b.scale;
+    STROM_ASSIGN(*left, builder.rescale(*left, scale));
+    STROM_ASSIGN(*right, builder.rescale(*right, scale));
+    return Status::ok();
+  }
+  if (a.phys() == b.phys()) return Status::ok();
+  if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");
+  if (a.phys() == Phys::kI64 && b.phys() == Phys::kI32) return widen(right, "int8");
+  if (a.phys() == Phys::kF32 && b.phys() == Phys::kF64) return widen(left, "float8");
+  if (a.phys() == Phys::kF64 && b.phys() == Phys::kF32) return widen(right, "float8");
+  return unsupported("join key of different types");
+}
+
+}  // namespace strom::pg::planner

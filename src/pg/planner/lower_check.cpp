@@ -1,0 +1,107 @@
+#include "pg/planner/lower_check.hpp"
+
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/planner/lower.hpp"
+#include "pg/planner/lower_aggregate.hpp"
+
+namespace strom::pg::planner {
+
+using engine::plan::Builder;
+using engine::plan::NodeId;
+using engine::plan::NodeKind;
+using engine::plan::Program;
+using engine::plan::ValueType;
+
+namespace {
+
+/// Every column of the query, typed; where it comes from does not matter for the question.
+class AnyColumn : public Scope {
+ public:
+  AnyColumn(PlannerState* state, Builder& builder) : state_(state), builder_(builder) {}
+
+  Result<NodeId> column(const Var& var) override {
+    if (var.varlevelsup != 0) return Status(ErrorCode::kUnsupported, "reference to an outer query");
+    if (var.varattno <= 0) return Status(ErrorCode::kUnsupported, "system column or whole row");
+    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | static_cast<uint32_t>(var.varattno);
+    const EngineScan* scan = scan_of(state_, var.varno);
+    if (scan == nullptr) {
+      STROM_ASSIGN(const ValueType type, value_type_of(var.vartype, var.vartypmod));
+      return builder_.column(ordinal, type);
+    }
+    const ColumnFacts* facts = var.varattno <= scan->column_count ? &scan->columns[var.varattno] : nullptr;
+    if (facts == nullptr || !facts->readable)
+      return Status(ErrorCode::kUnsupported,
+                    facts != nullptr && facts->reason != nullptr ? facts->reason : "column is not read");
+    return builder_.column(ordinal, facts->type);
+  }
+
+ private:
+  PlannerState* state_;
+  Builder& builder_;
+};
+
+char* copy_reason(const std::string& reason) {
+  const char* text = reason.c_str();
+  return boundary::guard([text] { return pstrdup(text); });
+}
+
+int operations_of(const Program& program) {
+  int count = 0;
+  for (const auto& node : program.nodes)
+    if (node.kind != NodeKind::kColumn && node.kind != NodeKind::kPayload && node.kind != NodeKind::kConst) ++count;
+  return count;
+}
+
+/// Runs `lower` with a throw-away program; nullptr when it succeeds.
+template <class F>
+const char* reason_of(PlannerState* state, int* operations, F lower) {
+  Program program;
+  Builder builder(program);
+  AnyColumn scope(state, builder);
+  std::vector<const Node*> params;
+  Lowering lowering(builder, scope, params);
+  const Status status = lower(lowering, builder);
+  if (!status.is_ok()) {
+    if (status.code() == ErrorCode::kUnsupported) return copy_reason(status.message());
+    throw boundary::StatusError(status);
+  }
+  *operations += operations_of(program);
+  return nullptr;
+}
+
+}  // namespace
+
+const char* why_not_lowered(PlannerState* state, const Node* expr, int* operations) {
+  return boundary::entry([&]() -> const char* {
+    return reason_of(state, operations,
+                     [expr](Lowering& lowering, Builder&) { return lowering.lower(expr).status(); });
+  });
+}
+
+const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
+  return boundary::entry([&]() -> const char* {
+    return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
+      const engine::plan::Node node = builder.node(equals);
+      const char* name = node.kind == NodeKind::kCall ? registry::kFunctions[node.imm].pg_name : "";
+      const size_t length = std::strlen(name);
+      if (length < 2 || std::strcmp(name + length - 2, "eq") != 0)
+        return Status(ErrorCode::kUnsupported, "not an equality");
+      STROM_ASSIGN(NodeId left, lowering.lower(static_cast<const Node*>(linitial(clause->args))));
+      STROM_ASSIGN(NodeId right, lowering.lower(static_cast<const Node*>(lsecond(clause->args))));
+      return Lowering::match_keys(builder, &left, &right);
+    });
+  });
+}
+
+const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations) {
+  return boundary::entry([&]() -> const char* {
+    return reason_of(state, operations, [aggregate](Lowering& lowering, Builder& builder) -> Status {
+      return lower_aggregate(lowering, builder, *aggregate).status();
+    });
+  });
+}
+
+}  // namespace strom::pg::planner

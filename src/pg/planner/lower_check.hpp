@@ -1,0 +1,18 @@
+// Asks whether an expression lowers, without writing a program. Used by the path files; everything may ereport.
+#pragma once
+
+#include "pg/planner/engine_rel.hpp"
+
+namespace strom::pg::planner {
+
+/// Reason why the engine cannot compute `expr`, palloc'd; nullptr when it can, and then `operations` is increased by
+/// what it costs for each row. Columns of engine tables are resolved by `state`, others by their SQL type.
+const char* why_not_lowered(PlannerState* state, const Node* expr, int* operations);
+
+/// The same for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly them.
+const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations);
+
+/// The same for an aggregate in its plain (not partial) form.
+const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations);
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,31 @@
+// The three kinds of path, one source file each, and what they share. All functions may ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+#include "pg/planner/engine_rel.hpp"
+
+namespace strom::pg::planner {
+
+/// scan_path.cpp: offers CpuScan for a base relation, and remembers it for joins and aggregation.
+void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte);
+
+/// join_path.cpp: offers CpuJoin for `outer` joined with `inner`.
+void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
+                JoinPathExtraData* extra);
+
+/// agg_path.cpp: offer CpuPreAgg below a final aggregation of `input_rel`.
+void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra);
+void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel);
+
+/// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names.
+EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
+                             EngineAggregation* aggregation);
+
+/// make_plan.cpp: PlanCustomPath and what identifies our paths.
+const CustomPathMethods* engine_path_methods();
+
+/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
+void cost_scan(EngineInput* input);
+void cost_join(EngineInput* input, const EngineInput* outer, int operations);
+
+}  // namespace strom::pg::planner

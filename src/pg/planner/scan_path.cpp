@@ -1,0 +1,155 @@
+// CpuScan: a base relation that the engine reads. May ereport, but for the marked C++ part.
+#include "pg/boundary/boundary.hpp"
+#include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/fdw_arrow/columns.hpp"
+#include "pg/fdw_arrow/source.hpp"
+#include "pg/guc.hpp"
+#include "pg/planner/lower.hpp"
+#include "pg/planner/lower_check.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
+  const Query* parse = root->parse;
+  if (rte->rtekind != RTE_RELATION || rte->inh || rte->relkind != RELKIND_FOREIGN_TABLE) return false;
+  if (rel->fdwroutine == nullptr || rel->fdwroutine->BeginForeignScan != strom_arrow_begin) return false;
+  if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) return false;
+  if (!bms_is_empty(rel->lateral_relids)) return false;
+  // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
+  const bool reads_only = parse->commandType == CMD_SELECT || parse->commandType == CMD_INSERT;
+  return reads_only && root->rowMarks == NIL && rte->tablesample == nullptr;
+}
+
+// C++: column types from the table's files.
+void fill_columns(EngineScan* scan, const Bitmapset* attributes) {
+  boundary::entry([&] {
+    const std::vector<AttrNumber> wanted = fdw_arrow::user_columns(scan->table, attributes);
+    const auto source = fdw_arrow::Source::open(scan->table, wanted);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const fdw_arrow::SourceColumn& column = source->columns()[i];
+      ColumnFacts& facts = scan->columns[wanted[i]];
+      int32_t typmod = column.type.typmod;
+      if (!column.engine_readable) {
+        facts.reason = "column is stored differently from its type, or differently in different files";
+        continue;
+      }
+      if (column.type.oid == NUMERICOID && typmod < 0 && !source->files().empty())
+        typmod = codec::sql_type_of(source->field(0, static_cast<int>(i))).typmod;
+      auto type = value_type_of(column.type.oid, typmod);
+      if (type.is_ok()) {
+        facts.type = type.value();
+        facts.readable = true;
+      } else {
+        const std::string reason = type.status().message();
+        const char* text = reason.c_str();
+        facts.reason = boundary::guard([text] { return pstrdup(text); });
+      }
+    }
+    scan->rows_in = static_cast<double>(source->total_rows());
+  });
+}
+
+bool all_readable(const EngineScan* scan) {
+  List* vars = pull_var_clause(reinterpret_cast<Node*>(scan->rel->reltarget->exprs), PVC_RECURSE_PLACEHOLDERS);
+  ListCell* cell;
+  foreach (cell, vars) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (var->varattno <= 0 || !scan->columns[var->varattno].readable) return false;
+  }
+  return true;
+}
+
+// As order_qual_clauses() of createplan.c: by security level, then by cost.
+List* evaluation_order(PlannerInfo* root, List* clauses) {
+  List* ordered = NIL;
+  ListCell* cell;
+  foreach (cell, clauses) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    QualCost cost;
+    cost_qual_eval_node(&cost, reinterpret_cast<Node*>(clause), root);
+    int place = 0;
+    for (; place < list_length(ordered); ++place) {
+      auto* other = static_cast<RestrictInfo*>(list_nth(ordered, place));
+      QualCost other_cost;
+      cost_qual_eval_node(&other_cost, reinterpret_cast<Node*>(other), root);
+      if (clause->security_level < other->security_level) break;
+      if (clause->security_level == other->security_level && cost.per_tuple < other_cost.per_tuple) break;
+    }
+    ordered = list_insert_nth(ordered, place, clause);
+  }
+  return ordered;
+}
+
+void leave_to_host(EngineScan* scan, RestrictInfo* clause, const char* reason) {
+  scan->host_quals = lappend(scan->host_quals, clause);
+  scan->refusals = lappend(scan->refusals, make_refusal(reinterpret_cast<Node*>(clause->clause), reason));
+}
+
+void split_filters(PlannerState* state, EngineScan* scan) {
+  Index lowest_host = PG_UINT32_MAX;
+  List* lowered = NIL;
+  ListCell* cell;
+  foreach (cell, scan->rel->baserestrictinfo) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (clause->pseudoconstant) {
+      scan->gated = true;
+      continue;
+    }
+    int operations = 0;
+    const char* reason = why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &operations);
+    if (reason != nullptr) {
+      leave_to_host(scan, clause, reason);
+      if (clause->security_level < lowest_host) lowest_host = clause->security_level;
+    } else {
+      lowered = lappend(lowered, clause);
+    }
+  }
+  foreach (cell, lowered) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (clause->security_level > lowest_host && !clause->leakproof) {
+      leave_to_host(scan, clause, "above a security barrier that stays with PostgreSQL");
+      continue;
+    }
+    (void)why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &scan->operations);
+    scan->quals = lappend(scan->quals, clause);
+  }
+  scan->quals = evaluation_order(state->root, scan->quals);
+}
+
+}  // namespace
+
+void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
+  if (!is_engine_table(root, rel, rte)) return;
+  Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
+  const int first = bms_next_member(attributes, -1);
+  if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0) return;  // system columns, whole rows
+
+  PlannerState* state = state_of(root);
+  auto* scan = static_cast<EngineScan*>(palloc0(sizeof(EngineScan)));
+  scan->rel = rel;
+  scan->table = rte->relid;
+  scan->column_count = rel->max_attr;
+  scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
+  fill_columns(scan, attributes);
+  state->scans[relid] = scan;
+  if (!all_readable(scan)) return;
+  scan->output_readable = true;
+  split_filters(state, scan);
+  if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
+  scan->rows_out = clamp_row_est(scan->rows_in *
+                                 clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
+
+  auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
+  input->relids = rel->relids;
+  input->scan = scan;
+  input->rows = scan->rows_out;
+  cost_scan(input);
+  remember(state, input);
+  if (!guc::pg_strom::enable_gpuscan) return;
+  add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
+}
+
+}  // namespace strom::pg::planner
