@@ -74,16 +74,24 @@ cluster_start() {
   [[ -f $dir.port ]] || free_port >"$dir.port"
   port=$(cluster_port "$1")
   if ! as_server "$(private_pg bindir)/pg_ctl" -D "$dir" -s -w -t 60 -l "$dir/server.log" \
-    -o "-p $port -k $(socket_dir)" start </dev/null >/dev/null; then
+    -o "-p $port -k '$(socket_dir)'" start </dev/null >/dev/null; then
     as_server tail -n 20 "$dir/server.log" >&2
     die "the server did not start; its log is $dir/server.log"
   fi
   create_extension "$1"
 }
 
-# The extension is there from the first psql on, if it has been built.
+# The extension is there from the first psql on, if it has been built. A cluster keeps the objects that it was created
+# with, since dropping them would drop the foreign tables too.
 create_extension() {
-  [[ -f $(private_pg sharedir)/extension/pg_strom.control ]] || return 0
+  local extensions created script
+  extensions=$(private_pg sharedir)/extension
+  created=$(cluster_dir "$1").extension
+  [[ -f $extensions/pg_strom.control ]] || return 0
+  script=$(cat "$extensions"/pg_strom--*.sql | sha256sum)
+  [[ -f $created ]] || printf '%s\n' "$script" >"$created"
+  [[ $(<"$created") == "$script" ]] ||
+    warn "the extension's SQL has changed; for the new objects: DROP EXTENSION pg_strom CASCADE, rm $created, restart"
   cluster_client "$1" psql -qX -d postgres -v ON_ERROR_STOP=1 \
     -c "SET client_min_messages = warning" -c "CREATE EXTENSION IF NOT EXISTS pg_strom"
 }
