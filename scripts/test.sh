@@ -251,13 +251,12 @@ test_sanitized() {
   fi
 }
 
-# test_fuzz SECONDS FILTER: each program in build-fuzz/test/fuzz, from the inputs in test/fuzz/corpus/<program>.
+# test_fuzz SECONDS FILTER: each program X_fuzz in build-fuzz/test/fuzz, from the inputs in X_seeds beside it. What it
+# finds is kept in build-fuzz/corpus, so that the next run goes on from there.
 test_fuzz() {
   local dir=$STROM_ROOT/build-fuzz target name rc
   require_packages clang-19 libclang-rt-19-dev
-  if ! { CC=clang-19 CXX=clang++-19 cmake -S "$STROM_ROOT" -B "$dir" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-    -DSTROM_FUZZ=ON -DSTROM_POSTGRES=OFF -DSTROM_TESTS=OFF "-DSTROM_SANITIZE=address;undefined" >"$TEST_DIR/fuzz.log" &&
-    cmake --build "$dir"; }; then
+  if ! { cmake --preset fuzz >"$TEST_DIR/fuzz.log" && cmake --build --preset fuzz; }; then
     count_one "build for fuzzing" 1
     return
   fi
@@ -265,10 +264,10 @@ test_fuzz() {
     name=$(basename "$target")
     [[ $name == *"$2"* ]] || continue
     mkdir -p "$dir/corpus/$name"
-    local inputs=("$dir/corpus/$name") kept=$STROM_ROOT/test/fuzz/corpus/$name
-    [[ ! -d $kept ]] || inputs+=("$kept")
+    local inputs=("$dir/corpus/$name") seeds=${target%_fuzz}_seeds
+    [[ ! -d $seeds ]] || inputs+=("$seeds")
     rc=0
     (cd "$dir" && "$target" -max_total_time="$1" -print_final_stats=1 "${inputs[@]}" 2>&1 | tail -n 30) || rc=$?
     count_one "fuzz/$name" "$rc"
-  done < <(find "$dir/test/fuzz" -maxdepth 1 -type f -executable)
+  done < <(find "$dir/test/fuzz" -maxdepth 1 -type f -executable -name '*_fuzz')
 }
