@@ -16,7 +16,7 @@ enum class AccKind : uint8_t {
   kSumI128,        // int8 and numeric inputs; a row that would overflow is left to PostgreSQL
   kSumF32,
   kSumF64,
-  kSumSquaresF64,  // count, sum and sum of squared deviations, as float8_accum
+  kAvgF64,         // sum in float8 for avg(float4|float8)
   kMin,            // in the argument's type; NaN above everything
   kMax,
 };
@@ -29,7 +29,7 @@ enum class PartialFormat : uint8_t {
   kNumericAvgState,  // bytea of numeric_avg_serialize: sum and avg(numeric)
   kFloat4,
   kFloat8,
-  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8)
+  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as 0
   kSame,             // the value itself: min, max
 };
 

@@ -29,6 +29,8 @@ class ChunkSource {
   virtual int64_t chunk_count() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
+  /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
+  virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
 
 /// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
@@ -49,12 +51,10 @@ struct ResultColumn {
 };
 
 /// Accumulators of one aggregate: count of non-null inputs (or rows), and value columns by AccKind:
-/// kSumI64 int64, kSumI128 __int128, kSumF32 float, kSumF64 double, kSumSquaresF64 double sum + double m2,
-/// kMin/kMax the argument's phys.
+/// kSumI64 int64, kSumI128 __int128, kSumF32 float, kSumF64 and kAvgF64 double, kMin/kMax the argument's phys.
 struct ResultAggregate {
   const int64_t* counts = nullptr;
   const void* values = nullptr;
-  const double* squares = nullptr;  // kSumSquaresF64 only
 };
 
 struct ResultBatch {

@@ -1,0 +1,134 @@
+// Aggregate states: adds a tile's values to the accumulators of their groups. Single source; on CUDA the accumulators
+// are shared by all blocks and P's updates are atomic.
+#pragma once
+
+#include "engine/block/registers.hpp"
+#include "engine/expr/compare.hpp"
+
+namespace strom::engine::agg {
+
+using namespace block;
+
+/// Bounds of what the engine sums up, so that 2^31 rows of 256 threads cannot overflow; PostgreSQL sums the rest, and
+/// raises its own error when it comes to one.
+inline constexpr int kSummableBits = 87;
+inline constexpr double kSummableF64 = 1e290, kSummableF32 = 1e28;
+/// avg(float8) combines with squared differences of means (float8_combine), which must stay finite, too.
+inline constexpr double kAveragableF64 = 1e145;
+
+/// f(group, value, entry) for every entry whose value is not null; counts the null ones.
+template <class P, class T, class F>
+STROM_INLINE void for_each_value(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots, F f) {
+  const T* in = values<T>(s, code.arg);
+  const uint8_t* flags = s.regs[code.arg].flags;
+  if (flags == nullptr) {
+    p.for_each_shared(s.count, [&](int i) { f(slots[i], in[i]); });
+    return;
+  }
+  int64_t* nulls = s.groups->nulls[index];
+  p.for_each_shared(s.count, [&](int i) {
+    if (flags[i] == 0)
+      f(slots[i], in[i]);
+    else
+      p.add(nulls + slots[i], int64_t{1});
+  });
+}
+
+template <class P>
+STROM_INLINE void count_nulls(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  const uint8_t* flags = s.regs[code.arg].flags;
+  if (flags == nullptr) return;
+  int64_t* nulls = s.groups->nulls[index];
+  p.for_each_shared(s.count, [&](int i) {
+    if (flags[i]) p.add(nulls + slots[i], int64_t{1});
+  });
+}
+
+template <class P, class T, class A>
+STROM_INLINE void sum_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  A* sums = static_cast<A*>(s.groups->values[index]);
+  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) { p.add(sums + slot, static_cast<A>(value)); });
+}
+
+template <class P, class T>
+STROM_INLINE void sum_i128(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  auto* sums = static_cast<expr::int128*>(s.groups->values[index]);
+  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) { p.add_i128(sums + slot, value); });
+}
+
+template <class P, class T>
+STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  T* best = static_cast<T*>(s.groups->values[index]);
+  if (code.acc == AccKind::kMin)
+    for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
+      p.improve(best + slot, value, [](T a, T b) { return expr::value_less(a, b); });
+    });
+  else
+    for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
+      p.improve(best + slot, value, [](T a, T b) { return expr::value_less(b, a); });
+    });
+}
+
+template <class P>
+STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  switch (code.phys) {
+    case Phys::kI32: best_values<P, int32_t>(p, s, code, index, slots); break;
+    case Phys::kI64: best_values<P, int64_t>(p, s, code, index, slots); break;
+    case Phys::kI128: best_values<P, expr::int128>(p, s, code, index, slots); break;
+    case Phys::kF32: best_values<P, float>(p, s, code, index, slots); break;
+    case Phys::kF64: best_values<P, double>(p, s, code, index, slots); break;
+    default: break;
+  }
+}
+
+/// Adds the running tile to aggregate `index`; slots[i] is the group of entry i.
+template <class P>
+STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uint32_t* slots) {
+  const AggregateCode& code = s.code->aggregates[index];
+  switch (code.acc) {
+    case AccKind::kCountRows: break;
+    case AccKind::kCount: count_nulls(p, s, code, index, slots); break;
+    case AccKind::kSumI64:
+      sum_values<P, int32_t, int64_t>(p, s, code, index, slots);
+      break;
+    case AccKind::kSumI128:
+      if (code.phys == Phys::kI64)
+        sum_i128<P, int64_t>(p, s, code, index, slots);
+      else
+        sum_i128<P, expr::int128>(p, s, code, index, slots);
+      break;
+    case AccKind::kSumF32: sum_values<P, float, float>(p, s, code, index, slots); break;
+    case AccKind::kSumF64: sum_values<P, double, double>(p, s, code, index, slots); break;
+    case AccKind::kAvgF64:
+      if (code.phys == Phys::kF32)
+        sum_values<P, float, double>(p, s, code, index, slots);
+      else
+        sum_values<P, double, double>(p, s, code, index, slots);
+      break;
+    case AccKind::kMin:
+    case AccKind::kMax: update_best(p, s, code, index, slots); break;
+  }
+}
+
+/// One group, integer sum without nulls: the loop that most analytics spend their time in.
+template <class P, class T>
+STROM_INLINE void reduce_sum(const P& p, TileState& s, uint16_t reg, int64_t* sum) {
+  const T* in = values<T>(s, reg);
+  int64_t local = 0;
+  p.for_each(s.count, [&](int i) { local += in[i]; });
+  p.add(sum, local);
+}
+
+/// Adds the running tile to the only group of aggregate `index`; false when accumulate() must do it.
+template <class P>
+STROM_INLINE bool reduce(const P& p, TileState& s, uint32_t index) {
+  const AggregateCode& code = s.code->aggregates[index];
+  if (code.acc == AccKind::kCountRows) return true;
+  if (s.regs[code.arg].flags != nullptr) return false;
+  if (code.acc == AccKind::kCount) return true;
+  if (code.acc != AccKind::kSumI64) return false;
+  reduce_sum<P, int32_t>(p, s, code.arg, static_cast<int64_t*>(s.groups->values[index]));
+  return true;
+}
+
+}  // namespace strom::engine::agg

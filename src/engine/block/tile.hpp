@@ -1,0 +1,220 @@
+// Tile code and tile state: what the op-code interpreter (engine/op/pipeline) runs on and runs over. Plain data, the
+// same on both machines; made by engine/exec/assemble.cpp for one pipeline at a time.
+//
+// A pipeline is a chain of segments. Segment 0 takes dense tiles of the source; every segment ends by appending its
+// surviving rows to the next one's buffer (row numbers and carried registers), so that each op-code works on tiles
+// that are nearly full however selective the filters are. The last segment ends in a sink.
+#pragma once
+
+#include <cstdint>
+
+#include "columnar/batch.hpp"
+#include "registry/aggregates.hpp"
+#include "registry/functions.hpp"
+#include "registry/types.hpp"
+
+namespace strom::engine::block {
+
+using registry::AccKind;
+using registry::Phys;
+using registry::StrView;
+
+inline constexpr int kTileRows = 1024;
+inline constexpr int kBufferRows = 2 * kTileRows;
+inline constexpr int kTilePadding = 64;  // rows that vector code may write past a tile
+inline constexpr uint8_t kNullFlag = 1;   // the value is null
+inline constexpr uint8_t kErrorFlag = 2;  // the value could not be computed: the row is PostgreSQL's if it is used
+inline constexpr uint32_t kNoRow = UINT32_MAX;
+inline constexpr uint16_t kNoRegister = UINT16_MAX;
+inline constexpr int kMaxJoins = 16;
+
+/// Op-codes of tile code. Functions of the registry follow at kFirstFunction.
+enum class TileOp : uint16_t {
+  kLoadColumn,    // dst <- source column imm
+  kLoadPayload,   // dst <- payload column imm & 0xffff of join imm >> 16, at the build rows in register a
+  kLoadCode,      // dst <- group code of join imm at the build rows in register a
+  kProbeDirect,   // dst (bool) <- the key in register a is in the direct-address table of join imm
+  kLookupIndex,   // dst <- build row of join imm for the key in register a, which is known to be there
+  kLookupCode,    // dst <- group code of join imm for the key in register a, which is known to be there
+  kHash,          // dst (int64) <- hash of the registers of list imm
+  kProbeHash,     // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
+  kRowFound,      // dst (bool) <- register a is not kNoRow
+  kAnd,           // three-valued logic of registers a and b
+  kOr,
+  kNot,
+  kIsNull,
+  kIsNotNull,
+  kSelect,        // dst <- a ? b : c
+  kCoalesce,      // dst <- a, or b where a is null
+  kRescale,       // dst <- numeric register a; imm = from scale << 16 | to scale
+  kNumericToInt,  // dst <- numeric register a of scale imm; c = TypeId of the result
+  kNumericToFloat,
+  kNarrowSum,     // dst <- register a, an error where a sum of such values could overflow; imm = AccKind
+  kKeepWhere,     // dst <- register a, null where the boolean register b is not true
+  kGate,          // drops rows for which a register of list imm has an error; list c = registers alive after it
+  kSlotAdd,       // dst <- register a * imm + register b (kNoRegister: 0): dense group slot from codes
+  kFindGroup,     // dst <- slot of the group whose keys are the registers of list imm; a = hash
+  kFirstFunction = 64,
+};
+
+inline constexpr uint16_t kConstRight = 1;  // TileInstr::flags: register b holds one value repeated
+
+struct TileInstr {
+  uint16_t op;
+  uint16_t flags;
+  uint16_t dst, a, b, c;
+  uint32_t imm;
+};
+
+/// A register list lives in TileCode::lists: count, then register numbers.
+using ListRef = uint32_t;
+
+enum class SegmentEnd : uint8_t {
+  kFilter,     // rows with a true mask register go to the next segment
+  kExpand,     // all rows go to the next segment, and stay while their build row has a duplicate
+  kAggregate,
+  kOutput,
+};
+
+struct Segment {
+  uint32_t begin, end;   // instructions
+  SegmentEnd kind;
+  uint16_t mask;         // kFilter: register; kAggregate: slot register, kNoRegister for a single group
+  uint16_t join;         // kExpand: join whose duplicates are followed
+  uint16_t index;        // kExpand: register with the current build row
+  ListRef carried;       // registers handed to the next segment, which sees them under the same numbers
+  ListRef errors;        // kFilter: registers whose errors decline a row (the mask among them)
+  ListRef join_rows;     // per join of the pipeline: register with its build row, kNoRegister = look up by key
+};
+
+struct AggregateCode {
+  AccKind acc;
+  Phys phys;      // of the argument
+  uint16_t arg;   // register, kNoRegister for count(*)
+};
+
+struct TileCode {
+  const TileInstr* instrs;
+  const Segment* segments;
+  const uint16_t* lists;
+  const AggregateCode* aggregates;
+  const uint8_t* register_phys;  // Phys of each register
+  uint32_t segment_count, aggregate_count, register_count, column_count, join_count;
+  ListRef outputs;          // kOutput: registers
+  ListRef group_keys;       // kAggregate by hash: key registers
+  bool single_byte;         // one byte per character
+  bool hashed_groups;
+};
+
+/// A register at work: `data` holds a tile of values of its physical kind; null `flags` = every value is fine.
+struct Reg {
+  void* data;
+  uint8_t* flags;
+};
+
+/// Memory of a register; a register's data may also point into a column or a segment's buffer.
+struct RegStorage {
+  void* data;
+  uint8_t* flags;
+};
+
+/// Rows waiting for a segment. Carried registers in the order of the previous segment's list.
+struct SegmentBuffer {
+  int32_t* rows;       // relative to the morsel's first row
+  RegStorage* carried;
+  uint8_t* has_flags;  // per carried register: some row in the buffer has flags
+  int32_t count;
+};
+
+enum class JoinTableKind : uint8_t { kDirect, kHash };
+
+/// A column of a join's build table or of a group table, in register layout.
+struct TableColumn {
+  void* data;
+  uint8_t* flags;  // may be null: no nulls
+  Phys phys;
+};
+
+struct JoinTable {
+  JoinTableKind kind;
+  bool unique;                // no key has two rows
+  int64_t min;                // kDirect: key of entry 0
+  uint64_t range;             // kDirect: entries
+  const uint32_t* bitmap;     // kDirect: key present
+  const uint32_t* index;      // kDirect: entry -> first build row; null when nothing needs build rows
+  const uint32_t* key_codes;  // kDirect: entry -> group code; null when not needed
+  const uint32_t* slots;      // kHash: build row or kNoRow
+  const uint32_t* tags;       // kHash: upper hash bits of the slot's row
+  uint64_t slot_mask;
+  const uint32_t* next;       // build row -> next row of the same key or kNoRow; null when unique
+  const uint32_t* codes;      // build row -> group code; null when not needed
+  const TableColumn* keys;
+  const TableColumn* payload;
+  uint32_t key_count;
+  int64_t rows;
+};
+
+/// Groups and their accumulators, column by column. Dense: slot = group, present when rows[slot] > 0. Hashed: open
+/// addressing over `slots`, groups numbered as they come.
+struct GroupTable {
+  uint32_t* slots;          // hashed: group or kNoRow
+  uint64_t slot_mask;
+  uint64_t* hashes;         // hashed: per group
+  TableColumn* keys;        // hashed: flags never null
+  int64_t* rows;            // input rows per group
+  int64_t** nulls;          // per aggregate: inputs that were null; null for count(*)
+  void** values;            // per aggregate; null for counts
+  uint32_t count;           // hashed: groups so far; dense: slots
+  uint32_t capacity;        // groups that fit
+};
+
+struct OutputBuffer {
+  TableColumn* columns;
+  uint8_t* has_flags;
+  int32_t count, capacity;
+};
+
+/// Rows that the engine leaves to PostgreSQL.
+struct DeclinedBuffer {
+  int32_t* rows;         // relative to the morsel's first row
+  uint32_t* join_rows;   // capacity x kMaxJoins, kNoRow = look up again
+  int32_t count, capacity;
+};
+
+enum class RunResult : int32_t {
+  kDone,          // the morsel is finished
+  kOutputFull,    // make room and call again
+  kGroupsFull,
+  kDeclinedFull,
+  kCorruptText,   // a text offset or view of source column corrupt_column lies outside its buffer
+};
+
+/// Everything one worker (CPU thread, CUDA block) runs with.
+struct TileState {
+  const TileCode* code;
+  Reg* regs;
+  const RegStorage* storage;
+  SegmentBuffer* buffers;        // per segment; [0] is not used
+  uint64_t* segment_rows_in;     // statistics, per segment
+  uint64_t* segment_rows_out;
+  const JoinTable* joins;
+  GroupTable* groups;
+  OutputBuffer* output;
+  DeclinedBuffer* declined;
+  int32_t* scratch_positions;    // kTileRows + padding
+  uint8_t* scratch_mask;
+  void* scratch_values;          // kTileRows of 16 bytes
+  int32_t* local_rows;           // rows of the running tile after a gate
+  const columnar::ColumnView* columns;
+  int64_t morsel_begin;          // first row in the chunk
+  int32_t morsel_rows;
+  int32_t cursor;                // rows of the morsel already taken by segment 0
+  // The running tile
+  int32_t count;
+  int32_t dense_base;            // first row when rows == nullptr
+  const int32_t* rows;           // row of each entry relative to the morsel; null when contiguous
+  uint32_t segment;
+  int32_t corrupt_column;
+};
+
+}  // namespace strom::engine::block

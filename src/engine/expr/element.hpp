@@ -1,0 +1,46 @@
+// Element functions: one row of an SQL function, single source for all machines. Each is a class (the `functor` column
+// of registry/functions.def) with
+//   static bool eval(const Context&, R& out, A a[, B b])
+// that returns true when PostgreSQL must decide the row (it would raise an error, or the value does not fit the
+// engine's representation). It is called for null rows too, with arbitrary values, and must not trap on them.
+#pragma once
+
+#include <cstdint>
+
+#include "base/int128.hpp"
+#include "engine/platform/platform.hpp"
+#include "registry/types.hpp"
+
+namespace strom::engine::expr {
+
+using base::int128;
+using base::uint128;
+using registry::Phys;
+using registry::StrView;
+using registry::TypeId;
+
+struct Context {
+  bool single_byte;  // one byte per character, else UTF-8
+};
+
+template <Phys phys>
+struct PhysType;
+template <>
+struct PhysType<Phys::kBool> { using type = uint8_t; };
+template <>
+struct PhysType<Phys::kI32> { using type = int32_t; };
+template <>
+struct PhysType<Phys::kI64> { using type = int64_t; };
+template <>
+struct PhysType<Phys::kI128> { using type = int128; };
+template <>
+struct PhysType<Phys::kF32> { using type = float; };
+template <>
+struct PhysType<Phys::kF64> { using type = double; };
+template <>
+struct PhysType<Phys::kStr> { using type = StrView; };
+
+template <TypeId id>
+using RegisterType = typename PhysType<registry::type_info(id).phys>::type;
+
+}  // namespace strom::engine::expr

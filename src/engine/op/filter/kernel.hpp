@@ -1,0 +1,269 @@
+// Logic and filtering: three-valued AND, OR, NOT, null tests, CASE, and dropping rows of a tile. Single source.
+// A flag plane holds kNullFlag or kErrorFlag per value; an error counts only where PostgreSQL would have evaluated
+// the expression, so AND and OR look at the left side first, and CASE at the branch that was taken.
+#pragma once
+
+#include "engine/block/registers.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+
+/// `stop` is the value that decides: false for AND, true for OR.
+template <class P>
+STROM_KERNEL void logic_and_or(const P& p, TileState& s, const TileInstr& instr, uint8_t stop) {
+  const uint8_t* a = values<uint8_t>(s, instr.a);
+  const uint8_t* b = values<uint8_t>(s, instr.b);
+  const uint8_t* fa = s.regs[instr.a].flags;
+  const uint8_t* fb = s.regs[instr.b].flags;
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  const bool flagged = fa != nullptr || fb != nullptr;
+  if (!flagged) {
+    if (stop == 0)
+      p.for_each(s.count, [&](int i) { out[i] = a[i] & b[i]; });
+    else
+      p.for_each(s.count, [&](int i) { out[i] = a[i] | b[i]; });
+  } else {
+    p.for_each(s.count, [&](int i) {
+      const uint8_t ai = a[i], bi = b[i], ea = fa != nullptr ? fa[i] : 0, eb = fb != nullptr ? fb[i] : 0;
+      const bool a_stops = ea == 0 && ai == stop, b_stops = eb == 0 && bi == stop;
+      uint8_t flag = 0;
+      if (ea & kErrorFlag)
+        flag = kErrorFlag;
+      else if (!a_stops && !b_stops)
+        flag = eb & kErrorFlag ? kErrorFlag : (ea | eb) & kNullFlag;
+      out[i] = flag != 0 ? 0 : (a_stops || b_stops) ? stop : 1 - stop;
+      flags[i] = flag;
+    });
+  }
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+template <class P>
+STROM_KERNEL void logic_not(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* a = values<uint8_t>(s, instr.a);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = a[i] ^ 1; });
+  const bool flagged = merge_flags(p, s, instr.dst, instr.a, kNoRegister);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+template <class P>
+STROM_KERNEL void null_test(const P& p, TileState& s, const TileInstr& instr, uint8_t when_null) {
+  const uint8_t* fa = s.regs[instr.a].flags;
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  unsigned errors = 0;
+  if (fa == nullptr)
+    p.for_each(s.count, [&](int i) { out[i] = 1 - when_null; });
+  else
+    p.for_each(s.count, [&](int i) {
+      out[i] = fa[i] & kNullFlag ? when_null : 1 - when_null;
+      flags[i] = fa[i] & kErrorFlag;
+      errors |= flags[i];
+    });
+  const bool flagged = p.any(errors != 0);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+template <class P, class T>
+STROM_INLINE void select_values(const P& p, TileState& s, uint16_t dst, const uint8_t* take, uint16_t b, uint16_t c) {
+  const T* vb = values<T>(s, b);
+  const T* vc = values<T>(s, c);
+  T* out = static_cast<T*>(s.storage[dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = take[i] ? vb[i] : vc[i]; });
+}
+
+/// dst <- take ? b : c with the flags of the branch taken, or'ed with `extra` (errors of the condition).
+template <class P>
+STROM_INLINE void select_by(const P& p, TileState& s, uint16_t dst, const uint8_t* take, const uint8_t* extra, uint16_t b,
+                            uint16_t c) {
+  const uint8_t* fb = s.regs[b].flags;
+  const uint8_t* fc = s.regs[c].flags;
+  uint8_t* flags = s.storage[dst].flags;
+  const bool flagged = fb != nullptr || fc != nullptr || extra != nullptr;
+  switch (registry::phys_size(static_cast<Phys>(s.code->register_phys[dst]))) {
+    case 1: select_values<P, uint8_t>(p, s, dst, take, b, c); break;
+    case 4: select_values<P, uint32_t>(p, s, dst, take, b, c); break;
+    case 8: select_values<P, uint64_t>(p, s, dst, take, b, c); break;
+    default: select_values<P, expr::uint128>(p, s, dst, take, b, c);
+  }
+  if (flagged)
+    p.for_each(s.count, [&](int i) {
+      const uint8_t taken = take[i] ? (fb != nullptr ? fb[i] : 0) : (fc != nullptr ? fc[i] : 0);
+      flags[i] = extra != nullptr && (extra[i] & kErrorFlag) ? kErrorFlag : taken;
+    });
+  p.leader([&] { own(s, dst, flagged); });
+  p.sync();
+}
+
+template <class P>
+STROM_KERNEL void select(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* condition = values<uint8_t>(s, instr.a);
+  const uint8_t* fa = s.regs[instr.a].flags;
+  const uint8_t* take = condition;
+  if (fa != nullptr) {
+    p.for_each(s.count, [&](int i) { s.scratch_mask[i] = condition[i] & (fa[i] == 0); });
+    take = s.scratch_mask;
+    p.sync();
+  }
+  select_by(p, s, instr.dst, take, fa, instr.b, instr.c);
+}
+
+template <class P>
+STROM_KERNEL void coalesce(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* fa = s.regs[instr.a].flags;
+  p.for_each(s.count, [&](int i) { s.scratch_mask[i] = fa == nullptr || !(fa[i] & kNullFlag); });
+  p.sync();
+  select_by(p, s, instr.dst, s.scratch_mask, nullptr, instr.a, instr.b);
+}
+
+/// kKeepWhere: an aggregate's argument where its FILTER holds. dst aliases nothing.
+template <class P>
+STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* fa = s.regs[instr.a].flags;
+  const uint8_t* condition = values<uint8_t>(s, instr.b);
+  const uint8_t* fb = s.regs[instr.b].flags;
+  uint8_t* flags = s.storage[instr.dst].flags;
+  const Phys phys = static_cast<Phys>(s.code->register_phys[instr.dst]);
+  copy_values(p, phys, s.storage[instr.dst].data, s.regs[instr.a].data, s.count);
+  p.for_each(s.count, [&](int i) {
+    const uint8_t eb = fb != nullptr ? fb[i] : 0;
+    const bool keep = condition[i] && eb == 0;
+    flags[i] = eb & kErrorFlag ? kErrorFlag : keep ? (fa != nullptr ? fa[i] : 0) : kNullFlag;
+  });
+  p.leader([&] { own(s, instr.dst, true); });
+  p.sync();
+}
+
+/// Appends the tile's rows with an error in one of the registers of list `errors` to the declined buffer and leaves
+/// 1 in scratch_mask for all others. Returns whether there was one. The caller has made sure that they fit.
+template <class P>
+STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
+  const uint16_t* list = s.code->lists + errors;
+  bool flagged = false;
+  for (int k = 1; k <= list[0]; ++k) flagged |= s.regs[list[k]].flags != nullptr;
+  if (!flagged) return false;
+  unsigned found = 0;
+  p.for_each(s.count, [&](int i) {
+    uint8_t error = 0;
+    for (int k = 1; k <= list[0]; ++k)
+      if (const uint8_t* flags = s.regs[list[k]].flags; flags != nullptr) error |= flags[i] & kErrorFlag;
+    s.scratch_mask[i] = error != 0;
+    found |= error;
+  });
+  if (!p.any(found != 0)) return false;
+  p.sync();
+  const int declined = p.compact(s.scratch_mask, s.count, s.scratch_positions);
+  const uint16_t* join_rows = s.code->lists + s.code->segments[s.segment].join_rows;
+  DeclinedBuffer& out = *s.declined;
+  const int base = out.count;
+  p.for_each(declined, [&](int k) {
+    const int i = s.scratch_positions[k];
+    out.rows[base + k] = row_of(s, i);
+    for (int j = 0; j < static_cast<int>(s.code->join_count); ++j) {
+      const uint16_t reg = join_rows[1 + j];
+      out.join_rows[(base + k) * kMaxJoins + j] = reg == kNoRegister ? kNoRow : values<uint32_t>(s, reg)[i];
+    }
+  });
+  p.sync();
+  p.leader([&] { out.count = base + declined; });
+  p.for_each(s.count, [&](int i) { s.scratch_mask[i] ^= 1; });
+  p.sync();
+  return true;
+}
+
+/// kGate: after it no register of list imm has an error; registers of list c keep their values for the rows left.
+template <class P>
+STROM_KERNEL void gate(const P& p, TileState& s, const TileInstr& instr) {
+  if (!decline_errors(p, s, instr.imm)) return;
+  const int kept = p.compact(s.scratch_mask, s.count, s.scratch_positions);
+  const uint16_t* alive = s.code->lists + instr.c;
+  for (int k = 1; k <= alive[0]; ++k) {
+    const uint16_t reg = alive[k];
+    const Phys phys = static_cast<Phys>(s.code->register_phys[reg]);
+    gather_values(p, phys, s.scratch_values, s.regs[reg].data, s.scratch_positions, kept);
+    p.sync();
+    copy_values(p, phys, s.storage[reg].data, s.scratch_values, kept);
+    const uint8_t* flags = s.regs[reg].flags;
+    if (flags != nullptr) {
+      uint8_t* moved = static_cast<uint8_t*>(s.scratch_values);
+      p.sync();
+      p.for_each(kept, [&](int i) { moved[i] = flags[s.scratch_positions[i]]; });
+      p.sync();
+      p.for_each(kept, [&](int i) { s.storage[reg].flags[i] = moved[i]; });
+    }
+    p.sync();
+    p.leader([&] { own(s, reg, flags != nullptr); });
+    p.sync();
+  }
+  int32_t* moved = static_cast<int32_t*>(s.scratch_values);
+  p.for_each(kept, [&](int i) { moved[i] = row_of(s, s.scratch_positions[i]); });
+  p.sync();
+  p.for_each(kept, [&](int i) { s.local_rows[i] = moved[i]; });
+  p.leader([&] {
+    s.rows = s.local_rows;
+    s.count = kept;
+  });
+  p.sync();
+}
+
+/// Moves entries `positions[0..count)` of the running tile to the end of segment `next`'s buffer.
+template <class P>
+STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carried, const int32_t* positions, int count) {
+  SegmentBuffer& buffer = s.buffers[next];
+  const int base = buffer.count;
+  int32_t* rows = buffer.rows + base;
+  if (s.rows == nullptr) {
+    const int32_t first = s.dense_base;
+    p.for_each(count, [&](int i) { rows[i] = first + positions[i]; });
+  } else {
+    const int32_t* from = s.rows;
+    p.for_each(count, [&](int i) { rows[i] = from[positions[i]]; });
+  }
+  const uint16_t* list = s.code->lists + carried;
+  for (int k = 1; k <= list[0]; ++k) {
+    const uint16_t reg = list[k];
+    const Phys phys = static_cast<Phys>(s.code->register_phys[reg]);
+    RegStorage& out = buffer.carried[k - 1];
+    gather_values(p, phys, at(out.data, phys, base), s.regs[reg].data, positions, count);
+    const uint8_t* flags = s.regs[reg].flags;
+    const bool seen = buffer.has_flags[k - 1] != 0;
+    if (flags != nullptr) {
+      if (!seen) p.for_each(base, [&](int i) { out.flags[i] = 0; });
+      p.for_each(count, [&](int i) { out.flags[base + i] = flags[positions[i]]; });
+    } else if (seen) {
+      p.for_each(count, [&](int i) { out.flags[base + i] = 0; });
+    }
+    p.sync();
+    p.leader([&] {
+      if (flags != nullptr) buffer.has_flags[k - 1] = 1;
+    });
+  }
+  p.sync();
+  p.leader([&] { buffer.count = base + count; });
+  p.sync();
+}
+
+/// End of a kFilter segment.
+template <class P>
+STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
+  const Segment& seg = s.code->segments[segment];
+  decline_errors(p, s, seg.errors);
+  const uint8_t* mask = values<uint8_t>(s, seg.mask);
+  const uint8_t* flags = s.regs[seg.mask].flags;
+  if (flags != nullptr) {
+    p.for_each(s.count, [&](int i) { s.scratch_mask[i] = mask[i] & (flags[i] == 0); });
+    p.sync();
+    mask = s.scratch_mask;
+  }
+  const int kept = p.compact(mask, s.count, s.scratch_positions);
+  p.leader([&] { s.segment_rows_out[segment] += kept; });
+  if (kept > 0) append(p, s, segment + 1, seg.carried, s.scratch_positions, kept);
+}
+
+}  // namespace strom::engine::op

@@ -1,0 +1,153 @@
+// Hash aggregation: which group a row belongs to, and the sink that feeds the accumulators. Group keys that come from
+// joined tables are codes, given out when the join table was built; when their product is small the slot is computed
+// and nothing is hashed. Single source.
+#pragma once
+
+#include <math.h>
+
+#include "engine/agg/accumulate.hpp"
+#include "engine/block/hash.hpp"
+#include "engine/expr/decimal.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+
+/// kSlotAdd: dst <- code * stride + slot so far.
+template <class P>
+STROM_KERNEL void slot_add(const P& p, TileState& s, const TileInstr& instr) {
+  const uint32_t* code = values<uint32_t>(s, instr.a);
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  const uint32_t stride = instr.imm;
+  if (instr.b == kNoRegister) {
+    p.for_each(s.count, [&](int i) { out[i] = code[i] * stride; });
+  } else {
+    const uint32_t* so_far = values<uint32_t>(s, instr.b);
+    p.for_each(s.count, [&](int i) { out[i] = code[i] * stride + so_far[i]; });
+  }
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+/// Stores the keys of tile entry i as group `group`.
+STROM_INLINE void store_keys(const TileState& s, const uint16_t* keys, int i, uint32_t group, uint64_t hash) {
+  GroupTable& table = *s.groups;
+  table.hashes[group] = hash;
+  for (int k = 1; k <= keys[0]; ++k) {
+    const TableColumn& column = table.keys[k - 1];
+    const uint8_t* flags = s.regs[keys[k]].flags;
+    column.flags[group] = flags != nullptr ? flags[i] & kNullFlag : 0;
+    with_phys(column.phys, [&](auto zero) {
+      using T = decltype(zero);
+      static_cast<T*>(column.data)[group] = static_cast<const T*>(s.regs[keys[k]].data)[i];
+    });
+  }
+}
+
+/// Group of tile entry i, made when it is new. A CPU thread owns its table; the scheduler has seen to it that a tile's
+/// worth of new groups fits.
+STROM_INLINE uint32_t find_group(const TileState& s, const uint16_t* keys, int i, uint64_t hash) {
+  GroupTable& table = *s.groups;
+  for (uint64_t slot = hash & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
+    const uint32_t group = table.slots[slot];
+    if (group == kNoRow) {
+      const uint32_t made = table.count++;
+      store_keys(s, keys, i, made, hash);
+      table.slots[slot] = made;
+      return made;
+    }
+    if (table.hashes[group] != hash) continue;
+    bool equal = true;
+    for (int k = 1; k <= keys[0]; ++k) equal = equal && key_matches(s, keys[k], i, table.keys[k - 1], group);
+    if (equal) return group;
+  }
+}
+
+/// kFindGroup. Groups are found one row after the other by the leader on a device, whose blocks have tables of their
+/// own; a shared concurrent table is the device driver's next step.
+template <class P>
+STROM_KERNEL void find_groups(const P& p, TileState& s, const TileInstr& instr) {
+  const uint16_t* keys = s.code->lists + instr.imm;
+  const uint64_t* hashes = values<uint64_t>(s, instr.a);
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  const GroupTable& table = *s.groups;
+  if (!P::kDevice)
+    for (int i = 0; i < s.count; ++i) p.prefetch(table.slots + (hashes[i] & table.slot_mask));
+  p.leader([&] {
+    for (int i = 0; i < s.count; ++i) out[i] = find_group(s, keys, i, hashes[i]);
+    own(s, instr.dst, false);
+  });
+  p.sync();
+}
+
+template <class P, class T, class Wide>
+STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide) {
+  const T* in = values<T>(s, instr.a);
+  const uint8_t* fa = s.regs[instr.a].flags;
+  T* out = static_cast<T*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  unsigned wide = 0;
+  p.for_each(s.count, [&](int i) {
+    out[i] = in[i];
+    const uint8_t flag = fa != nullptr ? fa[i] : 0;
+    const bool too_wide = flag == 0 && is_wide(in[i]);
+    flags[i] = too_wide ? kErrorFlag : flag;
+    wide |= too_wide;
+  });
+  const bool flagged = p.any(wide != 0) || fa != nullptr;
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+/// kNarrowSum: leaves values to PostgreSQL whose sum could overflow.
+template <class P>
+STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
+  const bool average = static_cast<AccKind>(instr.imm) == AccKind::kAvgF64;
+  switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
+    case Phys::kI128: {
+      constexpr expr::int128 kLimit = static_cast<expr::int128>(1) << agg::kSummableBits;
+      narrow_sum_typed<P, expr::int128>(p, s, instr, [](expr::int128 v) { return v >= kLimit || v <= -kLimit; });
+      break;
+    }
+    case Phys::kF32:
+      narrow_sum_typed<P, float>(p, s, instr, [average](float v) {
+        const float size = v < 0 ? -v : v;
+        return average ? !(size < INFINITY) : size > static_cast<float>(agg::kSummableF32) && size < INFINITY;
+      });
+      break;
+    default:
+      narrow_sum_typed<P, double>(p, s, instr, [average](double v) {
+        const double size = v < 0 ? -v : v;
+        return average ? !(size < agg::kAveragableF64) : size > agg::kSummableF64 && size < INFINITY;
+      });
+  }
+}
+
+/// End of a kAggregate segment.
+template <class P>
+STROM_INLINE void aggregate_rows(const P& p, TileState& s, uint32_t segment) {
+  const Segment& seg = s.code->segments[segment];
+  GroupTable& table = *s.groups;
+  p.leader([&] { s.segment_rows_out[segment] += s.count; });
+  if (seg.mask == kNoRegister) {
+    p.leader([&] { p.add(table.rows, static_cast<int64_t>(s.count)); });
+    uint32_t* slots = nullptr;
+    for (uint32_t a = 0; a < s.code->aggregate_count; ++a) {
+      if (agg::reduce(p, s, a)) continue;
+      if (slots == nullptr) {
+        slots = reinterpret_cast<uint32_t*>(s.scratch_positions);
+        p.for_each(s.count, [&](int i) { slots[i] = 0; });
+        p.sync();
+      }
+      agg::accumulate(p, s, a, slots);
+    }
+    p.sync();
+    return;
+  }
+  const uint32_t* slots = values<uint32_t>(s, seg.mask);
+  p.for_each_shared(s.count, [&](int i) { p.add(table.rows + slots[i], int64_t{1}); });
+  for (uint32_t a = 0; a < s.code->aggregate_count; ++a) agg::accumulate(p, s, a, slots);
+  p.sync();
+}
+
+}  // namespace strom::engine::op

@@ -1,0 +1,194 @@
+// Hash join, probing side. Dense integer keys use a direct-address table: a bitmap decides first, build rows and group
+// codes are looked up for survivors only. Other keys use an open-addressing table with tags. Rows with a null key
+// never match. Single source.
+#pragma once
+
+#include <type_traits>
+
+#include "engine/block/hash.hpp"
+#include "engine/op/filter/kernel.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+
+template <class P, class T>
+STROM_INLINE void probe_direct_typed(const P& p, TileState& s, const TileInstr& instr, const JoinTable& table) {
+  const T* key = values<T>(s, instr.a);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  const uint32_t* bitmap = table.bitmap;
+  // Keys are compared modulo the key type's width: a direct table never spans more than 2^31 entries.
+  using U = std::make_unsigned_t<T>;
+  const U min = static_cast<U>(table.min);
+  const U range = static_cast<U>(table.range);
+  p.for_each(s.count, [&](int i) {
+    const U offset = static_cast<U>(key[i]) - min;
+    const bool inside = offset < range;
+    const uint32_t entry = inside ? static_cast<uint32_t>(offset) : 0;
+    const uint32_t bit = bitmap[static_cast<int32_t>(entry >> 5)] >> (entry & 31) & 1;
+    out[i] = static_cast<uint8_t>(bit & static_cast<uint32_t>(inside));
+  });
+}
+
+/// kProbeDirect. Null keys give false, keys with errors keep them.
+template <class P>
+STROM_KERNEL void probe_direct(const P& p, TileState& s, const TileInstr& instr) {
+  const JoinTable& table = s.joins[instr.imm];
+  if (static_cast<Phys>(s.code->register_phys[instr.a]) == Phys::kI32)
+    probe_direct_typed<P, int32_t>(p, s, instr, table);
+  else
+    probe_direct_typed<P, int64_t>(p, s, instr, table);
+  const bool flagged = merge_flags(p, s, instr.dst, instr.a, kNoRegister);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+/// kLookupIndex and kLookupCode: out[i] = array[key - min], `missing` for a null or absent key.
+template <class P>
+STROM_KERNEL void lookup_direct(const P& p, TileState& s, const TileInstr& instr, const uint32_t* array, uint32_t missing) {
+  const JoinTable& table = s.joins[instr.imm];
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  const uint8_t* flags = s.regs[instr.a].flags;
+  const uint64_t range = table.range;
+  const int64_t min = table.min;
+  auto look_up = [&](const auto* key) {
+    p.for_each(s.count, [&](int i) {
+      const uint64_t offset = static_cast<uint64_t>(key[i]) - static_cast<uint64_t>(min);
+      const bool inside = offset < range;
+      out[i] = inside ? array[static_cast<uint32_t>(offset)] : missing;
+    });
+  };
+  if (static_cast<Phys>(s.code->register_phys[instr.a]) == Phys::kI32)
+    look_up(values<int32_t>(s, instr.a));
+  else
+    look_up(values<int64_t>(s, instr.a));
+  if (flags != nullptr) p.for_each(s.count, [&](int i) { out[i] = flags[i] ? missing : out[i]; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+/// kProbeHash. Keys with errors keep them, so that the row is declined.
+template <class P>
+STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
+  const JoinTable& table = s.joins[instr.imm];
+  const uint16_t* keys = s.code->lists + instr.c;
+  const uint64_t* hashes = values<uint64_t>(s, instr.a);
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  uint8_t* out_flags = s.storage[instr.dst].flags;
+  for (int i = 0; !P::kDevice && i < s.count; ++i) p.prefetch(table.slots + (hashes[i] & table.slot_mask));
+  unsigned errors = 0;
+  p.for_each(s.count, [&](int i) {
+    uint8_t flag = 0;
+    for (int k = 1; k <= keys[0]; ++k)
+      if (const uint8_t* flags = s.regs[keys[k]].flags; flags != nullptr) flag |= flags[i];
+    uint32_t found = kNoRow;
+    if (flag == 0) {
+      const uint32_t tag = static_cast<uint32_t>(hashes[i] >> 32);
+      for (uint64_t slot = hashes[i] & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
+        const uint32_t row = table.slots[slot];
+        if (row == kNoRow) break;
+        if (table.tags[slot] != tag) continue;
+        bool equal = true;
+        for (int k = 1; k <= keys[0]; ++k) equal = equal && key_matches(s, keys[k], i, table.keys[k - 1], row);
+        if (equal) {
+          found = row;
+          break;
+        }
+      }
+    }
+    out[i] = found;
+    out_flags[i] = flag & kErrorFlag;
+    errors |= flag & kErrorFlag;
+  });
+  const bool flagged = p.any(errors != 0);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+/// kRowFound.
+template <class P>
+STROM_KERNEL void row_found(const P& p, TileState& s, const TileInstr& instr) {
+  const uint32_t* row = values<uint32_t>(s, instr.a);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = row[i] != kNoRow; });
+  const bool flagged = merge_flags(p, s, instr.dst, instr.a, kNoRegister);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+/// kLoadPayload: the payload column of the build rows in register a.
+template <class P>
+STROM_KERNEL void load_payload(const P& p, TileState& s, const TileInstr& instr) {
+  const TableColumn& column = s.joins[instr.imm >> 16].payload[instr.imm & 0xffff];
+  const int32_t* rows = values<int32_t>(s, instr.a);
+  gather_values(p, column.phys, s.storage[instr.dst].data, column.data, rows, s.count);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  if (column.flags != nullptr) p.for_each(s.count, [&](int i) { flags[i] = column.flags[rows[i]]; });
+  p.leader([&] { own(s, instr.dst, column.flags != nullptr); });
+  p.sync();
+}
+
+/// kLoadCode: the group code of the build rows in register a.
+template <class P>
+STROM_KERNEL void load_code(const P& p, TileState& s, const TileInstr& instr) {
+  const uint32_t* codes = s.joins[instr.imm].codes;
+  const int32_t* rows = values<int32_t>(s, instr.a);
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = codes[rows[i]]; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+/// Puts `kept` entries of the running tile, which lies right behind the end of segment's own buffer, back into it.
+template <class P>
+STROM_INLINE void requeue(const P& p, TileState& s, uint32_t segment, const int32_t* positions, int kept) {
+  SegmentBuffer& buffer = s.buffers[segment];
+  const int base = buffer.count;
+  auto* moved_rows = static_cast<int32_t*>(s.scratch_values);
+  p.for_each(kept, [&](int i) { moved_rows[i] = buffer.rows[base + positions[i]]; });
+  p.sync();
+  p.for_each(kept, [&](int i) { buffer.rows[base + i] = moved_rows[i]; });
+  const uint16_t* list = s.code->lists + s.code->segments[segment - 1].carried;
+  for (int k = 1; k <= list[0]; ++k) {
+    const Phys phys = static_cast<Phys>(s.code->register_phys[list[k]]);
+    RegStorage& storage = buffer.carried[k - 1];
+    p.sync();
+    gather_values(p, phys, s.scratch_values, at(storage.data, phys, base), positions, kept);
+    p.sync();
+    copy_values(p, phys, at(storage.data, phys, base), s.scratch_values, kept);
+    if (buffer.has_flags[k - 1] == 0) continue;
+    auto* moved = static_cast<uint8_t*>(s.scratch_values);
+    p.sync();
+    p.for_each(kept, [&](int i) { moved[i] = storage.flags[base + positions[i]]; });
+    p.sync();
+    p.for_each(kept, [&](int i) { storage.flags[base + i] = moved[i]; });
+  }
+  p.sync();
+  p.leader([&] { buffer.count = base + kept; });
+  p.sync();
+}
+
+/// End of a kExpand segment: every row goes on with its current build row; rows with a duplicate stay, one further.
+/// The rows of the running tile were the last ones of this segment's buffer, which has been shortened by them.
+template <class P>
+STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
+  const Segment& seg = s.code->segments[segment];
+  const int count = s.count;
+  p.for_each(count, [&](int i) { s.scratch_positions[i] = i; });
+  p.sync();
+  append(p, s, segment + 1, seg.carried, s.scratch_positions, count);
+  p.leader([&] { s.segment_rows_out[segment] += count; });
+  const uint32_t* next = s.joins[seg.join].next;
+  if (next == nullptr) return;
+  // The index register lies in this segment's own buffer, so advancing it there and compacting in place is enough.
+  uint32_t* index = values<uint32_t>(s, seg.index);
+  p.for_each(count, [&](int i) {
+    index[i] = next[index[i]];
+    s.scratch_mask[i] = index[i] != kNoRow;
+  });
+  p.sync();
+  const int kept = p.compact(s.scratch_mask, count, s.scratch_positions);
+  if (kept > 0) requeue(p, s, segment, s.scratch_positions, kept);
+}
+
+}  // namespace strom::engine::op

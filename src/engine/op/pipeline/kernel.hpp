@@ -1,0 +1,288 @@
+// The op-code interpreter: runs the instructions of a segment over a tile, and the scheduler that decides which
+// segment runs next. Single source; one call works on one morsel (a range of rows of a chunk).
+#pragma once
+
+#include "engine/expr/arith.hpp"
+#include "engine/expr/cast.hpp"
+#include "engine/expr/compare.hpp"
+#include "engine/expr/datetime.hpp"
+#include "engine/expr/decimal.hpp"
+#include "engine/expr/text.hpp"
+#include "engine/op/filter/kernel.hpp"
+#include "engine/op/hash_agg/kernel.hpp"
+#include "engine/op/hash_join/kernel.hpp"
+#include "engine/op/scan/kernel.hpp"
+
+namespace strom::engine::op {
+
+/// Flags of a strict function's result: nulls and errors of the arguments, and rows for which eval says so.
+template <class P, class Eval>
+STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, uint16_t b, bool raised, Eval eval_again) {
+  bool flagged = merge_flags(p, s, instr.dst, instr.a, b);
+  if (p.any(raised)) {
+    uint8_t* flags = s.storage[instr.dst].flags;
+    const bool merged = flagged;
+    p.for_each(s.count, [&](int i) {
+      const uint8_t before = merged ? flags[i] : 0;
+      flags[i] = before != 0 ? before : eval_again(i) ? kErrorFlag : 0;
+    });
+    flagged = true;
+  }
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+template <class P, class F, class R, class A>
+STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
+  const expr::Context context{s.code->single_byte};
+  const A* a = values<A>(s, instr.a);
+  R* out = static_cast<R*>(s.storage[instr.dst].data);
+  unsigned raised = 0;
+  p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i])); });
+  finish_call(p, s, instr, kNoRegister, raised != 0, [&](int i) {
+    R ignored;
+    return F::eval(context, ignored, a[i]);
+  });
+}
+
+template <class P, class F, class R, class A, class B>
+STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) {
+  const expr::Context context{s.code->single_byte};
+  const A* a = values<A>(s, instr.a);
+  const B* b = values<B>(s, instr.b);
+  R* out = static_cast<R*>(s.storage[instr.dst].data);
+  unsigned raised = 0;
+  if (instr.flags & kConstRight) {
+    const B constant = b[0];
+    p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i], constant)); });
+  } else {
+    p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i], b[i])); });
+  }
+  finish_call(p, s, instr, instr.b, raised != 0, [&](int i) {
+    R ignored;
+    return F::eval(context, ignored, a[i], b[i]);
+  });
+}
+
+template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b>
+STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
+  using expr::RegisterType;
+  if constexpr (kArgs == 1)
+    call_unary<P, F, RegisterType<r>, RegisterType<a>>(p, s, instr);
+  else
+    call_binary<P, F, RegisterType<r>, RegisterType<a>, RegisterType<b>>(p, s, instr);
+}
+
+/// kRescale, kNumericToInt and kNumericToFloat: unary calls with parameters in the instruction.
+template <class P, class R, class F>
+STROM_INLINE void convert_numeric(const P& p, TileState& s, const TileInstr& instr, F convert) {
+  const expr::int128* a = values<expr::int128>(s, instr.a);
+  R* out = static_cast<R*>(s.storage[instr.dst].data);
+  unsigned raised = 0;
+  p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(convert(a[i], &out[i])); });
+  finish_call(p, s, instr, kNoRegister, raised != 0, [&](int i) {
+    R ignored;
+    return convert(a[i], &ignored);
+  });
+}
+
+template <class P>
+STROM_KERNEL void rescale(const P& p, TileState& s, const TileInstr& instr) {
+  const int from = static_cast<int>(instr.imm >> 16), to = static_cast<int>(instr.imm & 0xffff);
+  const expr::int128 up = to > from ? base::power_of_ten(to - from) : 1;
+  const expr::int128 down = from > to ? base::power_of_ten(from - to) : 1;
+  convert_numeric<P, expr::int128>(p, s, instr, [up, down](expr::int128 in, expr::int128* out) {
+    return expr::rescale_overflows(in, up, down, out);
+  });
+}
+
+template <class P>
+STROM_KERNEL void numeric_to_int(const P& p, TileState& s, const TileInstr& instr) {
+  const int scale = static_cast<int>(instr.imm);
+  const auto type = static_cast<registry::TypeId>(instr.c);
+  if (type == registry::TypeId::kInt8) {
+    convert_numeric<P, int64_t>(p, s, instr, [scale](expr::int128 in, int64_t* out) {
+      return expr::decimal_to_int(in, scale, INT64_MIN, INT64_MAX, out);
+    });
+    return;
+  }
+  const int64_t highest = type == registry::TypeId::kInt2 ? INT16_MAX : INT32_MAX;
+  convert_numeric<P, int32_t>(p, s, instr, [scale, highest](expr::int128 in, int32_t* out) {
+    int64_t wide;
+    const bool bad = expr::decimal_to_int(in, scale, -highest - 1, highest, &wide);
+    *out = static_cast<int32_t>(wide);
+    return bad;
+  });
+}
+
+template <class P>
+STROM_KERNEL void numeric_to_float(const P& p, TileState& s, const TileInstr& instr) {
+  const int scale = static_cast<int>(instr.imm);
+  convert_numeric<P, double>(
+      p, s, instr, [scale](expr::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
+}
+
+/// Calls of registry functions. Kept apart from execute(), so that the structural op-codes stay in one screen.
+template <class P>
+STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr) {
+  using registry::TypeId;
+  using namespace expr;
+  switch (static_cast<registry::FunctionId>(instr.op - static_cast<uint16_t>(TileOp::kFirstFunction))) {
+#define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) \
+  case registry::FunctionId::name:                                         \
+    call<P, functor, nargs, TypeId::result, TypeId::a, TypeId::b>(p, s, instr); \
+    break;
+#define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) \
+  case registry::FunctionId::name:                                          \
+    call<P, functor, 1, TypeId::result, TypeId::source, TypeId::kBool>(p, s, instr); \
+    break;
+#include "registry/functions.def"
+#undef STROM_FUNCTION
+#undef STROM_EXTRACT
+  }
+}
+
+/// One instruction over the running tile. False when a source column is corrupt.
+template <class P>
+STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
+  switch (static_cast<TileOp>(instr.op)) {
+    case TileOp::kLoadColumn: return load_column(p, s, instr);
+    case TileOp::kLoadPayload: load_payload(p, s, instr); break;
+    case TileOp::kLoadCode: load_code(p, s, instr); break;
+    case TileOp::kProbeDirect: probe_direct(p, s, instr); break;
+    case TileOp::kLookupIndex: lookup_direct(p, s, instr, s.joins[instr.imm].index, kNoRow); break;
+    case TileOp::kLookupCode: lookup_direct(p, s, instr, s.joins[instr.imm].key_codes, 0); break;
+    case TileOp::kHash: hash_registers(p, s, instr); break;
+    case TileOp::kProbeHash: probe_hash(p, s, instr); break;
+    case TileOp::kRowFound: row_found(p, s, instr); break;
+    case TileOp::kAnd: logic_and_or(p, s, instr, 0); break;
+    case TileOp::kOr: logic_and_or(p, s, instr, 1); break;
+    case TileOp::kNot: logic_not(p, s, instr); break;
+    case TileOp::kIsNull: null_test(p, s, instr, 1); break;
+    case TileOp::kIsNotNull: null_test(p, s, instr, 0); break;
+    case TileOp::kSelect: select(p, s, instr); break;
+    case TileOp::kCoalesce: coalesce(p, s, instr); break;
+    case TileOp::kRescale: rescale(p, s, instr); break;
+    case TileOp::kNumericToInt: numeric_to_int(p, s, instr); break;
+    case TileOp::kNumericToFloat: numeric_to_float(p, s, instr); break;
+    case TileOp::kNarrowSum: narrow_sum(p, s, instr); break;
+    case TileOp::kKeepWhere: keep_where(p, s, instr); break;
+    case TileOp::kGate: gate(p, s, instr); break;
+    case TileOp::kSlotAdd: slot_add(p, s, instr); break;
+    case TileOp::kFindGroup: find_groups(p, s, instr); break;
+    default: execute_call(p, s, instr);
+  }
+  return true;
+}
+
+/// End of a kOutput segment: copies the output registers behind what the buffer holds.
+template <class P>
+STROM_INLINE void output_rows(const P& p, TileState& s, uint32_t segment) {
+  OutputBuffer& out = *s.output;
+  const uint16_t* list = s.code->lists + s.code->outputs;
+  const int base = out.count;
+  for (int k = 1; k <= list[0]; ++k) {
+    const TableColumn& column = out.columns[k - 1];
+    copy_values(p, column.phys, at(column.data, column.phys, base), s.regs[list[k]].data, s.count);
+    const uint8_t* flags = s.regs[list[k]].flags;
+    const bool seen = out.has_flags[k - 1] != 0;
+    if (flags != nullptr) {
+      if (!seen) p.for_each(base, [&](int i) { column.flags[i] = 0; });
+      p.for_each(s.count, [&](int i) { column.flags[base + i] = flags[i]; });
+    } else if (seen) {
+      p.for_each(s.count, [&](int i) { column.flags[base + i] = 0; });
+    }
+    p.sync();
+    p.leader([&] {
+      if (flags != nullptr) out.has_flags[k - 1] = 1;
+    });
+  }
+  p.leader([&] {
+    out.count = base + s.count;
+    s.segment_rows_out[segment] += s.count;
+  });
+  p.sync();
+}
+
+/// Points the running tile at its input: the next rows of the morsel, or the last rows of the segment's buffer.
+template <class P>
+STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
+  p.leader([&] {
+    s.segment = segment;
+    if (segment == 0) {
+      const int32_t left = s.morsel_rows - s.cursor;
+      s.count = left < kTileRows ? left : kTileRows;
+      s.dense_base = s.cursor;
+      s.rows = nullptr;
+      s.cursor += s.count;
+    } else {
+      SegmentBuffer& buffer = s.buffers[segment];
+      s.count = buffer.count < kTileRows ? buffer.count : kTileRows;
+      buffer.count -= s.count;
+      s.rows = buffer.rows + buffer.count;
+      const uint16_t* list = s.code->lists + s.code->segments[segment - 1].carried;
+      for (int k = 1; k <= list[0]; ++k) {
+        const Phys phys = static_cast<Phys>(s.code->register_phys[list[k]]);
+        const RegStorage& storage = buffer.carried[k - 1];
+        s.regs[list[k]].data = at(storage.data, phys, buffer.count);
+        s.regs[list[k]].flags = buffer.has_flags[k - 1] ? storage.flags + buffer.count : nullptr;
+      }
+      if (buffer.count == 0)
+        for (int k = 1; k <= list[0]; ++k) buffer.has_flags[k - 1] = 0;
+    }
+    s.segment_rows_in[segment] += s.count;
+  });
+  p.sync();
+}
+
+/// Runs one segment over one tile. False when a source column is corrupt.
+template <class P>
+STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
+  const Segment& seg = s.code->segments[segment];
+  take_input(p, s, segment);
+  for (uint32_t i = seg.begin; i < seg.end; ++i)
+    if (!execute(p, s, s.code->instrs[i])) return false;
+  switch (seg.kind) {
+    case SegmentEnd::kFilter: filter_rows(p, s, segment); break;
+    case SegmentEnd::kExpand: expand_rows(p, s, segment); break;
+    case SegmentEnd::kAggregate: aggregate_rows(p, s, segment); break;
+    case SegmentEnd::kOutput: output_rows(p, s, segment); break;
+  }
+  return true;
+}
+
+/// The segment to run next, or -1 when the morsel is finished: the furthest one whose buffer cannot take another tile,
+/// else new rows, else what is left, front to back.
+STROM_INLINE int32_t next_segment(const TileState& s) {
+  for (uint32_t i = s.code->segment_count; i-- > 1;)
+    if (s.buffers[i].count > kBufferRows - kTileRows) return static_cast<int32_t>(i);
+  if (s.cursor < s.morsel_rows) return 0;
+  for (uint32_t i = 1; i < s.code->segment_count; ++i)
+    if (s.buffers[i].count > 0) return static_cast<int32_t>(i);
+  return -1;
+}
+
+/// What must be made room for before `segment` can run over a whole tile.
+STROM_INLINE RunResult room_for(const TileState& s, int32_t segment) {
+  if (s.declined->capacity - s.declined->count < kTileRows * 2) return RunResult::kDeclinedFull;
+  const SegmentEnd kind = s.code->segments[segment].kind;
+  if (kind == SegmentEnd::kOutput && s.output->capacity - s.output->count < kTileRows) return RunResult::kOutputFull;
+  if (kind == SegmentEnd::kAggregate && s.code->hashed_groups && s.groups->capacity - s.groups->count < kTileRows)
+    return RunResult::kGroupsFull;
+  return RunResult::kDone;
+}
+
+/// Runs a morsel until it is finished or something is full; then the caller makes room and calls again.
+template <class P>
+STROM_INLINE RunResult run_morsel(const P& p, TileState& s) {
+  for (;;) {
+    const int32_t segment = next_segment(s);
+    if (segment < 0) return RunResult::kDone;
+    const RunResult room = room_for(s, segment);
+    if (room != RunResult::kDone) return room;
+    p.sync();
+    if (!run_segment(p, s, static_cast<uint32_t>(segment))) return RunResult::kCorruptText;
+  }
+}
+
+}  // namespace strom::engine::op

@@ -1,0 +1,253 @@
+// Scan: loads a source column into a register, for a contiguous tile or for the rows that survived so far. One loader
+// per columnar::Layout; a contiguous column that already has the register's layout is used in place. Single source.
+#pragma once
+
+#include "engine/block/registers.hpp"
+#include "engine/expr/datetime.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+using columnar::ColumnView;
+using columnar::Layout;
+using columnar::TimeUnit;
+
+/// reg[i] = convert(column[row of i]), the conversion telling whether the value is out of range.
+template <class P, class T, class C, class F>
+STROM_INLINE bool load_converted(const P& p, TileState& s, uint16_t dst, const ColumnView& column, F convert) {
+  const C* in = static_cast<const C*>(column.values) + s.morsel_begin;
+  T* out = static_cast<T*>(s.storage[dst].data);
+  unsigned bad = 0;
+  if (s.rows == nullptr) {
+    in += s.dense_base;
+    p.for_each(s.count, [&](int i) { bad |= convert(in[i], out[i]); });
+  } else {
+    const int32_t* rows = s.rows;
+    p.for_each(s.count, [&](int i) { bad |= convert(in[rows[i]], out[i]); });
+  }
+  return p.any(bad != 0);
+}
+
+template <class P, class T, class C>
+STROM_INLINE void load_widened(const P& p, TileState& s, uint16_t dst, const ColumnView& column) {
+  load_converted<P, T, C>(p, s, dst, column, [](C in, T& out) {
+    out = static_cast<T>(in);
+    return 0u;
+  });
+}
+
+/// Column layout equals the register's: used in place when contiguous.
+template <class P, class T>
+STROM_INLINE void load_plain(const P& p, TileState& s, uint16_t dst, const ColumnView& column) {
+  if (s.rows == nullptr && alignof(T) <= 8) {
+    const T* in = static_cast<const T*>(column.values) + s.morsel_begin + s.dense_base;
+    p.leader([&] { s.regs[dst].data = const_cast<T*>(in); });
+    return;
+  }
+  load_widened<P, T, T>(p, s, dst, column);
+}
+
+struct alignas(8) Words128 {
+  uint64_t low, high;
+};
+
+STROM_INLINE bool date_in_range(int64_t days, int32_t& out) {
+  out = static_cast<int32_t>(days);
+  return (days < expr::kMinDate) | (days >= expr::kEndDate);
+}
+
+STROM_INLINE int64_t days_of_millis(int64_t millis) {
+  const int64_t days = millis / 86400000;
+  return (millis % 86400000 < 0 ? days - 1 : days) - expr::kUnixToPgDays;
+}
+
+/// Timestamps of any unit to microseconds since 2000-01-01; nanoseconds are truncated towards minus infinity.
+STROM_INLINE bool timestamp_in_range(int64_t value, TimeUnit unit, int64_t& out) {
+  constexpr int64_t kEpoch = static_cast<int64_t>(expr::kUnixToPgDays) * expr::kMicrosPerDay;
+  expr::int128 micros = value;
+  if (unit == TimeUnit::kSecond) micros *= 1000000;
+  if (unit == TimeUnit::kMilli) micros *= 1000;
+  if (unit == TimeUnit::kNano) {
+    int64_t quotient = value / 1000;
+    if (value % 1000 < 0) --quotient;
+    micros = quotient;
+  }
+  micros -= kEpoch;
+  out = static_cast<int64_t>(micros);
+  return micros < expr::kMinTimestamp || micros >= expr::kEndTimestamp;
+}
+
+template <class P>
+STROM_INLINE bool load_i32(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  switch (c.layout) {
+    case Layout::kInt8: load_widened<P, int32_t, int8_t>(p, s, dst, c); return false;
+    case Layout::kUInt8: load_widened<P, int32_t, uint8_t>(p, s, dst, c); return false;
+    case Layout::kInt16: load_widened<P, int32_t, int16_t>(p, s, dst, c); return false;
+    case Layout::kUInt16: load_widened<P, int32_t, uint16_t>(p, s, dst, c); return false;
+    case Layout::kDate32:
+      return load_converted<P, int32_t, int32_t>(p, s, dst, c, [](int32_t in, int32_t& out) {
+        return static_cast<unsigned>(date_in_range(static_cast<int64_t>(in) - expr::kUnixToPgDays, out));
+      });
+    case Layout::kDate64:
+      return load_converted<P, int32_t, int64_t>(p, s, dst, c, [](int64_t in, int32_t& out) {
+        return static_cast<unsigned>(date_in_range(days_of_millis(in), out));
+      });
+    default: load_plain<P, int32_t>(p, s, dst, c); return false;
+  }
+}
+
+template <class P>
+STROM_INLINE bool load_i64(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  if (c.layout == Layout::kUInt32) {
+    load_widened<P, int64_t, uint32_t>(p, s, dst, c);
+    return false;
+  }
+  if (c.layout == Layout::kTimestamp) {
+    const TimeUnit unit = c.unit;
+    return load_converted<P, int64_t, int64_t>(
+        p, s, dst, c, [unit](int64_t in, int64_t& out) { return static_cast<unsigned>(timestamp_in_range(in, unit, out)); });
+  }
+  load_plain<P, int64_t>(p, s, dst, c);
+  return false;
+}
+
+template <class P>
+STROM_INLINE void load_bool(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const uint8_t* bits = static_cast<const uint8_t*>(c.values);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[dst].data);
+  const int64_t begin = s.morsel_begin;
+  if (s.rows == nullptr) {
+    const int64_t first = begin + s.dense_base;
+    p.for_each(s.count, [&](int i) { out[i] = bits[(first + i) >> 3] >> ((first + i) & 7) & 1; });
+  } else {
+    const int32_t* rows = s.rows;
+    p.for_each(s.count, [&](int i) { out[i] = bits[(begin + rows[i]) >> 3] >> ((begin + rows[i]) & 7) & 1; });
+  }
+}
+
+/// Text of one row. False when its offsets or view do not lie within the column's buffers.
+STROM_INLINE bool text_value(const ColumnView& c, int64_t row, StrView& out) {
+  int64_t begin, end;
+  switch (c.layout) {
+    case Layout::kUtf8: {
+      const int32_t* offsets = static_cast<const int32_t*>(c.values);
+      begin = offsets[row];
+      end = offsets[row + 1];
+      break;
+    }
+    case Layout::kLargeUtf8: {
+      const int64_t* offsets = static_cast<const int64_t*>(c.values);
+      begin = offsets[row];
+      end = offsets[row + 1];
+      break;
+    }
+    case Layout::kFixedBinary:
+      out = {static_cast<const char*>(c.values) + row * c.byte_width, c.byte_width};
+      return true;
+    default: {  // kUtf8View: length, then 12 bytes in place or prefix, buffer and offset
+      const char* view = static_cast<const char*>(c.values) + row * 16;
+      const int32_t* words = reinterpret_cast<const int32_t*>(view);
+      const int32_t len = words[0];
+      if (len < 0) return false;
+      if (len <= 12) {
+        out = {view + 4, len};
+        return true;
+      }
+      const int32_t buffer = words[2], offset = words[3];
+      if (buffer < 0 || buffer >= c.variadic_count || offset < 0 ||
+          static_cast<int64_t>(offset) + len > c.variadic_sizes[buffer])
+        return false;
+      out = {c.variadic[buffer] + offset, len};
+      return true;
+    }
+  }
+  if (begin < 0 || end < begin || end > c.data_size) return false;
+  out = {c.data + begin, end - begin};
+  return true;
+}
+
+/// Null rows may hold anything, so their text is taken as empty.
+template <class P>
+STROM_INLINE bool load_text(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  StrView* out = static_cast<StrView*>(s.storage[dst].data);
+  unsigned bad = 0;
+  p.for_each(s.count, [&](int i) {
+    const int64_t row = s.morsel_begin + row_of(s, i);
+    const bool null = c.validity != nullptr && !(c.validity[row >> 3] >> (row & 7) & 1);
+    out[i] = {nullptr, 0};
+    if (!null && !text_value(c, row, out[i])) {
+      out[i] = {nullptr, 0};
+      bad = 1;
+    }
+  });
+  return p.any(bad != 0);
+}
+
+/// Null flags of the tile's rows; false when there are no nulls.
+template <class P>
+STROM_INLINE bool load_flags(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  if (c.null_count == 0 || c.validity == nullptr) return false;
+  uint8_t* flags = s.storage[dst].flags;
+  const uint8_t* bits = c.validity;
+  const int64_t begin = s.morsel_begin;
+  p.for_each(s.count, [&](int i) {
+    const int64_t row = begin + row_of(s, i);
+    flags[i] = ~(bits[row >> 3] >> (row & 7)) & 1;
+  });
+  return true;
+}
+
+/// Marks rows whose value is out of PostgreSQL's range: evaluates the conversion again, row by row.
+template <class P>
+STROM_KERNEL void flag_out_of_range(const P& p, TileState& s, uint16_t dst, const ColumnView& c, bool has_nulls) {
+  uint8_t* flags = s.storage[dst].flags;
+  p.for_each(s.count, [&](int i) {
+    const int64_t row = s.morsel_begin + row_of(s, i);
+    bool bad;
+    int32_t date;
+    int64_t time;
+    if (c.layout == Layout::kDate32)
+      bad = date_in_range(static_cast<int64_t>(static_cast<const int32_t*>(c.values)[row]) - expr::kUnixToPgDays, date);
+    else if (c.layout == Layout::kDate64)
+      bad = date_in_range(days_of_millis(static_cast<const int64_t*>(c.values)[row]), date);
+    else
+      bad = timestamp_in_range(static_cast<const int64_t*>(c.values)[row], c.unit, time);
+    const uint8_t null = has_nulls ? flags[i] : 0;
+    flags[i] = null != 0 ? null : bad ? kErrorFlag : 0;
+  });
+}
+
+/// kLoadColumn. False when a text offset is corrupt.
+template <class P>
+STROM_KERNEL bool load_column(const P& p, TileState& s, const TileInstr& instr) {
+  const ColumnView& c = s.columns[instr.imm];
+  const uint16_t dst = instr.dst;
+  p.leader([&] { own(s, dst, false); });
+  p.sync();
+  bool out_of_range = false, corrupt = false;
+  switch (static_cast<Phys>(s.code->register_phys[dst])) {
+    case Phys::kBool: load_bool(p, s, dst, c); break;
+    case Phys::kI32: out_of_range = load_i32(p, s, dst, c); break;
+    case Phys::kI64: out_of_range = load_i64(p, s, dst, c); break;
+    case Phys::kI128: {  // Arrow aligns to 8 bytes only
+      load_converted<P, Words128, Words128>(p, s, dst, c, [](Words128 in, Words128& out) {
+        out = in;
+        return 0u;
+      });
+      break;
+    }
+    case Phys::kF32: load_plain<P, float>(p, s, dst, c); break;
+    case Phys::kF64: load_plain<P, double>(p, s, dst, c); break;
+    case Phys::kStr: corrupt = load_text(p, s, dst, c); break;
+  }
+  const bool has_nulls = load_flags(p, s, dst, c);
+  if (out_of_range) flag_out_of_range(p, s, dst, c, has_nulls);
+  p.leader([&] {
+    if (has_nulls || out_of_range) s.regs[dst].flags = s.storage[dst].flags;
+    if (corrupt) s.corrupt_column = static_cast<int32_t>(instr.imm);
+  });
+  p.sync();
+  return !corrupt;
+}
+
+}  // namespace strom::engine::op

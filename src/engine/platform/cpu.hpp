@@ -1,0 +1,99 @@
+// The CPU as a platform: one thread owns the tile, a loop over its rows is an ordinary contiguous loop. Built once per
+// instruction set (engine/inst/tile_cpu.cpp); everything that is not inlined depends on a type of the anonymous
+// namespace, so that no instantiation can be shared between instruction sets by the linker.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#define STROM_HAVE_AVX512 1
+#include <immintrin.h>
+#endif
+
+#define STROM_INLINE inline __attribute__((always_inline))
+#define STROM_KERNEL __attribute__((noinline))
+
+namespace strom::engine::platform {
+namespace {
+
+struct Cpu {
+  static constexpr bool kDevice = false;
+
+  template <class F>
+  STROM_INLINE void for_each(int n, F&& f) const {
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  /// for_each whose iterations may update the same memory (through add, improve, ...).
+  template <class F>
+  STROM_INLINE void for_each_shared(int n, F&& f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  STROM_INLINE void leader(F&& f) const {
+    f();
+  }
+  STROM_INLINE void sync() const {}
+  STROM_INLINE bool any(bool flag) const { return flag; }
+
+  /// Writes the positions of non-zero bytes of keep[0..n) to `positions` in ascending order; returns their count.
+  /// May write up to 16 entries past the last one.
+  STROM_INLINE int compact(const uint8_t* keep, int n, int32_t* positions) const {
+    int count = 0, i = 0;
+#ifdef STROM_HAVE_AVX512
+    __m512i base = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i step = _mm512_set1_epi32(16);
+    for (; i + 64 <= n; i += 64) {
+      const __m512i bytes = _mm512_loadu_si512(keep + i);
+      uint64_t bits = _mm512_test_epi8_mask(bytes, bytes);
+      if (bits == 0) {
+        base = _mm512_add_epi32(base, _mm512_set1_epi32(64));
+        continue;
+      }
+      for (int part = 0; part < 4; ++part, bits >>= 16) {
+        const __mmask16 mask = static_cast<__mmask16>(bits);
+        _mm512_storeu_si512(positions + count, _mm512_maskz_compress_epi32(mask, base));
+        count += __builtin_popcount(mask);
+        base = _mm512_add_epi32(base, step);
+      }
+    }
+#else
+    for (; i + 8 <= n; i += 8) {
+      uint64_t word;
+      std::memcpy(&word, keep + i, 8);
+      if (word == 0) continue;
+      for (int k = 0; k < 8; ++k) {
+        positions[count] = i + k;
+        count += keep[i + k] != 0;
+      }
+    }
+#endif
+    for (; i < n; ++i) {
+      positions[count] = i;
+      count += keep[i] != 0;
+    }
+    return count;
+  }
+
+  template <class T>
+  STROM_INLINE void add(T* target, T value) const {
+    *target += value;
+  }
+  STROM_INLINE void add_i128(__int128* target, __int128 value) const { *target += value; }
+  /// Replaces *target by `value` when better(value, *target).
+  template <class T, class Better>
+  STROM_INLINE void improve(T* target, T value, Better better) const {
+    if (better(value, *target)) *target = value;
+  }
+  STROM_INLINE uint32_t exchange_if_equal(uint32_t* target, uint32_t expected, uint32_t value) const {
+    const uint32_t old = *target;
+    if (old == expected) *target = value;
+    return old;
+  }
+  STROM_INLINE void prefetch(const void* address) const { __builtin_prefetch(address); }
+};
+
+}  // namespace
+}  // namespace strom::engine::platform

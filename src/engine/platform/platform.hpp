@@ -1,0 +1,17 @@
+// The two machines. Single-source code (engine/block, expr, agg, op) is written against a platform type P with
+//   for_each(n, f)   f(i) for every row i < n of the tile: a plain loop on the CPU, shared by a block's threads on CUDA
+//   for_each_shared  the same for iterations that may update the same memory
+//   leader(f)        f() once
+//   sync()           barrier of the tile's threads; nothing on the CPU
+//   any(flag)        true when flag is true for any thread
+//   compact(...)     positions of set bytes
+//   add/min/max/...  updates of accumulators that other threads may update, too
+// and includes nothing but this header and plain data. A compiler or machine #ifdef stands here and in the headers
+// of this folder only.
+#pragma once
+
+#if defined(STROM_PLATFORM_CUDA)
+#include "engine/platform/cuda.cuh"
+#else
+#include "engine/platform/cpu.hpp"
+#endif
