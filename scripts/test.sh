@@ -16,6 +16,7 @@ usage: ./strom test [OPTIONS]
 HELP
 }
 
+TEST_PARTS=(unit regress tap diff tools)
 tests_passed=0
 tests_failed=0
 
@@ -34,14 +35,17 @@ run_tests() {
     esac
     shift
   done
-  ((${#parts[@]})) || parts=(unit regress tap diff tools)
+  ((${#parts[@]})) || parts=("${TEST_PARTS[@]}")
+  local name
+  for name in "${parts[@]}"; do
+    [[ " ${TEST_PARTS[*]} " == *" $name "* ]] || die "test: no part $name; there are ${TEST_PARTS[*]}"
+  done
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   setup --cuda --peers
   prepare_test_folder
   trap test_cleanup EXIT
   # In a process of its own, because a build that fails must not end the run.
   "$STROM_ROOT/strom" build --tests --cuda || count_one "build" 1
-  local name
   for name in "${parts[@]}"; do
     timed "$name" "test_$name" "$filter" "$seconds"
   done
