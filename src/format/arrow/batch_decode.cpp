@@ -23,18 +23,18 @@ class BatchDecoder {
     batch_->location = location;
   }
 
-  Result<std::unique_ptr<const BatchLayout>> decode(fbs::MetadataVersion version) {
+  Result<std::unique_ptr<const BatchLayout>> decode() {
     const BatchLocation& location = batch_->location;
     const int64_t body_offset = location.offset + location.meta_size;
     STROM_ASSIGN(const Message message, load_message(file_, location.offset, body_offset, "a record batch"));
     offset_ = message.metadata_offset;
     const fbs::RecordBatch* source = message.root().header_as_RecordBatch();
     if (source == nullptr) return corrupt("a message that should be a record batch is of another kind");
-    if (message.root().version() != version) return corrupt("a record batch and the footer differ in metadata version");
     if (message.root().body_length() != location.body_size) {
       return corrupt("a record batch and the footer differ in the size of the batch's body");
     }
     if (source->compression() != nullptr) return compressed(source->compression()->codec());
+    batch_->is_v4 = message.root().version() == fbs::MetadataVersion::V4;
     batch_->rows = source->length();
     if (batch_->rows < 0) return corrupt("a record batch has a negative number of rows");
     STROM_TRY(decode_nodes(*source));
@@ -108,7 +108,7 @@ class BatchDecoder {
     const int64_t body_size = batch_->location.body_size;
     const int64_t count = vector_size(source.buffers());
     const auto groups = static_cast<size_t>(schema_.total().view_groups);
-    const int64_t expected = schema_.total().buffers + batch_->view_buffers[groups];
+    const auto expected = static_cast<int64_t>(batch_->first_buffer(schema_.total()));
     if (!count_fits(count, expected)) return bad_count("buffers", count, expected);
     batch_->buffers.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
@@ -156,8 +156,8 @@ bool holds_rows(const Field& field, int64_t bytes, int64_t rows) {
 }  // namespace
 
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
-                                                        fbs::MetadataVersion version, const BatchLocation& location) {
-  return BatchDecoder(file, schema, location).decode(version);
+                                                        const BatchLocation& location) {
+  return BatchDecoder(file, schema, location).decode();
 }
 
 Result<ColumnView> column_view(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,

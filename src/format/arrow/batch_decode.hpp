@@ -30,19 +30,21 @@ struct BatchLayout {
   std::vector<NodeSize> nodes;
   std::vector<BufferPlace> buffers;
   std::vector<int64_t> view_buffers;  // [g] = data buffers of the view groups before group g; one more than groups
+  bool is_v4 = false;                 // metadata version
   /// Addresses and sizes of all `buffers`, for ColumnView::variadic; empty when the schema has no view columns.
   std::vector<const char*> addresses;
   std::vector<int64_t> sizes;
 
   /// Index into `buffers` of the first one of a field that stands at `place`.
   size_t first_buffer(const EntryCounts& place) const {
-    return static_cast<size_t>(place.buffers + view_buffers[static_cast<size_t>(place.view_groups)]);
+    return static_cast<size_t>(place.buffers + view_buffers[static_cast<size_t>(place.view_groups)] +
+                               (is_v4 ? place.v4_bitmaps : 0));
   }
 };
 
 /// `location` has been checked to be inside of the file. Errors: kCorruptFile, kUnsupported (compression).
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
-                                                        fbs::MetadataVersion version, const BatchLocation& location);
+                                                        const BatchLocation& location);
 
 /// View of a field that is readable (not Field::unsupported). Errors: kCorruptFile. The view's variadic pointers lead
 /// into `batch`.

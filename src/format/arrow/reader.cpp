@@ -118,26 +118,29 @@ class Reader final : public FileReader {
     STROM_TRY(check_ends(&footer_offset, &footer_size));
     STROM_ASSIGN(const auto metadata, Metadata<fbs::Footer>::load(file_, footer_offset, footer_size, "the footer"));
     const fbs::Footer& footer = metadata.root();
-    version_ = footer.version();
-    if (version_ < fbs::MetadataVersion::V4) {
+    const fbs::MetadataVersion version = footer.version();  // messages have their own, which may be older
+    if (version < fbs::MetadataVersion::V4) {
       return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format before metadata version V4");
     }
-    if (version_ > fbs::MetadataVersion::V5) {
+    if (version > fbs::MetadataVersion::V5) {
       return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format after metadata version V5");
     }
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
-    STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema(), version_));
+    STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema()));
     STROM_TRY(compare_schema_message(footer_offset));
     return load_blocks(footer, footer_offset);
   }
 
-  /// The first message repeats the schema, perhaps with other metadata.
+  /// The first message repeats the schema, perhaps with other metadata. Nothing else depends on it, and Polars leaves
+  /// out its prefix; so without a continuation marker it is compared only if it can be read.
   Status compare_schema_message(int64_t footer_offset) const {
-    STROM_ASSIGN(const Message message, load_message(file_, kHeaderBytes, footer_offset, "the schema message"));
+    auto loaded = load_message(file_, kHeaderBytes, footer_offset, "the schema message");
+    const bool has_marker = footer_offset - kHeaderBytes >= 4 && file_.load<uint32_t>(kHeaderBytes) == kContinuation;
+    if (!loaded.is_ok() && !has_marker) return Status::ok();
+    STROM_ASSIGN(const Message message, std::move(loaded));
     const fbs::Schema* source = message.root().header_as_Schema();
     if (source == nullptr) return file_.corrupt(message.metadata_offset, "the first message is not a schema");
-    STROM_ASSIGN(const DecodedSchema schema, decode_schema(file_, message.metadata_offset, message.metadata.size(), *source,
-                                                           version_));
+    STROM_ASSIGN(const DecodedSchema schema, decode_schema(file_, message.metadata_offset, message.metadata.size(), *source));
     if (!same_columns(schema, schema_)) {
       return file_.corrupt(message.metadata_offset, "the schema message and the footer have different columns");
     }
@@ -171,7 +174,7 @@ class Reader final : public FileReader {
     const BatchLayout* known = slot.load(std::memory_order_acquire);
     if (known != nullptr) return known;
     auto decoded = within_memory(
-        file_.path, [&] { return decode_batch(file_, schema_, version_, locations_[static_cast<size_t>(batch)]); });
+        file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)]); });
     if (!decoded.is_ok()) {
       if (decoded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
       return decoded.status();
@@ -185,7 +188,6 @@ class Reader final : public FileReader {
   std::shared_ptr<const base::MappedFile> mapping_;  // null when the bytes are in memory
   FileIdentity identity_;
   FileBytes file_;
-  fbs::MetadataVersion version_ = fbs::MetadataVersion::V5;
   DecodedSchema schema_;
   std::vector<BatchLocation> locations_;
   std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location

@@ -34,7 +34,7 @@ const char* type_name(fbs::Type type) {
 
 /// Adds the entries of one field and its children; false when its type is unknown. Recursion and work are bounded by
 /// the verifier's limits on depth and number of tables.
-bool add_entries(const fbs::Field& field, fbs::MetadataVersion version, EntryCounts& counts) {
+bool add_entries(const fbs::Field& field, EntryCounts& counts) {
   counts.nodes += 1;
   if (field.dictionary() != nullptr) {  // the batch holds the indexes only
     counts.buffers += 2;
@@ -78,11 +78,15 @@ bool add_entries(const fbs::Field& field, fbs::MetadataVersion version, EntryCou
       counts.buffers += 1;
       nested = true;
       break;
-    case fbs::Type::RunEndEncoded: nested = true; break;
+    case fbs::Type::RunEndEncoded:
+      counts.v4_bitmaps += 1;
+      nested = true;
+      break;
     case fbs::Type::Union: {
       const auto* type = field.type_as_Union();
       const bool dense = type != nullptr && type->mode() == fbs::UnionMode::Dense;
-      counts.buffers += (dense ? 2 : 1) + (version < fbs::MetadataVersion::V5 ? 1 : 0);  // V4 has a validity bitmap
+      counts.buffers += dense ? 2 : 1;
+      counts.v4_bitmaps += 1;
       nested = true;
       break;
     }
@@ -90,13 +94,13 @@ bool add_entries(const fbs::Field& field, fbs::MetadataVersion version, EntryCou
   }
   if (!nested || field.children() == nullptr) return true;
   return std::all_of(field.children()->begin(), field.children()->end(),
-                     [&](const fbs::Field* child) { return add_entries(*child, version, counts); });
+                     [&](const fbs::Field* child) { return add_entries(*child, counts); });
 }
 
 class SchemaDecoder {
  public:
-  SchemaDecoder(const FileBytes& file, int64_t offset, int64_t size, fbs::MetadataVersion version)
-      : file_(file), offset_(offset), version_(version), text_budget_(16 * size + (int64_t{1} << 20)) {}
+  SchemaDecoder(const FileBytes& file, int64_t offset, int64_t size)
+      : file_(file), offset_(offset), text_budget_(16 * size + (int64_t{1} << 20)) {}
 
   Result<DecodedSchema> decode(const fbs::Schema& source) {
     if (source.endianness() == fbs::Endianness::Big) {
@@ -111,7 +115,7 @@ class SchemaDecoder {
       const fbs::Field& from = *source.fields()->Get(static_cast<flatbuffers::uoffset_t>(i));
       STROM_ASSIGN(Field field, decode_field(from, i));
       EntryCounts place = out.places.back();
-      placed = placed && add_entries(from, version_, place);
+      placed = placed && add_entries(from, place);
       if (placed) {
         out.placed_fields = static_cast<int32_t>(i + 1);
       } else if (field.unsupported.empty()) {
@@ -244,7 +248,6 @@ class SchemaDecoder {
 
   const FileBytes& file_;
   int64_t offset_;
-  fbs::MetadataVersion version_;
   int64_t text_budget_;
 };
 
@@ -255,9 +258,8 @@ bool same_type(const Field& a, const Field& b) {
 
 }  // namespace
 
-Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source,
-                                    fbs::MetadataVersion version) {
-  return SchemaDecoder(file, offset, size, version).decode(source);
+Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source) {
+  return SchemaDecoder(file, offset, size).decode(source);
 }
 
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b) {

@@ -12,9 +12,10 @@
 namespace strom::format::arrow {
 
 /// Counts of a record batch's metadata entries. `view_groups` are entries of variadic_counts: one for each column of
-/// view layout; that many data buffers come on top of `buffers`.
+/// view layout; that many data buffers come on top of `buffers`. In metadata V4 so do validity bitmaps of types that have
+/// none in V5: `v4_bitmaps`.
 struct EntryCounts {
-  int64_t nodes = 0, buffers = 0, view_groups = 0;
+  int64_t nodes = 0, buffers = 0, view_groups = 0, v4_bitmaps = 0;
   bool operator==(const EntryCounts&) const = default;
 };
 
@@ -31,8 +32,7 @@ struct DecodedSchema {
 
 /// `offset` and `size` are those of the flatbuffer that `source` stands in, for messages and as a limit of memory.
 /// Errors: kCorruptFile, kUnsupported (big-endian). Fields that cannot be read are marked, see Field::unsupported.
-Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source,
-                                    fbs::MetadataVersion version);
+Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source);
 
 /// Same columns with the same types, whatever the metadata.
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b);
