@@ -26,9 +26,14 @@ bool cheaper(const EngineInput* a, const EngineInput* b) { return a->startup + a
 
 }  // namespace
 
-PlannerState* state_of(PlannerInfo* root) {
+PlannerState* find_state(PlannerInfo* root) {
   for (StateNode* node = states; node != nullptr; node = node->next)
     if (node->state.root == root) return &node->state;
+  return nullptr;
+}
+
+PlannerState* make_state(PlannerInfo* root) {
+  if (PlannerState* state = find_state(root)) return state;
   auto* node = static_cast<StateNode*>(MemoryContextAllocZero(root->planner_cxt, sizeof(StateNode)));
   node->state.root = root;
   node->state.scan_count = root->simple_rel_array_size;

@@ -78,8 +78,10 @@ struct PlannerState {
   List* inputs;        // of EngineInput*: the cheapest for its relids
 };
 
-/// The state of `root`, made when there is none.
-PlannerState* state_of(PlannerInfo* root);
+/// The state of `root`; nullptr when it has no engine table.
+PlannerState* find_state(PlannerInfo* root);
+/// The same, made when there is none.
+PlannerState* make_state(PlannerInfo* root);
 
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);

@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
+#include "pg/compat/tree_walk.hpp"
 
 namespace strom::pg::planner {
 
@@ -36,15 +37,12 @@ bool is_row_independent(const Node* expr) {
 
 bool has_case_value(const Node* expr) {
   return guard([expr] {
-    auto walker = [](Node* node, void*) -> bool { return node != nullptr && IsA(node, CaseTestExpr); };
     struct Walk {
       static bool visit(Node* node, void* context) {
-        if (node == nullptr) return false;
-        if (IsA(node, CaseTestExpr)) return true;
-        return expression_tree_walker(node, reinterpret_cast<bool (*)()>(visit), context);
+        return node != nullptr && (IsA(node, CaseTestExpr) || compat::walk(node, visit, context));
       }
     };
-    return walker(const_cast<Node*>(expr), nullptr) || Walk::visit(const_cast<Node*>(expr), nullptr);
+    return Walk::visit(const_cast<Node*>(expr), nullptr);
   });
 }
 
@@ -90,6 +88,8 @@ Result<NodeId> Lowering::lower(const Node* expr) {
     case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));
     case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
     case T_RestrictInfo: return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
+    case T_PlaceHolderVar:  // no outer join is below us that could null it
+      return lower(reinterpret_cast<const Node*>(reinterpret_cast<const PlaceHolderVar*>(expr)->phexpr));
     case T_CaseTestExpr:
       if (case_value_ == kNoNode) return unsupported("CASE value outside of CASE");
       return case_value_;

@@ -127,7 +127,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   const int first = bms_next_member(attributes, -1);
   if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0) return;  // system columns, whole rows
 
-  PlannerState* state = state_of(root);
+  PlannerState* state = make_state(root);
   auto* scan = static_cast<EngineScan*>(palloc0(sizeof(EngineScan)));
   scan->rel = rel;
   scan->table = rte->relid;

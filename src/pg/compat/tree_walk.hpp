@@ -1,0 +1,29 @@
+// PostgreSQL's expression walkers, whose function types differ between versions. May ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::compat {
+
+using Walker = bool (*)(Node* node, void* context);
+using Mutator = Node* (*)(Node* node, void* context);
+
+/// expression_tree_walker(): calls `visit` for each child of `node` until it returns true.
+inline bool walk(Node* node, Walker visit, void* context) {
+#if PG_VERSION_NUM >= 160000
+  return expression_tree_walker_impl(node, visit, context);
+#else
+  return expression_tree_walker(node, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(visit)), context);
+#endif
+}
+
+/// expression_tree_mutator(): a copy of `node` with each child replaced by what `change` returns.
+inline Node* mutate(Node* node, Mutator change, void* context) {
+#if PG_VERSION_NUM >= 160000
+  return expression_tree_mutator_impl(node, change, context);
+#else
+  return expression_tree_mutator(node, reinterpret_cast<Node* (*)()>(reinterpret_cast<void*>(change)), context);
+#endif
+}
+
+}  // namespace strom::pg::compat

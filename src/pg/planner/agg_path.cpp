@@ -1,0 +1,148 @@
+// CpuPreAgg: partial aggregation over a scan or join of ours, below a final aggregation by PostgreSQL. May ereport.
+#include "pg/guc.hpp"
+#include "pg/planner/lower_check.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+// What the final aggregation needs from below: grouping expressions as they are, and for all else the columns and
+// aggregates in it, the latter in partial form.
+PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause) {
+  PathTarget* partial = create_empty_pathtarget();
+  List* others = NIL;
+  int i = 0;
+  ListCell* cell;
+  foreach (cell, grouping_target->exprs) {
+    auto* expr = static_cast<Expr*>(lfirst(cell));
+    const Index ref = get_pathtarget_sortgroupref(grouping_target, i++);
+    if (ref != 0 && get_sortgroupref_clause_noerr(ref, group_clause) != nullptr)
+      add_column_to_pathtarget(partial, expr, ref);
+    else
+      others = lappend(others, expr);
+  }
+  if (having != nullptr) others = lappend(others, having);
+  add_new_columns_to_pathtarget(
+      partial, pull_var_clause(reinterpret_cast<Node*>(others),
+                               PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS));
+  foreach (cell, partial->exprs) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (!IsA(expr, Aggref)) continue;
+    auto* aggregate = makeNode(Aggref);
+    *aggregate = *reinterpret_cast<Aggref*>(expr);
+    mark_partial_aggref(aggregate, AGGSPLIT_INITIAL_SERIAL);
+    lfirst(cell) = aggregate;
+  }
+  return set_pathtarget_cost_width(root, partial);
+}
+
+// The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values come
+// out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that way,
+// because the engine's filters on the same column would not agree with it.
+const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
+  const char* reason = why_not_lowered(state, expr, operations);
+  if (reason != nullptr) return reason;
+  const Oid collation = exprCollation(expr);
+  if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return "collation does not compare bytes";
+  return nullptr;
+}
+
+// First expression of `target` that the engine cannot compute.
+Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
+  ListCell* cell;
+  foreach (cell, target->exprs) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    const char* reason = IsA(expr, Aggref)
+                             ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
+                             : why_not_grouped(state, expr, operations);
+    if (reason != nullptr) return make_refusal(expr, reason);
+  }
+  return nullptr;
+}
+
+// The chain below, when an aggregation can be fused with it.
+EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel) {
+  PlannerState* state = find_state(root);
+  if (state == nullptr || !guc::pg_strom::enable_gpupreagg) return nullptr;
+  if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL) return nullptr;
+  EngineInput* input = input_of(state, rel);
+  return input != nullptr && input->scan->host_quals == NIL ? input : nullptr;
+}
+
+EngineAggregation* make_aggregation(PathTarget* target, double groups) {
+  auto* aggregation = static_cast<EngineAggregation*>(palloc0(sizeof(EngineAggregation)));
+  aggregation->target = target;
+  aggregation->groups = groups;
+  return aggregation;
+}
+
+double estimate_groups(PlannerInfo* root, List* clauses, List* target_list, double rows) {
+  if (clauses == NIL) return 1;
+  return estimate_num_groups(root, get_sortgrouplist_exprs(clauses, target_list), rows, nullptr, nullptr);
+}
+
+void refuse(EngineInput* input, Refusal* refusal) {
+  // Partial aggregates are shown as the query has them.
+  if (IsA(refusal->expr, Aggref)) {
+    auto* plain = static_cast<Aggref*>(copyObjectImpl(refusal->expr));
+    plain->aggsplit = AGGSPLIT_SIMPLE;
+    refusal->expr = reinterpret_cast<Node*>(plain);
+  }
+  input->refusals = lappend(input->refusals, refusal);
+}
+
+}  // namespace
+
+void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra) {
+  const Query* parse = root->parse;
+  if (grouped_rel->reloptkind != RELOPT_UPPER_REL || parse->groupingSets != NIL) return;
+  if (!parse->hasAggs && parse->groupClause == NIL) return;
+  EngineInput* input = fusable_input(root, input_rel);
+  if (input == nullptr) return;
+  PathTarget* target = partial_target(root, grouped_rel->reltarget, extra->havingQual, parse->groupClause);
+  int operations = 0;
+  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  if (refusal != nullptr) {
+    refuse(input, refusal);
+    return;
+  }
+  if (root->hasNonPartialAggs || root->hasNonSerialAggs) return;
+  const double groups = estimate_groups(root, parse->groupClause, extra->targetList, input->rows);
+  EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
+
+  AggClauseCosts costs;
+  MemSet(&costs, 0, sizeof(costs));
+  if (parse->hasAggs) get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+  const AggStrategy strategy = parse->groupClause == NIL ? AGG_PLAIN : AGG_HASHED;
+  if (strategy == AGG_HASHED && !grouping_is_hashable(parse->groupClause)) return;
+  add_path(grouped_rel,
+           reinterpret_cast<Path*>(create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial),
+                                                   grouped_rel->reltarget, strategy, AGGSPLIT_FINAL_DESERIAL,
+                                                   parse->groupClause, reinterpret_cast<List*>(extra->havingQual),
+                                                   &costs, groups)));
+}
+
+void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel) {
+  const Query* parse = root->parse;
+  if (parse->hasDistinctOn || parse->hasAggs || parse->groupClause != NIL || parse->groupingSets != NIL ||
+      parse->hasWindowFuncs || parse->hasTargetSRFs || parse->havingQual != nullptr)
+    return;
+  EngineInput* input = fusable_input(root, input_rel);
+  if (input == nullptr || !grouping_is_hashable(parse->distinctClause)) return;
+  PathTarget* target = root->upper_targets[UPPERREL_DISTINCT];
+  int operations = 0;
+  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  if (refusal != nullptr) {
+    refuse(input, refusal);
+    return;
+  }
+  const double groups = estimate_groups(root, parse->distinctClause, root->processed_tlist, input->rows);
+  EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
+  add_path(distinct_rel,
+           reinterpret_cast<Path*>(create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial), target,
+                                                   AGG_HASHED, AGGSPLIT_SIMPLE, parse->distinctClause, NIL, nullptr,
+                                                   groups)));
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,122 @@
+// CpuJoin: an inner hash join on top of a scan or join of ours, fused with it. May ereport.
+#include "pg/guc.hpp"
+#include "pg/planner/lower_check.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+// A rel whose rows PostgreSQL can deliver as plain columns of types that the engine takes.
+Path* subplan_path(PlannerState* state, RelOptInfo* inner) {
+  Path* path = inner->cheapest_total_path;
+  if (path == nullptr || path->param_info != nullptr || !bms_is_empty(inner->lateral_relids)) return nullptr;
+  ListCell* cell;
+  foreach (cell, inner->reltarget->exprs) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    int operations = 0;
+    if (!IsA(expr, Var) || why_not_lowered(state, expr, &operations) != nullptr) return nullptr;
+  }
+  return path;
+}
+
+// numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed on.
+bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
+  List* used = list_copy(joinrel->reltarget->exprs);
+  used = list_concat(used, join->other_quals);
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(used), PVC_RECURSE_PLACEHOLDERS)) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (bms_is_member(var->varno, join->inner->relids) && var->vartype == NUMERICOID) return true;
+  }
+  return false;
+}
+
+// The sides of `clause` when it compares an expression of `outer` with one of `inner`.
+bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** outer_key, Expr** inner_key) {
+  if (!clause->can_join || !is_opclause(clause->clause)) return false;
+  const auto* op = reinterpret_cast<OpExpr*>(clause->clause);
+  if (list_length(op->args) != 2) return false;
+  auto* left = static_cast<Expr*>(linitial(op->args));
+  auto* right = static_cast<Expr*>(lsecond(op->args));
+  if (bms_is_subset(clause->left_relids, outer) && bms_is_subset(clause->right_relids, inner)) {
+    *outer_key = left;
+    *inner_key = right;
+    return true;
+  }
+  if (bms_is_subset(clause->left_relids, inner) && bms_is_subset(clause->right_relids, outer)) {
+    *outer_key = right;
+    *inner_key = left;
+    return true;
+  }
+  return false;
+}
+
+// Distributes the join's clauses; the first that does not lower is refused and ends it.
+Refusal* take_clauses(PlannerState* state, EngineJoin* join, Relids outer, List* clauses, int* operations) {
+  ListCell* cell;
+  foreach (cell, clauses) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    auto* expr = reinterpret_cast<Node*>(clause->clause);
+    Expr *outer_key, *inner_key;
+    if (split_sides(clause, outer, join->inner->relids, &outer_key, &inner_key) &&
+        why_not_key(state, reinterpret_cast<OpExpr*>(expr), operations) == nullptr) {
+      join->outer_keys = lappend(join->outer_keys, outer_key);
+      join->inner_keys = lappend(join->inner_keys, inner_key);
+      continue;
+    }
+    const char* reason = why_not_lowered(state, expr, operations);
+    if (reason != nullptr) return make_refusal(expr, reason);
+    join->other_quals = lappend(join->other_quals, expr);
+  }
+  return nullptr;
+}
+
+bool same_refusal(const List* refusals, const Refusal* refusal) {
+  ListCell* cell;
+  foreach (cell, refusals)
+    if (equal(static_cast<Refusal*>(lfirst(cell))->expr, refusal->expr)) return true;
+  return false;
+}
+
+}  // namespace
+
+void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
+                JoinPathExtraData* extra) {
+  PlannerState* state = find_state(root);
+  if (state == nullptr || type != JOIN_INNER || joinrel->reloptkind != RELOPT_JOINREL) return;
+  if (!bms_is_empty(joinrel->lateral_relids)) return;
+  EngineInput* probing = input_of(state, outer);
+  if (probing == nullptr || probing->scan->host_quals != NIL || probing->scan->gated) return;
+
+  auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
+  join->inner = inner;
+  join->rows = joinrel->rows;
+  int operations = 0;
+  Refusal* refusal = take_clauses(state, join, outer->relids, extra->restrictlist, &operations);
+  if (refusal != nullptr) {
+    const bool lasting = root->join_search_private == nullptr;  // as in remember()
+    if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
+    return;
+  }
+  if (join->outer_keys == NIL) return;
+
+  EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
+  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
+  if (join->scan == nullptr) {
+    join->path = subplan_path(state, inner);
+    if (join->path == nullptr || passes_numerics_on(joinrel, join)) return;
+  }
+
+  auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
+  input->relids = joinrel->relids;
+  input->scan = probing->scan;
+  input->joins = lappend(list_copy(probing->joins), join);
+  input->refusals = list_copy(probing->refusals);
+  input->rows = joinrel->rows;
+  cost_join(input, probing, operations);
+  remember(state, input);
+  add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));
+}
+
+}  // namespace strom::pg::planner

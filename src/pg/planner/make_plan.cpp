@@ -1,0 +1,254 @@
+// PlanCustomPath: a path of ours to a CustomScan with its program. May ereport; C++ only inside boundary::entry.
+#include "engine/plan/serialize.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/compat/tree_walk.hpp"
+#include "pg/node/node.hpp"
+#include "pg/planner/paths.hpp"
+#include "pg/planner/plan_data.hpp"
+#include "pg/planner/program_writer.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+constexpr int kPullAll = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS;
+
+List* bare_clauses(List* quals) { return extract_actual_clauses(quals, false); }
+
+List* add_vars(List* known, void* exprs) {
+  ListCell* cell;
+  foreach (cell, pull_var_clause(static_cast<Node*>(exprs), kPullAll)) {
+    void* var = lfirst(cell);
+    if (!list_member(known, var)) known = lappend(known, var);
+  }
+  return known;
+}
+
+/// Everything that the node evaluates or shows refers to these columns.
+List* add_input_vars(List* known, const EngineInput* input) {
+  known = add_vars(known, bare_clauses(input->scan->quals));
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    if (join->scan != nullptr) known = add_vars(known, bare_clauses(join->scan->quals));
+    known = add_vars(known, join->outer_keys);
+    known = add_vars(known, join->inner_keys);
+    known = add_vars(known, join->other_quals);
+  }
+  return known;
+}
+
+List* as_target_list(List* exprs) {
+  if (exprs == NIL) exprs = list_make1(makeNullConst(INT4OID, -1, InvalidOid));  // an empty list would mean the table's row
+  List* tlist = NIL;
+  ListCell* cell;
+  foreach (cell, exprs)
+    tlist = lappend(tlist, makeTargetEntry(static_cast<Expr*>(copyObjectImpl(lfirst(cell))),
+                                           static_cast<AttrNumber>(list_length(tlist) + 1), nullptr, false));
+  return tlist;
+}
+
+int slot_of(const List* slots, Index varno, AttrNumber attnum) {
+  for (int i = 0; i < list_length(slots); ++i) {
+    const auto* var = static_cast<Var*>(list_nth(slots, i));
+    if (IsA(var, Var) && static_cast<Index>(var->varno) == varno && var->varattno == attnum) return i + 1;
+  }
+  return 0;
+}
+
+// Columns become positions in custom_scan_tlist.
+Node* to_slots(Node* node, void* context) {
+  if (node == nullptr) return nullptr;
+  if (IsA(node, PlaceHolderVar)) return to_slots(reinterpret_cast<Node*>(reinterpret_cast<PlaceHolderVar*>(node)->phexpr), context);
+  if (!IsA(node, Var)) return compat::mutate(node, to_slots, context);
+  auto* var = static_cast<Var*>(copyObjectImpl(node));
+  const int slot = slot_of(static_cast<const List*>(context), var->varno, var->varattno);
+  if (slot == 0) elog(ERROR, "column %d of relation %d is missing in an engine plan", var->varattno, var->varno);
+  var->varno = INDEX_VAR;
+  var->varattno = static_cast<AttrNumber>(slot);
+  return reinterpret_cast<Node*>(var);
+}
+
+Node* mapped(const void* expr, List* slots) {
+  Node* result = to_slots(static_cast<Node*>(const_cast<void*>(expr)), slots);
+  fix_opfuncids(result);
+  return result;
+}
+
+List* mapped_list(const List* exprs, List* slots) {
+  List* result = NIL;
+  for (int i = 0; i < list_length(exprs); ++i) result = lappend(result, mapped(list_nth(exprs, i), slots));
+  return result;
+}
+
+template <class T>
+List* mapped_vector(const std::vector<T>& exprs, List* slots) {
+  List* result = NIL;
+  for (const auto* expr : exprs) result = lappend(result, expr != nullptr ? mapped(expr, slots) : nullptr);
+  return result;
+}
+
+Node* row_estimate(double rows) { return reinterpret_cast<Node*>(makeFloat(psprintf("%.0f", rows))); }
+
+List* estimates_of(const EnginePath* path) {
+  const EngineInput* input = path->input;
+  List* estimates = list_make2(row_estimate(input->scan->rows_in), row_estimate(input->scan->rows_out));
+  ListCell* cell;
+  foreach (cell, input->joins)
+    estimates = lappend(estimates, row_estimate(static_cast<EngineJoin*>(lfirst(cell))->rows));
+  return lappend(estimates, row_estimate(path->custom.path.rows));
+}
+
+List* refusals_of(const EngineInput* input) {
+  List* result = NIL;
+  ListCell* cell;
+  foreach (cell, list_concat_copy(input->scan->refusals, input->refusals)) {
+    const auto* refusal = static_cast<Refusal*>(lfirst(cell));
+    result = lappend(result, list_make2(copyObjectImpl(refusal->expr), makeString(pstrdup(refusal->reason))));
+  }
+  return result;
+}
+
+List* source_lists(const ProgramWriter& writer, const EngineInput* input, const List* slots) {
+  List* result = NIL;
+  for (size_t i = 0; i < writer.sources().size(); ++i) {
+    const bool probing = i + 1 == writer.sources().size();
+    const auto* join = probing ? nullptr : static_cast<EngineJoin*>(list_nth(input->joins, static_cast<int>(i)));
+    const EngineScan* scan = probing ? input->scan : join->scan;
+    List* source = list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : 0);
+    for (const SourceColumnRef& column : writer.sources()[i]) {
+      source = lappend_int(source, column.position);
+      source = lappend_int(source, slot_of(slots, column.varno, column.attnum));
+    }
+    result = lappend(result, source);
+  }
+  return result;
+}
+
+List* output_lists(const ProgramWriter& writer) {
+  List* result = NIL;
+  for (const OutputRef& output : writer.outputs()) {
+    List* fields = list_make2_int(output.is_aggregate ? 1 : 0, output.index);
+    fields = lappend_int(fields, output.format);
+    fields = lappend_int(fields, output.scale);
+    result = lappend(result, lappend_int(fields, output.length));
+  }
+  return result;
+}
+
+List* payload_lists(const ProgramWriter& writer, const List* slots) {
+  List* result = NIL;
+  for (const auto& payload : writer.payloads()) {
+    // An empty IntList is NIL, which copyObject keeps.
+    List* fields = NIL;
+    for (const SourceColumnRef& column : payload) fields = lappend_int(fields, slot_of(slots, column.varno, column.attnum));
+    result = lappend(result, fields);
+  }
+  return result;
+}
+
+List* filter_lists(const EngineInput* input, List* slots) {
+  List* result = NIL;
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const EngineScan* scan = static_cast<EngineJoin*>(lfirst(cell))->scan;
+    result = lappend(result, scan != nullptr ? mapped_list(bare_clauses(scan->quals), slots) : NIL);
+  }
+  return lappend(result, mapped_list(bare_clauses(input->scan->quals), slots));
+}
+
+// The lists that plan_data.hpp describes. `bytes`: the serialised program.
+List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots, int output_count) {
+  const EngineInput* input = path->input;
+  const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
+                        : input->joins != NIL        ? PlanKind::kJoin
+                                                     : PlanKind::kScan;
+  List* join_filters = NIL;
+  List* outer_keys = NIL;
+  List* inner_keys = NIL;
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    join_filters = list_concat(join_filters, mapped_list(join->other_quals, slots));
+    outer_keys = lappend(outer_keys, mapped_list(join->outer_keys, slots));
+    inner_keys = lappend(inner_keys, mapped_list(join->inner_keys, slots));
+  }
+  List* parts[kPlanPartCount] = {};
+  parts[kPlanHeader] = list_make3_int(static_cast<int>(kind), static_cast<int>(input->scan->rel->relid), output_count);
+  parts[kPlanSources] = source_lists(writer, input, slots);
+  parts[kPlanOutputs] = output_lists(writer);
+  parts[kPlanPayloads] = payload_lists(writer, slots);
+  parts[kPlanFilters] = filter_lists(input, slots);
+  parts[kPlanJoinFilters] = join_filters;
+  parts[kPlanOuterKeys] = outer_keys;
+  parts[kPlanInnerKeys] = inner_keys;
+  parts[kPlanGroupKeys] = mapped_vector(writer.group_keys(), slots);
+  parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
+  parts[kPlanArgFilters] = mapped_vector(writer.argument_filters(), slots);
+  parts[kPlanRefusals] = refusals_of(input);
+  parts[kPlanEstimates] = estimates_of(path);
+  List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
+  for (int i = kPlanProgram + 1; i < kPlanPartCount; ++i) result = lappend(result, parts[i]);
+  return result;
+}
+
+struct Written {
+  List* private_data;
+  List* params;
+};
+
+// C++: writes the program and turns it into nodes.
+Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots) {
+  return boundary::entry([&]() -> Written {
+    ProgramWriter writer(path->input, child_plans);
+    writer.write(outputs, path->aggregation != nullptr);
+    const std::string serialized = engine::plan::serialize(writer.program());
+    return boundary::guard([&] {
+      auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
+      SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
+      memcpy(VARDATA(bytes), serialized.data(), serialized.size());
+      Written written{private_lists(path, writer, bytes, slots, list_length(outputs)), NIL};
+      for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
+      return written;
+    });
+  });
+}
+
+Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path, List* tlist, List* clauses,
+                       List* custom_plans) {
+  const auto* path = reinterpret_cast<EnginePath*>(best_path);
+  const EngineInput* input = path->input;
+  List* host_quals = NIL;
+  List* outputs = NIL;
+  if (path->aggregation != nullptr) {
+    outputs = path->aggregation->target->exprs;
+  } else {
+    if (input->joins == NIL) host_quals = bare_clauses(input->scan->host_quals);
+    outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
+    outputs = add_vars(outputs, tlist);
+    outputs = add_vars(outputs, host_quals);
+  }
+  List* slots = add_vars(list_copy(outputs), outputs);
+  slots = add_input_vars(slots, input);
+
+  const Written written = write_program(path, custom_plans, outputs, slots);
+  auto* plan = makeNode(CustomScan);
+  plan->scan.plan.targetlist = tlist;
+  plan->scan.plan.qual = host_quals;
+  plan->scan.scanrelid = input->scan->rel->relid;
+  plan->flags = best_path->flags;
+  plan->custom_plans = custom_plans;
+  plan->custom_exprs = written.params;
+  plan->custom_private = written.private_data;
+  plan->custom_scan_tlist = as_target_list(slots);
+  plan->methods = node::scan_methods(static_cast<int>(plan_kind(plan)));
+  return reinterpret_cast<Plan*>(plan);
+}
+
+constexpr CustomPathMethods kPathMethods = {"pg_strom", plan_custom_path, nullptr};
+
+}  // namespace
+
+const CustomPathMethods* engine_path_methods() { return &kPathMethods; }
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,54 @@
+// Layout of CustomScan::custom_private: what a plan of ours carries besides what PostgreSQL knows. Written by
+// make_plan.cpp, read by src/pg/node. Plain nodes only, so that copyObject and nodeToString work. May ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::planner {
+
+enum class PlanKind : int { kScan, kJoin, kAggregation };
+
+/// Positions in custom_private. A slot is a 1-based position in custom_scan_tlist; expressions refer to slots by
+/// INDEX_VAR. Pipelines: one for each join's inner side, in order, then the one that probes.
+enum PlanPart : int {
+  kPlanProgram,     // Const bytea: plan::serialize()
+  kPlanHeader,      // IntList: PlanKind, scanrelid when planned, number of outputs
+  kPlanSources,     // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan), then pairs of
+                    // a column (attribute number, or resno of the custom plan) and its slot
+  kPlanOutputs,     // for each output an IntList, see OutputField
+  kPlanPayloads,    // for each join an IntList: slot of each payload
+  kPlanFilters,     // for each pipeline a List of Expr: the source's filters
+  kPlanJoinFilters, // List of Expr: join clauses that are not keys
+  kPlanOuterKeys,   // for each join a List of Expr
+  kPlanInnerKeys,   // for each join a List of Expr
+  kPlanGroupKeys,   // List of Expr, as Program::group_keys
+  kPlanArguments,   // List of Expr or NULL, as Program::aggregates
+  kPlanArgFilters,  // List of Expr or NULL, likewise
+  kPlanRefusals,    // List of two-element Lists: Expr with planning-time varnos, String reason
+  kPlanEstimates,   // List of Float: rows of the scan, after its filters, after each join, rows of the node
+  kPlanPartCount,
+};
+
+/// Fields of an output's IntList.
+enum OutputField : int {
+  kOutputIsAggregate,  // 0: Program outputs or group keys; 1: Program::aggregates
+  kOutputIndex,        // in those
+  kOutputFormat,       // registry::TypeId of a column, registry::PartialFormat of an aggregate
+  kOutputScale,        // of a numeric
+  kOutputLength,       // n of char(n), -1 = none
+};
+
+inline List* plan_part(const CustomScan* plan, PlanPart part) {
+  return static_cast<List*>(list_nth(plan->custom_private, part));
+}
+
+/// What setrefs.c has added to range table indexes since the plan was made.
+inline int range_table_offset(const CustomScan* plan) {
+  return static_cast<int>(plan->scan.scanrelid) - lsecond_int(plan_part(plan, kPlanHeader));
+}
+
+inline PlanKind plan_kind(const CustomScan* plan) {
+  return static_cast<PlanKind>(linitial_int(plan_part(plan, kPlanHeader)));
+}
+
+}  // namespace strom::pg::planner

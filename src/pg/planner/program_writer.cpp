@@ -1,0 +1,173 @@
+#include "pg/planner/program_writer.hpp"
+
+#include "engine/plan/verify.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/planner/lower_aggregate.hpp"
+
+namespace strom::pg::planner {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+using engine::plan::Aggregate;
+using engine::plan::NodeId;
+using engine::plan::ValueType;
+
+/// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
+class PipelineScope : public Scope {
+ public:
+  PipelineScope(ProgramWriter& writer, uint32_t pipeline) : writer_(writer), pipeline_(pipeline) {}
+
+  Result<NodeId> column(const Var& var) override {
+    SourceColumnRef ref;
+    return pipeline_ == writer_.joins_.size() ? writer_.probing_column(var)
+                                              : writer_.source_column(pipeline_, var, &ref);
+  }
+
+ private:
+  ProgramWriter& writer_;
+  uint32_t pipeline_;
+};
+
+ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) : input_(input), builder_(program_) {
+  int child = 0;
+  for (int i = 0; i < list_length(input->joins); ++i) {
+    joins_.push_back(static_cast<const EngineJoin*>(list_nth(input->joins, i)));
+    const bool scanned = joins_.back()->scan != nullptr;
+    child_plans_.push_back(scanned ? nullptr : static_cast<const Plan*>(list_nth(child_plans, child++)));
+  }
+  program_.sources.resize(joins_.size() + 1);
+  program_.pipelines.resize(joins_.size() + 1);
+  program_.joins.resize(joins_.size());
+  sources_.resize(joins_.size() + 1);
+  payloads_.resize(joins_.size());
+}
+
+NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr) {
+  PipelineScope scope(*this, pipeline);
+  Lowering lowering(builder_, scope, params_);
+  return value_or_throw(lowering.lower(static_cast<const Node*>(expr)));
+}
+
+// Column of the pipeline's own source, which is extended by it when it is new.
+Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref) {
+  const bool probing = pipeline == joins_.size();
+  const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
+  ValueType type;
+  *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
+  if (scan != nullptr) {
+    type = scan->columns[var.varattno].type;
+  } else {
+    STROM_ASSIGN(type, value_type_of(var.vartype, var.vartypmod));
+    const List* tlist = child_plans_[pipeline]->targetlist;
+    const auto* entry = guard([&var, tlist] {
+      return tlist_member(reinterpret_cast<Expr*>(const_cast<Var*>(&var)), const_cast<List*>(tlist));
+    });
+    if (entry == nullptr) return Status(ErrorCode::kInternal, "column of an inner relation is not delivered");
+    ref->position = entry->resno;
+  }
+  std::vector<SourceColumnRef>& columns = sources_[pipeline];
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i].varno == ref->varno && columns[i].attnum == ref->attnum)
+      return builder_.column(static_cast<uint32_t>(i), type);
+  columns.push_back(*ref);
+  program_.sources[pipeline].columns.push_back(type);
+  return builder_.column(static_cast<uint32_t>(columns.size() - 1), type);
+}
+
+Result<NodeId> ProgramWriter::probing_column(const Var& var) {
+  SourceColumnRef ref;
+  for (uint32_t i = 0; i < joins_.size(); ++i) {
+    if (!bms_is_member(var.varno, joins_[i]->inner->relids)) continue;
+    STROM_ASSIGN(const NodeId source, source_column(i, var, &ref));
+    std::vector<NodeId>& payload = program_.joins[i].payload;
+    size_t ordinal = 0;
+    while (ordinal < payload.size() && payload[ordinal] != source) ++ordinal;
+    if (ordinal == payload.size()) {
+      payload.push_back(source);
+      payloads_[i].push_back(ref);
+    }
+    return builder_.payload(i, static_cast<uint32_t>(ordinal), builder_.node(source).type);
+  }
+  return source_column(static_cast<uint32_t>(joins_.size()), var, &ref);
+}
+
+void ProgramWriter::write_join(uint32_t index) {
+  const EngineJoin& join = *joins_[index];
+  engine::plan::Pipeline& build = program_.pipelines[index];
+  build.source = index;
+  build.sink = engine::plan::SinkKind::kBuild;
+  if (join.scan != nullptr)
+    for (int i = 0; i < list_length(join.scan->quals); ++i)
+      build.quals.push_back(lower(index, list_nth(join.scan->quals, i)));
+  const auto probing = static_cast<uint32_t>(joins_.size());
+  program_.joins[index].build_pipeline = index;
+  for (int i = 0; i < list_length(join.outer_keys); ++i) {
+    NodeId outer = lower(probing, list_nth(join.outer_keys, i));
+    NodeId inner = lower(index, list_nth(join.inner_keys, i));
+    throw_if_failed(Lowering::match_keys(builder_, &outer, &inner));
+    program_.joins[index].outer_keys.push_back(outer);
+    program_.joins[index].inner_keys.push_back(inner);
+  }
+  program_.pipelines[probing].joins.push_back(index);
+}
+
+void ProgramWriter::add_aggregate(const Aggref& aggregate) {
+  engine::plan::Pipeline& pipeline = program_.pipelines.back();
+  PipelineScope scope(*this, static_cast<uint32_t>(joins_.size()));
+  Lowering lowering(builder_, scope, params_);
+  const Aggregate lowered = value_or_throw(lower_aggregate(lowering, builder_, aggregate));
+  const registry::AggregateInfo& info = registry::aggregate_info(lowered.id);
+  size_t index = 0;
+  for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) keep the same
+    const Aggregate& known = pipeline.aggregates[index];
+    if (registry::aggregate_info(known.id).acc == info.acc && known.arg == lowered.arg && known.filter == lowered.filter)
+      break;
+  }
+  if (index == pipeline.aggregates.size()) {
+    pipeline.aggregates.push_back(lowered);
+    const auto* argument = aggregate.args != NIL ? static_cast<const TargetEntry*>(linitial(aggregate.args)) : nullptr;
+    arguments_.push_back(argument != nullptr ? reinterpret_cast<const Node*>(argument->expr) : nullptr);
+    argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
+  }
+  const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;
+  outputs_.push_back({true, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
+}
+
+void ProgramWriter::add_output(const Node* expr, bool aggregation) {
+  if (IsA(expr, Aggref)) {
+    add_aggregate(*reinterpret_cast<const Aggref*>(expr));
+    return;
+  }
+  engine::plan::Pipeline& pipeline = program_.pipelines.back();
+  const NodeId id = lower(static_cast<uint32_t>(joins_.size()), expr);
+  std::vector<NodeId>& columns = aggregation ? pipeline.group_keys : pipeline.outputs;
+  size_t index = 0;
+  while (index < columns.size() && columns[index] != id) ++index;
+  if (index == columns.size()) {
+    columns.push_back(id);
+    if (aggregation) group_keys_.push_back(expr);
+  }
+  const ValueType type = builder_.node(id).type;
+  const int32_t typmod = guard([expr] { return exprTypmod(expr); });
+  const bool padded = type.type == registry::TypeId::kBpchar && typmod >= VARHDRSZ;
+  outputs_.push_back({false, static_cast<int>(index), static_cast<int>(type.type), type.scale,
+                      padded ? typmod - VARHDRSZ : -1});
+}
+
+void ProgramWriter::write(const List* outputs, bool aggregation) {
+  engine::plan::Pipeline& probing = program_.pipelines.back();
+  const auto index = static_cast<uint32_t>(joins_.size());
+  probing.source = index;
+  probing.sink = aggregation ? engine::plan::SinkKind::kAggregate : engine::plan::SinkKind::kProject;
+  for (int i = 0; i < list_length(input_->scan->quals); ++i)
+    probing.quals.push_back(lower(index, list_nth(input_->scan->quals, i)));
+  for (uint32_t i = 0; i < joins_.size(); ++i) write_join(i);
+  for (const EngineJoin* join : joins_)
+    for (int i = 0; i < list_length(join->other_quals); ++i)
+      probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
+  for (int i = 0; i < list_length(outputs); ++i) add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
+  throw_if_failed(engine::plan::verify(program_));
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,70 @@
+// Writes the engine program of a plan. C++ code: throws StatusError and PostgresError. Used by make_plan.cpp.
+#pragma once
+
+#include <vector>
+
+#include "engine/plan/ir.hpp"
+#include "pg/planner/engine_rel.hpp"
+#include "pg/planner/lower.hpp"
+
+namespace strom::pg::planner {
+
+/// One column that a pipeline reads.
+struct SourceColumnRef {
+  Index varno;
+  AttrNumber attnum;
+  int position;  // attribute number, or resno in the rows of a PostgreSQL plan
+};
+
+/// Where one output of the node comes from; see OutputField.
+struct OutputRef {
+  bool is_aggregate;
+  int index;
+  int format;
+  int scale;
+  int length;
+};
+
+class ProgramWriter {
+ public:
+  /// `child_plans`: the plans of the joins without a scan, in the order of the joins.
+  ProgramWriter(const EngineInput* input, const List* child_plans);
+
+  /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
+  /// aggregation.
+  void write(const List* outputs, bool aggregation);
+
+  const engine::plan::Program& program() const { return program_; }
+  /// For each pipeline.
+  const std::vector<std::vector<SourceColumnRef>>& sources() const { return sources_; }
+  /// For each join, the column of its build pipeline behind each payload.
+  const std::vector<std::vector<SourceColumnRef>>& payloads() const { return payloads_; }
+  const std::vector<OutputRef>& outputs() const { return outputs_; }
+  const std::vector<const Node*>& params() const { return params_; }
+  /// Expressions of group_keys and of the arguments and filters (nullptr = none) of aggregates, in their order.
+  const std::vector<const Node*>& group_keys() const { return group_keys_; }
+  const std::vector<const Node*>& arguments() const { return arguments_; }
+  const std::vector<const Node*>& argument_filters() const { return argument_filters_; }
+
+ private:
+  friend class PipelineScope;
+  using NodeId = engine::plan::NodeId;
+
+  NodeId lower(uint32_t pipeline, const void* expr);
+  Result<NodeId> source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref);
+  Result<NodeId> probing_column(const Var& var);
+  void write_join(uint32_t index);
+  void add_output(const Node* expr, bool aggregation);
+  void add_aggregate(const Aggref& aggregate);
+
+  const EngineInput* input_;
+  std::vector<const EngineJoin*> joins_;
+  std::vector<const Plan*> child_plans_;  // for each join; nullptr when the engine scans
+  engine::plan::Program program_;
+  engine::plan::Builder builder_;
+  std::vector<std::vector<SourceColumnRef>> sources_, payloads_;
+  std::vector<OutputRef> outputs_;
+  std::vector<const Node*> params_, group_keys_, arguments_, argument_filters_;
+};
+
+}  // namespace strom::pg::planner
