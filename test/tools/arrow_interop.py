@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Compares the Arrow reader and writer with other implementations of the format.
 
-usage: arrow_interop.py FOLDER [--seeds DIR]
+usage: arrow_interop.py [FOLDER] [--seeds DIR]
 
-FOLDER holds the programs arrow_dump and arrow_sample (test/unit/format in a build). pyarrow, polars and duckdb write
+FOLDER holds the programs arrow_dump and arrow_sample; by default test/unit/format in $STROM_BUILD_DIR or build. pyarrow, polars and duckdb write
 files that arrow_dump reads; arrow_sample writes files that pyarrow reads. With --seeds the files go to DIR, too, as
 seeds for the fuzzer. Exits 0 when everything agrees, 1 with the differences when not.
 """
 import argparse
 import decimal
+import os
 import pathlib
 import random
 import subprocess
@@ -315,7 +316,8 @@ def check_writer(report, programs, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path, help="folder of arrow_dump and arrow_sample")
+    built = pathlib.Path(os.environ.get("STROM_BUILD_DIR", "build")) / "test/unit/format"
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", default=built, help="folder of arrow_dump and arrow_sample")
     parser.add_argument("--seeds", type=pathlib.Path, help="also leave small files here")
     options = parser.parse_args()
     report = Report()
@@ -330,7 +332,7 @@ def main():
             for path in folder.iterdir():
                 if path.stat().st_size < 40_000:
                     (options.seeds / path.name).write_bytes(path.read_bytes())
-    print(f"{report.checks} checks, {report.failures} failed")
+    print(f"{report.checks - report.failures} passed, {report.failures} failed")
     return 1 if report.failures else 0
 
 
