@@ -17,7 +17,7 @@ bench() {
     esac
     shift
   done
-  [[ -n $out ]] || out=$STROM_ROOT/results/ssb-$scale.json
+  out=$(realpath -m -- "${out:-$STROM_ROOT/results/ssb-$scale.json}")
   setup --peers
   build
   cluster_start main
