@@ -51,18 +51,26 @@ Datum read_decimal(const Decoder& d, int64_t row) {
   return numeric_from_int128(load<__int128>(d.view.values, row), d.scale);
 }
 
-Datum checked_date(int64_t unix_days) {
+// For an ereport about a value: where it stands, if that is known.
+int errcontext_place(const Decoder& d, int64_t row) {
+  if (d.place == nullptr) return 0;
+  return errcontext("column \"%s\" of file \"%s\", record batch %d, row %lld", d.place->column, d.place->file,
+                    d.place->batch, static_cast<long long>(row));
+}
+
+Datum checked_date(const Decoder& d, int64_t row, int64_t unix_days) {
   const int64_t days = unix_days - kEpochDays;
   if (days < INT32_MIN || days > INT32_MAX || !IS_VALID_DATE(days))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("date out of range"),
-                    errdetail("The value is %lld days from 1970-01-01.", static_cast<long long>(unix_days))));
+                    errdetail("The value is %lld days from 1970-01-01.", static_cast<long long>(unix_days)),
+                    errcontext_place(d, row)));
   return DateADTGetDatum(static_cast<DateADT>(days));
 }
 
-Datum read_date32(const Decoder& d, int64_t row) { return checked_date(load<int32_t>(d.view.values, row)); }
+Datum read_date32(const Decoder& d, int64_t row) { return checked_date(d, row, load<int32_t>(d.view.values, row)); }
 
 Datum read_date64(const Decoder& d, int64_t row) {
-  return checked_date(floor_div(load<int64_t>(d.view.values, row), kMillisPerDay));
+  return checked_date(d, row, floor_div(load<int64_t>(d.view.values, row), kMillisPerDay));
 }
 
 // Units finer than a microsecond are cut off towards the past.
@@ -74,7 +82,7 @@ Datum read_timestamp(const Decoder& d, int64_t row) {
                         __builtin_sub_overflow(micros, kEpochMicros, &micros);
   if (overflow || !IS_VALID_TIMESTAMP(micros))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range"),
-                    errdetail("The stored value is %lld.", static_cast<long long>(stored))));
+                    errdetail("The stored value is %lld.", static_cast<long long>(stored)), errcontext_place(d, row)));
   return TimestampGetDatum(micros);
 }
 
@@ -100,9 +108,7 @@ struct varlena* pad_to_length(struct varlena* value, int32_t length) {
   return result;
 }
 
-// Text in `encoding` as text of the server's encoding. The bytes are copied before they are checked, because those in
-// a file can change meanwhile.
-Datum text_datum(const char* bytes, int64_t size, int encoding, int32_t length) {
+struct varlena* copy_text(const char* bytes, int64_t size) {
   constexpr int64_t kLargest = MaxAllocSize - VARHDRSZ;
   if (size > kLargest)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("text value of %lld bytes is too long",
@@ -110,22 +116,25 @@ Datum text_datum(const char* bytes, int64_t size, int encoding, int32_t length) 
   auto* value = static_cast<struct varlena*>(palloc(size + VARHDRSZ));
   SET_VARSIZE(value, size + VARHDRSZ);
   std::memcpy(VARDATA(value), bytes, size);
-  const char* converted = pg_any_to_server(VARDATA(value), static_cast<int>(size), encoding);
-  if (converted != VARDATA(value)) value = cstring_to_text(converted);
-  if (length >= 0) value = pad_to_length(value, length);
-  return PointerGetDatum(value);
+  return value;
 }
 
+// The bytes are copied before they are checked, because those in a file can change meanwhile.
 Datum read_text(const Decoder& d, int64_t row) {
   const char* bytes = nullptr;
   int64_t size = 0;
-  if (!columnar::text_at(d.view, row, &bytes, &size)) {
-    const Place place = d.place != nullptr ? *d.place : Place{};
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-                    errmsg("text of column \"%s\" lies outside of its buffer in file \"%s\"", place.column, place.file),
-                    errdetail("Record batch %d, row %lld.", place.batch, static_cast<long long>(row))));
+  if (!columnar::text_at(d.view, row, &bytes, &size))
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("text value lies outside of its column's buffer"),
+                    errcontext_place(d, row)));
+  struct varlena* value = copy_text(bytes, size);
+  if (!pg_verify_mbstr(PG_UTF8, VARDATA(value), static_cast<int>(size), true))
+    ereport(ERROR, (errcode(ERRCODE_CHARACTER_NOT_IN_REPERTOIRE), errmsg("text value is not valid UTF-8"),
+                    errcontext_place(d, row)));
+  if (GetDatabaseEncoding() != PG_UTF8) {
+    const char* converted = pg_any_to_server(VARDATA(value), static_cast<int>(size), PG_UTF8);
+    if (converted != VARDATA(value)) value = cstring_to_text(converted);
   }
-  return text_datum(bytes, size, PG_UTF8, d.length);
+  return PointerGetDatum(d.length >= 0 ? pad_to_length(value, d.length) : value);
 }
 
 using Read = Datum (*)(const Decoder&, int64_t);
@@ -191,7 +200,9 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kVarchar:
     case TypeId::kBpchar: {
       const auto text = load<registry::StrView>(values, row);
-      return text_datum(text.ptr, text.len, GetDatabaseEncoding(), type == TypeId::kBpchar ? length : -1);
+      struct varlena* value = copy_text(text.ptr, text.len);
+      pg_verifymbstr(VARDATA(value), static_cast<int>(text.len), false);
+      return PointerGetDatum(type == TypeId::kBpchar && length >= 0 ? pad_to_length(value, length) : value);
     }
   }
   pg_unreachable();

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
 #include <string_view>
 
 #include "base/nearest_name.hpp"
+#include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::fdw_arrow {
@@ -90,10 +90,7 @@ Status set_option(const Option& option, TableOptions* result) {
 }
 
 Status folder_error(const std::string& dir, int error) {
-  const ErrorCode code = error == ENOENT   ? ErrorCode::kFileNotFound
-                         : error == EACCES ? ErrorCode::kPermissionDenied
-                                           : ErrorCode::kIoError;
-  return Status(code, "could not open directory \"" + dir + "\": " + std::strerror(error));
+  return base::os_error(error, "could not read directory \"" + dir + "\"");
 }
 
 struct CloseDir {

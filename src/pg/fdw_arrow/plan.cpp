@@ -97,7 +97,7 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
                               List* scan_clauses, Plan* outer_plan) {
   Bitmapset* attributes = fdw::referenced_attributes(baserel);
   scan_clauses = extract_actual_clauses(scan_clauses, false);
-  pull_varattnos(reinterpret_cast<Node*>(tlist), baserel->relid, &attributes);
+  // Not those of `tlist`: it may be the whole row, of which nothing but reltarget's columns is looked at.
   pull_varattnos(reinterpret_cast<Node*>(scan_clauses), baserel->relid, &attributes);
   List* attnums = entry([&] {
     List* list = NIL;
