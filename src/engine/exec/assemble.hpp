@@ -1,0 +1,55 @@
+// Turns one pipeline of a program into tile code, once its join tables are built: orders conjuncts and joins by
+// selectivity, chooses probes by the kind of table, loads columns as late as possible, allocates registers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "engine/block/tile.hpp"
+#include "engine/exec/join_table.hpp"
+#include "engine/plan/ir.hpp"
+
+namespace strom::engine::exec {
+
+/// A join as the assembler sees it.
+struct JoinInfo {
+  uint32_t join;          // index into Program::joins
+  const JoinBuild* build;
+  double match_fraction;  // estimate of probing rows that find a match
+};
+
+/// Where a group key's value is found when groups are emitted.
+struct GroupKeySource {
+  bool coded = false;
+  uint32_t join_position = 0;  // coded: in Assembly::join_infos
+  uint32_t payload = 0;        // coded: payload ordinal
+  uint32_t stride = 1;         // coded and dense: slot / stride % count is the code
+  uint32_t key_column = 0;     // not dense: key column of the group table that holds the code or value
+};
+
+/// Tile code with the memory that its pointers refer to, and what the host must know about it.
+struct Assembly {
+  block::TileCode code{};
+  std::vector<block::TileInstr> instrs;
+  std::vector<block::Segment> segments;
+  std::vector<uint16_t> lists;
+  std::vector<block::AggregateCode> aggregates;
+  std::vector<uint8_t> register_phys;
+  std::vector<uint32_t> constants;           // register i < size() holds constant constants[i]
+  std::vector<registry::Phys> output_phys;   // kOutput
+  std::vector<registry::Phys> key_phys;      // hashed groups
+  std::vector<GroupKeySource> group_keys;
+  std::vector<JoinInfo> joins;               // in probing order
+  std::vector<std::string> segment_names;
+  uint32_t dense_groups = 0;                 // 0 = hashed
+};
+
+/// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of join `build_join`.
+Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte);
+
+/// What the pipeline probing `join` needs from its table; known before it is built.
+JoinNeeds join_needs(const plan::Program& program, uint32_t join);
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,516 @@
+#include "engine/exec/execution.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "engine/exec/assemble.hpp"
+#include "engine/exec/group_table.hpp"
+#include "engine/exec/isa.hpp"
+#include "engine/exec/join_table.hpp"
+#include "engine/exec/worker.hpp"
+
+namespace strom::engine::exec {
+namespace {
+
+using plan::Pipeline;
+using plan::Program;
+using plan::SinkKind;
+using registry::Phys;
+
+/// Rows that a worker takes at a time: small enough for a quick stop and an even load.
+constexpr int64_t kMorselRows = 128 * 1024;
+/// Result batches that wait for the consumer, per thread.
+constexpr size_t kQueuedPerThread = 4;
+constexpr auto kPollInterval = std::chrono::milliseconds(10);
+
+/// Hands out morsels of a source, chunk after chunk.
+class MorselQueue {
+ public:
+  explicit MorselQueue(const ChunkSource& source) : source_(source), chunks_(source.chunk_count()) {}
+
+  /// False at the end; an error of the source is returned once.
+  Result<bool> next(Morsel* morsel) {
+    std::lock_guard lock(mutex_);
+    while (!batch_ || row_ >= batch_->rows) {
+      if (chunk_ + 1 >= chunks_) return false;
+      ++chunk_;
+      row_ = 0;
+      batch_.reset();
+      STROM_ASSIGN(auto view, source_.chunk(chunk_));
+      batch_ = std::make_shared<const columnar::BatchView>(std::move(view));
+      rows_ += batch_->rows;
+    }
+    morsel->chunk = chunk_;
+    morsel->begin = row_;
+    morsel->rows = static_cast<int32_t>(std::min(kMorselRows, batch_->rows - row_));
+    morsel->batch = batch_;
+    row_ += morsel->rows;
+    return true;
+  }
+
+  int64_t chunks() const { return chunks_; }
+  int64_t rows() const { return rows_; }
+
+ private:
+  const ChunkSource& source_;
+  const int64_t chunks_;
+  std::mutex mutex_;
+  int64_t chunk_ = -1, row_ = 0, rows_ = 0;
+  std::shared_ptr<const columnar::BatchView> batch_;
+};
+
+/// Signals that PostgreSQL handles must reach its main thread only; those of a fault stay with the thread.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, number);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+/// The workers of one pipeline while it runs.
+class PipelineRun : public WorkerSink {
+ public:
+  PipelineRun(const Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
+              JoinBuild* build, bool nothing_matches)
+      : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
+        queue_(source), exhausted_(nothing_matches) {
+    group_budget_ = options.memory_budget / std::max(1, options.threads);
+    // Empty or one-morsel sources are not worth a thread; the source tells chunks only, so look for the first rows.
+    start_ = std::chrono::steady_clock::now();
+  }
+
+  ~PipelineRun() override { stop(); }
+
+  /// The caller's share of the work: one morsel. False when there is none left to take.
+  Result<bool> step() {
+    if (!main_worker_) {
+      main_worker_ = make_worker();
+      if (!exhausted_) start_threads();
+    }
+    return take_and_run(*main_worker_);
+  }
+
+  /// Waits a moment for the threads; true when all are done.
+  bool wait_a_moment() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPollInterval, [&] { return running_ == 0 || !results_.empty() || !error_.is_ok(); });
+    return running_ == 0;
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  Status error() {
+    std::lock_guard lock(mutex_);
+    return error_;
+  }
+
+  std::shared_ptr<const ResultBatch> pop_result() {
+    std::shared_ptr<const ResultBatch> batch;
+    {
+      std::lock_guard lock(mutex_);
+      if (results_.empty()) return nullptr;
+      batch = std::move(results_.front());
+      results_.pop_front();
+    }
+    changed_.notify_all();
+    return batch;
+  }
+
+  std::vector<DeclinedRow> take_declined_rows() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(declined_, {});
+  }
+
+  /// After all morsels: merges the workers' groups into as few batches as the budget allows.
+  void finish_groups() {
+    threads_done();
+    std::vector<std::unique_ptr<Worker>>& workers = all_workers_;
+    if (workers.empty() || program_.pipelines[index_].sink != SinkKind::kAggregate) return;
+    HostGroupTable& target = *workers[0]->groups();
+    for (size_t i = 1; i < workers.size(); ++i) {
+      HostGroupTable& other = *workers[i]->groups();
+      if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
+        push(other.emit(program_, program_.pipelines[index_]));
+      else
+        target.merge(other);
+    }
+    if (!target.empty()) push(target.emit(program_, program_.pipelines[index_]));
+  }
+
+  void threads_done() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    finished_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  // ---- WorkerSink ----
+
+  void take_output(OutputBatch batch) override {
+    if (build_ != nullptr) {
+      std::lock_guard lock(mutex_);
+      build_->append(batch.columns, batch.has_flags, batch.rows);
+      return;
+    }
+    auto memory = std::make_shared<OutputBatch>(std::move(batch));
+    auto result = std::make_shared<ResultBatch>();
+    result->rows = memory->rows;
+    const Pipeline& pipeline = program_.pipelines[index_];
+    for (size_t i = 0; i < memory->columns.size(); ++i)
+      result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
+                                 memory->has_flags[i] ? memory->columns[i].flags : nullptr});
+    result->memory = std::move(memory);
+    push(std::move(result));
+  }
+
+  void take_groups(const HostGroupTable& groups) override {
+    ++partial_flushes_;
+    push(groups.emit(program_, program_.pipelines[index_]));
+  }
+
+  void take_declined(std::vector<DeclinedRow> rows) override {
+    std::lock_guard lock(mutex_);
+    declined_count_ += static_cast<int64_t>(rows.size());
+    std::move(rows.begin(), rows.end(), std::back_inserter(declined_));
+  }
+
+  // ---- statistics ----
+
+  std::vector<StageStats> stages() const {
+    std::vector<StageStats> stages;
+    for (size_t i = 0; i < assembly_.segments.size(); ++i) {
+      StageStats stage{assembly_.segment_names[i], 0, 0};
+      for (const auto& worker : all_workers_) {
+        stage.rows_in += static_cast<int64_t>(worker->rows_in()[i]);
+        stage.rows_out += static_cast<int64_t>(worker->rows_out()[i]);
+      }
+      stages.push_back(std::move(stage));
+    }
+    return stages;
+  }
+  double milliseconds() const { return finished_ms_; }
+  int64_t rows() const { return queue_.rows(); }
+  int64_t chunks() const { return queue_.chunks(); }
+  int64_t declined_count() const { return declined_count_; }
+  int64_t partial_flushes() const { return partial_flushes_; }
+  int thread_count() const { return static_cast<int>(all_workers_.size()); }
+  int64_t memory() const {
+    int64_t bytes = 0;
+    for (const auto& worker : all_workers_) bytes += worker->memory();
+    return bytes;
+  }
+
+ private:
+  Worker* make_worker() {
+    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_morsel_for(options_.isa), group_budget_, this);
+    std::lock_guard lock(mutex_);
+    all_workers_.push_back(std::move(worker));
+    return all_workers_.back().get();
+  }
+
+  void start_threads() {
+    // A source of a single morsel is done before a thread would have started.
+    if (options_.threads <= 1 || !worth_threads()) return;
+    BlockSignals block;
+    for (int i = 1; i < options_.threads; ++i) {
+      ++running_;
+      try {
+        threads_.emplace_back([this] { thread_main(); });
+      } catch (const std::system_error&) {  // no more threads to be had: the others do the work
+        --running_;
+        return;
+      }
+    }
+  }
+
+  bool worth_threads() const {
+    if (source_.chunk_count() > 1) return true;
+    if (source_.chunk_count() == 0) return false;
+    auto chunk = source_.chunk(0);
+    return chunk.is_ok() && chunk.value().rows > kMorselRows;
+  }
+
+  void thread_main() {
+    try {
+      Worker* worker = make_worker();
+      for (;;) {
+        if (!room_in_queue()) break;
+        Result<bool> more = take_and_run(*worker);
+        if (!more.is_ok() || !more.value()) break;
+      }
+    } catch (const std::bad_alloc&) {
+      fail(Status(ErrorCode::kOutOfMemory, "out of memory in an engine thread"));
+    }
+    {
+      std::lock_guard lock(mutex_);
+      --running_;
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits until the consumer has taken enough; false when the run is being stopped.
+  bool room_in_queue() {
+    std::unique_lock lock(mutex_);
+    const size_t limit = kQueuedPerThread * static_cast<size_t>(options_.threads);
+    changed_.wait(lock, [&] { return stopping_.load() || results_.size() < limit; });
+    return !stopping_.load();
+  }
+
+  Result<bool> take_and_run(Worker& worker) {
+    if (exhausted_ || stopping_.load()) return false;
+    Morsel morsel;
+    Result<bool> taken = queue_.next(&morsel);
+    if (!taken.is_ok()) {
+      fail(taken.status());
+      return taken.status();
+    }
+    if (!taken.value()) return false;
+    int32_t column = 0;
+    const Status status = worker.run(morsel, &column);
+    if (status.is_ok()) return true;
+    Status described = Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
+                           .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
+    fail(described);
+    return described;
+  }
+
+  void fail(const Status& status) {
+    {
+      std::lock_guard lock(mutex_);
+      if (error_.is_ok()) error_ = status;
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+  }
+
+  void push(std::shared_ptr<const ResultBatch> batch) {
+    {
+      std::lock_guard lock(mutex_);
+      results_.push_back(std::move(batch));
+    }
+    changed_.notify_all();
+  }
+
+  const Program& program_;
+  const uint32_t index_;
+  const Assembly assembly_;
+  const ChunkSource& source_;
+  const Options options_;
+  JoinBuild* const build_;
+  MorselQueue queue_;
+  const bool exhausted_;  // an inner side is empty: no row can match
+  int64_t group_budget_ = 0;
+  std::chrono::steady_clock::time_point start_;
+  double finished_ms_ = 0;
+  Worker* main_worker_ = nullptr;
+  std::vector<std::unique_ptr<Worker>> all_workers_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> stopping_{false};
+  int running_ = 0;
+  Status error_;
+  std::deque<std::shared_ptr<const ResultBatch>> results_;
+  std::vector<DeclinedRow> declined_;
+  std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
+};
+
+class ExecutionImpl : public Execution {
+ public:
+  ExecutionImpl(Program program, std::vector<const ChunkSource*> sources, Options options)
+      : program_(std::move(program)), sources_(std::move(sources)), options_(options), builds_(program_.joins.size()),
+        build_rows_scanned_(program_.joins.size(), 0) {}
+
+  Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) override {
+    if (!main_run_) STROM_TRY(start(interrupt));
+    for (;;) {
+      interrupt();
+      STROM_TRY(main_run_->error());
+      if (auto batch = main_run_->pop_result()) return batch;
+      if (finished_) return std::shared_ptr<const ResultBatch>();
+      STROM_ASSIGN(const bool worked, main_run_->step());
+      if (worked) continue;
+      if (!main_run_->wait_a_moment()) continue;
+      STROM_TRY(main_run_->error());
+      main_run_->finish_groups();
+      finished_ = true;
+    }
+  }
+
+  std::vector<DeclinedRow> take_declined() override {
+    return main_run_ ? main_run_->take_declined_rows() : std::vector<DeclinedRow>();
+  }
+
+  Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
+    if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not built");
+    builds_[join]->lookup(trimmed_keys(join, keys), rows);
+    return Status::ok();
+  }
+
+  plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const override {
+    const HostColumn& column = builds_[join]->payload(ordinal);
+    plan::Constant value{program_.nodes[program_.joins[join].payload[ordinal]].type, column.is_null(row), -1, {}};
+    if (value.is_null) return value;
+    if (column.phys == Phys::kStr) {
+      const auto* text = static_cast<const registry::StrView*>(column.at(row));
+      value.bytes.assign(text->ptr, static_cast<size_t>(text->len));
+    } else {
+      value.bytes.assign(static_cast<const char*>(column.at(row)), static_cast<size_t>(registry::phys_size(column.phys)));
+    }
+    return value;
+  }
+
+  Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                       const std::vector<plan::Constant>& payload) override {
+    if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not being built");
+    builds_[join]->append_row(trimmed_keys(join, keys), payload);
+    return Status::ok();
+  }
+
+  void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
+
+  Stats stats() const override {
+    Stats stats = build_stats_;
+    if (main_run_) add_run(*main_run_, &stats);
+    for (const auto& build : builds_)
+      if (build) stats.peak_memory += build->memory();
+    if (main_run_) {
+      stats.chunks = main_run_->chunks();
+      stats.rows = main_run_->rows();
+      stats.threads = main_run_->thread_count();
+    }
+    return stats;
+  }
+
+ private:
+  static void add_run(const PipelineRun& run, Stats* stats) {
+    stats->stages.push_back(run.stages());
+    stats->milliseconds.push_back(run.milliseconds());
+    stats->declined += run.declined_count();
+    stats->partial_flushes += run.partial_flushes();
+    stats->peak_memory = std::max(stats->peak_memory, run.memory());
+  }
+
+  Status start(const InterruptCheck& interrupt) {
+    for (uint32_t i = 0; i + 1 < program_.pipelines.size(); ++i) STROM_TRY(run_build(i, interrupt));
+    main_run_ = make_run(static_cast<uint32_t>(program_.pipelines.size() - 1), nullptr);
+    return Status::ok();
+  }
+
+  std::unique_ptr<PipelineRun> make_run(uint32_t index, JoinBuild* build) {
+    const Pipeline& pipeline = program_.pipelines[index];
+    std::vector<JoinInfo> joins;
+    bool nothing_matches = false;
+    for (uint32_t join : pipeline.joins) {
+      joins.push_back({join, builds_[join].get(), match_fraction(join)});
+      nothing_matches = nothing_matches || builds_[join]->rows() == 0;
+    }
+    return std::make_unique<PipelineRun>(program_, index, assemble(program_, index, joins, options_.single_byte_encoding),
+                                         *sources_[pipeline.source], options_, build, nothing_matches);
+  }
+
+  /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
+  double match_fraction(uint32_t join) const {
+    const double scanned = static_cast<double>(std::max<int64_t>(1, build_rows_scanned_[join]));
+    return static_cast<double>(builds_[join]->rows()) / scanned;
+  }
+
+  Status run_build(uint32_t index, const InterruptCheck& interrupt) {
+    for (uint32_t join = 0; join < program_.joins.size(); ++join) {
+      if (program_.joins[join].build_pipeline != index) continue;
+      std::vector<Phys> keys, payload;
+      for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
+      for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
+      builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join));
+      auto run = make_run(index, builds_[join].get());
+      STROM_TRY(run_to_end(*run, interrupt));
+      if (auto declined = run->take_declined_rows(); !declined.empty()) {
+        if (!declined_build_) return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
+        declined_build_(index, declined);
+      }
+      build_rows_scanned_[join] = run->rows();
+      add_run(*run, &build_stats_);
+      return builds_[join]->finish(options_.join_memory_budget);
+    }
+    return Status(ErrorCode::kInternal, "build pipeline without a join");
+  }
+
+  static Status run_to_end(PipelineRun& run, const InterruptCheck& interrupt) {
+    for (;;) {
+      interrupt();
+      STROM_TRY(run.error());
+      STROM_ASSIGN(const bool worked, run.step());
+      if (worked || !run.wait_a_moment()) continue;
+      run.threads_done();
+      return run.error();
+    }
+  }
+
+  /// char(n) keys are held without their padding.
+  std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (program_.nodes[program_.joins[join].inner_keys[i]].type.type != registry::TypeId::kBpchar) continue;
+      while (!keys[i].bytes.empty() && keys[i].bytes.back() == ' ') keys[i].bytes.pop_back();
+    }
+    return keys;
+  }
+
+  const Program program_;
+  const std::vector<const ChunkSource*> sources_;
+  const Options options_;
+  std::vector<std::unique_ptr<JoinBuild>> builds_;
+  std::vector<int64_t> build_rows_scanned_;
+  DeclinedBuildHook declined_build_;
+  std::unique_ptr<PipelineRun> main_run_;
+  bool finished_ = false;
+  Stats build_stats_;
+};
+
+/// The program with parameters filled in.
+Result<Program> resolve(const Program& program, const std::vector<plan::Constant>& params) {
+  Program resolved = program;
+  for (plan::Constant& constant : resolved.constants) {
+    if (constant.param < 0) continue;
+    if (static_cast<size_t>(constant.param) >= params.size()) return Status(ErrorCode::kInternal, "missing parameter");
+    const plan::Constant& value = params[static_cast<size_t>(constant.param)];
+    if (!(value.type == constant.type)) return Status(ErrorCode::kInternal, "parameter of another type");
+    constant.is_null = value.is_null;
+    constant.bytes = value.bytes;
+    constant.param = -1;
+  }
+  return resolved;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std::vector<const ChunkSource*> sources,
+                                                     std::vector<plan::Constant> params, Options options) {
+  if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
+  for (const Pipeline& pipeline : program.pipelines)
+    if (pipeline.joins.size() > block::kMaxJoins)
+      return Status(ErrorCode::kUnsupported, "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
+  STROM_ASSIGN(Program resolved, resolve(program, params));
+  options.threads = std::max(1, options.threads);
+  return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
+}
+
+}  // namespace strom::engine::exec

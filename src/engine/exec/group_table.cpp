@@ -1,0 +1,319 @@
+#include "engine/exec/group_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "engine/block/hash.hpp"
+#include "engine/expr/compare.hpp"
+
+namespace strom::engine::exec {
+
+using block::AccKind;
+using block::AggregateCode;
+using block::kNoRow;
+using registry::Phys;
+
+namespace {
+
+constexpr uint32_t kFirstCapacity = 4096;
+
+int accumulator_size(const AggregateCode& code) {
+  switch (code.acc) {
+    case AccKind::kCountRows:
+    case AccKind::kCount: return 0;
+    case AccKind::kSumI64:
+    case AccKind::kSumF64:
+    case AccKind::kAvgF64: return 8;
+    case AccKind::kSumI128: return 16;
+    case AccKind::kSumF32: return 4;
+    case AccKind::kMin:
+    case AccKind::kMax: return registry::phys_size(code.phys);
+  }
+  return 0;
+}
+
+/// The value that any other replaces: NaN is the largest float, hence min's identity.
+template <class T>
+T identity(AccKind acc) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (Limits::has_quiet_NaN) return acc == AccKind::kMin ? Limits::quiet_NaN() : -Limits::infinity();
+  return acc == AccKind::kMin ? Limits::max() : Limits::lowest();
+}
+template <>
+__int128 identity(AccKind acc) {
+  const __int128 highest = ~(static_cast<__int128>(1) << 127);
+  return acc == AccKind::kMin ? highest : -highest - 1;
+}
+
+template <class F>
+void with_min_max_type(Phys phys, F&& f) {
+  switch (phys) {
+    case Phys::kI32: f(int32_t{}); break;
+    case Phys::kI64: f(int64_t{}); break;
+    case Phys::kI128: f(__int128{}); break;
+    case Phys::kF32: f(float{}); break;
+    case Phys::kF64: f(double{}); break;
+    default: break;
+  }
+}
+
+template <class T>
+void add_value(void* into, const void* from) {
+  T a, b;
+  std::memcpy(&a, into, sizeof a);
+  std::memcpy(&b, from, sizeof b);
+  a += b;
+  std::memcpy(into, &a, sizeof a);
+}
+
+void combine_value(const AggregateCode& code, void* into, const void* from) {
+  switch (code.acc) {
+    case AccKind::kCountRows:
+    case AccKind::kCount: return;
+    case AccKind::kSumI64: return add_value<int64_t>(into, from);
+    case AccKind::kSumI128: return add_value<__int128>(into, from);
+    case AccKind::kSumF32: return add_value<float>(into, from);
+    case AccKind::kSumF64:
+    case AccKind::kAvgF64: return add_value<double>(into, from);
+    case AccKind::kMin:
+    case AccKind::kMax:
+      with_min_max_type(code.phys, [&](auto zero) {
+        using T = decltype(zero);
+        T a, b;
+        std::memcpy(&a, into, sizeof a);
+        std::memcpy(&b, from, sizeof b);
+        const bool better = code.acc == AccKind::kMin ? expr::value_less(b, a) : expr::value_less(a, b);
+        if (better) std::memcpy(into, &b, sizeof b);
+      });
+  }
+}
+
+}  // namespace
+
+HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), hashed_(assembly.code.hashed_groups) {
+  const size_t keys = assembly.key_phys.size();
+  key_values_.resize(keys);
+  key_flags_.resize(keys);
+  accumulators_.resize(assembly.aggregates.size());
+  for (size_t a = 0; a < accumulators_.size(); ++a) accumulators_[a].size = accumulator_size(assembly.aggregates[a]);
+  allocate(hashed_ ? kFirstCapacity : std::max(1u, assembly.dense_groups));
+  if (!hashed_) table_.count = table_.capacity;
+}
+
+void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, uint32_t from, uint32_t to) {
+  if (code.acc != AccKind::kMin && code.acc != AccKind::kMax) {
+    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size, acc.values.begin() + static_cast<long>(to) * acc.size, 0);
+    return;
+  }
+  with_min_max_type(code.phys, [&](auto zero) {
+    const auto value = identity<decltype(zero)>(code.acc);
+    for (uint32_t i = from; i < to; ++i) std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
+  });
+}
+
+void HostGroupTable::allocate(uint32_t capacity) {
+  const uint32_t before = table_.capacity;
+  rows_.resize(capacity, 0);
+  for (size_t a = 0; a < accumulators_.size(); ++a) {
+    Accumulator& acc = accumulators_[a];
+    acc.values.resize(static_cast<size_t>(capacity) * acc.size);
+    acc.nulls.resize(capacity, 0);
+    set_identity(acc, assembly_.aggregates[a], before, capacity);
+  }
+  if (hashed_) {
+    hashes_.resize(capacity);
+    for (size_t k = 0; k < key_values_.size(); ++k) {
+      key_values_[k].resize(static_cast<size_t>(capacity) * registry::phys_size(assembly_.key_phys[k]));
+      key_flags_[k].resize(capacity);
+    }
+  }
+  table_.capacity = capacity;
+  if (hashed_) rebuild_slots();
+  refresh_view();
+}
+
+void HostGroupTable::rebuild_slots() {
+  const uint64_t size = std::bit_ceil(static_cast<uint64_t>(table_.capacity) * 2);
+  slots_.assign(size, kNoRow);
+  for (uint32_t group = 0; group < table_.count; ++group) {
+    uint64_t slot = hashes_[group] & (size - 1);
+    while (slots_[slot] != kNoRow) slot = (slot + 1) & (size - 1);
+    slots_[slot] = group;
+  }
+  table_.slot_mask = size - 1;
+}
+
+void HostGroupTable::refresh_view() {
+  key_views_.clear();
+  for (size_t k = 0; k < key_values_.size(); ++k)
+    key_views_.push_back({key_values_[k].data(), key_flags_[k].data(), assembly_.key_phys[k]});
+  null_pointers_.clear();
+  value_pointers_.clear();
+  for (Accumulator& acc : accumulators_) {
+    null_pointers_.push_back(acc.nulls.data());
+    value_pointers_.push_back(acc.values.data());
+  }
+  table_.slots = slots_.data();
+  table_.hashes = hashes_.data();
+  table_.keys = key_views_.data();
+  table_.rows = rows_.data();
+  table_.nulls = null_pointers_.data();
+  table_.values = value_pointers_.data();
+}
+
+void HostGroupTable::grow() { allocate(table_.capacity * 4); }
+
+void HostGroupTable::reset() {
+  std::fill(rows_.begin(), rows_.end(), 0);
+  for (size_t a = 0; a < accumulators_.size(); ++a) {
+    std::fill(accumulators_[a].nulls.begin(), accumulators_[a].nulls.end(), 0);
+    set_identity(accumulators_[a], assembly_.aggregates[a], 0, table_.capacity);
+  }
+  if (!hashed_) return;
+  table_.count = 0;
+  std::fill(slots_.begin(), slots_.end(), kNoRow);
+}
+
+int64_t HostGroupTable::memory() const {
+  int64_t bytes = static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
+  for (const auto& values : key_values_) bytes += static_cast<int64_t>(values.capacity());
+  for (const auto& flags : key_flags_) bytes += static_cast<int64_t>(flags.capacity());
+  for (const Accumulator& acc : accumulators_)
+    bytes += static_cast<int64_t>(acc.values.capacity() + acc.nulls.capacity() * 8);
+  return bytes;
+}
+
+bool HostGroupTable::empty() const {
+  if (hashed_) return table_.count == 0;
+  return std::all_of(rows_.begin(), rows_.end(), [](int64_t rows) { return rows == 0; });
+}
+
+uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group) {
+  const uint64_t hash = other.hashes_[group];
+  uint64_t slot = hash & table_.slot_mask;
+  for (; slots_[slot] != kNoRow; slot = (slot + 1) & table_.slot_mask) {
+    const uint32_t mine = slots_[slot];
+    if (hashes_[mine] != hash) continue;
+    bool equal = true;
+    for (size_t k = 0; k < key_views_.size() && equal; ++k) {
+      const bool null_mine = key_flags_[k][mine] != 0, null_other = other.key_flags_[k][group] != 0;
+      equal = null_mine == null_other;
+      if (!equal || null_mine) continue;
+      block::with_phys(assembly_.key_phys[k], [&](auto zero) {
+        using T = decltype(zero);
+        equal = block::keys_equal(static_cast<const T*>(key_views_[k].data)[mine],
+                                  static_cast<const T*>(other.key_views_[k].data)[group]);
+      });
+    }
+    if (equal) return mine;
+  }
+  if (table_.count == table_.capacity) {
+    grow();
+    slot = hash & table_.slot_mask;
+    while (slots_[slot] != kNoRow) slot = (slot + 1) & table_.slot_mask;
+  }
+  const uint32_t made = table_.count++;
+  slots_[slot] = made;
+  hashes_[made] = hash;
+  for (size_t k = 0; k < key_values_.size(); ++k) {
+    const size_t size = static_cast<size_t>(registry::phys_size(assembly_.key_phys[k]));
+    std::memcpy(key_values_[k].data() + made * size, other.key_values_[k].data() + group * size, size);
+    key_flags_[k][made] = other.key_flags_[k][group];
+  }
+  return made;
+}
+
+void HostGroupTable::add_group(uint32_t into, const HostGroupTable& other, uint32_t group) {
+  rows_[into] += other.rows_[group];
+  for (size_t a = 0; a < accumulators_.size(); ++a) {
+    Accumulator& acc = accumulators_[a];
+    const Accumulator& from = other.accumulators_[a];
+    acc.nulls[into] += from.nulls[group];
+    combine_value(assembly_.aggregates[a], acc.values.data() + static_cast<size_t>(into) * acc.size,
+                  from.values.data() + static_cast<size_t>(group) * from.size);
+  }
+}
+
+void HostGroupTable::merge(const HostGroupTable& other) {
+  if (!hashed_) {
+    for (uint32_t slot = 0; slot < table_.capacity; ++slot)
+      if (other.rows_[slot] > 0) add_group(slot, other, slot);
+    return;
+  }
+  for (uint32_t group = 0; group < other.table_.count; ++group) add_group(find_or_add(other, group), other, group);
+}
+
+namespace {
+
+/// Memory of an emitted batch.
+struct Emitted {
+  std::vector<std::vector<uint8_t>> values, flags;
+  std::vector<std::vector<int64_t>> counts;
+};
+
+void gather(std::vector<uint8_t>* out, const void* from, Phys phys, int64_t index) {
+  const size_t size = static_cast<size_t>(registry::phys_size(phys));
+  const auto* bytes = static_cast<const uint8_t*>(from) + static_cast<size_t>(index) * size;
+  out->insert(out->end(), bytes, bytes + size);
+}
+
+}  // namespace
+
+std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& program, const plan::Pipeline& pipeline) const {
+  std::vector<uint32_t> groups;
+  for (uint32_t g = 0; g < table_.count; ++g)
+    if (hashed_ || rows_[g] > 0) groups.push_back(g);
+  auto memory = std::make_shared<Emitted>();
+  auto batch = std::make_shared<ResultBatch>();
+  batch->rows = static_cast<int64_t>(groups.size());
+  for (size_t k = 0; k < assembly_.group_keys.size(); ++k) {
+    const GroupKeySource& source = assembly_.group_keys[k];
+    const plan::ValueType type = program.nodes[pipeline.group_keys[k]].type;
+    std::vector<uint8_t> values, flags;
+    bool has_flags = false;
+    for (uint32_t group : groups) {
+      uint8_t null = 0;
+      if (source.coded) {
+        const JoinBuild& build = *assembly_.joins[source.join_position].build;
+        const uint32_t code = hashed_ ? reinterpret_cast<const uint32_t*>(key_values_[source.key_column].data())[group]
+                                      : group / source.stride % std::max(1u, build.code_count());
+        const HostColumn& column = build.payload(source.payload);
+        const uint32_t row = build.code_row(code);
+        null = column.is_null(row) ? block::kNullFlag : 0;
+        gather(&values, column.values.data(), column.phys, row);
+      } else {
+        null = key_flags_[source.key_column][group];
+        gather(&values, key_values_[source.key_column].data(), type.phys(), group);
+      }
+      flags.push_back(null);
+      has_flags |= null != 0;
+    }
+    memory->values.push_back(std::move(values));
+    memory->flags.push_back(std::move(flags));
+    batch->columns.push_back({type, memory->values.back().data(), has_flags ? memory->flags.back().data() : nullptr});
+  }
+  for (const Accumulator& acc : accumulators_) {
+    std::vector<uint8_t> values;
+    std::vector<int64_t> counts;
+    for (uint32_t group : groups) {
+      const auto* bytes = acc.values.data() + static_cast<size_t>(group) * acc.size;
+      values.insert(values.end(), bytes, bytes + acc.size);
+      counts.push_back(rows_[group] - acc.nulls[group]);
+    }
+    memory->values.push_back(std::move(values));
+    memory->counts.push_back(std::move(counts));
+    batch->aggregates.push_back({memory->counts.back().data(), memory->values.back().data()});
+  }
+  batch->memory = std::move(memory);
+  return batch;
+}
+
+int64_t HostGroupTable::input_rows() const {
+  int64_t total = 0;
+  for (uint32_t g = 0; g < table_.count; ++g) total += rows_[g];
+  return total;
+}
+
+}  // namespace strom::engine::exec

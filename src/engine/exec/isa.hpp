@@ -1,0 +1,11 @@
+// Tile interpreter of an instruction set level.
+#pragma once
+
+#include "engine/exec/execution.hpp"
+#include "engine/inst/tile_cpu.hpp"
+
+namespace strom::engine::exec {
+
+inst::RunMorsel run_morsel_for(Isa isa);
+
+}  // namespace strom::engine::exec

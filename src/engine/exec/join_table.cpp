@@ -1,0 +1,284 @@
+#include "engine/exec/join_table.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "engine/block/hash.hpp"
+
+namespace strom::engine::exec {
+
+using block::JoinTableKind;
+using block::kNoRow;
+using block::kNullFlag;
+using block::TableColumn;
+using registry::Phys;
+
+namespace {
+
+/// Entries of a direct-address table: always affordable as a bitmap, else in proportion to the rows.
+constexpr uint64_t kSmallRange = 1u << 23;
+constexpr uint64_t kRangePerRow = 64;
+constexpr uint64_t kMaxRange = 1u << 31;
+
+uint64_t hash_value_at(const HostColumn& column, int64_t row) {
+  uint64_t hash = 0;
+  block::with_phys(column.phys, [&](auto zero) {
+    using T = decltype(zero);
+    hash = column.is_null(row) ? block::kNullHash : block::hash_value(*static_cast<const T*>(column.at(row)));
+  });
+  return hash;
+}
+
+bool equal_at(const HostColumn& a, int64_t row_a, const HostColumn& b, int64_t row_b) {
+  if (a.is_null(row_a) || b.is_null(row_b)) return a.is_null(row_a) == b.is_null(row_b);
+  bool equal = false;
+  block::with_phys(a.phys, [&](auto zero) {
+    using T = decltype(zero);
+    equal = block::keys_equal(*static_cast<const T*>(a.at(row_a)), *static_cast<const T*>(b.at(row_b)));
+  });
+  return equal;
+}
+
+uint64_t combine_columns(const std::vector<const HostColumn*>& columns, int64_t row) {
+  uint64_t hash = 0;
+  for (size_t k = 0; k < columns.size(); ++k) {
+    const uint64_t value = hash_value_at(*columns[k], row);
+    hash = k == 0 ? value : block::combine(hash, value);
+  }
+  return hash;
+}
+
+}  // namespace
+
+void HostColumn::append(const void* from, const uint8_t* from_flags, int64_t count) {
+  const auto* bytes = static_cast<const uint8_t*>(from);
+  values.insert(values.end(), bytes, bytes + count * registry::phys_size(phys));
+  if (from_flags != nullptr) {
+    if (flags.empty()) flags.resize(rows, 0);
+    flags.insert(flags.end(), from_flags, from_flags + count);
+  } else if (!flags.empty()) {
+    flags.resize(rows + count, 0);
+  }
+  rows += count;
+}
+
+void HostColumn::append_constant(const plan::Constant& value, std::deque<std::string>* texts) {
+  uint8_t bytes[16] = {};
+  if (!value.is_null && phys == Phys::kStr) {
+    texts->push_back(value.bytes);
+    const registry::StrView view{texts->back().data(), static_cast<int64_t>(texts->back().size())};
+    std::memcpy(bytes, &view, sizeof view);
+  } else if (!value.is_null) {
+    std::memcpy(bytes, value.bytes.data(), registry::phys_size(phys));
+  }
+  const uint8_t flag = value.is_null ? kNullFlag : 0;
+  append(bytes, value.is_null ? &flag : nullptr, 1);
+}
+
+TableColumn HostColumn::view() const {
+  return {const_cast<uint8_t*>(values.data()), flags.empty() ? nullptr : const_cast<uint8_t*>(flags.data()), phys};
+}
+
+JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs) : needs_(std::move(needs)) {
+  for (Phys phys : keys) keys_.push_back({phys, {}, {}, 0});
+  for (Phys phys : payload) payload_.push_back({phys, {}, {}, 0});
+}
+
+void JoinBuild::append(const std::vector<TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    HostColumn& column = i < keys_.size() ? keys_[i] : payload_[i - keys_.size()];
+    column.append(columns[i].data, has_flags[i] ? columns[i].flags : nullptr, rows);
+  }
+}
+
+void JoinBuild::append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload) {
+  for (size_t i = 0; i < keys.size(); ++i) keys_[i].append_constant(keys[i], &texts_);
+  for (size_t i = 0; i < payload.size(); ++i) payload_[i].append_constant(payload[i], &texts_);
+}
+
+bool JoinBuild::null_key(int64_t row) const {
+  for (const HostColumn& key : keys_)
+    if (key.is_null(row)) return true;
+  return false;
+}
+
+int64_t JoinBuild::int_key(int64_t row) const {
+  if (keys_[0].phys == Phys::kI32) return *static_cast<const int32_t*>(keys_[0].at(row));
+  return *static_cast<const int64_t*>(keys_[0].at(row));
+}
+
+uint64_t JoinBuild::hash_row(int64_t row) const {
+  std::vector<const HostColumn*> columns;
+  for (const HostColumn& key : keys_) columns.push_back(&key);
+  return combine_columns(columns, row);
+}
+
+bool JoinBuild::same_key(int64_t a, int64_t b) const {
+  for (const HostColumn& key : keys_)
+    if (!equal_at(key, a, key, b)) return false;
+  return true;
+}
+
+bool JoinBuild::plan_direct() {
+  if (keys_.size() != 1 || (keys_[0].phys != Phys::kI32 && keys_[0].phys != Phys::kI64)) return false;
+  int64_t lowest = INT64_MAX, highest = INT64_MIN;
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (null_key(row)) continue;
+    lowest = std::min(lowest, int_key(row));
+    highest = std::max(highest, int_key(row));
+  }
+  if (lowest > highest) {
+    table_.min = 0;
+    table_.range = 0;
+    return true;
+  }
+  const uint64_t range = static_cast<uint64_t>(highest) - static_cast<uint64_t>(lowest) + 1;
+  if (range == 0 || range > kMaxRange) return false;
+  if (range > kSmallRange && range > kRangePerRow * static_cast<uint64_t>(rows())) return false;
+  table_.min = lowest;
+  table_.range = range;
+  return true;
+}
+
+void JoinBuild::build_direct() {
+  table_.kind = JoinTableKind::kDirect;
+  bitmap_.assign(table_.range / 32 + 1, 0);
+  table_.unique = true;
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (null_key(row)) continue;
+    const uint64_t entry = static_cast<uint64_t>(int_key(row)) - static_cast<uint64_t>(table_.min);
+    uint32_t& word = bitmap_[entry >> 5];
+    const uint32_t bit = 1u << (entry & 31);
+    if (word & bit) table_.unique = false;
+    word |= bit;
+  }
+  const bool coded = !needs_.group_columns.empty() && table_.unique;
+  if (needs_.rows || !table_.unique) index_.assign(table_.range + 1, kNoRow);
+  if (coded) key_codes_.assign(table_.range + 1, 0);
+  if (!table_.unique) next_.assign(rows(), kNoRow);
+  if (index_.empty() && key_codes_.empty()) return;
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (null_key(row)) continue;
+    const uint64_t entry = static_cast<uint64_t>(int_key(row)) - static_cast<uint64_t>(table_.min);
+    if (coded) key_codes_[entry] = codes_[row];
+    if (index_.empty()) continue;
+    if (!next_.empty()) next_[row] = index_[entry];
+    index_[entry] = static_cast<uint32_t>(row);
+  }
+}
+
+void JoinBuild::build_hash() {
+  table_.kind = JoinTableKind::kHash;
+  table_.unique = true;
+  const uint64_t slots = std::bit_ceil(static_cast<uint64_t>(rows()) * 2 + 16);
+  slots_.assign(slots, kNoRow);
+  tags_.assign(slots, 0);
+  table_.slot_mask = slots - 1;
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (null_key(row)) continue;
+    const uint64_t hash = hash_row(row);
+    const uint32_t tag = static_cast<uint32_t>(hash >> 32);
+    uint64_t slot = hash & table_.slot_mask;
+    while (slots_[slot] != kNoRow && !(tags_[slot] == tag && same_key(slots_[slot], row))) slot = (slot + 1) & table_.slot_mask;
+    if (slots_[slot] != kNoRow) {
+      if (next_.empty()) next_.assign(rows(), kNoRow);
+      table_.unique = false;
+      next_[row] = slots_[slot];
+    }
+    slots_[slot] = static_cast<uint32_t>(row);
+    tags_[slot] = tag;
+  }
+}
+
+/// Numbers the distinct combinations of the grouped payload columns.
+void JoinBuild::assign_codes() {
+  std::vector<const HostColumn*> columns;
+  for (uint32_t ordinal : needs_.group_columns) columns.push_back(&payload_[ordinal]);
+  codes_.resize(rows());
+  uint64_t capacity = 1024;
+  std::vector<uint32_t> slots(capacity, kNoRow);
+  std::vector<uint64_t> hashes;
+  for (int64_t row = 0; row < rows(); ++row) {
+    const uint64_t hash = combine_columns(columns, row);
+    uint64_t slot = hash & (capacity - 1);
+    for (;; slot = (slot + 1) & (capacity - 1)) {
+      const uint32_t code = slots[slot];
+      if (code == kNoRow) break;
+      if (hashes[code] != hash) continue;
+      bool equal = true;
+      for (const HostColumn* column : columns) equal = equal && equal_at(*column, code_rows_[code], *column, row);
+      if (equal) break;
+    }
+    if (slots[slot] == kNoRow) {
+      slots[slot] = static_cast<uint32_t>(code_rows_.size());
+      code_rows_.push_back(static_cast<uint32_t>(row));
+      hashes.push_back(hash);
+    }
+    codes_[row] = slots[slot];
+    if (code_rows_.size() * 2 < capacity) continue;
+    capacity *= 4;
+    slots.assign(capacity, kNoRow);
+    for (uint32_t code = 0; code < hashes.size(); ++code) {
+      uint64_t free = hashes[code] & (capacity - 1);
+      while (slots[free] != kNoRow) free = (free + 1) & (capacity - 1);
+      slots[free] = code;
+    }
+  }
+}
+
+Status JoinBuild::finish(int64_t memory_limit) {
+  if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kOverBudget, "inner side of a join has too many rows");
+  table_.rows = rows();
+  const bool direct = plan_direct();
+  const int64_t tables = direct ? static_cast<int64_t>(table_.range / 8 + (table_.range + rows()) * 8) : rows() * 40;
+  if (memory() + tables > memory_limit)
+    return Status(ErrorCode::kOverBudget, "inner side of a join needs " + std::to_string((memory() + tables) >> 20) +
+                                              " MB, more than the limit of " + std::to_string(memory_limit >> 20) + " MB");
+  if (!needs_.group_columns.empty()) assign_codes();
+  if (direct)
+    build_direct();
+  else
+    build_hash();
+  for (const HostColumn& key : keys_) key_views_.push_back(key.view());
+  for (const HostColumn& column : payload_) payload_views_.push_back(column.view());
+  auto pointer = [](const std::vector<uint32_t>& v) { return v.empty() ? nullptr : v.data(); };
+  table_.bitmap = pointer(bitmap_);
+  table_.index = pointer(index_);
+  table_.key_codes = pointer(key_codes_);
+  table_.slots = pointer(slots_);
+  table_.tags = pointer(tags_);
+  table_.next = pointer(next_);
+  table_.codes = pointer(codes_);
+  table_.keys = key_views_.data();
+  table_.payload = payload_views_.data();
+  table_.key_count = static_cast<uint32_t>(keys_.size());
+  return Status::ok();
+}
+
+int64_t JoinBuild::memory() const {
+  int64_t bytes = 0;
+  for (const HostColumn& column : keys_) bytes += column.memory();
+  for (const HostColumn& column : payload_) bytes += column.memory();
+  for (const auto* v : {&bitmap_, &index_, &key_codes_, &slots_, &tags_, &next_, &codes_, &code_rows_})
+    bytes += static_cast<int64_t>(v->capacity() * sizeof(uint32_t));
+  return bytes;
+}
+
+void JoinBuild::lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* found) const {
+  std::deque<std::string> texts;
+  std::vector<HostColumn> wanted;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    wanted.push_back({keys_[i].phys, {}, {}, 0});
+    wanted.back().append_constant(keys[i], &texts);
+    if (keys[i].is_null) return;
+  }
+  for (int64_t row = 0; row < rows(); ++row) {
+    if (null_key(row)) continue;
+    bool equal = true;
+    for (size_t i = 0; i < keys_.size() && equal; ++i) equal = equal_at(keys_[i], row, wanted[i], 0);
+    if (equal) found->push_back(row);
+  }
+}
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,183 @@
+#include "engine/exec/worker.hpp"
+
+#include <cstring>
+
+namespace strom::engine::exec {
+
+using block::kBufferRows;
+using block::kMaxJoins;
+using block::kNoRow;
+using block::kTilePadding;
+using block::kTileRows;
+using block::RunResult;
+using registry::Phys;
+
+namespace {
+
+constexpr int32_t kOutputCapacity = 8 * kTileRows;
+constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
+/// Sums stay exact for this many rows of one table, see agg/accumulate.hpp.
+constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
+
+}  // namespace
+
+Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, inst::RunMorsel run,
+               int64_t group_budget, WorkerSink* sink)
+    : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
+  allocate_registers();
+  allocate_buffers();
+  fill_constants();
+  if (program.pipelines[pipeline].sink == plan::SinkKind::kAggregate) groups_ = std::make_unique<HostGroupTable>(assembly);
+  for (const JoinInfo& join : assembly.joins) joins_.push_back(join.build->table());
+  state_.code = &assembly.code;
+  state_.regs = regs_.data();
+  state_.storage = storage_.data();
+  state_.buffers = buffers_.data();
+  state_.segment_rows_in = rows_in_.data();
+  state_.segment_rows_out = rows_out_.data();
+  state_.joins = joins_.data();
+  state_.groups = groups_ ? groups_->view() : nullptr;
+  state_.output = &output_;
+  state_.declined = &declined_;
+  if (!assembly.output_phys.empty()) new_output();
+}
+
+void* Worker::arena(size_t bytes) {
+  constexpr size_t kAlign = 64;
+  memory_.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + kAlign]));
+  memory_bytes_ += static_cast<int64_t>(bytes);
+  const auto address = reinterpret_cast<uintptr_t>(memory_.back().get());
+  return reinterpret_cast<void*>((address + kAlign - 1) / kAlign * kAlign);
+}
+
+void Worker::allocate_registers() {
+  const size_t rows = kTileRows + kTilePadding;
+  for (uint8_t phys : assembly_.register_phys) {
+    const size_t size = static_cast<size_t>(registry::phys_size(static_cast<Phys>(phys)));
+    storage_.push_back({arena(rows * size), static_cast<uint8_t*>(arena(rows))});
+    regs_.push_back({storage_.back().data, nullptr});
+  }
+  state_.scratch_positions = static_cast<int32_t*>(arena((kBufferRows + kTilePadding) * sizeof(int32_t)));
+  state_.scratch_mask = static_cast<uint8_t*>(arena(rows));
+  state_.scratch_values = arena(rows * 16);
+  state_.local_rows = static_cast<int32_t*>(arena(rows * sizeof(int32_t)));
+  declined_.rows = static_cast<int32_t*>(arena((kDeclinedCapacity + kTilePadding) * sizeof(int32_t)));
+  declined_.join_rows = static_cast<uint32_t*>(arena(kDeclinedCapacity * kMaxJoins * sizeof(uint32_t)));
+  declined_.capacity = kDeclinedCapacity;
+}
+
+void Worker::allocate_buffers() {
+  const size_t rows = kBufferRows + kTilePadding;
+  for (size_t i = 0; i < assembly_.segments.size(); ++i) {
+    block::SegmentBuffer buffer{};
+    if (i > 0) {
+      buffer.rows = static_cast<int32_t*>(arena(rows * sizeof(int32_t)));
+      const uint16_t* carried = assembly_.lists.data() + assembly_.segments[i - 1].carried;
+      buffer.carried = static_cast<block::RegStorage*>(arena(sizeof(block::RegStorage) * (carried[0] + 1u)));
+      buffer.has_flags = static_cast<uint8_t*>(arena(carried[0] + 1u));
+      std::memset(buffer.has_flags, 0, carried[0] + 1u);
+      for (int k = 1; k <= carried[0]; ++k) {
+        const size_t size = static_cast<size_t>(registry::phys_size(static_cast<Phys>(assembly_.register_phys[carried[k]])));
+        buffer.carried[k - 1] = {arena(rows * size), static_cast<uint8_t*>(arena(rows))};
+      }
+    }
+    buffers_.push_back(buffer);
+  }
+  rows_in_.resize(assembly_.segments.size());
+  rows_out_.resize(assembly_.segments.size());
+}
+
+void Worker::fill_constants() {
+  for (size_t reg = 0; reg < assembly_.constants.size(); ++reg) {
+    const plan::Constant& constant = program_.constants[assembly_.constants[reg]];
+    const size_t size = static_cast<size_t>(registry::phys_size(constant.type.phys()));
+    uint8_t value[16] = {};
+    if (!constant.is_null && constant.type.phys() == Phys::kStr) {
+      const registry::StrView view{constant.bytes.data(), static_cast<int64_t>(constant.bytes.size())};
+      std::memcpy(value, &view, sizeof view);
+    } else if (!constant.is_null) {
+      std::memcpy(value, constant.bytes.data(), size);
+    }
+    auto* out = static_cast<uint8_t*>(storage_[reg].data);
+    for (int i = 0; i < kTileRows + kTilePadding; ++i) std::memcpy(out + static_cast<size_t>(i) * size, value, size);
+    if (!constant.is_null) continue;
+    std::memset(storage_[reg].flags, block::kNullFlag, kTileRows + kTilePadding);
+    regs_[reg].flags = storage_[reg].flags;
+  }
+}
+
+void Worker::new_output() {
+  output_batch_ = OutputBatch{};
+  output_has_flags_.assign(assembly_.output_phys.size(), 0);
+  for (Phys phys : assembly_.output_phys) {
+    const size_t size = static_cast<size_t>(registry::phys_size(phys));
+    output_batch_.memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[kOutputCapacity * size]));
+    auto* values = output_batch_.memory.back().get();
+    output_batch_.memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[kOutputCapacity]));
+    output_batch_.columns.push_back({values, output_batch_.memory.back().get(), phys});
+  }
+  output_ = {output_batch_.columns.data(), output_has_flags_.data(), 0, kOutputCapacity};
+}
+
+void Worker::flush_output() {
+  if (output_.count == 0) return;
+  output_batch_.rows = output_.count;
+  output_batch_.has_flags.assign(output_has_flags_.begin(), output_has_flags_.end());
+  sink_->take_output(std::move(output_batch_));
+  new_output();
+}
+
+void Worker::drain_declined(int64_t chunk, int64_t begin) {
+  if (declined_.count == 0) return;
+  std::vector<DeclinedRow> rows;
+  for (int32_t i = 0; i < declined_.count; ++i) {
+    DeclinedRow row{pipeline_, chunk, begin + declined_.rows[i], {}};
+    for (uint32_t j = 0; j < assembly_.code.join_count; ++j) {
+      const uint32_t inner = declined_.join_rows[i * kMaxJoins + static_cast<int>(j)];
+      row.inner_rows.push_back(inner == kNoRow ? -1 : static_cast<int64_t>(inner));
+    }
+    rows.push_back(std::move(row));
+  }
+  declined_.count = 0;
+  sink_->take_declined(std::move(rows));
+}
+
+/// Grows the table while the budget lasts, else hands its groups on as partial ones and starts again.
+void Worker::make_room_for_groups() {
+  if (groups_->memory() * 4 <= group_budget_) {
+    groups_->grow();
+    return;
+  }
+  sink_->take_groups(*groups_);
+  groups_->reset();
+  rows_since_flush_ = 0;
+}
+
+Status Worker::run(const Morsel& morsel, int32_t* corrupt_column) {
+  state_.columns = morsel.batch->columns.data();
+  state_.morsel_begin = morsel.begin;
+  state_.morsel_rows = morsel.rows;
+  state_.cursor = 0;
+  if (groups_ && (rows_since_flush_ += morsel.rows) >= kMaxSummedRows) {
+    sink_->take_groups(*groups_);
+    groups_->reset();
+    rows_since_flush_ = morsel.rows;
+  }
+  for (;;) {
+    const RunResult result = run_(state_);
+    if (result == RunResult::kCorruptText) {
+      *corrupt_column = state_.corrupt_column;
+      return Status(ErrorCode::kCorruptFile, "text offset outside of its buffer");
+    }
+    if (result == RunResult::kOutputFull) flush_output();
+    if (result == RunResult::kGroupsFull) make_room_for_groups();
+    if (result == RunResult::kDeclinedFull || result == RunResult::kDone) drain_declined(morsel.chunk, morsel.begin);
+    if (result != RunResult::kDone) continue;
+    flush_output();
+    return Status::ok();
+  }
+}
+
+int64_t Worker::memory() const { return memory_bytes_ + (groups_ ? groups_->memory() : 0); }
+
+}  // namespace strom::engine::exec

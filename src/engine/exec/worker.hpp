@@ -1,0 +1,85 @@
+// One worker of a pipeline: registers and buffers of the tile interpreter on the host, and what to do when something
+// is full. Used by exec/execution.cpp only.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/exec/assemble.hpp"
+#include "engine/exec/execution.hpp"
+#include "engine/exec/group_table.hpp"
+#include "engine/inst/tile_cpu.hpp"
+
+namespace strom::engine::exec {
+
+/// Rows of one chunk for one worker.
+struct Morsel {
+  int64_t chunk = 0, begin = 0;
+  int32_t rows = 0;
+  std::shared_ptr<const columnar::BatchView> batch;
+};
+
+/// Full output columns, owning their memory.
+struct OutputBatch {
+  std::vector<block::TableColumn> columns;
+  std::vector<bool> has_flags;
+  std::vector<std::unique_ptr<uint8_t[]>> memory;
+  int64_t rows = 0;
+};
+
+/// Takes what workers produce; called by several at a time.
+class WorkerSink {
+ public:
+  virtual ~WorkerSink() = default;
+  virtual void take_output(OutputBatch batch) = 0;
+  virtual void take_groups(const HostGroupTable& groups) = 0;  // a table that is flushed before the end
+  virtual void take_declined(std::vector<DeclinedRow> rows) = 0;
+};
+
+class Worker {
+ public:
+  Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, inst::RunMorsel run,
+         int64_t group_budget, WorkerSink* sink);
+
+  /// Runs one morsel to its end; kCorruptFile with the ordinal of the column in *corrupt_column.
+  Status run(const Morsel& morsel, int32_t* corrupt_column);
+
+  HostGroupTable* groups() { return groups_.get(); }
+  const std::vector<uint64_t>& rows_in() const { return rows_in_; }
+  const std::vector<uint64_t>& rows_out() const { return rows_out_; }
+  int64_t memory() const;
+
+ private:
+  void allocate_registers();
+  void allocate_buffers();
+  void fill_constants();
+  void new_output();
+  void flush_output();
+  void drain_declined(int64_t chunk, int64_t begin);
+  void make_room_for_groups();
+  void* arena(size_t bytes);
+
+  const plan::Program& program_;
+  const uint32_t pipeline_;
+  const Assembly& assembly_;
+  const inst::RunMorsel run_;
+  const int64_t group_budget_;
+  WorkerSink* const sink_;
+  std::vector<std::unique_ptr<uint8_t[]>> memory_;
+  int64_t memory_bytes_ = 0;
+  std::vector<block::Reg> regs_;
+  std::vector<block::RegStorage> storage_;
+  std::vector<block::SegmentBuffer> buffers_;
+  std::vector<block::JoinTable> joins_;
+  std::vector<uint64_t> rows_in_, rows_out_;
+  std::unique_ptr<HostGroupTable> groups_;
+  int64_t rows_since_flush_ = 0;
+  OutputBatch output_batch_;
+  std::vector<uint8_t> output_has_flags_;
+  block::OutputBuffer output_{};
+  block::DeclinedBuffer declined_{};
+  block::TileState state_{};
+};
+
+}  // namespace strom::engine::exec
