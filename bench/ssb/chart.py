@@ -1,0 +1,133 @@
+"""The benchmark's chart: grouped bars, one group per query and one for the geometric mean, on a logarithmic axis, as an
+SVG without outside references that is readable on light and dark pages. Called by run.py."""
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Dict, List
+from xml.sax.saxutils import escape
+
+from report import medians_of
+
+_LABELS = {"pg_strom": "pg_strom", "postgres": "PostgreSQL (heap)", "duckdb_arrow": "DuckDB (Arrow)",
+           "duckdb_native": "DuckDB (own tables)", "polars": "Polars", "datafusion": "DataFusion",
+           "clickhouse": "ClickHouse"}  # fmt: skip
+_COLOURS = {"pg_strom": "#d1495b", "postgres": "#31688e", "duckdb_arrow": "#e9a820", "duckdb_native": "#b8860b",
+            "polars": "#5b8c5a", "datafusion": "#8a6fb3", "clickhouse": "#8c8c8c"}  # fmt: skip
+_STYLE = """
+  text { font-family: system-ui, 'DejaVu Sans', sans-serif; fill: #24292f; }
+  .title { font-size: 20px; font-weight: 600; }
+  .note, .tick, .legend { font-size: 13px; }
+  .note, .tick { fill: #57606a; }
+  .group { font-size: 13px; font-weight: 600; }
+  .value { font-size: 11px; fill: #b02a3c; font-weight: 600; }
+  .page { fill: #ffffff; }
+  .grid { stroke: #d0d7de; stroke-width: 1; }
+  .minor { stroke: #eaeef2; stroke-width: 1; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; }
+    .note, .tick { fill: #9da7b1; }
+    .value { fill: #ff8a99; }
+    .page { fill: #0d1117; }
+    .grid { stroke: #3d444d; }
+    .minor { stroke: #21262d; }
+  }
+"""
+
+_WIDTH, _LEFT, _RIGHT = 1400, 70, 20
+_TOP, _PLOT_HEIGHT, _BOTTOM = 120, 380, 50
+_GROUP_GAP = 0.22  # share of a group's width
+_MEAN = "geo. mean"
+
+
+class _Axis:
+    """Milliseconds to pixels, over whole decades."""
+
+    def __init__(self, values: List[float]):
+        self.low = math.floor(math.log10(min(values)))
+        self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+
+    def y(self, value: float) -> float:
+        share = (math.log10(value) - self.low) / (self.high - self.low)
+        return _TOP + _PLOT_HEIGHT * (1 - share)
+
+    def lines(self) -> List[str]:
+        lines = []
+        for decade in range(self.low, self.high + 1):
+            for step in range(1, 10 if decade < self.high else 2):
+                y = self.y(step * 10.0**decade)
+                kind = "grid" if step == 1 else "minor"
+                lines.append(f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            y = self.y(10.0**decade)
+            lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(10.0**decade)}</text>')
+        return lines
+
+
+def _short(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:g} s" if milliseconds >= 1000 else f"{milliseconds:g} ms"
+
+
+def _label(milliseconds: float) -> str:
+    return f"{milliseconds:.1f}" if milliseconds < 100 else f"{milliseconds:.0f}"
+
+
+def _legend(engines: List[str]) -> List[str]:
+    parts, x = [], _LEFT
+    for engine in engines:
+        name = _LABELS.get(engine, engine)
+        parts.append(f'<rect x="{x}" y="88" width="14" height="14" rx="2" fill="{_COLOURS[engine]}"/>')
+        parts.append(f'<text class="legend" x="{x + 20}" y="100">{escape(name)}</text>')
+        x += 44 + round(7.6 * len(name))
+    return parts
+
+
+def _bars(groups: Dict[str, Dict[str, float]], engines: List[str], axis: _Axis) -> List[str]:
+    parts = []
+    slot = (_WIDTH - _LEFT - _RIGHT) / len(groups)
+    bar = slot * (1 - _GROUP_GAP) / len(engines)
+    floor = _TOP + _PLOT_HEIGHT
+    for number, (group, times) in enumerate(groups.items()):
+        start = _LEFT + slot * (number + _GROUP_GAP / 2)
+        for place, engine in enumerate(engines):
+            if engine not in times:
+                continue
+            x, y = start + place * bar, axis.y(times[engine])
+            tip = f"{group} {_LABELS.get(engine, engine)}: {times[engine]:.2f} ms"
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(bar - 1, 0.5):.1f}" height="{floor - y:.1f}" '
+                f'fill="{_COLOURS[engine]}"><title>{escape(tip)}</title></rect>'
+            )
+            if engine == "pg_strom":
+                parts.append(f'<text class="value" x="{x + bar / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">'
+                             f"{_label(times[engine])}</text>")  # fmt: skip
+        parts.append(f'<text class="group" x="{start + slot * (1 - _GROUP_GAP) / 2:.1f}" y="{floor + 22}" '
+                     f'text-anchor="middle">{escape(group.replace("_", "."))}</text>')  # fmt: skip
+    return parts
+
+
+def draw(report: dict, machine: str) -> str:
+    """The SVG's text."""
+    groups = medians_of(report["results"])
+    engines = [engine for engine in _LABELS if any(engine in times for times in groups.values())]
+    queries = list(groups)
+    groups[_MEAN] = {
+        engine: statistics.geometric_mean([groups[query][engine] for query in queries if engine in groups[query]])
+        for engine in engines
+    }
+    axis = _Axis([time for times in groups.values() for time in times.values()])
+    height = _TOP + _PLOT_HEIGHT + _BOTTOM
+    title = f"Star Schema Benchmark, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
+    note = f"Median of {report['runs']} runs, {report['threads']} threads, logarithmic: shorter is faster. {machine}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
+        f'role="img" aria-label="{escape(title)}">',
+        f"<style>{_STYLE}</style>",
+        f'<rect class="page" width="{_WIDTH}" height="{height}"/>',
+        f'<text class="title" x="{_LEFT}" y="36">{escape(title)}</text>',
+        f'<text class="note" x="{_LEFT}" y="62">{escape(note)}</text>',
+        *_legend(engines),
+        *axis.lines(),
+        *_bars(groups, engines, axis),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"

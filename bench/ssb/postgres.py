@@ -1,0 +1,234 @@
+"""PostgreSQL as the benchmark's referee and rival, and pg_strom inside it: tables, plans, timing, memory. Called by
+run.py."""
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Dict, List, Optional, Tuple
+
+import psycopg
+import pyarrow as pa
+from psycopg import sql
+
+from workload import QUERIES, TABLES, DataSet, Rows, normalise
+
+# What may stand above the engine's node without touching a table's rows.
+_FINISHING_NODES = {"Sort", "Incremental Sort", "Aggregate", "Result", "Limit", "Gather", "Gather Merge"}
+_SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.utf8(): "text"}
+_FIXED_COST_RUNS = 51
+
+
+@dataclass(frozen=True)
+class Server:
+    socket_dir: str
+    port: int
+    user: str
+    database: str
+
+    def connect(self, schema: str, **settings: object) -> psycopg.Connection:
+        connection = psycopg.connect(
+            host=self.socket_dir, port=self.port, user=self.user, dbname=self.database, autocommit=True
+        )
+        for name, value in {"search_path": schema, **settings}.items():
+            connection.execute("select set_config(%s, %s, false)", (name, str(value)))
+        return connection
+
+
+def create_foreign_tables(server: Server, data: DataSet, schema: str) -> None:
+    """The Arrow files as foreign tables of `schema`, which is made anew."""
+    with server.connect("public") as connection:
+        connection.execute("set client_min_messages = warning")
+        connection.execute("create extension if not exists pg_strom")
+        name = sql.Identifier(schema)
+        connection.execute(sql.SQL("drop schema if exists {} cascade").format(name))
+        connection.execute(sql.SQL("create schema {}").format(name))
+        for table in TABLES:
+            statement = "import foreign schema {} from server arrow_fdw into {} options (file {})"
+            path = sql.Literal(str(data.path(table)))
+            connection.execute(sql.SQL(statement).format(sql.Identifier(table), name, path))
+            connection.execute(sql.SQL("analyze {}.{}").format(name, sql.Identifier(table)))
+
+
+def load_heap_tables(server: Server, data: DataSet, schema: str, ssbgen: Path, threads: int) -> None:
+    """The same rows as heap tables of `schema`, unless they are there already. Unlogged, which a scan does not notice."""
+    with server.connect("public") as connection:
+        if _comment(connection, schema) == data.label and _has_rows(connection, schema):
+            return
+        connection.execute("set client_min_messages = warning")
+        name = sql.Identifier(schema)
+        connection.execute(sql.SQL("drop schema if exists {} cascade").format(name))
+        connection.execute(sql.SQL("create schema {}").format(name))
+        for table in TABLES:
+            _load_heap_table(connection, data, schema, table, ssbgen, threads)
+        for table in TABLES:
+            connection.execute(sql.SQL("vacuum (analyze) {}.{}").format(name, sql.Identifier(table)))
+        connection.execute("checkpoint")
+        connection.execute(sql.SQL("comment on schema {} is {}").format(name, sql.Literal(data.label)))
+
+
+def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
+    query = "select obj_description(oid, 'pg_namespace') from pg_namespace where nspname = %s"
+    found = connection.execute(query, (schema,)).fetchone()
+    return found[0] if found else None
+
+
+def _has_rows(connection: psycopg.Connection, schema: str) -> bool:
+    """False after a crash of the server, which empties unlogged tables."""
+    statement = sql.SQL("select exists (select from {}.lineorder)").format(sql.Identifier(schema))
+    return connection.execute(statement).fetchone()[0]
+
+
+def _load_heap_table(
+    connection: psycopg.Connection, data: DataSet, schema: str, table: str, ssbgen: Path, threads: int
+) -> None:
+    target = sql.SQL("{}.{}").format(sql.Identifier(schema), sql.Identifier(table))
+    fields = pa.ipc.open_file(pa.memory_map(str(data.path(table)))).schema
+    columns = sql.SQL(", ").join(
+        sql.SQL("{} {} not null").format(sql.Identifier(field.name), sql.SQL(_SQL_TYPES[field.type])) for field in fields
+    )
+    options = ["--format", "copy", "--tables", table, "--scale", f"{data.scale:g}", "--threads", str(threads)]
+    with connection.transaction(), subprocess.Popen([ssbgen, *options], stdout=subprocess.PIPE) as generator:
+        connection.execute(sql.SQL("create unlogged table {} ({})").format(target, columns))
+        with connection.cursor().copy(sql.SQL("copy {} from stdin (format binary, freeze)").format(target)) as copy:
+            while block := generator.stdout.read(1 << 20):
+                copy.write(block)
+        if generator.wait() != 0:
+            raise RuntimeError(f"ssbgen ended with status {generator.returncode} while loading {table}")
+
+
+class PostgresEngine:
+    """Runs the queries on one connection. Base of both engines inside PostgreSQL."""
+
+    def __init__(self, name: str, connection: psycopg.Connection):
+        self.name = name
+        self.connection = connection
+        self.version = f"PostgreSQL {connection.execute('show server_version').fetchone()[0].split()[0]}"
+
+    def warm_up(self, query: str) -> Rows:
+        return self.measure(query)[1]
+
+    def measure(self, query: str) -> Tuple[float, Rows]:
+        statement = QUERIES[query].sql
+        start = time.perf_counter()
+        rows = self.connection.execute(statement).fetchall()
+        return (time.perf_counter() - start) * 1e3, normalise(rows)
+
+    def plan(self, query: str, options: str = "") -> dict:
+        statement = f"explain (format json{options}) {QUERIES[query].sql}"
+        return self.connection.execute(statement).fetchone()[0][0]
+
+    def answered_by(self, query: str) -> str:
+        nodes = dict.fromkeys(_node_name(node) for node in _walk(self.plan(query)["Plan"]))
+        return f"{self.version} ({', '.join(nodes)})"
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def heap_engine(server: Server, schema: str, threads: int) -> PostgresEngine:
+    """PostgreSQL alone on heap tables, as parallel as pg_strom is. Without JIT, which costs it time in these queries."""
+    parallel = {"max_parallel_workers_per_gather": threads, "max_parallel_workers": max(threads, 8)}
+    settings = {"pg_strom.enabled": "off", "work_mem": "256MB", "jit": "off", **parallel}
+    return PostgresEngine("postgres", server.connect(schema, **settings))
+
+
+def referee(server: Server, schema: str) -> PostgresEngine:
+    """PostgreSQL alone on the foreign tables: what the right answer is when there are no heap tables."""
+    settings = {"pg_strom.enabled": "off", "work_mem": "256MB", "jit": "off"}
+    return PostgresEngine("postgres on the Arrow tables", server.connect(schema, **settings))
+
+
+class StromEngine(PostgresEngine):
+    """pg_strom on the foreign tables."""
+
+    def __init__(self, server: Server, schema: str, threads: int):
+        super().__init__("pg_strom", server.connect(schema, **{"pg_strom.cpu_threads": threads}))
+        query = "select extversion from pg_extension where extname = 'pg_strom'"
+        self.version = f"pg_strom {self.connection.execute(query).fetchone()[0]} in {self.version}"
+
+    def answered_by(self, query: str) -> str:
+        """The engine's node, such as CpuPreAgg, and with it whatever else touches rows of a table."""
+        nodes = [node for node in _walk(self.plan(query)["Plan"]) if node["Node Type"] not in _FINISHING_NODES]
+        return " + ".join(dict.fromkeys(_node_name(node) for node in nodes))
+
+    def is_wholly_in_engine(self, query: str) -> bool:
+        """One node of ours, nothing below it, and above it nothing but finishing touches."""
+        nodes = [node for node in _walk(self.plan(query)["Plan"]) if node["Node Type"] not in _FINISHING_NODES]
+        return len(nodes) == 1 and nodes[0]["Node Type"] == "Custom Scan" and "Plans" not in nodes[0]
+
+    def anonymous_peak_mb(self, query: str) -> Optional[float]:
+        """Peak of the backend's memory that no file stands behind, during one run; None when it cannot be seen."""
+        with _AnonymousPeak(self.connection.info.backend_pid) as peak:
+            self.measure(query)
+        return peak.megabytes
+
+
+class _AnonymousPeak:
+    """Samples RssAnon of a process while a with-block runs."""
+
+    def __init__(self, pid: int):
+        self.status = Path(f"/proc/{pid}/status")
+        self.samples: List[int] = []
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self._sample_until_done)
+
+    def __enter__(self) -> "_AnonymousPeak":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self.thread.join()
+
+    @property
+    def megabytes(self) -> Optional[float]:
+        return max(self.samples) / 1024 if self.samples else None
+
+    def _sample_until_done(self) -> None:
+        finished = False
+        while not finished:
+            finished = self.done.wait(0.0005)  # one more sample after the end
+            try:
+                for line in self.status.read_text().splitlines():
+                    if line.startswith("RssAnon:"):
+                        self.samples.append(int(line.split()[1]))
+            except OSError:
+                return
+
+
+def _walk(plan: dict):
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _walk(child)
+
+
+def _node_name(node: dict) -> str:
+    if node["Node Type"] == "Custom Scan":
+        return node["Custom Plan Provider"]
+    partial = f"{node['Partial Mode']} " if node.get("Partial Mode", "Simple") != "Simple" else ""
+    parallel = "Parallel " if node.get("Parallel Aware") else ""
+    return partial + parallel + node["Node Type"]
+
+
+def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, float]:
+    """What a query costs before its first row, on data so small that scanning it takes no time worth mentioning:
+    pg_strom's planning and execution against PostgreSQL's planning of the same statement. Milliseconds, medians."""
+    strom, plain = StromEngine(server, schema, threads), referee(server, schema)
+    samples: Dict[str, List[float]] = {"pg_strom_planning": [], "pg_strom_execution": [], "postgres_planning": []}
+    for number in range(_FIXED_COST_RUNS + 3):
+        ours = strom.plan("Q1_1", ", analyze, timing off, summary")
+        theirs = plain.plan("Q1_1", ", summary")
+        if number >= 3:  # the first ones fill caches
+            samples["pg_strom_planning"].append(ours["Planning Time"])
+            samples["pg_strom_execution"].append(ours["Execution Time"])
+            samples["postgres_planning"].append(theirs["Planning Time"])
+    strom.close()
+    plain.close()
+    medians = {f"{name}_ms": statistics.median(values) for name, values in samples.items()}
+    ours = medians["pg_strom_planning_ms"] + medians["pg_strom_execution_ms"]
+    return {**medians, "fixed_cost_ms": ours - medians["postgres_planning_ms"]}
