@@ -124,8 +124,9 @@ Datum read_text(const Decoder& d, int64_t row) {
   const char* bytes = nullptr;
   int64_t size = 0;
   if (!columnar::text_at(d.view, row, &bytes, &size))
-    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("text value lies outside of its column's buffer"),
-                    errcontext_place(d, row)));
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("corrupt Arrow file \"%s\"", d.place != nullptr ? d.place->file : ""),
+                    errdetail("A text value lies outside of its column's buffer."), errcontext_place(d, row)));
   struct varlena* value = copy_text(bytes, size);
   if (!pg_verify_mbstr(PG_UTF8, VARDATA(value), static_cast<int>(size), true))
     ereport(ERROR, (errcode(ERRCODE_CHARACTER_NOT_IN_REPERTOIRE), errmsg("text value is not valid UTF-8"),

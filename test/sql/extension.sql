@@ -1,0 +1,32 @@
+-- What CREATE EXTENSION brings, and the settings.
+SELECT component, version = (SELECT extversion FROM pg_extension WHERE extname = 'pg_strom') AS extension_version
+  FROM pgstrom.version_info() WHERE component = 'pg_strom';
+SELECT fdwname, srvname FROM pg_foreign_server s JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw;
+
+-- Every object is in schema pgstrom, and every function says how volatile and how parallel it is.
+SELECT p.oid::regprocedure, provolatile, proparallel
+  FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+  JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom'
+  ORDER BY p.oid::regprocedure::text;
+SELECT pg_describe_object(classid, objid, 0)
+  FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom' AND d.deptype = 'e'
+  WHERE (pg_identify_object(classid, objid, 0)).schema <> 'pgstrom';
+
+-- Settings are there once the module is loaded, by whatever function of it.
+SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals
+  FROM pg_settings WHERE name LIKE ANY (ARRAY['pg\_strom.%', 'arrow\_fdw.%']) ORDER BY name;
+SELECT count(*) AS without_description
+  FROM pg_settings
+  WHERE name LIKE ANY (ARRAY['pg\_strom.%', 'arrow\_fdw.%']) AND (short_desc IS NULL OR extra_desc IS NULL);
+SET pg_strom.device = tpu;
+SET pg_strom.cpu_threads = -1;
+SET pg_strom.max_engine_threads = 8;
+SET pg_strom.work_memory = '1MB';
+SHOW pg_strom.work_memory;
+SET pg_strom.work_memory = '1kB';
+SET pg_strom.no_such_setting = 1;
+SET arrow_fdw.no_such_setting = 1;
+-- A setting that differs from its default is part of a plan's explanation.
+SET pg_strom.cpu_fallback = notice;
+EXPLAIN (SETTINGS, COSTS OFF) SELECT 1;
+RESET ALL;
