@@ -17,7 +17,8 @@ columnar::Field field_for(registry::TypeId type, int scale, std::string name);
 /// What became of a value given to append().
 enum class Encoded {
   kDone,
-  kDeclined,  // not representable: NaN or too many digits for the field's decimal, infinite dates and timestamps
+  kDeclined,  // not representable: NaN or too many digits for the field's decimal, infinite dates and timestamps,
+              // timestamps after the year 294246, where microseconds since 1970 end
 };
 
 /// Appends one value to a column made with field_for(); a declined value is appended as NULL, so that rows stay

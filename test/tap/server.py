@@ -1,0 +1,64 @@
+"""What the TAP tests of this folder share: psql sessions on the tests' server, and TAP output.
+
+The server is found by PGHOST, PGPORT and PGUSER; STROM_TEST_DIR is a folder that both the test and the server can read.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+TEST_DIR = pathlib.Path(os.environ["STROM_TEST_DIR"])
+BUILD_DIR = pathlib.Path(os.environ["STROM_BUILD_DIR"])
+_count = 0
+_failed = 0
+
+
+def ok(condition, name, *remarks):
+    """One TAP line; remarks are printed when the test fails."""
+    global _count, _failed
+    _count += 1
+    print(f"{'ok' if condition else 'not ok'} {_count} - {name}", flush=True)
+    if not condition:
+        _failed += 1
+        for line in "\n".join(str(r) for r in remarks).splitlines():
+            print(f"#   {line}", flush=True)
+
+
+def equal(found, wanted, name):
+    ok(found == wanted, name, f"found:  {found!r}", f"wanted: {wanted!r}")
+
+
+def done():
+    print(f"1..{_count}", flush=True)
+    sys.exit(1 if _failed else 0)
+
+
+def folder(name):
+    """An empty folder of that name that the server can read."""
+    path = TEST_DIR / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    os.chmod(path, 0o755)
+    return path
+
+
+def psql(script, database="postgres", timeout=120):
+    """Runs a script in one session; (stdout, stderr). Errors do not end the script and are printed verbosely."""
+    run = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "VERBOSITY=verbose", "-d", database], input=script,
+                         capture_output=True, text=True, timeout=timeout)
+    return run.stdout.strip(), run.stderr.strip()
+
+
+def query(statement, database="postgres"):
+    """The output of a script that must not fail."""
+    out, err = psql(statement, database)
+    if "ERROR" in err or "FATAL" in err:
+        raise RuntimeError(f"{statement}\n{err}")
+    return out
+
+
+def fresh_database(name):
+    query(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}")
+    query("CREATE EXTENSION pg_strom", name)
+    return name
