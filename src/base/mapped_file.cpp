@@ -123,7 +123,8 @@ int32_t acquire_slot(uintptr_t begin, uintptr_t end) {
     free_slots().pop_back();
   } else {
     // Room for every slot there is, so that release_slot() never allocates.
-    if (free_slots().capacity() <= static_cast<size_t>(index)) free_slots().reserve(2 * static_cast<size_t>(index) + 64);
+    if (free_slots().capacity() <= static_cast<size_t>(index))
+      free_slots().reserve(2 * static_cast<size_t>(index) + 64);
   }
   Slot& slot = slots[index];
   slot.poisoned.store(false, std::memory_order_relaxed);

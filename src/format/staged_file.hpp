@@ -30,8 +30,8 @@ class StagedFile {
   /// Bytes appended so far.
   int64_t position() const { return position_; }
   const std::string& path() const { return path_; }
-  /// fsync, rename, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was the
-  /// folder that could not be synced.
+  /// fsync, rename, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
+  /// the folder that could not be synced.
   Status commit();
 
  private:

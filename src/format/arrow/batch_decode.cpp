@@ -47,7 +47,9 @@ class BatchDecoder {
   Status corrupt(const std::string& what) const { return file_.corrupt(offset_, what); }
 
   Status compressed(fbs::CompressionType codec) const {
-    const char* name = codec == fbs::CompressionType::Lz4Frame ? "LZ4 " : codec == fbs::CompressionType::Zstd ? "ZSTD " : "";
+    const char* name = codec == fbs::CompressionType::Lz4Frame ? "LZ4 "
+                       : codec == fbs::CompressionType::Zstd   ? "ZSTD "
+                                                               : "";
     return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses " + name + "compression")
         .with_detail("The record batch at byte offset " + std::to_string(batch_->location.offset) + " is compressed.")
         .with_hint("Write the file without compression.");
@@ -80,8 +82,8 @@ class BatchDecoder {
     for (int32_t i = 0; i < schema_.placed_fields; ++i) {
       const int64_t length = batch_->nodes[static_cast<size_t>(schema_.places[static_cast<size_t>(i)].nodes)].length;
       if (length != batch_->rows) {
-        return corrupt("column " + std::to_string(i) + " has " + std::to_string(length) + " rows in a record batch of " +
-                       std::to_string(batch_->rows));
+        return corrupt("column " + std::to_string(i) + " has " + std::to_string(length) +
+                       " rows in a record batch of " + std::to_string(batch_->rows));
       }
     }
     return Status::ok();
@@ -184,8 +186,9 @@ Result<ColumnView> column_view(const FileBytes& file, const DecodedSchema& schem
   }
   STROM_TRY(check_aligned(file, field, values));
   if (!holds_rows(field, values.length, node.length)) {
-    return bad_buffer(file, field, values, "has " + std::to_string(node.length) + " rows and a buffer of " +
-                                               std::to_string(values.length) + " bytes, which is too small");
+    return bad_buffer(file, field, values,
+                      "has " + std::to_string(node.length) + " rows and a buffer of " + std::to_string(values.length) +
+                          " bytes, which is too small");
   }
   view.values = file.data + values.offset;
   if (columnar::has_offsets(field.layout)) {

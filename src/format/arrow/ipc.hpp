@@ -14,11 +14,11 @@
 
 namespace strom::format::arrow {
 
-constexpr char kMagic[] = "ARROW1";             // at both ends of a file
+constexpr char kMagic[] = "ARROW1";  // at both ends of a file
 constexpr int64_t kMagicBytes = 6;
-constexpr int64_t kHeaderBytes = 8;             // magic and padding before the first message
+constexpr int64_t kHeaderBytes = 8;                 // magic and padding before the first message
 constexpr int64_t kTrailerBytes = 4 + kMagicBytes;  // int32 footer size, magic
-constexpr uint32_t kContinuation = 0xFFFFFFFF;  // starts a message since metadata V5 (and late V4)
+constexpr uint32_t kContinuation = 0xFFFFFFFF;      // starts a message since metadata V5 (and late V4)
 
 /// Bytes of a file, mapped or in memory, and its name for messages.
 struct FileBytes {

@@ -95,7 +95,8 @@ class Reader final : public FileReader {
   Status check_ends(int64_t* footer_offset, int64_t* footer_size) const {
     const auto has_magic = [&](int64_t offset) { return std::memcmp(file_.data + offset, kMagic, kMagicBytes) == 0; };
     constexpr int64_t kSmallest = kHeaderBytes + kTrailerBytes;
-    if (file_.size < kSmallest) return file_.corrupt(0, "a file of " + std::to_string(file_.size) + " bytes is too short");
+    if (file_.size < kSmallest)
+      return file_.corrupt(0, "a file of " + std::to_string(file_.size) + " bytes is too short");
     if (!has_magic(0)) {
       if (file_.load<uint32_t>(0) == kContinuation) {
         return file_.corrupt(0, "this looks like the Arrow streaming format, not the file format");
@@ -108,7 +109,8 @@ class Reader final : public FileReader {
     *footer_size = file_.load<int32_t>(file_.size - kTrailerBytes);
     *footer_offset = file_.size - kTrailerBytes - *footer_size;
     if (*footer_size <= 0 || *footer_offset < kHeaderBytes) {
-      return file_.corrupt(file_.size - kTrailerBytes, "footer size " + std::to_string(*footer_size) + " is impossible");
+      return file_.corrupt(file_.size - kTrailerBytes,
+                           "footer size " + std::to_string(*footer_size) + " is impossible");
     }
     return Status::ok();
   }
@@ -120,10 +122,12 @@ class Reader final : public FileReader {
     const fbs::Footer& footer = metadata.root();
     const fbs::MetadataVersion version = footer.version();  // messages have their own, which may be older
     if (version < fbs::MetadataVersion::V4) {
-      return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format before metadata version V4");
+      return Status(ErrorCode::kUnsupported,
+                    "file \"" + file_.path + "\" uses an Arrow format before metadata version V4");
     }
     if (version > fbs::MetadataVersion::V5) {
-      return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses an Arrow format after metadata version V5");
+      return Status(ErrorCode::kUnsupported,
+                    "file \"" + file_.path + "\" uses an Arrow format after metadata version V5");
     }
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
     STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema()));
@@ -140,7 +144,8 @@ class Reader final : public FileReader {
     STROM_ASSIGN(const Message message, std::move(loaded));
     const fbs::Schema* source = message.root().header_as_Schema();
     if (source == nullptr) return file_.corrupt(message.metadata_offset, "the first message is not a schema");
-    STROM_ASSIGN(const DecodedSchema schema, decode_schema(file_, message.metadata_offset, message.metadata.size(), *source));
+    STROM_ASSIGN(const DecodedSchema schema,
+                 decode_schema(file_, message.metadata_offset, message.metadata.size(), *source));
     if (!same_columns(schema, schema_)) {
       return file_.corrupt(message.metadata_offset, "the schema message and the footer have different columns");
     }
@@ -173,8 +178,8 @@ class Reader final : public FileReader {
     std::atomic<const BatchLayout*>& slot = batches_[static_cast<size_t>(batch)];
     const BatchLayout* known = slot.load(std::memory_order_acquire);
     if (known != nullptr) return known;
-    auto decoded = within_memory(
-        file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)]); });
+    auto decoded =
+        within_memory(file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)]); });
     if (!decoded.is_ok()) {
       if (decoded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
       return decoded.status();

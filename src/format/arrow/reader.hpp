@@ -36,8 +36,7 @@ class FileReader {
   static Result<std::shared_ptr<const FileReader>> open(const std::string& path);
   /// Same for a file's bytes in memory, which must be aligned to 8 bytes and outlive the reader. `name` stands for the
   /// path in messages.
-  static Result<std::shared_ptr<const FileReader>> open_memory(const std::string& name,
-                                                               std::span<const uint8_t> bytes);
+  static Result<std::shared_ptr<const FileReader>> open_memory(const std::string& name, std::span<const uint8_t> bytes);
 
   virtual ~FileReader() = default;
   virtual const std::string& path() const = 0;

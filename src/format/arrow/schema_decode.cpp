@@ -142,8 +142,7 @@ class SchemaDecoder {
     return Status::ok();
   }
 
-  Result<columnar::KeyValues> decode_metadata(
-      const flatbuffers::Vector<flatbuffers::Offset<fbs::KeyValue>>* source) {
+  Result<columnar::KeyValues> decode_metadata(const flatbuffers::Vector<flatbuffers::Offset<fbs::KeyValue>>* source) {
     columnar::KeyValues out;
     if (source == nullptr) return out;
     for (const fbs::KeyValue* item : *source) {
@@ -180,7 +179,8 @@ class SchemaDecoder {
       case fbs::Type::Utf8View: field.layout = Layout::kUtf8View; break;
       case fbs::Type::Date: {
         const fbs::DateUnit unit = from.type_as_Date()->unit();
-        if (unit != fbs::DateUnit::Day && unit != fbs::DateUnit::Millisecond) return bad_field(index, "a bad date unit");
+        if (unit != fbs::DateUnit::Day && unit != fbs::DateUnit::Millisecond)
+          return bad_field(index, "a bad date unit");
         field.layout = unit == fbs::DateUnit::Day ? Layout::kDate32 : Layout::kDate64;
         break;
       }

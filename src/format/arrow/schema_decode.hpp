@@ -12,8 +12,8 @@
 namespace strom::format::arrow {
 
 /// Counts of a record batch's metadata entries. `view_groups` are entries of variadic_counts: one for each column of
-/// view layout; that many data buffers come on top of `buffers`. In metadata V4 so do validity bitmaps of types that have
-/// none in V5: `v4_bitmaps`.
+/// view layout; that many data buffers come on top of `buffers`. In metadata V4 so do validity bitmaps of types that
+/// have none in V5: `v4_bitmaps`.
 struct EntryCounts {
   int64_t nodes = 0, buffers = 0, view_groups = 0, v4_bitmaps = 0;
   bool operator==(const EntryCounts&) const = default;

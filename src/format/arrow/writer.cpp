@@ -52,7 +52,8 @@ class Writer final : public FileWriter {
       : file_(std::move(file)), schema_(std::move(schema)) {}
 
   Status write_start() {
-    STROM_TRY(file_->append({{const_cast<char*>(kMagic), kMagicBytes}, {const_cast<char*>(kZeros), kHeaderBytes - kMagicBytes}}));
+    STROM_TRY(file_->append(
+        {{const_cast<char*>(kMagic), kMagicBytes}, {const_cast<char*>(kZeros), kHeaderBytes - kMagicBytes}}));
     flatbuffers::FlatBufferBuilder builder;
     const auto schema = encode_schema(builder, schema_);
     return write_message(builder, fbs::MessageHeader::Schema, schema.Union(), 0, {}, nullptr);
@@ -122,10 +123,11 @@ class Writer final : public FileWriter {
 
   Status check_column(const Field& field, const ColumnView& column, int64_t rows) const {
     const std::string name = "Column \"" + field.name + "\"";
-    if (column.layout != field.layout || (field.layout == Layout::kFixedBinary && column.byte_width != field.byte_width) ||
+    if (column.layout != field.layout ||
+        (field.layout == Layout::kFixedBinary && column.byte_width != field.byte_width) ||
         (field.layout == Layout::kTimestamp && column.unit != field.unit)) {
-      return invalid(name + " has layout " + columnar::layout_name(column.layout) + ", unit or width other than the schema's " +
-                     columnar::layout_name(field.layout));
+      return invalid(name + " has layout " + columnar::layout_name(column.layout) +
+                     ", unit or width other than the schema's " + columnar::layout_name(field.layout));
     }
     if (rows < 0 || column.length != rows) {
       return invalid(name + " has " + std::to_string(column.length) + " rows in a batch of " + std::to_string(rows));
@@ -136,7 +138,8 @@ class Writer final : public FileWriter {
     if (columnar::has_offsets(field.layout) && rows > 0) {
       const bool large = field.layout == Layout::kLargeUtf8;
       const auto offset = [&](int64_t row) -> int64_t {
-        return large ? static_cast<const int64_t*>(column.values)[row] : static_cast<const int32_t*>(column.values)[row];
+        return large ? static_cast<const int64_t*>(column.values)[row]
+                     : static_cast<const int32_t*>(column.values)[row];
       };
       if (offset(0) < 0 || offset(rows) < offset(0) || offset(rows) > column.data_size) {
         return invalid(name + " has text offsets outside of its text");
@@ -178,7 +181,8 @@ class Writer final : public FileWriter {
                                         {const_cast<char*>(kZeros), static_cast<size_t>(pad)}};
     pieces.insert(pieces.end(), body.begin(), body.end());
     STROM_TRY(file_->append(std::move(pieces)));
-    if (block != nullptr) *block = fbs::Block(start, static_cast<int32_t>(kPrefixBytes + metadata_size + pad), body_size);
+    if (block != nullptr)
+      *block = fbs::Block(start, static_cast<int32_t>(kPrefixBytes + metadata_size + pad), body_size);
     return Status::ok();
   }
 
@@ -204,7 +208,8 @@ class Writer final : public FileWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, columnar::Schema schema, bool overwrite) {
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, columnar::Schema schema,
+                                                       bool overwrite) {
   try {
     STROM_TRY(check_writable(schema));
     STROM_ASSIGN(auto file, StagedFile::create(path, overwrite));

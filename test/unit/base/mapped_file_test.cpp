@@ -157,8 +157,8 @@ TEST_F(MappedFileTest, PoisonStaysAfterTheFileIsBack) {
   ASSERT_EQ(truncate(path("a").c_str(), 0), 0);
   EXPECT_EQ(file->data()[50'000], 0);
   make("a", 100'000);
-  const struct timespec times[2] = {{0, UTIME_OMIT},
-                                    {before.mtime_ns / 1'000'000'000, static_cast<long>(before.mtime_ns % 1'000'000'000)}};
+  const struct timespec times[2] = {
+      {0, UTIME_OMIT}, {before.mtime_ns / 1'000'000'000, static_cast<long>(before.mtime_ns % 1'000'000'000)}};
   ASSERT_EQ(utimensat(AT_FDCWD, path("a").c_str(), times, 0), 0);
   ASSERT_EQ(identify_file(path("a")).value().mtime_ns, before.mtime_ns);
   EXPECT_EQ(file->check_unchanged().code(), ErrorCode::kFileChanged);
@@ -193,7 +193,8 @@ TEST_F(MappedFileTest, ManyThreadsReadWhileFilesShrinkAndComeAndGo) {
       while (!stop) EXPECT_TRUE(MappedFile::open(small).is_ok());
     });
     while (started < kThreads) std::this_thread::yield();
-    for (size_t bytes = kBytes; bytes > 0; bytes /= 4) ASSERT_EQ(truncate(path("shrinking").c_str(), static_cast<off_t>(bytes)), 0);
+    for (size_t bytes = kBytes; bytes > 0; bytes /= 4)
+      ASSERT_EQ(truncate(path("shrinking").c_str(), static_cast<off_t>(bytes)), 0);
     ASSERT_EQ(truncate(path("shrinking").c_str(), 0), 0);
     stop = true;
     for (auto& thread : threads) thread.join();

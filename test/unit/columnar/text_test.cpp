@@ -33,7 +33,9 @@ std::string text(const ColumnView& view, int64_t row = 0) {
 template <class Offset>
 void check_offsets(Layout layout) {
   const Offset max = std::numeric_limits<Offset>::max(), min = std::numeric_limits<Offset>::min();
-  const auto one = [&](Offset begin, Offset end) { return text(offset_column<Offset>(layout, std::vector<Offset>{begin, end})); };
+  const auto one = [&](Offset begin, Offset end) {
+    return text(offset_column<Offset>(layout, std::vector<Offset>{begin, end}));
+  };
   EXPECT_EQ(one(0, 10), "0123456789");
   EXPECT_EQ(one(3, 5), "34");
   EXPECT_EQ(one(10, 10), "");

@@ -23,7 +23,8 @@ std::vector<uint8_t> sample_bytes(int batches, int64_t rows, Nulls nulls) {
 }
 
 /// Opens bytes from memory of exactly that size, so that a sanitizer sees every byte that is read too far.
-Result<std::shared_ptr<const FileReader>> open_exactly(const uint8_t* bytes, size_t size, std::unique_ptr<uint8_t[]>& copy) {
+Result<std::shared_ptr<const FileReader>> open_exactly(const uint8_t* bytes, size_t size,
+                                                       std::unique_ptr<uint8_t[]>& copy) {
   copy = std::make_unique<uint8_t[]>(size);
   std::copy(bytes, bytes + size, copy.get());
   return FileReader::open_memory("f", {copy.get(), size});
@@ -86,7 +87,7 @@ int survive(const std::vector<uint8_t>& good, int rounds, uint32_t seed, Damage 
 TEST(ArrowCorrupt, FlippedBits) {
   const auto good = sample_bytes(3, 20, Nulls::kSome);
   const int opened = survive(good, 20'000, 1, [](std::vector<uint8_t>& bytes, std::mt19937& random) {
-    for (uint32_t flips = random() % 4; ; --flips) {
+    for (uint32_t flips = random() % 4;; --flips) {
       bytes[random() % bytes.size()] ^= static_cast<uint8_t>(1u << (random() % 8));
       if (flips == 0) break;
     }

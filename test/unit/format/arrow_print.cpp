@@ -64,7 +64,8 @@ std::string print_text(const ColumnView& column, int64_t row) {
 std::string print_value(const ColumnView& column, int64_t row) {
   if (!columnar::is_valid(column, row)) return "NULL";
   switch (column.layout) {
-    case Layout::kBool: return (static_cast<const uint8_t*>(column.values)[row >> 3] >> (row & 7)) & 1 ? "true" : "false";
+    case Layout::kBool:
+      return (static_cast<const uint8_t*>(column.values)[row >> 3] >> (row & 7)) & 1 ? "true" : "false";
     case Layout::kInt8: return std::to_string(load<int8_t>(column, row));
     case Layout::kInt16: return std::to_string(load<int16_t>(column, row));
     case Layout::kInt32:
@@ -93,7 +94,8 @@ std::string print_field(const columnar::Field& field) {
   if (field.layout == Layout::kDecimal128) {
     out += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   } else if (field.layout == Layout::kTimestamp) {
-    out += std::string("(") + kUnits[static_cast<int>(field.unit)] + (field.timezone.empty() ? "" : ",") + field.timezone + ")";
+    out += std::string("(") + kUnits[static_cast<int>(field.unit)] + (field.timezone.empty() ? "" : ",") +
+           field.timezone + ")";
   } else if (field.layout == Layout::kFixedBinary) {
     out += "(" + std::to_string(field.byte_width) + ")";
   }
@@ -128,8 +130,10 @@ uint64_t touch_column(const ColumnView& column) {
   if (column.validity != nullptr) add(reinterpret_cast<const char*>(column.validity), (column.length + 7) / 8);
   const int64_t width = columnar::value_width(column.layout, column.byte_width);
   const int64_t entries = column.length + (columnar::has_offsets(column.layout) && column.length > 0 ? 1 : 0);
-  add(static_cast<const char*>(column.values), column.layout == Layout::kBool ? (column.length + 7) / 8 : entries * width);
-  // Hostile offsets can make every row as long as the whole text: read all bytes of the first rows, both ends of others.
+  add(static_cast<const char*>(column.values),
+      column.layout == Layout::kBool ? (column.length + 7) / 8 : entries * width);
+  // Hostile offsets can make every row as long as the whole text: read all bytes of the first rows, both ends of
+  // others.
   int64_t budget = 1 << 20;
   for (int64_t row = 0; is_text && row < column.length; ++row) {
     const char* bytes = nullptr;

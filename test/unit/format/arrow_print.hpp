@@ -11,11 +11,13 @@
 
 namespace strom::test {
 
-/// One value: "NULL", numbers in full (floats as %.17g, decimals unscaled, times as the stored integer), text in double
-/// quotes with everything but printable ASCII escaped as \xHH, and INVALID for text whose offsets lead out of bounds.
+/// One value: "NULL", numbers in full (floats as %.17g, decimals unscaled, times as the stored integer), text in
+/// double quotes with everything but printable ASCII escaped as \xHH, and INVALID for text whose offsets lead out of
+/// bounds.
 std::string print_value(const columnar::ColumnView& column, int64_t row);
 
-/// Name, layout, and what belongs to it, e.g. `price Decimal128(12,2)`, `t Timestamp(us,UTC)`, `l unsupported(type List)`.
+/// Name, layout, and what belongs to it, e.g. `price Decimal128(12,2)`, `t Timestamp(us,UTC)`, `l unsupported(type
+/// List)`.
 std::string print_field(const columnar::Field& field);
 
 /// All readable columns of all batches, a line per row, "-- batch N: ROWS rows" before each batch.

@@ -59,7 +59,8 @@ TEST_P(RoundTrip, EveryValueComesBack) {
       ASSERT_EQ(read.value().length, param.rows);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(read.value().values) % 64, 0u);
       for (int64_t row = 0; row < param.rows; ++row) {
-        ASSERT_EQ(print_value(read.value(), row), print_value(expected, row)) << schema.fields[i].name << " row " << row;
+        ASSERT_EQ(print_value(read.value(), row), print_value(expected, row))
+            << schema.fields[i].name << " row " << row;
       }
     }
   }
@@ -68,7 +69,8 @@ TEST_P(RoundTrip, EveryValueComesBack) {
 INSTANTIATE_TEST_SUITE_P(Shapes, RoundTrip,
                          testing::Values(Case{1, 1000, Nulls::kSome}, Case{1, 1000, Nulls::kNone},
                                          Case{1, 1000, Nulls::kAll}, Case{3, 0, Nulls::kNone}, Case{0, 0, Nulls::kNone},
-                                         Case{5, 1, Nulls::kSome}, Case{2, 64, Nulls::kSome}, Case{7, 65, Nulls::kSome}));
+                                         Case{5, 1, Nulls::kSome}, Case{2, 64, Nulls::kSome},
+                                         Case{7, 65, Nulls::kSome}));
 
 TEST(ArrowRoundTrip, ColumnBytesAreThoseOfTheBuffers) {
   const TempFolder folder;

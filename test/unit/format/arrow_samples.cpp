@@ -77,7 +77,9 @@ void append_random(ColumnBuilder& column, std::mt19937_64& random) {
     case Layout::kInt64: column.append_value(bits); break;
     case Layout::kDate64: column.append_value(static_cast<int64_t>(bits % 40'000) * 86'400'000); break;
     case Layout::kTimestamp: column.append_value(static_cast<int64_t>(bits % 2'000'000'000)); break;
-    case Layout::kDecimal128: column.append_value((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007); break;
+    case Layout::kDecimal128:
+      column.append_value((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007);
+      break;
     default: column.append_bytes(std::string(bits % (column.field().byte_width == 7 ? 8 : 30), 'a' + bits % 26));
   }
 }
