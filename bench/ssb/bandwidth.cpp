@@ -38,8 +38,7 @@ Status collect(const format::arrow::FileReader& reader, const std::string& name,
   if (field == fields.end() || field->layout != columnar::Layout::kInt32)
     return Status(ErrorCode::kInvalidParameter, fmt::format("no int32 column \"{}\" in {}", name, reader.path()));
   for (int batch = 0; batch < reader.batch_count(); ++batch) {
-    STROM_ASSIGN(const columnar::ColumnView column,
-                 reader.column(batch, static_cast<int>(field - fields.begin())));
+    STROM_ASSIGN(const columnar::ColumnView column, reader.column(batch, static_cast<int>(field - fields.begin())));
     const auto* values = static_cast<const int32_t*>(column.values);
     for (int64_t at = 0; at < column.length; at += kSpanValues)
       spans.push_back({values + at, std::min(kSpanValues, column.length - at)});
@@ -83,8 +82,8 @@ Status run(const Options& given) {
   for (int i = 0; i < given.runs; ++i) seconds.push_back(pass(spans, given.threads, checksum));
   std::sort(seconds.begin(), seconds.end());
   const double median = seconds[seconds.size() / 2];
-  fmt::print("{{\"bytes\": {}, \"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"gb_per_s\": {:.4f}, \"checksum\": {}}}\n", bytes,
-             median * 1e3, seconds.front() * 1e3, static_cast<double>(bytes) / median / 1e9, checksum.load());
+  fmt::print("{{\"bytes\": {}, \"median_ms\": {:.4f}, \"min_ms\": {:.4f}, \"gb_per_s\": {:.4f}, \"checksum\": {}}}\n",
+             bytes, median * 1e3, seconds.front() * 1e3, static_cast<double>(bytes) / median / 1e9, checksum.load());
   return Status::ok();
 }
 
@@ -94,7 +93,9 @@ int main_checked(int argc, char** argv) {
   app.add_option("file", given.file, "Arrow file")->required();
   app.add_option("--columns", given.columns, "int32 columns, separated by commas")->delimiter(',');
   app.add_option("-n,--threads", given.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--runs", given.runs, "passes after the warming one")->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--runs", given.runs, "passes after the warming one")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -149,7 +149,8 @@ void append_part(const Plan& plan, int64_t first, int64_t count, Columns& column
     const std::string_view type_size = pick(random, kTypeSizes), type_finish = pick(random, kTypeFinishes);
     const std::string_view type_metal = pick(random, kTypeMetals);
     const auto size = static_cast<int32_t>(random.between(1, 50));
-    const std::string_view container_size = pick(random, kContainerSizes), container_kind = pick(random, kContainerKinds);
+    const std::string_view container_size = pick(random, kContainerSizes),
+                           container_kind = pick(random, kContainerKinds);
     columns[0].append_value<int32_t>(static_cast<int32_t>(key));
     columns[1].append_bytes(Text("{} {}", kColours[one], kColours[two]));
     columns[2].append_bytes(Text("MFGR#{}", mfgr));

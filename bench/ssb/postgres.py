@@ -2,7 +2,6 @@
 run.py."""
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import threading
@@ -15,10 +14,9 @@ import psycopg
 import pyarrow as pa
 from psycopg import sql
 
+import plans
 from workload import QUERIES, TABLES, DataSet, Rows, normalise
 
-# What may stand above the engine's node without touching a table's rows.
-_FINISHING_NODES = {"Sort", "Incremental Sort", "Aggregate", "Result", "Limit", "Gather", "Gather Merge"}
 _SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.utf8(): "text"}
 _FIXED_COST_RUNS = 51
 
@@ -123,8 +121,7 @@ class PostgresEngine:
         return self.connection.execute(statement).fetchone()[0][0]
 
     def answered_by(self, query: str) -> str:
-        nodes = dict.fromkeys(_node_name(node) for node in _walk(self.plan(query)["Plan"]))
-        return f"{self.version} ({', '.join(nodes)})"
+        return f"{self.version} ({plans.node_names(self.plan(query)['Plan'])})"
 
     def close(self) -> None:
         self.connection.close()
@@ -153,13 +150,10 @@ class StromEngine(PostgresEngine):
 
     def answered_by(self, query: str) -> str:
         """The engine's node, such as CpuPreAgg, and with it whatever else touches rows of a table."""
-        nodes = [node for node in _walk(self.plan(query)["Plan"]) if node["Node Type"] not in _FINISHING_NODES]
-        return " + ".join(dict.fromkeys(_node_name(node) for node in nodes))
+        return plans.worker_names(self.plan(query)["Plan"])
 
     def is_wholly_in_engine(self, query: str) -> bool:
-        """One node of ours, nothing below it, and above it nothing but finishing touches."""
-        nodes = [node for node in _walk(self.plan(query)["Plan"]) if node["Node Type"] not in _FINISHING_NODES]
-        return len(nodes) == 1 and nodes[0]["Node Type"] == "Custom Scan" and "Plans" not in nodes[0]
+        return plans.is_wholly_in_engine(self.plan(query)["Plan"])
 
     def anonymous_peak_mb(self, query: str) -> Optional[float]:
         """Peak of the backend's memory that no file stands behind, during one run; None when it cannot be seen."""
@@ -199,20 +193,6 @@ class _AnonymousPeak:
                         self.samples.append(int(line.split()[1]))
             except OSError:
                 return
-
-
-def _walk(plan: dict):
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _walk(child)
-
-
-def _node_name(node: dict) -> str:
-    if node["Node Type"] == "Custom Scan":
-        return node["Custom Plan Provider"]
-    partial = f"{node['Partial Mode']} " if node.get("Partial Mode", "Simple") != "Simple" else ""
-    parallel = "Parallel " if node.get("Parallel Aware") else ""
-    return partial + parallel + node["Node Type"]
 
 
 def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, float]:

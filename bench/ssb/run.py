@@ -217,7 +217,7 @@ class Benchmark:
 def print_report(report: dict, machine: str) -> None:
     print(f"Star Schema Benchmark, scale {report['scale']:g}: {report['lineorder_rows']:,} rows in lineorder")
     print(machine)
-    print(", ".join(report["versions"].values()))
+    print(", ".join(dict.fromkeys(report["versions"].values())))
     print(f"Median of {report['runs']} runs, {report['threads']} threads each; beside it, times pg_strom's\n")
     print(reporting.time_table(report))
     print()

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/nearest_name.hpp"
 #include "format/arrow/writer.hpp"
 #include "ssb/copy_format.hpp"
 #include "ssb/generate.hpp"
@@ -51,8 +52,8 @@ class Progress {
   }
   void finish() const {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    fmt::print(stderr, "{}{:<10} {:>12} rows {:>8.2f} s\n", isatty(STDERR_FILENO) ? "\r" : "", table_name(table_), rows_,
-               seconds);
+    fmt::print(stderr, "{}{:<10} {:>12} rows {:>8.2f} s\n", isatty(STDERR_FILENO) ? "\r" : "", table_name(table_),
+               rows_, seconds);
   }
 
  private:
@@ -174,12 +175,26 @@ std::string usage_error(const Options& given) {
   return given.out.empty() ? "--out is required" : std::string{};
 }
 
+int report_unknown_option(const CLI::App& app) {
+  const std::string given = app.remaining().front();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string_view nearest = base::nearest_name(given, known);
+  fmt::print(stderr, "ssbgen: unknown option {}{}\n", given,
+             nearest.empty() ? "; see --help" : fmt::format("; did you mean {}?", nearest));
+  return kExitUsage;
+}
+
 int main_checked(int argc, char** argv) {
   CLI::App app{"Generates the tables of the Star Schema Benchmark."};
   Options given;
   define_options(app, given);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    return report_unknown_option(app);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitDone : kExitUsage;
   }

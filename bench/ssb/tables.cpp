@@ -27,32 +27,42 @@ struct Column {
 
 constexpr Layout kInt = Layout::kInt32, kText = Layout::kUtf8;
 
-constexpr Column kLineorderColumns[] = {
-    {"lo_orderkey", Layout::kInt64}, {"lo_linenumber", kInt},      {"lo_custkey", kInt},
-    {"lo_partkey", kInt},            {"lo_suppkey", kInt},         {"lo_orderdate", kInt},
-    {"lo_orderpriority", kText},     {"lo_shippriority", kText},   {"lo_quantity", kInt},
-    {"lo_extendedprice", kInt},      {"lo_ordertotalprice", kInt}, {"lo_discount", kInt},
-    {"lo_revenue", kInt},            {"lo_supplycost", kInt},      {"lo_tax", kInt},
-    {"lo_commit_date", kInt},        {"lo_shipmode", kText}};
+constexpr Column kLineorderColumns[] = {{"lo_orderkey", Layout::kInt64},
+                                        {"lo_linenumber", kInt},
+                                        {"lo_custkey", kInt},
+                                        {"lo_partkey", kInt},
+                                        {"lo_suppkey", kInt},
+                                        {"lo_orderdate", kInt},
+                                        {"lo_orderpriority", kText},
+                                        {"lo_shippriority", kText},
+                                        {"lo_quantity", kInt},
+                                        {"lo_extendedprice", kInt},
+                                        {"lo_ordertotalprice", kInt},
+                                        {"lo_discount", kInt},
+                                        {"lo_revenue", kInt},
+                                        {"lo_supplycost", kInt},
+                                        {"lo_tax", kInt},
+                                        {"lo_commit_date", kInt},
+                                        {"lo_shipmode", kText}};
 
 constexpr Column kDateColumns[] = {
-    {"d_datekey", kInt},         {"d_date", kText},           {"d_dayofweek", kText},
-    {"d_month", kText},          {"d_year", kInt},            {"d_yearmonthnum", kInt},
-    {"d_yearmonth", kText},      {"d_daynuminweek", kInt},    {"d_daynuminmonth", kInt},
-    {"d_daynuminyear", kInt},    {"d_monthnuminyear", kInt},  {"d_weeknuminyear", kInt},
-    {"d_sellingseason", kText},  {"d_lastdayinweekfl", kInt}, {"d_lastdayinmonthfl", kInt},
-    {"d_holidayfl", kInt},       {"d_weekdayfl", kInt}};
+    {"d_datekey", kInt},        {"d_date", kText},           {"d_dayofweek", kText},       {"d_month", kText},
+    {"d_year", kInt},           {"d_yearmonthnum", kInt},    {"d_yearmonth", kText},       {"d_daynuminweek", kInt},
+    {"d_daynuminmonth", kInt},  {"d_daynuminyear", kInt},    {"d_monthnuminyear", kInt},   {"d_weeknuminyear", kInt},
+    {"d_sellingseason", kText}, {"d_lastdayinweekfl", kInt}, {"d_lastdayinmonthfl", kInt}, {"d_holidayfl", kInt},
+    {"d_weekdayfl", kInt}};
 
-constexpr Column kCustomerColumns[] = {{"c_custkey", kInt}, {"c_name", kText},   {"c_address", kText},
-                                       {"c_city", kText},   {"c_nation", kText}, {"c_region", kText},
+constexpr Column kCustomerColumns[] = {{"c_custkey", kInt}, {"c_name", kText},      {"c_address", kText},
+                                       {"c_city", kText},   {"c_nation", kText},    {"c_region", kText},
                                        {"c_phone", kText},  {"c_mktsegment", kText}};
 
-constexpr Column kSupplierColumns[] = {{"s_suppkey", kInt}, {"s_name", kText},   {"s_address", kText}, {"s_city", kText},
-                                       {"s_nation", kText}, {"s_region", kText}, {"s_phone", kText}};
+constexpr Column kSupplierColumns[] = {{"s_suppkey", kInt}, {"s_name", kText},   {"s_address", kText},
+                                       {"s_city", kText},   {"s_nation", kText}, {"s_region", kText},
+                                       {"s_phone", kText}};
 
-constexpr Column kPartColumns[] = {{"p_partkey", kInt}, {"p_name", kText},  {"p_mfgr", kText},
+constexpr Column kPartColumns[] = {{"p_partkey", kInt},   {"p_name", kText},   {"p_mfgr", kText},
                                    {"p_category", kText}, {"p_brand1", kText}, {"p_color", kText},
-                                   {"p_type", kText},   {"p_size", kInt},   {"p_container", kText}};
+                                   {"p_type", kText},     {"p_size", kInt},    {"p_container", kText}};
 
 template <size_t n>
 columnar::Schema schema_of(const Column (&columns)[n]) {

@@ -9,9 +9,10 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Dict, List, Sequence, Tuple
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow
 
 TABLES = ("lineorder", "date1", "customer", "supplier", "part")
 SEED = 1
@@ -58,9 +59,11 @@ class DataSet:
     def path(self, table: str) -> Path:
         return self.folder / f"{table}.arrow"
 
-    def mapped(self, table: str) -> pa.Table:
+    def mapped(self, table: str) -> pyarrow.Table:
         """The whole table as views into a memory map of its file."""
-        return pa.ipc.open_file(pa.memory_map(str(self.path(table)))).read_all()
+        import pyarrow
+
+        return pyarrow.ipc.open_file(pyarrow.memory_map(str(self.path(table)))).read_all()
 
     def rows(self, table: str) -> int:
         return self.mapped(table).num_rows

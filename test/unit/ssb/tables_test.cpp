@@ -248,8 +248,9 @@ TEST(SsbDate, IsTheCalendar) {
   EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
   EXPECT_EQ(keys.front(), 19920101);
   EXPECT_EQ(keys.back(), 19981231);
-  EXPECT_EQ(days_by_year, (std::map<int, int>{
-                              {1992, 366}, {1993, 365}, {1994, 365}, {1995, 365}, {1996, 366}, {1997, 365}, {1998, 365}}));
+  EXPECT_EQ(
+      days_by_year,
+      (std::map<int, int>{{1992, 366}, {1993, 365}, {1994, 365}, {1995, 365}, {1996, 366}, {1997, 365}, {1998, 365}}));
   EXPECT_EQ(month_ends, 84);
   EXPECT_EQ(holidays, 70);
   for (const auto& [year, days] : days_in_week6) EXPECT_EQ(days, 7) << year;
