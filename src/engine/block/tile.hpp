@@ -84,6 +84,7 @@ struct Segment {
   uint16_t index;        // kExpand: register with the current build row
   ListRef carried;       // registers handed to the next segment, which sees them under the same numbers
   ListRef errors;        // kFilter: registers whose errors decline a row (the mask among them)
+  ListRef prefetch;      // source columns that the next segment loads
   ListRef join_rows;     // per join of the pipeline: register with its build row, kNoRegister = look up by key
 };
 

@@ -5,6 +5,7 @@
 //   sync()           barrier of the tile's threads; nothing on the CPU
 //   any(flag)        true when flag is true for any thread
 //   compact(...)     positions of set bytes
+//   test_bits(...)   membership of keys in a bitmap
 //   add/min/max/...  updates of accumulators that other threads may update, too
 // and includes nothing but this header and plain data. A compiler or machine #ifdef stands here and in the headers
 // of this folder only.

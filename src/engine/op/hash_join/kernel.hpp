@@ -3,8 +3,6 @@
 // never match. Single source.
 #pragma once
 
-#include <type_traits>
-
 #include "engine/block/hash.hpp"
 #include "engine/op/filter/kernel.hpp"
 
@@ -12,32 +10,15 @@ namespace strom::engine::op {
 
 using namespace block;
 
-template <class P, class T>
-STROM_INLINE void probe_direct_typed(const P& p, TileState& s, const TileInstr& instr, const JoinTable& table) {
-  const T* key = values<T>(s, instr.a);
-  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
-  const uint32_t* bitmap = table.bitmap;
-  // Keys are compared modulo the key type's width: a direct table never spans more than 2^31 entries.
-  using U = std::make_unsigned_t<T>;
-  const U min = static_cast<U>(table.min);
-  const U range = static_cast<U>(table.range);
-  p.for_each(s.count, [&](int i) {
-    const U offset = static_cast<U>(key[i]) - min;
-    const bool inside = offset < range;
-    const uint32_t entry = inside ? static_cast<uint32_t>(offset) : 0;
-    const uint32_t bit = bitmap[static_cast<int32_t>(entry >> 5)] >> (entry & 31) & 1;
-    out[i] = static_cast<uint8_t>(bit & static_cast<uint32_t>(inside));
-  });
-}
-
 /// kProbeDirect. Null keys give false, keys with errors keep them.
 template <class P>
 STROM_KERNEL void probe_direct(const P& p, TileState& s, const TileInstr& instr) {
   const JoinTable& table = s.joins[instr.imm];
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
   if (static_cast<Phys>(s.code->register_phys[instr.a]) == Phys::kI32)
-    probe_direct_typed<P, int32_t>(p, s, instr, table);
+    p.test_bits(values<int32_t>(s, instr.a), s.count, static_cast<int32_t>(table.min), table.range, table.bitmap, out);
   else
-    probe_direct_typed<P, int64_t>(p, s, instr, table);
+    p.test_bits(values<int64_t>(s, instr.a), s.count, table.min, table.range, table.bitmap, out);
   const bool flagged = merge_flags(p, s, instr.dst, instr.a, kNoRegister);
   p.leader([&] { own(s, instr.dst, flagged); });
   p.sync();
