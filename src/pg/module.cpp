@@ -2,6 +2,8 @@
 // function of the extension that a session calls; both leave the session in the same state.
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/node.hpp"
+#include "pg/planner/planner.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -10,4 +12,6 @@ PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
   strom::pg::guc::define_all();
+  strom::pg::node::register_methods();
+  strom::pg::planner::install();
 }

@@ -1,0 +1,272 @@
+#include "pg/node/explain.hpp"
+
+#include "engine/plan/print.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/fdw_arrow/explain.hpp"
+#include "pg/guc.hpp"
+
+namespace strom::pg::node {
+
+using boundary::guard;
+using namespace planner;
+
+namespace {
+
+/// Rows that entered and left one stage; negative = not known.
+struct RowCounts {
+  double plan_in = -1, plan_out = -1;
+  int64_t exec_in = -1, exec_out = -1;
+};
+
+class Explainer {
+ public:
+  Explainer(CustomScanState* state, QueryRun& run, List* ancestors, ExplainState* es)
+      : run_(run), plan_(run.plan()), scan_(run.plan().custom_scan), es_(es) {
+    auto* plan = state->ss.ps.plan;
+    context_ = guard([=] { return set_deparse_context_plan(es->deparse_cxt, plan, ancestors); });
+    prefix_ = es->verbose || list_length(es->rtable) > 1;
+    hide_ = guc::pg_strom::regression_test_mode;
+    if (es->analyze) stats_ = run.stats();
+  }
+
+  void print() {
+    expressions("CPU Projection", output_exprs());
+    filter("CPU Scan Quals", probing(), counts_of_scan());
+    for (size_t i = 0; i < plan_.join_count(); ++i) join(i);
+    List* join_filters = plan_part(scan_, kPlanJoinFilters);
+    if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
+    expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
+    fdw_arrow::explain_source(*run_.table_source(probing()), es_);
+    for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
+    refusals();
+    if (es_->analyze) execution();
+    if (es_->verbose) op_codes();
+  }
+
+ private:
+  size_t probing() const { return plan_.sources.size() - 1; }
+
+  void text(const std::string& label, const std::string& value) {
+    guard([&] { ExplainPropertyText(label.c_str(), value.c_str(), es_); });
+  }
+
+  void number(const std::string& label, const char* unit, int64_t value) {
+    guard([&] { ExplainPropertyInteger(label.c_str(), unit, value, es_); });
+  }
+
+  std::string deparse(const void* expr) {
+    return guard([&] {
+      return deparse_expression(static_cast<Node*>(const_cast<void*>(expr)), context_, prefix_, false);
+    });
+  }
+
+  std::string conjunction(List* exprs) {
+    return deparse(guard([exprs] { return make_ands_explicit(exprs); }));
+  }
+
+  List* output_exprs() {
+    const List* tlist = scan_->custom_scan_tlist;
+    const int count = static_cast<int>(plan_.outputs.size());
+    return guard([=] {
+      List* exprs = NIL;
+      for (int i = 0; i < count; ++i) exprs = lappend(exprs, static_cast<TargetEntry*>(list_nth(tlist, i))->expr);
+      return exprs;
+    });
+  }
+
+  void expressions(const std::string& label, const List* exprs) {
+    if (exprs == NIL) return;
+    std::vector<std::string> texts;
+    for (int i = 0; i < list_length(exprs); ++i) texts.push_back(deparse(list_nth(exprs, i)));
+    guard([&] {
+      List* list = NIL;
+      for (const std::string& one : texts) list = lappend(list, const_cast<char*>(one.c_str()));
+      ExplainPropertyList(label.c_str(), list, es_);
+    });
+  }
+
+  double estimate(int index) const {
+    const List* estimates = plan_part(scan_, kPlanEstimates);
+    return floatVal(list_nth(estimates, index));
+  }
+
+  void set_executed(RowCounts* counts, size_t pipeline, const std::string& stage) const {
+    if (!es_->analyze || pipeline >= stats_.stages.size()) return;
+    for (const auto& one : stats_.stages[pipeline]) {
+      if (one.name != stage) continue;
+      counts->exec_in = one.rows_in;
+      counts->exec_out = one.rows_out;
+    }
+  }
+
+  RowCounts counts_of_scan() const {
+    RowCounts counts;
+    counts.plan_in = estimate(0);
+    counts.plan_out = estimate(1);
+    set_executed(&counts, probing(), "filter");
+    return counts;
+  }
+
+  // "[plan: A -> B, exec: A -> B]" behind the text, or properties of their own.
+  void counted(const std::string& label, std::string value, const RowCounts& counts) {
+    const bool planned = counts.plan_in >= 0 && es_->costs, executed = counts.exec_in >= 0;
+    if (es_->format != EXPLAIN_FORMAT_TEXT) {
+      text(label, value);
+      if (planned) number(label + " Plan Rows In", nullptr, static_cast<int64_t>(counts.plan_in));
+      if (planned) number(label + " Plan Rows Out", nullptr, static_cast<int64_t>(counts.plan_out));
+      if (executed) number(label + " Exec Rows In", nullptr, counts.exec_in);
+      if (executed) number(label + " Exec Rows Out", nullptr, counts.exec_out);
+      return;
+    }
+    const auto arrow = [](int64_t in, int64_t out) { return std::to_string(in) + " -> " + std::to_string(out); };
+    if (planned || executed) value += " [";
+    if (planned)
+      value += "plan: " + arrow(static_cast<int64_t>(counts.plan_in), static_cast<int64_t>(counts.plan_out));
+    if (planned && executed) value += ", ";
+    if (executed) value += "exec: " + arrow(counts.exec_in, counts.exec_out);
+    if (planned || executed) value += "]";
+    text(label, value);
+  }
+
+  void filter(const std::string& label, size_t pipeline, const RowCounts& counts) {
+    List* filters = plan_.filters(pipeline);
+    if (filters != NIL) counted(label, conjunction(filters), counts);
+  }
+
+  void join(size_t index) {
+    const std::string number = " [" + std::to_string(index + 1) + "]";
+    const auto* outer = static_cast<List*>(list_nth(plan_part(scan_, kPlanOuterKeys), static_cast<int>(index)));
+    const auto* inner = static_cast<List*>(list_nth(plan_part(scan_, kPlanInnerKeys), static_cast<int>(index)));
+    std::string clauses;
+    for (int i = 0; i < list_length(outer); ++i)
+      clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
+    RowCounts counts;
+    counts.plan_in = estimate(static_cast<int>(index) + 1);
+    counts.plan_out = estimate(static_cast<int>(index) + 2);
+    set_executed(&counts, probing(), "join " + std::to_string(index + 1));
+    counted("CPU Join Quals" + number, clauses, counts);
+    expressions("CPU Outer Hash" + number, outer);
+    expressions("CPU Inner Hash" + number, inner);
+  }
+
+  // A relation that the engine reads itself, so that no PostgreSQL node shows it.
+  void inner(size_t index) {
+    const PipelineSource& source = plan_.sources[index];
+    if (source.relid == 0) return;
+    const auto* names = es_->rtable_names;
+    const std::string name = static_cast<char*>(list_nth(names, static_cast<int>(source.relid) - 1));
+    const std::string label = "inner " + std::to_string(index + 1);
+    const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
+    guard([&] {
+      if (plain) {
+        ExplainPropertyText(label.c_str(), name.c_str(), es_);
+        ++es_->indent;
+      } else {
+        ExplainOpenGroup(label.c_str(), label.c_str(), true, es_);
+        ExplainPropertyText("Relation", name.c_str(), es_);
+      }
+    });
+    RowCounts counts;
+    set_executed(&counts, index, "filter");
+    filter("CPU Scan Quals", index, counts);
+    fdw_arrow::explain_source(*run_.table_source(index), es_);
+    guard([&] {
+      if (plain)
+        --es_->indent;
+      else
+        ExplainCloseGroup(label.c_str(), label.c_str(), true, es_);
+    });
+  }
+
+  // Expressions there have the range table indexes of planning time.
+  void refusals() {
+    const List* list = plan_part(scan_, kPlanRefusals);
+    const int offset = range_table_offset(scan_);
+    std::vector<std::string> lines;
+    for (int i = 0; i < list_length(list); ++i) {
+      const auto* refusal = static_cast<List*>(list_nth(list, i));
+      Node* expr = guard([=] {
+        auto* copy = static_cast<Node*>(copyObjectImpl(linitial(refusal)));
+        OffsetVarNodes(copy, offset, 0);
+        return copy;
+      });
+      lines.push_back(deparse(expr) + " (" + strVal(lsecond(refusal)) + ")");
+    }
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      for (const std::string& line : lines) text("Not Offloaded", line);
+    } else if (!lines.empty()) {
+      guard([&] {
+        List* texts = NIL;
+        for (const std::string& line : lines) texts = lappend(texts, const_cast<char*>(line.c_str()));
+        ExplainPropertyList("Not Offloaded", texts, es_);
+      });
+    }
+  }
+
+  void execution() {
+    if (run_.rechecked() > 0) number("Rechecked", nullptr, run_.rechecked());
+    if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
+    if (hide_) return;
+    if (stats_.threads > 0)
+      text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
+                         std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
+    if (stats_.peak_memory > 0) {
+      if (es_->format == EXPLAIN_FORMAT_TEXT)
+        text("Engine Memory", fdw_arrow::format_bytes(stats_.peak_memory));
+      else
+        number("Engine Memory", "B", stats_.peak_memory);
+    }
+    if (!es_->timing) return;
+    for (size_t i = 0; i < stats_.milliseconds.size(); ++i) {
+      const std::string label = i + 1 == stats_.milliseconds.size() ? "Engine Time"
+                                                                    : "Build Time [" + std::to_string(i + 1) + "]";
+      const double value = stats_.milliseconds[i];
+      guard([&] { ExplainPropertyFloat(label.c_str(), "ms", value, 3, es_); });
+    }
+  }
+
+  void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {
+    if (!ids.empty()) text(label, "{" + engine::plan::print_nodes(plan_.program, ids) + "}");
+  }
+
+  void op_codes() {
+    const engine::plan::Program& program = plan_.program;
+    const engine::plan::Pipeline& probe = program.pipelines.back();
+    nodes("Scan Quals OpCode", probe.quals);
+    for (size_t i = 0; i < probe.joins.size(); ++i) {
+      const std::string index = " [" + std::to_string(i + 1) + "]";
+      const engine::plan::Join& join = program.joins[probe.joins[i]];
+      nodes("Inner Quals OpCode" + index, program.pipelines[join.build_pipeline].quals);
+      nodes("Join HashValue OpCode" + index, join.outer_keys);
+      nodes("Inner HashValue OpCode" + index, join.inner_keys);
+    }
+    nodes("Join Quals OpCode", probe.join_quals);
+    nodes("Projection OpCode", probe.outputs);
+    nodes("Group-By Key OpCode", probe.group_keys);
+    std::string aggregates;
+    for (const engine::plan::Aggregate& aggregate : probe.aggregates) {
+      aggregates += aggregates.empty() ? "{" : ", ";
+      aggregates += registry::aggregate_info(aggregate.id).name + 1;
+      aggregates += "(" + (aggregate.arg == engine::plan::kNoNode ? "*" : engine::plan::print_node(program, aggregate.arg)) + ")";
+      if (aggregate.filter != engine::plan::kNoNode)
+        aggregates += " filter " + engine::plan::print_node(program, aggregate.filter);
+    }
+    if (!aggregates.empty()) text("Partial Aggregation OpCode", aggregates + "}");
+  }
+
+  QueryRun& run_;
+  const RunPlan& plan_;
+  const CustomScan* scan_;
+  ExplainState* es_;
+  List* context_;
+  bool prefix_, hide_;
+  engine::exec::Stats stats_;
+};
+
+}  // namespace
+
+void explain_run(CustomScanState* state, QueryRun& run, List* ancestors, ExplainState* es) {
+  Explainer(state, run, ancestors, es).print();
+}
+
+}  // namespace strom::pg::node

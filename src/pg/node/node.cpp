@@ -1,0 +1,127 @@
+// The executor's callbacks: plain structs and PostgreSQL calls here, C++ behind boundary::entry in QueryRun.
+#include "pg/node/node.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/boundary/context_owned.hpp"
+#include "pg/node/explain.hpp"
+#include "pg/node/query_run.hpp"
+
+namespace strom::pg::node {
+
+using boundary::ContextOwned;
+using boundary::entry;
+using planner::PlanKind;
+
+namespace {
+
+struct EngineScanState {
+  CustomScanState custom;  // first, so that PostgreSQL sees it
+  ContextOwned<QueryRun> run;
+};
+
+EngineScanState* state_of(CustomScanState* node) { return reinterpret_cast<EngineScanState*>(node); }
+
+void begin(CustomScanState* node, EState* estate, int eflags) {
+  const auto* plan = reinterpret_cast<CustomScan*>(node->ss.ps.plan);
+  ListCell* cell;
+  foreach (cell, plan->custom_plans)
+    node->custom_ps = lappend(node->custom_ps, ExecInitNode(static_cast<Plan*>(lfirst(cell)), estate,
+                                                            eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
+  entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node); });
+}
+
+// C++: no thread goes on behind an error.
+bool next_row(QueryRun* run) {
+  return entry([run] {
+    try {
+      return run->next_row();
+    } catch (...) {
+      run->abandon();
+      throw;
+    }
+  });
+}
+
+TupleTableSlot* exec(CustomScanState* node) {
+  QueryRun* run = state_of(node)->run.get();
+  ExprContext* context = node->ss.ps.ps_ExprContext;
+  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    ResetExprContext(context);
+    if (!next_row(run)) return ExecClearTuple(slot);
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    run->fill_row(slot);
+    MemoryContextSwitchTo(caller);
+    context->ecxt_scantuple = slot;
+    if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) {
+      InstrCountFiltered1(node, 1);
+      continue;
+    }
+    return node->ss.ps.ps_ProjInfo != nullptr ? ExecProject(node->ss.ps.ps_ProjInfo) : slot;
+  }
+}
+
+void rescan(CustomScanState* node) {
+  ListCell* cell;
+  foreach (cell, node->custom_ps)
+    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(static_cast<PlanState*>(lfirst(cell)), node->ss.ps.chgParam);
+  ExecClearTuple(node->ss.ss_ScanTupleSlot);
+  entry([node] {
+    std::vector<bool> keep;  // a child whose parameters have changed is rescanned by ExecProcNode()
+    for (int i = 0; i < list_length(node->custom_ps); ++i)
+      keep.push_back(static_cast<PlanState*>(list_nth(node->custom_ps, i))->chgParam == nullptr);
+    state_of(node)->run->restart(keep);
+  });
+}
+
+// Also called between the fetches of a cursor.
+void shutdown(CustomScanState* node) {
+  if (QueryRun* run = state_of(node)->run.get()) entry([run] { run->check_result(); });
+}
+
+void end(CustomScanState* node) {
+  entry([node] { state_of(node)->run.reset(); });
+  ListCell* cell;
+  foreach (cell, node->custom_ps) ExecEndNode(static_cast<PlanState*>(lfirst(cell)));
+}
+
+void explain(CustomScanState* node, List* ancestors, ExplainState* es) {
+  entry([&] { explain_run(node, *state_of(node)->run, ancestors, es); });
+}
+
+constexpr CustomExecMethods exec_methods(const char* name) {
+  CustomExecMethods methods = {};
+  methods.CustomName = name;
+  methods.BeginCustomScan = begin;
+  methods.ExecCustomScan = exec;
+  methods.EndCustomScan = end;
+  methods.ReScanCustomScan = rescan;
+  methods.ShutdownCustomScan = shutdown;
+  methods.ExplainCustomScan = explain;
+  return methods;
+}
+
+constexpr const char* kNames[] = {"CpuScan", "CpuJoin", "CpuPreAgg"};  // by PlanKind
+constexpr CustomExecMethods kExecMethods[] = {exec_methods(kNames[0]), exec_methods(kNames[1]),
+                                              exec_methods(kNames[2])};
+
+Node* create_state(CustomScan* plan) {
+  auto* state = static_cast<EngineScanState*>(palloc0(sizeof(EngineScanState)));
+  NodeSetTag(state, T_CustomScanState);
+  state->custom.methods = &kExecMethods[static_cast<int>(planner::plan_kind(plan))];
+  return reinterpret_cast<Node*>(state);
+}
+
+constexpr CustomScanMethods kScanMethods[] = {
+    {kNames[0], create_state}, {kNames[1], create_state}, {kNames[2], create_state}};
+
+}  // namespace
+
+void register_methods() {
+  for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
+}
+
+const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }
+
+}  // namespace strom::pg::node

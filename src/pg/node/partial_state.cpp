@@ -1,0 +1,153 @@
+// The formats are those of PostgreSQL's src/backend/utils/adt: int4_avg_accum and float8_accum keep arrays,
+// int8_avg_serialize and numeric_avg_serialize define the bytes of the others; they are the same in PostgreSQL 15 to 18.
+#include "pg/node/partial_state.hpp"
+
+#include "pg/codec/decode.hpp"
+#include "pg/codec/numeric.hpp"
+
+namespace strom::pg::node {
+
+using engine::exec::ResultAggregate;
+using registry::AccKind;
+using registry::PartialFormat;
+using registry::TypeId;
+
+namespace {
+
+constexpr uint16_t kNumericNegative = 0x4000;
+constexpr uint16_t kNumericNan = 0xC000;
+constexpr uint16_t kNumericPlusInfinity = 0xD000;
+constexpr uint16_t kNumericMinusInfinity = 0xF000;
+
+Datum int8_pair(int64_t count, int64_t sum) {
+  Datum elements[2] = {Int64GetDatum(count), Int64GetDatum(sum)};
+  return PointerGetDatum(construct_array(elements, 2, INT8OID, sizeof(int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+Datum float8_triple(double count, double sum, double squares) {
+  Datum elements[3] = {Float8GetDatum(count), Float8GetDatum(sum), Float8GetDatum(squares)};
+  return PointerGetDatum(construct_array(elements, 3, FLOAT8OID, sizeof(double), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+// numeric_send()'s fields are those of a serialised NumericVar, in 16 instead of 32 bits.
+struct NumericParts {
+  StringInfoData rest;  // behind the four fields: the digits
+  int digits, weight, sign, scale;
+};
+
+NumericParts parts_of(Datum numeric) {
+  bytea* sent = DatumGetByteaPP(DirectFunctionCall1(numeric_send, numeric));
+  NumericParts parts;
+  initStringInfo(&parts.rest);
+  appendBinaryStringInfo(&parts.rest, VARDATA_ANY(sent), static_cast<int>(VARSIZE_ANY_EXHDR(sent)));
+  parts.digits = static_cast<int16_t>(pq_getmsgint(&parts.rest, 2));
+  parts.weight = static_cast<int16_t>(pq_getmsgint(&parts.rest, 2));
+  parts.sign = static_cast<int>(pq_getmsgint(&parts.rest, 2));
+  parts.scale = static_cast<int>(pq_getmsgint(&parts.rest, 2));
+  return parts;
+}
+
+void send_sum(StringInfo buffer, NumericParts* parts) {
+  pq_sendint32(buffer, static_cast<uint32_t>(parts->digits));
+  pq_sendint32(buffer, static_cast<uint32_t>(parts->weight));
+  pq_sendint32(buffer, static_cast<uint32_t>(parts->sign));
+  pq_sendint32(buffer, static_cast<uint32_t>(parts->scale));
+  for (int i = 0; i < parts->digits; ++i) pq_sendint16(buffer, static_cast<uint16_t>(pq_getmsgint(&parts->rest, 2)));
+}
+
+Datum int8_avg_state(int64_t count, Datum sum) {
+  NumericParts parts = parts_of(sum);
+  StringInfoData buffer;
+  pq_begintypsend(&buffer);
+  pq_sendint64(&buffer, static_cast<uint64_t>(count));
+  send_sum(&buffer, &parts);
+  return PointerGetDatum(pq_endtypsend(&buffer));
+}
+
+// NaN and infinities are counted apart and are not part of `count`.
+Datum numeric_avg_state(int64_t count, Datum sum) {
+  NumericParts parts = parts_of(sum);
+  const int special = parts.sign;
+  const bool finite = special == 0 || special == kNumericNegative;
+  if (!finite) {
+    parts.digits = parts.weight = parts.sign = parts.scale = 0;
+    count = 0;
+  }
+  StringInfoData buffer;
+  pq_begintypsend(&buffer);
+  pq_sendint64(&buffer, static_cast<uint64_t>(count));
+  send_sum(&buffer, &parts);
+  pq_sendint32(&buffer, static_cast<uint32_t>(parts.scale));  // largest display scale, and how many inputs have it
+  pq_sendint64(&buffer, static_cast<uint64_t>(count));
+  pq_sendint64(&buffer, special == kNumericNan ? 1 : 0);
+  pq_sendint64(&buffer, special == kNumericPlusInfinity ? 1 : 0);
+  pq_sendint64(&buffer, special == kNumericMinusInfinity ? 1 : 0);
+  return PointerGetDatum(pq_endtypsend(&buffer));
+}
+
+template <class T>
+T value_at(const ResultAggregate& aggregate, int64_t row) {
+  return static_cast<const T*>(aggregate.values)[row];
+}
+
+// Of an accumulator that has seen no input.
+Datum empty_state(PartialFormat format, bool* is_null) {
+  if (format == PartialFormat::kInt8Pair) return int8_pair(0, 0);
+  if (format == PartialFormat::kFloat8Triple) return float8_triple(0, 0, 0);
+  *is_null = true;
+  return Datum{0};
+}
+
+bool counts(const PartialType& type) { return type.acc == AccKind::kCountRows || type.acc == AccKind::kCount; }
+
+}  // namespace
+
+Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, int64_t row, bool* is_null) {
+  *is_null = false;
+  const int64_t count = aggregate.counts[row];
+  if (counts(type)) return Int64GetDatum(count);
+  if (count == 0) return empty_state(type.format, is_null);
+  switch (type.format) {
+    case PartialFormat::kInt8: return Int64GetDatum(value_at<int64_t>(aggregate, row));
+    case PartialFormat::kInt8Pair: return int8_pair(count, value_at<int64_t>(aggregate, row));
+    case PartialFormat::kInt8AvgState:
+      return int8_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0));
+    case PartialFormat::kNumericAvgState:
+      return numeric_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale));
+    case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
+    case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
+    case PartialFormat::kFloat8Triple:
+      return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), 0);
+    case PartialFormat::kSame:
+      return codec::datum_from_register(type.argument, type.scale, type.length, aggregate.values, row);
+  }
+  pg_unreachable();
+}
+
+Datum partial_state_of_row(const PartialType& type, Datum argument, bool argument_null, bool counted, bool* is_null) {
+  *is_null = false;
+  if (type.acc == AccKind::kCountRows) return Int64GetDatum(counted ? 1 : 0);
+  const bool present = counted && !argument_null;
+  if (type.acc == AccKind::kCount) return Int64GetDatum(present ? 1 : 0);
+  if (!present) return empty_state(type.format, is_null);
+  const auto integer = [&]() -> int64_t {
+    return type.argument == TypeId::kInt2 ? DatumGetInt16(argument)
+           : type.argument == TypeId::kInt4 ? DatumGetInt32(argument) : DatumGetInt64(argument);
+  };
+  const auto real = [&]() -> double {
+    return type.argument == TypeId::kFloat4 ? DatumGetFloat4(argument) : DatumGetFloat8(argument);
+  };
+  switch (type.format) {
+    case PartialFormat::kInt8: return Int64GetDatum(integer());
+    case PartialFormat::kInt8Pair: return int8_pair(1, integer());
+    case PartialFormat::kInt8AvgState: return int8_avg_state(1, codec::numeric_from_int128(integer(), 0));
+    case PartialFormat::kNumericAvgState: return numeric_avg_state(1, argument);
+    case PartialFormat::kFloat8Triple: return float8_triple(1, real(), 0);
+    case PartialFormat::kFloat4:
+    case PartialFormat::kFloat8:
+    case PartialFormat::kSame: return argument;
+  }
+  pg_unreachable();
+}
+
+}  // namespace strom::pg::node

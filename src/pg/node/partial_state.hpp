@@ -1,0 +1,26 @@
+// Transition states of aggregates in PostgreSQL's own format, as a partial aggregation hands them to the final one.
+// May ereport; results are palloc'd.
+#pragma once
+
+#include "engine/exec/execution.hpp"
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::node {
+
+/// One aggregate of the plan: its accumulator in the engine, and what PostgreSQL's combine function takes.
+struct PartialType {
+  registry::AccKind acc;
+  registry::PartialFormat format;
+  registry::TypeId argument;  // kBool for count(*)
+  int scale;                  // of a numeric argument
+  int length;                 // -1
+};
+
+/// State of group `row` of `aggregate`.
+Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row, bool* is_null);
+
+/// State after a single input `argument` (of the aggregate's SQL argument type); `counted`: the row passes the
+/// aggregate's filter.
+Datum partial_state_of_row(const PartialType& type, Datum argument, bool argument_null, bool counted, bool* is_null);
+
+}  // namespace strom::pg::node

@@ -1,0 +1,317 @@
+#include "pg/node/query_run.hpp"
+
+#include <algorithm>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
+#include "pg/guc.hpp"
+
+namespace strom::pg::node {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+using engine::exec::DeclinedRow;
+using engine::exec::Execution;
+using engine::exec::Stats;
+using engine::plan::Constant;
+using engine::plan::NodeId;
+
+namespace {
+
+constexpr std::chrono::milliseconds kFileCheckInterval{100};
+
+void add_stats(Stats* sum, const Stats& more) {
+  if (sum->stages.size() < more.stages.size()) sum->stages.resize(more.stages.size());
+  if (sum->milliseconds.size() < more.milliseconds.size()) sum->milliseconds.resize(more.milliseconds.size());
+  for (size_t i = 0; i < more.milliseconds.size(); ++i) sum->milliseconds[i] += more.milliseconds[i];
+  for (size_t i = 0; i < more.stages.size(); ++i) {
+    if (sum->stages[i].size() < more.stages[i].size()) sum->stages[i].resize(more.stages[i].size());
+    for (size_t j = 0; j < more.stages[i].size(); ++j) {
+      sum->stages[i][j].name = more.stages[i][j].name;
+      sum->stages[i][j].rows_in += more.stages[i][j].rows_in;
+      sum->stages[i][j].rows_out += more.stages[i][j].rows_out;
+    }
+  }
+  sum->chunks += more.chunks;
+  sum->rows += more.rows;
+  sum->bytes += more.bytes;
+  sum->declined += more.declined;
+  sum->partial_flushes += more.partial_flushes;
+  sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
+  sum->threads = std::max(sum->threads, more.threads);
+}
+
+Oid table_of(const CustomScanState* state, Index relid) { return exec_rt_fetch(relid, state->ss.ps.state)->relid; }
+
+/// Columns that the keys of `join` are made of.
+void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<bool>* marked) {
+  const engine::plan::Node& node = program.nodes[id];
+  if (node.kind == engine::plan::NodeKind::kColumn) (*marked)[node.imm] = true;
+  for (const NodeId arg : node.args)
+    if (arg != engine::plan::kNoNode) mark_columns(program, arg, marked);
+}
+
+}  // namespace
+
+QueryRun::QueryRun(CustomScanState* state)
+    : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)) {
+  tables_.resize(plan_.sources.size());
+  collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
+}
+
+const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  if (source.relid == 0) return nullptr;
+  if (tables_[pipeline] == nullptr) {
+    const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
+    tables_[pipeline] = std::make_shared<source::ArrowRows>(
+        fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
+  }
+  return &tables_[pipeline]->source();
+}
+
+// A file may have been replaced by one of another layout since the plan was made.
+static void require_layout(const fdw_arrow::Source& table, const engine::plan::Source& planned) {
+  for (size_t i = 0; i < planned.columns.size(); ++i) {
+    const fdw_arrow::SourceColumn& column = table.columns()[i];
+    const bool is_numeric = planned.columns[i].type == registry::TypeId::kNumeric && !table.files().empty();
+    const bool same_scale = !is_numeric || table.field(0, static_cast<int>(i)).scale == planned.columns[i].scale;
+    if (column.engine_readable && same_scale) continue;
+    throw boundary::StatusError(
+        Status(ErrorCode::kTypeMismatch, "files of foreign table \"" + table.table_name() + "\" have changed their layout")
+            .with_detail("Column \"" + column.name + "\" is stored differently from when the query was planned."));
+  }
+}
+
+void QueryRun::collect_child(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  auto& rows = collected_[static_cast<size_t>(source.child)];
+  if (rows != nullptr) return;
+  const engine::plan::Program& program = plan_.program;
+  const std::vector<engine::plan::ValueType>& types = program.sources[pipeline].columns;
+  std::vector<bool> is_key(types.size(), false);
+  for (const auto& join : program.joins)
+    if (join.build_pipeline == pipeline)
+      for (const NodeId key : join.inner_keys) mark_columns(program, key, &is_key);
+  auto collected = std::make_shared<source::CollectedRows>(types, is_key);
+  auto* child = static_cast<PlanState*>(list_nth(state_->custom_ps, source.child));
+  std::vector<Datum> values(types.size());
+  std::unique_ptr<bool[]> nulls(new bool[types.size()]());
+  const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
+  for (int64_t count = 0;; ++count) {
+    boundary::check_for_interrupts();
+    TupleTableSlot* slot = guard([child] {
+      TupleTableSlot* next = ExecProcNode(child);
+      if (!TupIsNull(next)) slot_getallattrs(next);
+      return next;
+    });
+    if (TupIsNull(slot)) break;
+    for (size_t i = 0; i < types.size(); ++i) {
+      values[i] = slot->tts_values[source.positions[i] - 1];
+      nulls[i] = slot->tts_isnull[source.positions[i] - 1];
+    }
+    collected->add(values.data(), nulls.get());
+    if (count % 4096 == 4095 && collected->memory_bytes() > limit)
+      throw boundary::StatusError(
+          Status(ErrorCode::kOverBudget, "inner relation of a join needs more memory than allowed")
+              .with_detail("It has " + std::to_string(collected->memory_bytes() / 1024) + " kB after " +
+                           std::to_string(collected->rows()) + " rows; the limit is " +
+                           std::to_string(guc::pg_strom::work_memory) + " kB.")
+              .with_hint("Increase pg_strom.work_memory."));
+  }
+  rows = std::move(collected);
+}
+
+std::vector<Constant> QueryRun::parameters() {
+  std::vector<Constant> values;
+  for (const Constant& constant : plan_.program.constants) {
+    if (constant.param < 0) continue;
+    const auto index = static_cast<size_t>(constant.param);
+    if (values.size() <= index) values.resize(index + 1);
+    auto* expr = static_cast<Expr*>(list_nth(plan_.custom_scan->custom_exprs, constant.param));
+    PlanState* parent = &state_->ss.ps;
+    struct Value {
+      Datum datum;
+      bool is_null;
+    };
+    const Value value = guard([=] {
+      Value result;
+      ExprState* compiled = ExecInitExpr(expr, parent);
+      result.datum = ExecEvalExprSwitchContext(compiled, parent->ps_ExprContext, &result.is_null);
+      return result;
+    });
+    values[index] = {constant.type, value.is_null, -1, {}};
+    if (!value.is_null &&
+        codec::register_bytes(constant.type.type, constant.type.scale, value.datum, &values[index].bytes) !=
+            codec::Encoded::kDone)
+      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "parameter value has no place in the engine"));
+  }
+  return values;
+}
+
+void QueryRun::start() {
+  std::vector<const engine::exec::ChunkSource*> sources;
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    if (const fdw_arrow::Source* table = table_source(i)) {
+      require_layout(*table, plan_.program.sources[i]);
+      sources.push_back(tables_[i].get());
+    } else {
+      collect_child(i);
+      sources.push_back(collected_[static_cast<size_t>(plan_.sources[i].child)].get());
+    }
+  }
+  std::vector<Constant> params = parameters();
+  slots_.emplace(wanted_threads() - 1);
+  engine::exec::Options options;
+  options.threads = 1 + slots_->count();
+  options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
+  options.join_memory_budget = options.memory_budget;
+  execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
+  execution_->on_declined_build(
+      [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
+  started_ = true;
+  files_checked_ = std::chrono::steady_clock::now();
+}
+
+Recheck& QueryRun::recheck() {
+  if (recheck_ == nullptr) recheck_ = std::make_unique<Recheck>(state_, plan_);
+  if (recheck_bound_) return *recheck_;
+  std::vector<source::RowSource*> sources;
+  for (size_t i = 0; i < plan_.sources.size(); ++i) {
+    if (tables_[i] != nullptr)
+      sources.push_back(tables_[i].get());
+    else
+      sources.push_back(collected_[static_cast<size_t>(plan_.sources[i].child)].get());
+  }
+  recheck_->bind(std::move(sources));
+  recheck_bound_ = true;
+  return *recheck_;
+}
+
+void QueryRun::note_declined(size_t count) {
+  using Choice = guc::FallbackChoice;
+  if (count == 0) return;
+  rechecked_ += static_cast<int64_t>(count);
+  const Choice choice = guc::pg_strom::cpu_fallback();
+  if (choice == Choice::kOff)
+    throw boundary::StatusError(
+        Status(ErrorCode::kUnsupported, "engine cannot evaluate some rows")
+            .with_detail("There are at least " + std::to_string(count) +
+                         ", by an overflow, a division by zero or a value out of the engine's range.")
+            .with_hint("Set pg_strom.cpu_fallback to on to let PostgreSQL evaluate them."));
+  if (choice != Choice::kNotice || noticed_) return;
+  noticed_ = true;
+  guard([] { ereport(NOTICE, (errmsg("PostgreSQL evaluates rows that the engine cannot evaluate"))); });
+}
+
+void QueryRun::decide_build_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) {
+  note_declined(rows.size());
+  for (uint32_t join = 0; join < plan_.program.joins.size(); ++join) {
+    if (plan_.program.joins[join].build_pipeline != pipeline) continue;
+    for (const DeclinedRow& row : rows) recheck().decide_build(row, join, *execution_);
+  }
+}
+
+void QueryRun::take_declined() {
+  const std::vector<DeclinedRow> rows = execution_->take_declined();
+  note_declined(rows.size());
+  if (rows.empty()) return;
+  std::vector<bool> dropped;
+  for (const auto& join : plan_.program.joins) {
+    const PipelineSource& source = plan_.sources[join.build_pipeline];
+    dropped.push_back(source.relid == 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
+  }
+  for (const DeclinedRow& row : rows) recheck().decide(row, *execution_, dropped);
+}
+
+void QueryRun::check_files(bool now) {
+  const auto time = std::chrono::steady_clock::now();
+  if (!now && time - files_checked_ < kFileCheckInterval) return;
+  files_checked_ = time;
+  for (const auto& table : tables_)
+    if (table != nullptr) throw_if_failed(table->source().all_unchanged());
+}
+
+bool QueryRun::next_batch() {
+  if (ended_) return false;
+  if (!started_) start();
+  batch_ = value_or_throw(execution_->next([] { boundary::check_for_interrupts(); }));
+  row_ = -1;
+  take_declined();
+  check_files(batch_ == nullptr);
+  if (batch_ != nullptr) return true;
+  ended_ = true;
+  abandon();
+  return false;
+}
+
+bool QueryRun::next_row() {
+  for (;;) {
+    if (recheck_ != nullptr && recheck_->pop()) {
+      from_recheck_ = true;
+      return true;
+    }
+    from_recheck_ = false;
+    if (batch_ != nullptr && ++row_ < batch_->rows) return true;
+    batch_.reset();
+    if (!next_batch() && (recheck_ == nullptr || !recheck_->has_rows())) return false;
+  }
+}
+
+void QueryRun::fill_row(TupleTableSlot* slot) const {
+  ExecClearTuple(slot);
+  const int attributes = slot->tts_tupleDescriptor->natts;
+  const int count = static_cast<int>(plan_.outputs.size());
+  for (int i = count; i < attributes; ++i) slot->tts_isnull[i] = true;
+  if (from_recheck_) {
+    for (int i = 0; i < count; ++i) {
+      slot->tts_values[i] = recheck_->values()[i];
+      slot->tts_isnull[i] = recheck_->nulls()[i];
+    }
+    ExecStoreVirtualTuple(slot);
+    return;
+  }
+  for (int i = 0; i < count; ++i) {
+    const Output& output = plan_.outputs[static_cast<size_t>(i)];
+    const auto index = static_cast<size_t>(output.index);
+    if (output.is_aggregate) {
+      slot->tts_values[i] = partial_state(output.partial, batch_->aggregates[index], row_, &slot->tts_isnull[i]);
+      continue;
+    }
+    const engine::exec::ResultColumn& column = batch_->columns[index];
+    slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
+    if (!slot->tts_isnull[i])
+      slot->tts_values[i] =
+          codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_);
+  }
+  ExecStoreVirtualTuple(slot);
+}
+
+void QueryRun::restart(const std::vector<bool>& keep_children) {
+  abandon();
+  batch_.reset();
+  if (recheck_ != nullptr) recheck_->bind({});
+  row_ = -1;
+  started_ = ended_ = from_recheck_ = recheck_bound_ = false;
+  for (size_t i = 0; i < collected_.size(); ++i)
+    if (!keep_children[i]) collected_[i].reset();
+}
+
+void QueryRun::check_result() {
+  if (started_ && !ended_) check_files(true);
+}
+
+void QueryRun::abandon() {
+  if (execution_ != nullptr) add_stats(&past_stats_, execution_->stats());
+  execution_.reset();
+  slots_.reset();
+}
+
+Stats QueryRun::stats() const {
+  Stats sum = past_stats_;
+  if (execution_ != nullptr) add_stats(&sum, execution_->stats());
+  return sum;
+}
+
+}  // namespace strom::pg::node

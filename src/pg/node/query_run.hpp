@@ -1,0 +1,75 @@
+// One running (or merely explained) engine node: its sources, the engine's execution, and the rows on their way to
+// PostgreSQL. Owned by the node's memory context; node.cpp calls it. C++ code: throws StatusError and PostgresError.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/exec/execution.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/node/recheck.hpp"
+#include "pg/node/run_plan.hpp"
+#include "pg/node/thread_slots.hpp"
+#include "pg/source/row_source.hpp"
+
+namespace strom::pg::node {
+
+class QueryRun {
+ public:
+  explicit QueryRun(CustomScanState* state);
+
+  /// Moves to the next row; false when there is none. fill_row() then puts it into a slot.
+  bool next_row();
+
+  /// Values of the current row, for the outputs and NULL for all other attributes of `slot`; storage comes from the
+  /// current memory context. Does not throw, but may ereport.
+  void fill_row(TupleTableSlot* slot) const;
+
+  /// Drops the execution, so that the next row is the first again. `keep_children`: for each child plan, its rows are
+  /// still right.
+  void restart(const std::vector<bool>& keep_children);
+
+  /// Throws when a file changed under the rows that were handed out so far; more rows may be asked for after it.
+  void check_result();
+
+  /// Stops the threads; there are no more rows until restart().
+  void abandon();
+
+  const RunPlan& plan() const { return plan_; }
+  /// Opens the table's files when they are not open. nullptr for a child plan's rows.
+  const fdw_arrow::Source* table_source(size_t pipeline);
+  const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
+  /// Sum over all executions so far.
+  engine::exec::Stats stats() const;
+  int64_t rechecked() const { return rechecked_; }
+
+ private:
+  void start();
+  void collect_child(size_t pipeline);
+  std::vector<engine::plan::Constant> parameters();
+  bool next_batch();
+  void take_declined();
+  void decide_build_rows(uint32_t pipeline, const std::vector<engine::exec::DeclinedRow>& rows);
+  void note_declined(size_t count);
+  void check_files(bool now);
+  Recheck& recheck();
+
+  CustomScanState* state_;
+  RunPlan plan_;
+  std::vector<std::shared_ptr<source::ArrowRows>> tables_;          // for each pipeline; nullptr for child plans
+  std::vector<std::shared_ptr<source::CollectedRows>> collected_;   // for each child plan
+  std::optional<ThreadSlots> slots_;
+  std::unique_ptr<engine::exec::Execution> execution_;
+  std::unique_ptr<Recheck> recheck_;
+  std::shared_ptr<const engine::exec::ResultBatch> batch_;
+  int64_t row_ = -1;          // in batch_
+  bool from_recheck_ = false; // the current row is recheck_'s
+  bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
+  engine::exec::Stats past_stats_;
+  int64_t rechecked_ = 0;
+  std::chrono::steady_clock::time_point files_checked_;
+};
+
+}  // namespace strom::pg::node

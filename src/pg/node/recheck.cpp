@@ -1,0 +1,268 @@
+#include "pg/node/recheck.hpp"
+
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
+
+namespace strom::pg::node {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using engine::exec::DeclinedRow;
+using engine::exec::Execution;
+using engine::plan::Constant;
+using engine::plan::ValueType;
+using registry::Phys;
+using registry::TypeId;
+using namespace planner;
+
+namespace {
+
+std::vector<ExprState*> compile(const List* exprs, PlanState* parent) {
+  std::vector<ExprState*> states;
+  for (int i = 0; i < list_length(exprs); ++i) {
+    auto* expr = static_cast<Expr*>(list_nth(exprs, i));
+    states.push_back(expr == nullptr ? nullptr : guard([=] { return ExecInitExpr(expr, parent); }));
+  }
+  return states;
+}
+
+std::vector<std::vector<ExprState*>> compile_lists(const List* lists, PlanState* parent) {
+  std::vector<std::vector<ExprState*>> result;
+  for (int i = 0; i < list_length(lists); ++i)
+    result.push_back(compile(static_cast<const List*>(list_nth(lists, i)), parent));
+  return result;
+}
+
+ExprState* compile_filter(List* filters, PlanState* parent) {
+  return filters == NIL ? nullptr : guard([=] { return ExecInitQual(filters, parent); });
+}
+
+struct Value {
+  Datum datum;
+  bool is_null;
+};
+
+Value evaluate(ExprState* expr, ExprContext* context) {
+  return guard([=] {
+    Value value;
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    value.datum = ExecEvalExpr(expr, context, &value.is_null);
+    MemoryContextSwitchTo(caller);
+    return value;
+  });
+}
+
+Datum datum_of(const Constant& constant, int length) {
+  registry::StrView text{constant.bytes.data(), static_cast<int64_t>(constant.bytes.size())};
+  const void* value = constant.type.phys() == Phys::kStr ? static_cast<const void*>(&text) : constant.bytes.data();
+  const TypeId type = constant.type.type;
+  const int scale = constant.type.scale;
+  return guard([=] { return codec::datum_from_register(type, scale, length, value, 0); });
+}
+
+template <class To, class From>
+void widen(std::string* bytes) {
+  From from;
+  std::memcpy(&from, bytes->data(), sizeof from);
+  const To to = from;
+  bytes->assign(reinterpret_cast<const char*>(&to), sizeof to);
+}
+
+// The casts that Lowering::match_keys() puts around a key.
+void convert_key(TypeId from, TypeId to, std::string* bytes) {
+  const Phys have = registry::type_info(from).phys, want = registry::type_info(to).phys;
+  if (have == Phys::kI32 && want == Phys::kI64) widen<int64_t, int32_t>(bytes);
+  if (have == Phys::kF32 && want == Phys::kF64) widen<double, float>(bytes);
+  if (from == TypeId::kBpchar && to == TypeId::kText) bytes->erase(bytes->find_last_not_of(' ') + 1);
+}
+
+}  // namespace
+
+Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : state_(state), plan_(plan) {
+  PlanState* parent = &state->ss.ps;
+  const CustomScan* scan = plan.custom_scan;
+  context_ = guard([state] { return CreateExprContext(state->ss.ps.state); });
+  slot_ = guard([state] {
+    return ExecInitExtraTupleSlot(state->ss.ps.state, state->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsVirtual);
+  });
+  context_->ecxt_scantuple = slot_;
+  for (size_t i = 0; i < plan.sources.size(); ++i) filters_.push_back(compile_filter(plan.filters(i), parent));
+  join_filters_ = compile_filter(plan_part(scan, kPlanJoinFilters), parent);
+  outer_keys_ = compile_lists(plan_part(scan, kPlanOuterKeys), parent);
+  inner_keys_ = compile_lists(plan_part(scan, kPlanInnerKeys), parent);
+  group_keys_ = compile(plan_part(scan, kPlanGroupKeys), parent);
+  arguments_ = compile(plan_part(scan, kPlanArguments), parent);
+  argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
+}
+
+void Recheck::bind(std::vector<source::RowSource*> sources) {
+  sources_ = std::move(sources);
+  queue_.clear();
+  pop();
+}
+
+void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
+  const std::span<const codec::Decoder> decoders = sources_[pipeline]->decoders(row.chunk);
+  const std::vector<int>& slots = plan_.sources[pipeline].slots;
+  guard([&] {
+    MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (slots[i] > 0)
+        slot_->tts_values[slots[i] - 1] = codec::decode(decoders[i], row.row, &slot_->tts_isnull[slots[i] - 1]);
+    MemoryContextSwitchTo(caller);
+  });
+}
+
+bool Recheck::passes(ExprState* filters) {
+  if (filters == nullptr) return true;
+  ExprContext* context = context_;
+  return guard([=] {
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    const bool result = ExecQual(filters, context);
+    MemoryContextSwitchTo(caller);
+    return result;
+  });
+}
+
+// `held` false: the value is none that the engine can hold.
+Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
+  const Value value = evaluate(expr, context_);
+  Constant constant{type, value.is_null, -1, {}};
+  *held = true;
+  if (value.is_null) return constant;
+  const auto* node = reinterpret_cast<const Node*>(expr->expr);
+  const Oid oid = guard([node] { return exprType(node); });
+  const registry::TypeInfo* info = registry::find_type(oid);
+  const TypeId from = info != nullptr ? info->id : type.type;
+  *held = codec::register_bytes(from, type.scale, value.datum, &constant.bytes) == codec::Encoded::kDone;
+  if (*held) convert_key(from, type.type, &constant.bytes);
+  return constant;
+}
+
+void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& execution) {
+  guard([this] { ExecStoreAllNullTuple(slot_); });
+  load_source(row.pipeline, row);
+  if (!passes(filters_[row.pipeline])) return;
+  const engine::plan::Program& program = plan_.program;
+  std::vector<Constant> keys, payload;
+  bool held = true;
+  for (size_t i = 0; i < inner_keys_[join].size(); ++i) {
+    keys.push_back(key(inner_keys_[join][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
+    if (keys.back().is_null) return;  // joins nothing
+    if (!held) throw boundary::StatusError(Status(ErrorCode::kUnsupported, "join key has no place in the engine"));
+  }
+  for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
+    const ValueType type = program.nodes[program.joins[join].payload[i]].type;
+    const int attribute = plan_.payload_slots[join][i] - 1;
+    Constant value{type, slot_->tts_isnull[attribute], -1, {}};
+    if (!value.is_null &&
+        codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) != codec::Encoded::kDone)
+      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "value of an inner relation has no place in the engine"));
+    payload.push_back(std::move(value));
+  }
+  throw_if_failed(execution.add_build_row(join, keys, payload));
+}
+
+void Recheck::decide(const DeclinedRow& row, const Execution& execution, const std::vector<bool>& dropped) {
+  guard([this] { ExecStoreAllNullTuple(slot_); });
+  load_source(row.pipeline, row);
+  if (passes(filters_[row.pipeline])) join(0, row, execution, dropped);
+}
+
+void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution, const std::vector<bool>& dropped) {
+  boundary::check_for_interrupts();
+  if (depth == plan_.join_count()) {
+    if (passes(join_filters_)) emit();
+    return;
+  }
+  std::vector<int64_t> matches;
+  const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
+  if (known) {
+    matches.push_back(row.inner_rows[depth]);
+  } else {
+    const engine::plan::Program& program = plan_.program;
+    const uint32_t join = program.pipelines.back().joins[depth];
+    std::vector<Constant> keys;
+    for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
+      bool held;
+      keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
+      if (keys.back().is_null) return;
+      if (!held && dropped[depth])
+        throw boundary::StatusError(Status(ErrorCode::kUnsupported, "join key has no place in the engine"));
+      if (!held) return;
+    }
+    throw_if_failed(execution.lookup(join, keys, &matches));
+  }
+  for (const int64_t match : matches) {
+    load_payload(depth, match, execution);
+    join(depth + 1, row, execution, dropped);
+  }
+}
+
+void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
+  const std::vector<int>& slots = plan_.payload_slots[join];
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Constant value = execution.payload(static_cast<uint32_t>(join), static_cast<uint32_t>(i), row);
+    const int attribute = slots[i] - 1;
+    slot_->tts_isnull[attribute] = value.is_null;
+    if (value.is_null) continue;
+    const Form_pg_attribute column = TupleDescAttr(slot_->tts_tupleDescriptor, attribute);
+    const bool padded = column->atttypid == BPCHAROID && column->atttypmod >= VARHDRSZ;
+    MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+    slot_->tts_values[attribute] = datum_of(value, padded ? column->atttypmod - VARHDRSZ : -1);
+    MemoryContextSwitchTo(caller);
+  }
+}
+
+// Queues the row in the slot: its outputs, or a group of its own.
+void Recheck::emit() {
+  const size_t count = plan_.outputs.size();
+  MemoryContext memory = context_->ecxt_per_tuple_memory;
+  Row row = guard([=] {
+    Row made;
+    made.values = static_cast<Datum*>(MemoryContextAllocZero(memory, sizeof(Datum) * (count + 1)));
+    made.nulls = static_cast<bool*>(MemoryContextAllocZero(memory, sizeof(bool) * (count + 1)));
+    return made;
+  });
+  for (size_t i = 0; i < count; ++i) {
+    const Output& output = plan_.outputs[i];
+    if (plan_.kind != PlanKind::kAggregation) {
+      row.values[i] = slot_->tts_values[i];
+      row.nulls[i] = slot_->tts_isnull[i];
+      continue;
+    }
+    const auto index = static_cast<size_t>(output.index);
+    if (!output.is_aggregate) {
+      const Value value = evaluate(group_keys_[index], context_);
+      row.values[i] = value.datum;
+      row.nulls[i] = value.is_null;
+      continue;
+    }
+    Value counted{BoolGetDatum(true), false};
+    if (argument_filters_[index] != nullptr) counted = evaluate(argument_filters_[index], context_);
+    const bool takes = !counted.is_null && DatumGetBool(counted.datum);
+    Value argument{Datum{0}, true};
+    if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index], context_);
+    guard([&] {
+      MemoryContext caller = MemoryContextSwitchTo(memory);
+      row.values[i] = partial_state_of_row(output.partial, argument.datum, argument.is_null, takes, &row.nulls[i]);
+      MemoryContextSwitchTo(caller);
+    });
+  }
+  queue_.push_back(row);
+}
+
+bool Recheck::pop() {
+  if (queue_.empty()) {
+    ExprContext* context = context_;
+    guard([context] { ResetExprContext(context); });
+    return false;
+  }
+  current_ = queue_.front();
+  queue_.pop_front();
+  return true;
+}
+
+}  // namespace strom::pg::node

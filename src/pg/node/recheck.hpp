@@ -1,0 +1,64 @@
+// Rows that the engine declined, decided by PostgreSQL's own expressions in PostgreSQL's order. Used by QueryRun.
+// C++ code: throws PostgresError (also the query's own errors) and StatusError.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "engine/exec/execution.hpp"
+#include "pg/node/run_plan.hpp"
+#include "pg/source/row_source.hpp"
+
+namespace strom::pg::node {
+
+class Recheck {
+ public:
+  /// Compiles the expressions; they live as long as the executor state.
+  Recheck(CustomScanState* state, const RunPlan& plan);
+
+  /// Where rows come from, one for each pipeline; forgets queued rows.
+  void bind(std::vector<source::RowSource*> sources);
+
+  /// Decides a row of the last pipeline; what it results in is queued for pop(). `dropped`: for each join, whether rows
+  /// with keys that the engine cannot hold were left out of its table.
+  void decide(const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution,
+              const std::vector<bool>& dropped);
+
+  /// Decides a row of a build pipeline and adds it to its table when it passes the filters.
+  void decide_build(const engine::exec::DeclinedRow& row, uint32_t join, engine::exec::Execution& execution);
+
+  /// The oldest queued row becomes the current one; false when there is none, and then its memory is released.
+  bool pop();
+  bool has_rows() const { return !queue_.empty(); }
+  /// Values of the current row, one for each output. Does not throw.
+  const Datum* values() const { return current_.values; }
+  const bool* nulls() const { return current_.nulls; }
+
+ private:
+  struct Row {
+    Datum* values = nullptr;
+    bool* nulls = nullptr;
+  };
+  void load_source(size_t pipeline, const engine::exec::DeclinedRow& row);
+  bool passes(ExprState* filters);
+  engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
+  void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution,
+            const std::vector<bool>& dropped);
+  void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
+  void emit();
+
+  CustomScanState* state_;
+  const RunPlan& plan_;
+  std::vector<source::RowSource*> sources_;
+  ExprContext* context_;          // its per-tuple memory holds the queued rows
+  TupleTableSlot* slot_;
+  std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
+  ExprState* join_filters_;
+  std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
+  std::vector<ExprState*> group_keys_, arguments_, argument_filters_;
+  std::deque<Row> queue_;
+  Row current_;
+};
+
+}  // namespace strom::pg::node

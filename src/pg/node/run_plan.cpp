@@ -1,0 +1,73 @@
+#include "pg/node/run_plan.hpp"
+
+#include "engine/plan/serialize.hpp"
+#include "pg/boundary/boundary.hpp"
+
+namespace strom::pg::node {
+
+using namespace planner;
+
+namespace {
+
+std::vector<int> integers(const List* list, int from, int step) {
+  std::vector<int> values;
+  for (int i = from; i < list_length(list); i += step) values.push_back(list_nth_int(list, i));
+  return values;
+}
+
+engine::plan::Program program_of(const CustomScan* plan) {
+  const auto* literal = static_cast<const Const*>(linitial(plan->custom_private));
+  const auto* bytes = reinterpret_cast<const bytea*>(DatumGetPointer(literal->constvalue));
+  return boundary::value_or_throw(
+      engine::plan::deserialize(std::string_view(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes))));
+}
+
+Output output_of(const List* fields, const engine::plan::Program& program) {
+  Output output;
+  output.is_aggregate = list_nth_int(fields, kOutputIsAggregate) != 0;
+  output.index = list_nth_int(fields, kOutputIndex);
+  output.length = list_nth_int(fields, kOutputLength);
+  const int format = list_nth_int(fields, kOutputFormat);
+  const int scale = list_nth_int(fields, kOutputScale);
+  if (!output.is_aggregate) {
+    output.type = {static_cast<registry::TypeId>(format), static_cast<int16_t>(scale)};
+    return output;
+  }
+  const engine::plan::Aggregate& aggregate = program.pipelines.back().aggregates[static_cast<size_t>(output.index)];
+  const bool has_argument = aggregate.arg != engine::plan::kNoNode;
+  output.partial = {registry::aggregate_info(aggregate.id).acc, static_cast<registry::PartialFormat>(format),
+                    has_argument ? program.nodes[aggregate.arg].type.type : registry::TypeId::kBool, scale, -1};
+  return output;
+}
+
+}  // namespace
+
+RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(plan)), program(program_of(plan)) {
+  const int offset = range_table_offset(plan);
+  const List* source_lists = plan_part(plan, kPlanSources);
+  int child = 0;
+  for (int i = 0; i < list_length(source_lists); ++i) {
+    const auto* list = static_cast<const List*>(list_nth(source_lists, i));
+    PipelineSource source;
+    const int relid = linitial_int(list);
+    if (relid != 0)
+      source.relid = static_cast<Index>(relid + offset);
+    else
+      source.child = child++;
+    source.positions = integers(list, 1, 2);
+    source.slots = integers(list, 2, 2);
+    sources.push_back(std::move(source));
+  }
+  const List* output_lists = plan_part(plan, kPlanOutputs);
+  for (int i = 0; i < list_length(output_lists); ++i)
+    outputs.push_back(output_of(static_cast<const List*>(list_nth(output_lists, i)), program));
+  const List* payloads = plan_part(plan, kPlanPayloads);
+  for (int i = 0; i < list_length(payloads); ++i)
+    payload_slots.push_back(integers(static_cast<const List*>(list_nth(payloads, i)), 0, 1));
+}
+
+List* RunPlan::filters(size_t pipeline) const {
+  return static_cast<List*>(list_nth(plan_part(custom_scan, kPlanFilters), static_cast<int>(pipeline)));
+}
+
+}  // namespace strom::pg::node

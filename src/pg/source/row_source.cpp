@@ -1,0 +1,112 @@
+#include "pg/source/row_source.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
+#include "pg/codec/numeric.hpp"
+
+namespace strom::pg::source {
+
+using columnar::Layout;
+using registry::TypeId;
+
+namespace {
+
+constexpr int64_t kRowsInBatch = 64 * 1024;
+
+// Dates and timestamps lie there as PostgreSQL has them, so that the infinite ones can be held.
+columnar::Field field_of(const engine::plan::ValueType& type) {
+  columnar::Field field = codec::field_for(type.type, type.scale, "");
+  if (type.type == TypeId::kDate) field.layout = Layout::kInt32;
+  if (type.type == TypeId::kTimestamp || type.type == TypeId::kTimestampTz) field.layout = Layout::kInt64;
+  return field;
+}
+
+}  // namespace
+
+std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
+  if (chunk == decoded_chunk_) return decoders_;
+  const auto& columns = source_->columns();
+  const fdw_arrow::Chunk& place = source_->chunks()[static_cast<size_t>(chunk)];
+  const columnar::BatchView batch = boundary::value_or_throw(source_->batch(chunk));
+  decoders_.clear();
+  places_.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    decoders_.push_back(codec::make_decoder(source_->field(place.file, static_cast<int>(i)), columns[i].type));
+    places_[i] = {columns[i].name.c_str(), source_->files()[place.file]->path().c_str(), place.batch};
+    decoders_[i].view = batch.columns[i];
+    decoders_[i].place = &places_[i];
+  }
+  decoded_chunk_ = chunk;
+  return decoders_;
+}
+
+CollectedRows::CollectedRows(std::vector<engine::plan::ValueType> types, std::vector<bool> is_key)
+    : types_(std::move(types)), is_key_(std::move(is_key)) {
+  for (const auto& type : types_) fields_.push_back(field_of(type));
+}
+
+bool CollectedRows::holds(size_t column, Datum value, bool is_null) const {
+  if (is_null || types_[column].type != TypeId::kNumeric) return true;
+  const int scale = types_[column].scale;
+  return boundary::guard([=] {
+    __int128 unscaled;
+    return codec::numeric_to_int128(value, scale, &unscaled);
+  });
+}
+
+void CollectedRows::append(size_t column, Datum value, bool is_null) {
+  columnar::ColumnBuilder& builder = batches_.back()[column];
+  if (is_null)
+    builder.append_null();
+  else if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
+    builder.append_value(static_cast<int32_t>(DatumGetDateADT(value)));
+  else if (fields_[column].layout == Layout::kInt64 && types_[column].type != TypeId::kInt8)
+    builder.append_value(static_cast<int64_t>(DatumGetTimestamp(value)));
+  else
+    codec::append(builder, types_[column].type, value, false);
+}
+
+void CollectedRows::add(const Datum* values, const bool* nulls) {
+  for (size_t i = 0; i < types_.size(); ++i) {
+    if (holds(i, values[i], nulls[i])) continue;
+    if (!is_key_[i])
+      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric value of an inner relation has no place in the engine")
+                                      .with_hint("Set pg_strom.enable_gpujoin to off for this query."));
+    ++dropped_;
+    return;
+  }
+  if (batches_.empty() || batch_rows_.back() == kRowsInBatch) {
+    batches_.emplace_back();
+    batch_rows_.push_back(0);
+    for (const auto& field : fields_) batches_.back().emplace_back(field);
+  }
+  for (size_t i = 0; i < types_.size(); ++i) append(i, values[i], nulls[i]);
+  ++batch_rows_.back();
+  ++rows_;
+}
+
+Result<columnar::BatchView> CollectedRows::chunk(int64_t index) const {
+  columnar::BatchView view;
+  view.rows = batch_rows_[static_cast<size_t>(index)];
+  for (const auto& column : batches_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
+  return view;
+}
+
+std::span<const codec::Decoder> CollectedRows::decoders(int64_t chunk) {
+  decoders_.clear();
+  for (size_t i = 0; i < types_.size(); ++i) {
+    const registry::TypeInfo& info = registry::type_info(types_[i].type);
+    decoders_.push_back(codec::make_decoder(fields_[i], {info.pg_oid, -1}));
+    decoders_.back().view = batches_[static_cast<size_t>(chunk)][i].view();
+  }
+  return decoders_;
+}
+
+int64_t CollectedRows::memory_bytes() const {
+  int64_t bytes = 0;
+  for (const Batch& batch : batches_)
+    for (const auto& column : batch) bytes += column.memory_bytes();
+  return bytes;
+}
+
+}  // namespace strom::pg::source

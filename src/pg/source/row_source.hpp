@@ -1,0 +1,72 @@
+// Sources that feed the engine's pipelines in this process: chunks for the engine's threads, and single values as
+// Datums for rows that PostgreSQL re-checks. Used by src/pg/node.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "columnar/builder.hpp"
+#include "engine/exec/execution.hpp"
+#include "pg/codec/decode.hpp"
+#include "pg/fdw_arrow/source.hpp"
+
+namespace strom::pg::source {
+
+class RowSource : public engine::exec::ChunkSource {
+ public:
+  /// Decoders of all columns for chunk `chunk`, in order. Main thread only; valid until the next call. May throw.
+  virtual std::span<const codec::Decoder> decoders(int64_t chunk) = 0;
+};
+
+/// Record batches of an Arrow foreign table.
+class ArrowRows : public RowSource {
+ public:
+  explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source) : source_(std::move(source)) {}
+
+  int64_t chunk_count() const override { return static_cast<int64_t>(source_->chunks().size()); }
+  Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(index); }
+  std::span<const codec::Decoder> decoders(int64_t chunk) override;
+  const fdw_arrow::Source& source() const { return *source_; }
+
+ private:
+  std::shared_ptr<const fdw_arrow::Source> source_;
+  std::vector<codec::Decoder> decoders_;
+  std::vector<codec::Place> places_;
+  int64_t decoded_chunk_ = -1;
+};
+
+/// Rows of a PostgreSQL plan, collected before the engine starts.
+class CollectedRows : public RowSource {
+ public:
+  /// `is_key`: columns that the join's keys are made of, see add().
+  CollectedRows(std::vector<engine::plan::ValueType> types, std::vector<bool> is_key);
+
+  /// Adds a row, one value for each column. A row with a numeric key that the engine cannot hold (NaN, too many digits)
+  /// equals no value that the engine can hold, and is left out. Throws StatusError (kUnsupported) for such a value that
+  /// is not a key; PostgresError.
+  void add(const Datum* values, const bool* nulls);
+
+  int64_t chunk_count() const override { return static_cast<int64_t>(batches_.size()); }
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+  std::span<const codec::Decoder> decoders(int64_t chunk) override;
+  int64_t rows() const { return rows_; }
+  /// Rows that add() left out.
+  int64_t dropped() const { return dropped_; }
+  int64_t memory_bytes() const;
+
+ private:
+  using Batch = std::vector<columnar::ColumnBuilder>;
+  bool holds(size_t column, Datum value, bool is_null) const;
+  void append(size_t column, Datum value, bool is_null);
+
+  std::vector<engine::plan::ValueType> types_;
+  std::vector<bool> is_key_;
+  std::vector<columnar::Field> fields_;
+  std::vector<Batch> batches_;
+  std::vector<int64_t> batch_rows_;
+  std::vector<codec::Decoder> decoders_;
+  int64_t rows_ = 0, dropped_ = 0;
+};
+
+}  // namespace strom::pg::source
