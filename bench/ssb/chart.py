@@ -35,31 +35,34 @@ _STYLE = """
 """
 
 _WIDTH, _LEFT, _RIGHT = 1400, 70, 20
-_TOP, _PLOT_HEIGHT, _BOTTOM = 120, 380, 50
+_TOP, _PLOT_HEIGHT, _BOTTOM = 140, 380, 50
 _GROUP_GAP = 0.22  # share of a group's width
 _MEAN = "geo. mean"
 
 
 class _Axis:
-    """Milliseconds to pixels, over whole decades."""
+    """Milliseconds to pixels, from one of 1, 2, 5, 10, ... to another, with some room for the shortest bar."""
 
     def __init__(self, values: List[float]):
-        self.low = math.floor(math.log10(min(values)))
-        self.high = max(math.ceil(math.log10(max(values))), self.low + 1)
+        self.steps = [(digit, digit * 10.0**decade) for decade in range(-6, 9) for digit in range(1, 10)]
+        ends = [value for digit, value in self.steps if digit in (1, 2, 5)]
+        self.low = max(end for end in ends if end <= 0.75 * min(values))
+        self.high = min(end for end in ends if end >= max(values))
 
     def y(self, value: float) -> float:
-        share = (math.log10(value) - self.low) / (self.high - self.low)
+        share = math.log(value / self.low) / math.log(self.high / self.low)
         return _TOP + _PLOT_HEIGHT * (1 - share)
 
     def lines(self) -> List[str]:
         lines = []
-        for decade in range(self.low, self.high + 1):
-            for step in range(1, 10 if decade < self.high else 2):
-                y = self.y(step * 10.0**decade)
-                kind = "grid" if step == 1 else "minor"
-                lines.append(f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            y = self.y(10.0**decade)
-            lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(10.0**decade)}</text>')
+        for digit, value in self.steps:
+            if not self.low <= value <= self.high:
+                continue
+            y = self.y(value)
+            kind = "grid" if digit == 1 or value == self.low else "minor"
+            lines.append(f'<line class="{kind}" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+            if digit in (1, 2, 5):
+                lines.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_short(value)}</text>')
         return lines
 
 
@@ -75,8 +78,8 @@ def _legend(engines: List[str]) -> List[str]:
     parts, x = [], _LEFT
     for engine in engines:
         name = _LABELS.get(engine, engine)
-        parts.append(f'<rect x="{x}" y="88" width="14" height="14" rx="2" fill="{_COLOURS[engine]}"/>')
-        parts.append(f'<text class="legend" x="{x + 20}" y="100">{escape(name)}</text>')
+        parts.append(f'<rect x="{x}" y="108" width="14" height="14" rx="2" fill="{_COLOURS[engine]}"/>')
+        parts.append(f'<text class="legend" x="{x + 20}" y="120">{escape(name)}</text>')
         x += 44 + round(7.6 * len(name))
     return parts
 
@@ -98,7 +101,8 @@ def _bars(groups: Dict[str, Dict[str, float]], engines: List[str], axis: _Axis) 
                 f'fill="{_COLOURS[engine]}"><title>{escape(tip)}</title></rect>'
             )
             if engine == "pg_strom":
-                parts.append(f'<text class="value" x="{x + bar / 2:.1f}" y="{y - 4:.1f}" text-anchor="middle">'
+                # Flush with the bar's right side, since the next bar may be taller and the gap is on the left.
+                parts.append(f'<text class="value" x="{x + bar:.1f}" y="{y - 4:.1f}" text-anchor="end">'
                              f"{_label(times[engine])}</text>")  # fmt: skip
         parts.append(f'<text class="group" x="{start + slot * (1 - _GROUP_GAP) / 2:.1f}" y="{floor + 22}" '
                      f'text-anchor="middle">{escape(group.replace("_", "."))}</text>')  # fmt: skip
@@ -117,14 +121,15 @@ def draw(report: dict, machine: str) -> str:
     axis = _Axis([time for times in groups.values() for time in times.values()])
     height = _TOP + _PLOT_HEIGHT + _BOTTOM
     title = f"Star Schema Benchmark, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
-    note = f"Median of {report['runs']} runs, {report['threads']} threads, logarithmic: shorter is faster. {machine}"
+    note = f"Median of {report['runs']} runs, {report['threads']} threads, logarithmic: shorter is faster"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
         f'role="img" aria-label="{escape(title)}">',
         f"<style>{_STYLE}</style>",
         f'<rect class="page" width="{_WIDTH}" height="{height}"/>',
         f'<text class="title" x="{_LEFT}" y="36">{escape(title)}</text>',
-        f'<text class="note" x="{_LEFT}" y="62">{escape(note)}</text>',
+        f'<text class="note" x="{_LEFT}" y="60">{escape(note)}</text>',
+        f'<text class="note" x="{_LEFT}" y="82">{escape(machine)}</text>',
         *_legend(engines),
         *axis.lines(),
         *_bars(groups, engines, axis),
