@@ -147,6 +147,7 @@ TEST(PtxErrors, BrokenTextNeverCrashes) {
   for (int round = 0; round < 6000; round++) {
     std::string text = everything();
     for (unsigned edits = 1 + random() % 4; edits > 0; edits--) {
+      if (text.empty()) break;
       const std::size_t at = random() % text.size();
       switch (random() % 5) {
         case 0: text[at] = symbols[random() % symbols.size()]; break;

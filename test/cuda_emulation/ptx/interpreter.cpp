@@ -178,16 +178,18 @@ bool BlockRunner::release_barrier(std::uint32_t number, std::size_t live) {
   const auto waits = [&](const Thread& t) { return t.state == Thread::State::kAtBarrier && t.barrier == number; };
   std::size_t arrived = barrier.arrived_early, votes = 0, voters = 0;
   const Thread* first = nullptr;
+  const Thread* differs = nullptr;
   for (const Thread& t : block_.threads) {
     if (!waits(t)) continue;
     arrived++;
     voters++;
     votes += get<bool>(t.registers[t.pc->c]) != (t.pc->e != 0);
     if (first == nullptr) first = &t;
-    // __syncthreads() in branches that threads of one block take differently; named barriers may differ.
-    if (barrier.expected == 0 && t.pc != first->pc && arrived == live) {
-      throw Error(describe(*first) + ": divergent barrier: " + describe_waiting(*first) + "; " + describe_waiting(t));
-    }
+    if (t.pc != first->pc) differs = &t;
+  }
+  // __syncthreads() in branches that threads of one block take differently; named barriers may differ.
+  if (barrier.expected == 0 && arrived == live && differs != nullptr) {
+    throw Error(describe(*first) + ": divergent barrier: " + describe_waiting(*first) + "; " + describe_waiting(*differs));
   }
   if (arrived < (barrier.expected == 0 ? live : barrier.expected)) return false;
   for (Thread& t : block_.threads) {

@@ -11,7 +11,7 @@ namespace strom::ptx {
 namespace {
 
 constexpr std::uint64_t kMaxStaticSharedBytes = 256u << 10;
-constexpr std::uint64_t kSharedAlign = 128;
+constexpr std::uint64_t kSharedAlign = 128;  // of the dynamic part, at least
 constexpr std::uint64_t kMaxParameterBytes = 32764;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
@@ -22,13 +22,18 @@ std::uint64_t add_shared(std::uint64_t top, const Variable& variable) {
   return end;
 }
 
-std::uint64_t shared_bytes_of(const FunctionSyntax& function) {
-  std::uint64_t top = 0;
+struct Extent {
+  std::uint64_t bytes = 0, align = 1;
+};
+
+Extent shared_extent_of(const FunctionSyntax& function) {
+  Extent extent;
   for (const Statement& statement : function.body) {
     if (statement.kind != Statement::Kind::kVariable || statement.variable.space != Space::kShared) continue;
-    top = add_shared(top, statement.variable);
+    extent.bytes = add_shared(extent.bytes, statement.variable);
+    extent.align = std::max(extent.align, statement.variable.align);
   }
-  return align_up(top, kSharedAlign);
+  return extent;
 }
 
 }  // namespace
@@ -77,7 +82,8 @@ void Module::declare_function(const FunctionSyntax& syntax) {
 }
 
 // Shared memory: variables of one kernel | of the module and of device functions | dynamic. Each kernel's variables end
-// where the common part begins, so that the common and dynamic parts have the same offsets for all kernels.
+// where the common part begins, so that the common and dynamic parts have the same offsets for all kernels, and what
+// lies behind the last variable is out of bounds.
 void Module::place_shared(const ModuleSyntax& syntax) {
   std::uint64_t common = 0, largest = 0;
   std::vector<std::pair<const Variable*, std::uint64_t>> places;
@@ -86,26 +92,29 @@ void Module::place_shared(const ModuleSyntax& syntax) {
     places.emplace_back(&variable, align_up(common, variable.align));
     common = add_shared(common, variable);
   }
-  common = align_up(common, kSharedAlign);
   for (const FunctionSyntax& function : syntax.functions) {
     if (!function.has_body) continue;
-    Function& decoded = *functions_by_name_.at(function.name);
-    decoded.static_shared_bytes = static_cast<std::uint32_t>(shared_bytes_of(function));
+    const Extent extent = shared_extent_of(function);
     if (function.is_kernel) {
-      largest = std::max<std::uint64_t>(largest, decoded.static_shared_bytes);
+      largest = std::max(largest, align_up(extent.bytes, std::max(extent.align, kSharedAlign)));
     } else {
-      decoded.shared_base = static_cast<std::uint32_t>(common);
-      common += decoded.static_shared_bytes;
+      Function& decoded = *functions_by_name_.at(function.name);
+      decoded.shared_base = static_cast<std::uint32_t>(align_up(common, extent.align));
+      common = decoded.shared_base + extent.bytes;
     }
   }
   if (common > kMaxStaticSharedBytes) throw Error("too much shared memory in device functions");
+  common = align_up(common, kSharedAlign);
   dynamic_shared_offset_ = static_cast<std::uint32_t>(largest + common);
-  for (const auto& function : functions_) {
-    if (function->is_kernel) {
-      function->shared_base = static_cast<std::uint32_t>(largest) - function->static_shared_bytes;
-      function->static_shared_bytes += static_cast<std::uint32_t>(common);
+  for (const FunctionSyntax& function : syntax.functions) {
+    if (!function.has_body) continue;
+    Function& decoded = *functions_by_name_.at(function.name);
+    if (function.is_kernel) {
+      const Extent extent = shared_extent_of(function);
+      decoded.shared_base = static_cast<std::uint32_t>((largest - extent.bytes) / extent.align * extent.align);
+      decoded.static_shared_bytes = dynamic_shared_offset_ - decoded.shared_base;
     } else {
-      function->shared_base += static_cast<std::uint32_t>(largest);
+      decoded.shared_base += static_cast<std::uint32_t>(largest);
     }
   }
   Symbol symbol;

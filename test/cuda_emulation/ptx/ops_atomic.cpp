@@ -103,13 +103,16 @@ Handler handler_for(Access access, int operation, Type type) {
 }
 
 void decode_atomic(Decoder& d, bool has_result) {
-  // Older text has the space first, newer the order; both occur.
-  d.choose({"relaxed", "acquire", "release", "acq_rel"}, 99);
-  skip_scope(d);
-  Space space = take_space(d);
+  // Order and scope stand first, or in inline assembly of CUDA's headers behind the operation.
+  const auto skip_order = [&] {
+    d.choose({"relaxed", "acquire", "release", "acq_rel"}, 99);
+    skip_scope(d);
+  };
+  skip_order();
+  const Space space = take_space(d);
   skip_scope(d);
   const int operation = d.choose({"add", "exch", "cas", "min", "max", "and", "or", "xor", "inc", "dec"});
-  skip_cache_hints(d);
+  skip_order();
   const Type type = d.take_last_type("busf", {16, 32, 64});
   if (!is_possible(operation, type) || (type.bits == 16 && operation != kCompareExchange)) {
     d.fail("atomic operation is not possible or not emulated for this type");

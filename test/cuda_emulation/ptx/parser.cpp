@@ -289,12 +289,14 @@ void Parser::parse_body(FunctionSyntax& function) {
     } else {
       parse_instruction(statement);
     }
-    for (const char c : lexer_.source().substr(start, lexer_.offset() - start)) {
+    const std::string_view whole = lexer_.source().substr(start, lexer_.offset() - start);
+    for (const char c : whole.substr(0, whole.find("//"))) {
       const bool blank = c == '\n' || c == '\t' || c == '\r' || c == ' ';
       if (statement.text.size() < 160 && !(blank && (statement.text.empty() || statement.text.back() == ' '))) {
         statement.text += blank ? ' ' : c;
       }
     }
+    while (statement.text.ends_with(' ')) statement.text.pop_back();
     function.body.push_back(std::move(statement));
   }
 }
