@@ -79,6 +79,7 @@ class Reader final : public FileReader {
   }
 
   Status check_unchanged() const override { return mapping_ ? mapping_->check_unchanged() : Status::ok(); }
+  bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
 
  private:
   Status check_readable(int field) const {

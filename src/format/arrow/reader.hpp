@@ -56,6 +56,8 @@ class FileReader {
   /// kFileChanged when the bytes under the mapping may not be those that open() saw: the file was shrunk (a page
   /// vanished under a reader) or written to. A file that was replaced or unlinked goes on being readable.
   virtual Status check_unchanged() const = 0;
+  /// The part of check_unchanged() that costs no system call, for use after each row: bytes that are gone were read.
+  virtual bool is_poisoned() const = 0;
 };
 
 }  // namespace strom::format::arrow

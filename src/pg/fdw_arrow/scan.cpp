@@ -36,9 +36,11 @@ struct ArrowScan {
   codec::Place* places;
   int column_count;
   int64_t next_row, rows;  // in the current chunk
+  const format::arrow::FileReader* reader;  // of the current chunk
 };
 
-// Rows between two looks at whether the file is still what it was: a cursor may stop in the middle of a chunk.
+// Rows between two looks at whether the file was written to: a cursor may stop in the middle of a chunk. Bytes that
+// are gone are noticed at every row.
 constexpr int64_t kRowsBetweenChecks = 64;
 
 std::vector<AttrNumber> attnums_of(const ForeignScan* plan) {
@@ -87,9 +89,10 @@ bool next_chunk(ArrowScan* scan) {
   const Chunk& chunk = source.chunks()[index];
   const columnar::BatchView view = boundary::value_or_throw(source.batch(index));
   cursor.current_file = chunk.file;
+  scan->reader = source.files()[chunk.file].get();
   for (int i = 0; i < scan->column_count; ++i) {
     const SourceColumn& column = source.columns()[i];
-    scan->places[i] = {column.name.c_str(), source.files()[chunk.file]->path().c_str(), chunk.batch};
+    scan->places[i] = {column.name.c_str(), scan->reader->path().c_str(), chunk.batch};
     scan->decoders[i] = codec::make_decoder(source.field(chunk.file, i), column.type);
     scan->decoders[i].view = view.columns[i];
     scan->decoders[i].place = &scan->places[i];
@@ -124,7 +127,7 @@ TupleTableSlot* strom_arrow_iterate(ForeignScanState* node) {
     const int attribute = scan->attnums[i] - 1;
     slot->tts_values[attribute] = codec::decode(scan->decoders[i], row, &slot->tts_isnull[attribute]);
   }
-  if (row % kRowsBetweenChecks == 0) entry([&] { check_current_file(scan); });
+  if (row % kRowsBetweenChecks == 0 || scan->reader->is_poisoned()) entry([&] { check_current_file(scan); });
   return ExecStoreVirtualTuple(slot);
 }
 
