@@ -28,11 +28,10 @@ free_port() {
   printf '%s' "$port"
 }
 
-# cluster_create NAME SETTING…: initdb, when there is none yet.
+# cluster_create NAME: initdb, when there is none yet.
 cluster_create() {
   local dir
   dir=$(cluster_dir "$1")
-  shift
   if [[ -f $dir/PG_VERSION ]]; then
     [[ $("$PG_CONFIG" --version) =~ ^PostgreSQL\ $(<"$dir/PG_VERSION")[^0-9] ]] ||
       die "$dir is of PostgreSQL $(<"$dir/PG_VERSION"); remove it with ./strom clean --all"
@@ -45,9 +44,22 @@ cluster_create() {
   as_server "$(private_pg bindir)/initdb" -D "$dir" -U postgres -A trust -E UTF8 --lc-collate=C --lc-ctype=C.UTF-8 \
     --lc-messages=C --lc-monetary=C --lc-numeric=C --lc-time=C >"$dir.log" 2>&1 ||
     { tail -n 20 "$dir.log" >&2 && die "initdb failed"; }
-  printf '%s\n' "listen_addresses = ''" "unix_socket_permissions = 0700" "shared_buffers = 512MB" "work_mem = 64MB" \
-    "max_parallel_workers_per_gather = 2" "max_wal_size = 4GB" "$(shared_memory_setting)" "$@" |
-    as_server tee -a "$dir/postgresql.conf" >/dev/null
+  {
+    printf '%s\n' "listen_addresses = ''" "unix_socket_permissions = 0700" "$(shared_memory_setting)"
+    cluster_settings "$1"
+  } | as_server tee -a "$dir/postgresql.conf" >/dev/null
+}
+
+# The tests' cluster keeps PostgreSQL's defaults for all that plans depend on, so that their expected output holds on
+# any server (make installcheck).
+cluster_settings() {
+  case $1 in
+    main)
+      printf '%s\n' "shared_buffers = 512MB" "work_mem = 64MB" "max_parallel_workers_per_gather = 2" \
+        "max_wal_size = 4GB"
+      ;;
+    test) printf '%s\n' "fsync = off" ;;
+  esac
 }
 
 # Containers often have a /dev/shm of 64 MB, which one parallel hash join fills.
@@ -61,13 +73,13 @@ shared_memory_setting() {
   fi
 }
 
-# cluster_start NAME SETTING…: creates it if need be, and waits until it answers.
+# cluster_start NAME: creates it if need be, and waits until it answers.
 cluster_start() {
   require_pg_config
   prepare_state
   [[ -x $(private_pg bindir)/postgres ]] || copy_private_pg
   cluster_is_running "$1" && return
-  cluster_create "$@"
+  cluster_create "$1"
   local dir port
   dir=$(cluster_dir "$1")
   # A port that is still written down is that of a server that was killed; the next one takes its socket over.

@@ -96,7 +96,7 @@ test_cleanup() {
 
 # test_server: the tests' cluster is up and answers; called before each part, since a test may have crashed it.
 test_server() {
-  cluster_is_running test || (cluster_start test "fsync = off" "log_min_messages = warning") || return 1
+  cluster_is_running test || (cluster_start test) || return 1
   export PGHOST PGPORT PGUSER=postgres PGDATABASE=postgres
   PGHOST=$(socket_dir)
   PGPORT=$(cluster_port test)
