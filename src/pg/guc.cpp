@@ -5,11 +5,22 @@
 
 namespace strom::pg::guc {
 
-#define STROM_GUC_BOOL(prefix, name, initial, ...) namespace prefix { bool name = initial; }
-#define STROM_GUC_INT(prefix, name, initial, ...) namespace prefix { int name = initial; }
-#define STROM_GUC_REAL(prefix, name, initial, ...) namespace prefix { double name = initial; }
+#define STROM_GUC_BOOL(prefix, name, initial, ...) \
+  namespace prefix {                               \
+  bool name = initial;                             \
+  }
+#define STROM_GUC_INT(prefix, name, initial, ...) \
+  namespace prefix {                              \
+  int name = initial;                             \
+  }
+#define STROM_GUC_REAL(prefix, name, initial, ...) \
+  namespace prefix {                               \
+  double name = initial;                           \
+  }
 #define STROM_GUC_ENUM(prefix, name, initial, choices, ...) \
-  namespace prefix { int name##_value = static_cast<int>(choices::initial); }
+  namespace prefix {                                        \
+  int name##_value = static_cast<int>(choices::initial);    \
+  }
 #include "registry/gucs.def"
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
@@ -32,19 +43,18 @@ constexpr int kKilobytes = GUC_UNIT_KB;
 }  // namespace
 
 void define_all() {
-#define STROM_GUC_BOOL(prefix, name, initial, context, brief, extra)                                           \
+#define STROM_GUC_BOOL(prefix, name, initial, context, brief, extra)                                               \
   DefineCustomBoolVariable(#prefix "." #name, brief, extra, &prefix::name, initial, context, GUC_EXPLAIN, nullptr, \
                            nullptr, nullptr);
-#define STROM_GUC_INT(prefix, name, initial, low, high, unit, context, brief, extra)                             \
-  DefineCustomIntVariable(#prefix "." #name, brief, extra, &prefix::name, initial, low, high, context,           \
+#define STROM_GUC_INT(prefix, name, initial, low, high, unit, context, brief, extra)                   \
+  DefineCustomIntVariable(#prefix "." #name, brief, extra, &prefix::name, initial, low, high, context, \
                           GUC_EXPLAIN | (unit), nullptr, nullptr, nullptr);
-#define STROM_GUC_REAL(prefix, name, initial, low, high, context, brief, extra)                                  \
+#define STROM_GUC_REAL(prefix, name, initial, low, high, context, brief, extra)                                      \
   DefineCustomRealVariable(#prefix "." #name, brief, extra, &prefix::name, initial, low, high, context, GUC_EXPLAIN, \
                            nullptr, nullptr, nullptr);
-#define STROM_GUC_ENUM(prefix, name, initial, choices, context, brief, extra)                                    \
-  DefineCustomEnumVariable(#prefix "." #name, brief, extra, &prefix::name##_value,                               \
-                           static_cast<int>(choices::initial), k##choices##Words, context, GUC_EXPLAIN, nullptr, \
-                           nullptr, nullptr);
+#define STROM_GUC_ENUM(prefix, name, initial, choices, context, brief, extra)                                          \
+  DefineCustomEnumVariable(#prefix "." #name, brief, extra, &prefix::name##_value, static_cast<int>(choices::initial), \
+                           k##choices##Words, context, GUC_EXPLAIN, nullptr, nullptr, nullptr);
 #include "registry/gucs.def"
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT

@@ -13,12 +13,21 @@ namespace strom::pg::guc {
 #undef STROM_GUC_CHOICES
 
 // Enumerated settings are stored as int, because PostgreSQL writes them through an int pointer.
-#define STROM_GUC_BOOL(prefix, name, ...) namespace prefix { extern bool name; }
-#define STROM_GUC_INT(prefix, name, ...) namespace prefix { extern int name; }
-#define STROM_GUC_REAL(prefix, name, ...) namespace prefix { extern double name; }
-#define STROM_GUC_ENUM(prefix, name, initial, choices, ...) \
-  namespace prefix {                                        \
-  extern int name##_value;                                  \
+#define STROM_GUC_BOOL(prefix, name, ...) \
+  namespace prefix {                      \
+  extern bool name;                       \
+  }
+#define STROM_GUC_INT(prefix, name, ...) \
+  namespace prefix {                     \
+  extern int name;                       \
+  }
+#define STROM_GUC_REAL(prefix, name, ...) \
+  namespace prefix {                      \
+  extern double name;                     \
+  }
+#define STROM_GUC_ENUM(prefix, name, initial, choices, ...)            \
+  namespace prefix {                                                   \
+  extern int name##_value;                                             \
   inline choices name() { return static_cast<choices>(name##_value); } \
   }
 #include "registry/gucs.def"

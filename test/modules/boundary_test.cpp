@@ -68,8 +68,9 @@ STROM_SQL_FUNCTION(strom_test_throw) {
   Tracer tracer;
   const std::string kind = text_argument(fcinfo, 0);
   if (kind == "status")
-    boundary::throw_if_failed(
-        Status(ErrorCode::kTypeMismatch, "message with % and \"quotes\"").with_detail("A detail.").with_hint("A hint."));
+    boundary::throw_if_failed(Status(ErrorCode::kTypeMismatch, "message with % and \"quotes\"")
+                                  .with_detail("A detail.")
+                                  .with_hint("A hint."));
   if (kind == "bad_alloc") throw std::bad_alloc();
   if (kind == "exception") throw std::runtime_error("plain exception");
   if (kind == "int") throw 42;

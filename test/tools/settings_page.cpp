@@ -59,8 +59,9 @@ class Page {
  public:
   void add(const std::string& name, const std::string& initial, const std::string& values, const std::string& who,
            const std::string& brief, const std::string& extra) {
-    text_ += "\n## " + name + "\n" + brief + " " + extra + "\n\n| default | values | who may set |\n|---|---|---|\n| `" +
-             initial + "` | " + values + " | " + who + " |\n";
+    text_ += "\n## " + name + "\n" + brief + " " + extra +
+             "\n\n| default | values | who may set |\n|---|---|---|\n| `" + initial + "` | " + values + " | " + who +
+             " |\n";
   }
   std::string text() const { return kHead + text_; }
 
@@ -68,15 +69,17 @@ class Page {
   std::string text_;
 };
 
-std::string with_unit(long value, const std::string& unit) { return std::to_string(value) + (unit.empty() ? "" : " " + unit); }
+std::string with_unit(long value, const std::string& unit) {
+  return std::to_string(value) + (unit.empty() ? "" : " " + unit);
+}
 
 std::string settings_page() {
   Page page;
 #define STROM_GUC_BOOL(prefix, name, initial, who, brief, extra) \
   page.add(#prefix "." #name, initial ? "on" : "off", "`on`, `off`", who, brief, extra);
-#define STROM_GUC_INT(prefix, name, initial, low, high, unit, who, brief, extra)                                      \
-  page.add(#prefix "." #name, with_unit(initial, unit), limits(with_unit(low, unit), with_unit(high, unit)), who, brief, \
-           extra);
+#define STROM_GUC_INT(prefix, name, initial, low, high, unit, who, brief, extra)                                  \
+  page.add(#prefix "." #name, with_unit(initial, unit), limits(with_unit(low, unit), with_unit(high, unit)), who, \
+           brief, extra);
 #define STROM_GUC_REAL(prefix, name, initial, low, high, who, brief, extra) \
   page.add(#prefix "." #name, number(initial), limits(number(low), number(high)), who, brief, extra);
 #define STROM_GUC_ENUM(prefix, name, initial, choices, who, brief, extra) \

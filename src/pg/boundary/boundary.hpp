@@ -122,12 +122,12 @@ void check_for_interrupts();
 
 /// Defines the SQL-callable C function `name`; the body that follows is C++ (it may throw, `fcinfo` is in scope) and
 /// returns a Datum.
-#define STROM_SQL_FUNCTION(name)                                                                  \
-  static Datum name##_body(FunctionCallInfo fcinfo);                                              \
-  extern "C" {                                                                                    \
-  PGDLLEXPORT PG_FUNCTION_INFO_V1(name);                                                          \
-  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS) {                                                      \
-    return ::strom::pg::boundary::entry([&]() -> Datum { return name##_body(fcinfo); });          \
-  }                                                                                               \
-  }                                                                                               \
+#define STROM_SQL_FUNCTION(name)                                                         \
+  static Datum name##_body(FunctionCallInfo fcinfo);                                     \
+  extern "C" {                                                                           \
+  PGDLLEXPORT PG_FUNCTION_INFO_V1(name);                                                 \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS) {                                             \
+    return ::strom::pg::boundary::entry([&]() -> Datum { return name##_body(fcinfo); }); \
+  }                                                                                      \
+  }                                                                                      \
   static Datum name##_body([[maybe_unused]] FunctionCallInfo fcinfo)

@@ -39,7 +39,8 @@ ForeignTable load_foreign_table(Oid relid, std::span<const AttrNumber> attnums) 
       a.options = GetForeignColumnOptions(relid, attnum);
       return a;
     });
-    table.columns.push_back({attnum, attribute.name, {attribute.type, attribute.typmod}, read_options(attribute.options)});
+    table.columns.push_back(
+        {attnum, attribute.name, {attribute.type, attribute.typmod}, read_options(attribute.options)});
   }
   return table;
 }

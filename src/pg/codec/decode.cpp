@@ -25,9 +25,7 @@ T load(const void* values, int64_t row) {
   return value;
 }
 
-constexpr int64_t floor_div(int64_t value, int64_t divisor) {
-  return value / divisor - (value % divisor < 0 ? 1 : 0);
-}
+constexpr int64_t floor_div(int64_t value, int64_t divisor) { return value / divisor - (value % divisor < 0 ? 1 : 0); }
 
 Datum read_bool(const Decoder& d, int64_t row) {
   const auto* bits = static_cast<const uint8_t*>(d.view.values);
@@ -35,13 +33,19 @@ Datum read_bool(const Decoder& d, int64_t row) {
 }
 
 template <class Stored>
-Datum read_int2(const Decoder& d, int64_t row) { return Int16GetDatum(load<Stored>(d.view.values, row)); }
+Datum read_int2(const Decoder& d, int64_t row) {
+  return Int16GetDatum(load<Stored>(d.view.values, row));
+}
 
 template <class Stored>
-Datum read_int4(const Decoder& d, int64_t row) { return Int32GetDatum(load<Stored>(d.view.values, row)); }
+Datum read_int4(const Decoder& d, int64_t row) {
+  return Int32GetDatum(load<Stored>(d.view.values, row));
+}
 
 template <class Stored>
-Datum read_int8(const Decoder& d, int64_t row) { return Int64GetDatum(load<Stored>(d.view.values, row)); }
+Datum read_int8(const Decoder& d, int64_t row) {
+  return Int64GetDatum(load<Stored>(d.view.values, row));
+}
 
 Datum read_float4(const Decoder& d, int64_t row) { return Float4GetDatum(load<float>(d.view.values, row)); }
 
@@ -78,8 +82,8 @@ template <int64_t kMultiplier, int64_t kDivisor>
 Datum read_timestamp(const Decoder& d, int64_t row) {
   const auto stored = load<int64_t>(d.view.values, row);
   int64_t micros = floor_div(stored, kDivisor);
-  const bool overflow = __builtin_mul_overflow(micros, kMultiplier, &micros) ||
-                        __builtin_sub_overflow(micros, kEpochMicros, &micros);
+  const bool overflow =
+      __builtin_mul_overflow(micros, kMultiplier, &micros) || __builtin_sub_overflow(micros, kEpochMicros, &micros);
   if (overflow || !IS_VALID_TIMESTAMP(micros))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range"),
                     errdetail("The stored value is %lld.", static_cast<long long>(stored)), errcontext_place(d, row)));
@@ -111,8 +115,8 @@ struct varlena* pad_to_length(struct varlena* value, int32_t length) {
 struct varlena* copy_text(const char* bytes, int64_t size) {
   constexpr int64_t kLargest = MaxAllocSize - VARHDRSZ;
   if (size > kLargest)
-    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("text value of %lld bytes is too long",
-                                                                   static_cast<long long>(size))));
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("text value of %lld bytes is too long", static_cast<long long>(size))));
   auto* value = static_cast<struct varlena*>(palloc(size + VARHDRSZ));
   SET_VARSIZE(value, size + VARHDRSZ);
   std::memcpy(VARDATA(value), bytes, size);

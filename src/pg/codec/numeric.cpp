@@ -32,7 +32,8 @@ constexpr unsigned __int128 kLimit = power_of_ten(38);  // first magnitude that 
 
 Datum numeric_from_int128(__int128 unscaled, int scale) {
   const bool negative = unscaled < 0;
-  unsigned __int128 rest = negative ? -static_cast<unsigned __int128>(unscaled) : static_cast<unsigned __int128>(unscaled);
+  unsigned __int128 rest =
+      negative ? -static_cast<unsigned __int128>(unscaled) : static_cast<unsigned __int128>(unscaled);
 
   // Least significant digit first. The lowest digit is filled up with zeros so that the decimal point falls between
   // base-10000 digits.
@@ -49,7 +50,8 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
     digits[count++] = static_cast<int16_t>(rest % kBase);
     rest /= kBase;
   }
-  for (auto low = static_cast<uint64_t>(rest); low != 0; low /= kBase) digits[count++] = static_cast<int16_t>(low % kBase);
+  for (auto low = static_cast<uint64_t>(rest); low != 0; low /= kBase)
+    digits[count++] = static_cast<int16_t>(low % kBase);
 
   int lowest = 0;  // zero digits at either end are not stored
   while (count > 0 && digits[count - 1] == 0) --count;

@@ -18,7 +18,8 @@ using boundary::guard;
 std::vector<int64_t> draw(int64_t total, int64_t count) {
   std::unordered_set<int64_t> chosen;
   for (int64_t limit = total - count; limit < total; ++limit) {
-    const auto pick = static_cast<int64_t>(pg_prng_uint64_range(&pg_global_prng_state, 0, static_cast<uint64_t>(limit)));
+    const auto pick =
+        static_cast<int64_t>(pg_prng_uint64_range(&pg_global_prng_state, 0, static_cast<uint64_t>(limit)));
     if (!chosen.insert(pick).second) chosen.insert(limit);
   }
   std::vector<int64_t> rows(chosen.begin(), chosen.end());
@@ -33,7 +34,7 @@ struct SampleChunk {
   int column_count;
   const int64_t* rows;  // numbers over the whole table
   int row_count;
-  int64_t first_row;    // of the chunk
+  int64_t first_row;  // of the chunk
 };
 
 // Decodes the sampled rows of a chunk into heap tuples. May ereport.
@@ -41,7 +42,8 @@ void form_rows(const SampleChunk& chunk, TupleDesc desc, HeapTuple* tuples) {
   auto* values = static_cast<Datum*>(palloc0(sizeof(Datum) * desc->natts));
   auto* nulls = static_cast<bool*>(palloc(sizeof(bool) * desc->natts));
   MemoryContext result_context = CurrentMemoryContext;
-  MemoryContext row_context = AllocSetContextCreate(CurrentMemoryContext, "arrow_fdw sample row", ALLOCSET_DEFAULT_SIZES);
+  MemoryContext row_context =
+      AllocSetContextCreate(CurrentMemoryContext, "arrow_fdw sample row", ALLOCSET_DEFAULT_SIZES);
   for (int i = 0; i < chunk.row_count; ++i) {
     CHECK_FOR_INTERRUPTS();
     MemoryContextSwitchTo(row_context);
@@ -87,8 +89,9 @@ int sample(Relation relation, HeapTuple* tuples, int wanted, double* total_rows)
         decoders[i].view = view.columns[i];
         decoders[i].place = &places[i];
       }
-      const SampleChunk part{decoders.data(), attnums.data(), static_cast<int>(attnums.size()), &rows[done],
-                             static_cast<int>(end - done), first_row};
+      const SampleChunk part{
+          decoders.data(), attnums.data(), static_cast<int>(attnums.size()), &rows[done], static_cast<int>(end - done),
+          first_row};
       guard([&part, relation, tuples, done] { form_rows(part, RelationGetDescr(relation), tuples + done); });
       done = end;
     }
@@ -98,7 +101,8 @@ int sample(Relation relation, HeapTuple* tuples, int wanted, double* total_rows)
   return static_cast<int>(done);
 }
 
-int acquire_sample(Relation relation, int elevel, HeapTuple* tuples, int wanted, double* total_rows, double* dead_rows) {
+int acquire_sample(Relation relation, int elevel, HeapTuple* tuples, int wanted, double* total_rows,
+                   double* dead_rows) {
   const int count = boundary::entry([&] { return sample(relation, tuples, wanted, total_rows); });
   *dead_rows = 0;
   ereport(elevel, (errmsg("\"%s\": %.0f rows in Arrow files; %d rows in sample", RelationGetRelationName(relation),

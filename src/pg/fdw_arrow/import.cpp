@@ -57,7 +57,8 @@ Result<std::string> field_option(const columnar::Schema& schema, int index) {
   return Status(ErrorCode::kUnsupported, "several fields called \"" + name + "\" cannot be told apart");
 }
 
-Status check_same_field(const Field& field, const std::string& option, const FileReader& first, const FileReader& other) {
+Status check_same_field(const Field& field, const std::string& option, const FileReader& first,
+                        const FileReader& other) {
   const int index = find_field(other.schema(), option);
   if (index < 0)
     return Status(ErrorCode::kTypeMismatch, "field \"" + option + "\" was not found in file \"" + other.path() + "\"")
@@ -65,8 +66,8 @@ Status check_same_field(const Field& field, const std::string& option, const Fil
   const Field& found = other.schema().fields[index];
   const codec::SqlType mapped = codec::sql_type_of(field);
   if (codec::fit(found, mapped) != codec::Fit::kNone) return Status::ok();
-  return Status(ErrorCode::kTypeMismatch, "field \"" + option + "\" of file \"" + other.path() + "\" has type " +
-                                              codec::arrow_type_name(found))
+  return Status(ErrorCode::kTypeMismatch,
+                "field \"" + option + "\" of file \"" + other.path() + "\" has type " + codec::arrow_type_name(found))
       .with_detail("In file \"" + first.path() + "\" its type is " + codec::arrow_type_name(field) + ".");
 }
 
@@ -74,7 +75,8 @@ using Files = std::vector<std::shared_ptr<const FileReader>>;
 
 Files open_files(const std::vector<std::string>& paths, const std::string& dir) {
   if (paths.empty())
-    throw_if_failed(Status(ErrorCode::kFileNotFound, "directory \"" + dir + "\" has no Arrow file to take columns from"));
+    throw_if_failed(
+        Status(ErrorCode::kFileNotFound, "directory \"" + dir + "\" has no Arrow file to take columns from"));
   Files files;
   for (const std::string& path : paths) {
     boundary::check_for_interrupts();
@@ -141,8 +143,7 @@ List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid serverOid) {
                     errhint("The name after IMPORT FOREIGN SCHEMA is that of the one table to be made.")));
   return strom::pg::boundary::entry([&] {
     const auto options = strom::pg::catalog::read_options(stmt->options);
-    const std::string sql =
-        strom::pg::fdw_arrow::create_statement(stmt->remote_schema, stmt->server_name, options);
+    const std::string sql = strom::pg::fdw_arrow::create_statement(stmt->remote_schema, stmt->server_name, options);
     return strom::pg::boundary::guard([&sql] { return list_make1(pstrdup(sql.c_str())); });
   });
 }

@@ -28,8 +28,8 @@ double bytes_per_row(const Source& source) {
   double bytes = 0;
   for (const SourceColumn& column : source.columns()) {
     const int field = column.fields[chunk.file];
-    bytes += static_cast<double>(
-        boundary::value_or_throw(source.files()[chunk.file]->column_bytes(chunk.batch, field)));
+    bytes +=
+        static_cast<double>(boundary::value_or_throw(source.files()[chunk.file]->column_bytes(chunk.batch, field)));
   }
   return bytes / static_cast<double>(chunk.rows);
 }
@@ -56,11 +56,11 @@ int parallel_workers(RelOptInfo* rel, const ScanEstimate& scan) {
 void add_scan_path(PlannerInfo* root, RelOptInfo* rel, const ScanEstimate& scan, int workers) {
   const double divisor = workers > 0 ? parallel_divisor(workers) : 1.0;
   const Cost startup = rel->baserestrictcost.startup + rel->reltarget->cost.startup;
-  const Cost cpu = (cpu_tuple_cost + rel->baserestrictcost.per_tuple) * scan.rows + rel->reltarget->cost.per_tuple * rel->rows;
+  const Cost cpu =
+      (cpu_tuple_cost + rel->baserestrictcost.per_tuple) * scan.rows + rel->reltarget->cost.per_tuple * rel->rows;
   const double rows = workers > 0 ? clamp_row_est(rel->rows / divisor) : rel->rows;
   const Cost total = startup + seq_page_cost * scan.read_pages + cpu / divisor;
-  ForeignPath* path =
-      compat::make_foreign_scan_path(root, rel, rows, !guc::arrow_fdw::enabled, startup, total, NIL);
+  ForeignPath* path = compat::make_foreign_scan_path(root, rel, rows, !guc::arrow_fdw::enabled, startup, total, NIL);
   path->path.parallel_workers = workers;
   path->path.parallel_aware = workers > 0;
   if (workers > 0)

@@ -35,7 +35,7 @@ struct ArrowScan {
   AttrNumber* attnums;
   codec::Place* places;
   int column_count;
-  int64_t next_row, rows;  // in the current chunk
+  int64_t next_row, rows;                   // in the current chunk
   const format::arrow::FileReader* reader;  // of the current chunk
 };
 
@@ -81,9 +81,9 @@ bool next_chunk(ArrowScan* scan) {
   const Source& source = *cursor.source;
   check_current_file(scan);
   boundary::check_for_interrupts();
-  const auto index = static_cast<int64_t>(scan->parallel != nullptr
-                                              ? pg_atomic_fetch_add_u64(&scan->parallel->next_chunk, 1)
-                                              : static_cast<uint64_t>(cursor.next_chunk++));
+  const auto index =
+      static_cast<int64_t>(scan->parallel != nullptr ? pg_atomic_fetch_add_u64(&scan->parallel->next_chunk, 1)
+                                                     : static_cast<uint64_t>(cursor.next_chunk++));
   scan->next_row = scan->rows = 0;
   if (index >= static_cast<int64_t>(source.chunks().size())) return false;
   const Chunk& chunk = source.chunks()[index];

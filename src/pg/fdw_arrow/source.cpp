@@ -92,9 +92,8 @@ Status Source::bind(const catalog::ForeignColumn& column, int file, SourceColumn
         .with_detail("It is to be read by " + where + ".");
   const codec::Fit fit = codec::fit(field, column.type);
   if (fit == codec::Fit::kNone)
-    return Status(ErrorCode::kTypeMismatch, where + " has type " + codec::type_name(column.type) +
-                                                ", but file \"" + reader.path() + "\" has " +
-                                                codec::arrow_type_name(field))
+    return Status(ErrorCode::kTypeMismatch, where + " has type " + codec::type_name(column.type) + ", but file \"" +
+                                                reader.path() + "\" has " + codec::arrow_type_name(field))
         .with_hint("Declare the column as " + codec::type_name(codec::sql_type_of(field)) + ".");
   if (fit != codec::Fit::kExact) bound->engine_readable = false;
   if (!bound->fields.empty() && !same_layout(field, files_[0]->schema().fields[bound->fields[0]]))

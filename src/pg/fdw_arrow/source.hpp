@@ -30,8 +30,8 @@ struct Chunk {
 struct SourceColumn {
   AttrNumber attnum = 0;
   std::string name;
-  codec::SqlType type;           // as declared
-  std::vector<int> fields;       // for each file: index into its schema
+  codec::SqlType type;      // as declared
+  std::vector<int> fields;  // for each file: index into its schema
   /// All files hold the column in the same layout (unit, scale and width included), and the engine may load it as
   /// values of the declared type. Vacuously true for a table without files.
   bool engine_readable = true;
