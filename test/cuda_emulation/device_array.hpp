@@ -22,8 +22,12 @@ inline void* allocate_device(std::size_t bytes) {
   return memory;
 }
 inline void free_device(void* memory) { (void)cudaFree(memory); }
-inline void copy_to_device(void* to, const void* from, std::size_t bytes) { check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice)); }
-inline void copy_to_host(void* to, const void* from, std::size_t bytes) { check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost)); }
+inline void copy_to_device(void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+}
+inline void copy_to_host(void* to, const void* from, std::size_t bytes) {
+  check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost));
+}
 /// Waits for the launches before it; throws what went wrong in them.
 inline void finish() {
   check(cudaGetLastError());
@@ -58,7 +62,8 @@ class DeviceArray {
   }
 
  private:
-  DeviceArray(const T* values, std::size_t size) : size_(size), memory_(size == 0 ? nullptr : allocate_device(size * sizeof(T))) {
+  DeviceArray(const T* values, std::size_t size)
+      : size_(size), memory_(size == 0 ? nullptr : allocate_device(size * sizeof(T))) {
     if (size != 0) copy_to_device(memory_, values, size * sizeof(T));
   }
 

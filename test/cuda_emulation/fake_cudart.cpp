@@ -89,7 +89,8 @@ void load(FatBinary& binary) {
   std::vector<std::unique_ptr<ptx::Module>> modules;
   for (const std::string& text : extract_ptx(binary.data)) modules.push_back(std::make_unique<ptx::Module>(text));
   for (const auto& module : modules) {
-    for (const auto& [name, variable] : module->variables()) runtime().allocations.add(variable.address, variable.bytes);
+    for (const auto& [name, variable] : module->variables())
+      runtime().allocations.add(variable.address, variable.bytes);
   }
   binary.modules = std::move(modules);
   binary.loaded = true;
@@ -119,14 +120,16 @@ const ptx::Module* find_module(const void* stub, KernelEntry& entry, cudaError_t
   return module_with_kernel(*entry.binary, entry.name);
 }
 
-cudaError_t check_launch(const ptx::Function& kernel, const KernelEntry& entry, dim3 grid, dim3 block, std::size_t shared) {
+cudaError_t check_launch(const ptx::Function& kernel, const KernelEntry& entry, dim3 grid, dim3 block,
+                         std::size_t shared) {
   const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 || grid.x > 0x7fffffff) {
     return cudaErrorInvalidConfiguration;
   }
   if (threads == 0 || threads > kMaxThreads || block.z > 64) return cudaErrorInvalidConfiguration;
   if (kernel.max_threads != 0 && threads > kernel.max_threads) return cudaErrorInvalidValue;
-  if (shared > entry.max_dynamic_shared || shared + kernel.static_shared_bytes > kMaxSharedBytes) return cudaErrorInvalidValue;
+  if (shared > entry.max_dynamic_shared || shared + kernel.static_shared_bytes > kMaxSharedBytes)
+    return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
@@ -137,7 +140,8 @@ cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, st
   const ptx::Module* module = find_module(stub, entry, &error);
   if (module == nullptr) return remember(error);
   const ptx::Function& kernel = *module->find_kernel(entry.name);
-  if (const cudaError_t refused = check_launch(kernel, entry, grid, block, shared); refused != cudaSuccess) return remember(refused);
+  if (const cudaError_t refused = check_launch(kernel, entry, grid, block, shared); refused != cudaSuccess)
+    return remember(refused);
   runtime().launches++;
   try {
     ptx::LaunchOptions options;
@@ -194,7 +198,8 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   if (const cudaError_t sticky = synchronise(); sticky != cudaSuccess) return sticky;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  if ((to_device && !is_device(to, bytes)) || (from_device && !is_device(from, bytes))) return remember(cudaErrorInvalidValue);
+  if ((to_device && !is_device(to, bytes)) || (from_device && !is_device(from, bytes)))
+    return remember(cudaErrorInvalidValue);
   if (bytes != 0) std::memmove(to, from, bytes);
   return cudaSuccess;
 }
@@ -275,7 +280,8 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 char __cudaInitModule(void**) { return 1; }
 
-void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void** handle, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                            int*) {
   const std::lock_guard lock(runtime().mutex);
   runtime().kernels[stub] = {reinterpret_cast<FatBinary*>(handle), name};
 }
@@ -305,11 +311,13 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   return cudaSuccess;
 }
 
-cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t) {
+cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                             cudaStream_t) {
   return launch(stub, grid, block, arguments, shared);
 }
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, cudaStream_t) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared,
+                               cudaStream_t) {
   return launch(kernel, grid, block, arguments, shared);
 }
 
@@ -452,13 +460,15 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* st
   return cudaSuccess;
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, std::size_t, unsigned) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, std::size_t,
+                                                                   unsigned) {
   if (threads <= 0 || threads > static_cast<int>(kMaxThreads)) return remember(cudaErrorInvalidValue);
   *blocks = 2048 / threads;
   return cudaSuccess;
 }
 
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub, int threads, std::size_t shared) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* stub, int threads,
+                                                          std::size_t shared) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, stub, threads, shared, 0);
 }
 
@@ -488,7 +498,9 @@ cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) { return copy(to, from, bytes, kind); }
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  return copy(to, from, bytes, kind);
+}
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
   return copy(to, from, bytes, kind);
 }
@@ -502,7 +514,8 @@ cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   return error;
 }
 
-cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, cudaMemcpyKind) {
+cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, std::size_t bytes, std::size_t offset,
+                               cudaMemcpyKind) {
   ptx::ModuleVariable variable;
   if (const cudaError_t error = find_symbol(symbol, &variable); error != cudaSuccess) return error;
   if (offset > variable.bytes || bytes > variable.bytes - offset) return remember(cudaErrorInvalidValue);

@@ -103,9 +103,9 @@ __global__ void aggregate_kernel(const std::int64_t* keys, const std::int32_t* v
   for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < rows; i += gridDim.x * blockDim.x) {
     unsigned slot = unsigned(mix(keys[i])) & mask;
     for (;;) {
-      const auto found = static_cast<std::int64_t>(
-          atomicCAS(reinterpret_cast<unsigned long long*>(&groups[slot].key),
-                    static_cast<unsigned long long>(kEmptyKey), static_cast<unsigned long long>(keys[i])));
+      const auto found = static_cast<std::int64_t>(atomicCAS(reinterpret_cast<unsigned long long*>(&groups[slot].key),
+                                                             static_cast<unsigned long long>(kEmptyKey),
+                                                             static_cast<unsigned long long>(keys[i])));
       if (found == kEmptyKey || found == keys[i]) break;
       slot = (slot + 1) & mask;
     }
@@ -144,7 +144,8 @@ struct Decimal {
 };
 
 __host__ __device__ inline Int128 to_int128(Decimal value) {
-  return static_cast<Int128>((static_cast<unsigned __int128>(static_cast<std::uint64_t>(value.high)) << 64) | value.low);
+  return static_cast<Int128>((static_cast<unsigned __int128>(static_cast<std::uint64_t>(value.high)) << 64) |
+                             value.low);
 }
 
 __host__ __device__ inline Decimal to_decimal(Int128 value) {
@@ -206,8 +207,30 @@ __global__ void decimal_kernel(const Decimal* left, const Decimal* right, const 
 // ---- an op-code interpreter over tiles
 
 enum class OpCode : std::uint8_t {
-  kLoad, kConstant, kAdd, kSubtract, kMultiply, kDivide, kNegate, kAbsolute, kAnd, kOr, kXor, kShiftLeft, kShiftRight,
-  kLess, kEqual, kSelect, kMinimum, kMaximum, kPopCount, kRotate, kHash, kNeighbour, kStore, kEnd,
+  kLoad,
+  kConstant,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kNegate,
+  kAbsolute,
+  kAnd,
+  kOr,
+  kXor,
+  kShiftLeft,
+  kShiftRight,
+  kLess,
+  kEqual,
+  kSelect,
+  kMinimum,
+  kMaximum,
+  kPopCount,
+  kRotate,
+  kHash,
+  kNeighbour,
+  kStore,
+  kEnd,
 };
 
 struct Op {

@@ -63,7 +63,8 @@ TEST(CudaKernels, HashAggregate) {
   const DeviceArray<std::int64_t> device_keys(keys);
   const DeviceArray<std::int32_t> device_values(values);
   const DeviceArray<Group> groups(1024, empty);
-  STROM_LAUNCH(aggregate_kernel, dim3(6), dim3(96), 0, device_keys.get(), device_values.get(), unsigned(keys.size()), groups.get(), 1023u);
+  STROM_LAUNCH(aggregate_kernel, dim3(6), dim3(96), 0, device_keys.get(), device_values.get(), unsigned(keys.size()),
+               groups.get(), 1023u);
   std::map<std::int64_t, Group> expected;
   for (std::size_t i = 0; i < keys.size(); i++) {
     Group& group = expected.emplace(keys[i], empty).first->second;
@@ -142,10 +143,12 @@ TEST(CudaKernels, Decimal128) {
 TEST(CudaKernels, OpCodeInterpreterOverTiles) {
   constexpr unsigned kTile = 96;
   constexpr unsigned kRows = 1000;
-  std::vector<Op> program = {{OpCode::kLoad, 0, 0, 0, 0, 0}, {OpCode::kLoad, 1, 0, 0, 1, 0}, {OpCode::kConstant, 2, 0, 0, 0, -7}};
+  std::vector<Op> program = {
+      {OpCode::kLoad, 0, 0, 0, 0, 0}, {OpCode::kLoad, 1, 0, 0, 1, 0}, {OpCode::kConstant, 2, 0, 0, 0, -7}};
   // Every op-code on every pair of registers, then a digest of all of them.
   for (int code = int(OpCode::kAdd); code <= int(OpCode::kHash); code++) {
-    program.push_back({OpCode(code), std::uint8_t(3 + code % 4), std::uint8_t(code % 3), std::uint8_t((code + 1) % 3), 0, 0});
+    program.push_back(
+        {OpCode(code), std::uint8_t(3 + code % 4), std::uint8_t(code % 3), std::uint8_t((code + 1) % 3), 0, 0});
     program.push_back({OpCode::kHash, 7, 7, std::uint8_t(3 + code % 4), 0, 0});
     program.push_back({OpCode::kXor, 7, 7, std::uint8_t(3 + code % 4), 0, 0});
   }
@@ -154,13 +157,14 @@ TEST(CudaKernels, OpCodeInterpreterOverTiles) {
   program.push_back({OpCode::kStore, 0, 4, 0, 1, 0});
   program.push_back({OpCode::kEnd, 0, 0, 0, 0, 0});
 
-  const auto first = random_values<std::int64_t>(kRows, INT64_MIN, INT64_MAX), second = random_values<std::int64_t>(kRows, -70, 70, 9);
+  const auto first = random_values<std::int64_t>(kRows, INT64_MIN, INT64_MAX),
+             second = random_values<std::int64_t>(kRows, -70, 70, 9);
   const DeviceArray<std::int64_t> a(first), b(second), out_a(kRows, 0), out_b(kRows, 0);
   const DeviceArray<const std::int64_t*> columns(std::vector<const std::int64_t*>{a.get(), b.get()});
   const DeviceArray<std::int64_t*> outputs(std::vector<std::int64_t*>{out_a.get(), out_b.get()});
   const DeviceArray<Op> device_program(program);
-  STROM_LAUNCH(opcode_kernel, dim3((kRows + kTile - 1) / kTile), dim3(kTile), kTile * kTileRegisters * 8, device_program.get(),
-               columns.get(), kRows, outputs.get());
+  STROM_LAUNCH(opcode_kernel, dim3((kRows + kTile - 1) / kTile), dim3(kTile), kTile * kTileRegisters * 8,
+               device_program.get(), columns.get(), kRows, outputs.get());
   const auto digests = out_a.to_host(), neighbours = out_b.to_host();
   for (unsigned row = 0; row < kRows; row++) {
     std::int64_t r[kTileRegisters] = {};
@@ -177,12 +181,32 @@ TEST(CudaKernels, OpCodeInterpreterOverTiles) {
   }
 }
 
-bool same(double a, double b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
+bool same(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 TEST(CudaKernels, FloatingPoint) {
-  const double special[] = {0.0, -0.0, 1.0, -1.5, 2.5, 3.5, 1e300, -1e-300, 5e-324, 1e18, 9.3e18, -9.3e18, 2147483647.5, -2147483648.9,
-                            0.1, std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
-                            std::numeric_limits<double>::quiet_NaN(), 1e-40, 3.4e38, 16777217.0};
+  const double special[] = {0.0,
+                            -0.0,
+                            1.0,
+                            -1.5,
+                            2.5,
+                            3.5,
+                            1e300,
+                            -1e-300,
+                            5e-324,
+                            1e18,
+                            9.3e18,
+                            -9.3e18,
+                            2147483647.5,
+                            -2147483648.9,
+                            0.1,
+                            std::numeric_limits<double>::infinity(),
+                            -std::numeric_limits<double>::infinity(),
+                            std::numeric_limits<double>::quiet_NaN(),
+                            1e-40,
+                            3.4e38,
+                            16777217.0};
   std::vector<double> left, right;
   std::vector<std::int64_t> integers;
   for (const double a : special) {
@@ -241,7 +265,8 @@ TEST(CudaKernels, CompareStrings) {
   const DeviceArray<std::uint8_t> device_bytes(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
   const DeviceArray<std::int32_t> device_offsets(offsets);
   const DeviceArray<std::int8_t> results(rows, 0);
-  STROM_LAUNCH(compare_strings_kernel, dim3(3), dim3(128), 0, device_bytes.get(), device_offsets.get(), device_offsets.get() + 300, rows, results.get());
+  STROM_LAUNCH(compare_strings_kernel, dim3(3), dim3(128), 0, device_bytes.get(), device_offsets.get(),
+               device_offsets.get() + 300, rows, results.get());
   const auto found = results.to_host();
   const auto text = [&](unsigned i) { return bytes.substr(offsets[i], offsets[i + 1] - offsets[i]); };
   for (unsigned i = 0; i < rows; i++) {

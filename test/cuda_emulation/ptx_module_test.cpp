@@ -15,9 +15,11 @@ constexpr const char* kHeader = ".version 9.0\n.target sm_90\n.address_size 64\n
 
 // A kernel whose body leaves its result in %out, from the operands %a, %b, %c.
 std::uint64_t evaluate(const std::string& body, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
-  const std::string text = std::string(kHeader) + R"(.visible .entry k(.param .u64 to, .param .u64 pa, .param .u64 pb, .param .u64 pc)
+  const std::string text = std::string(kHeader) +
+                           R"(.visible .entry k(.param .u64 to, .param .u64 pa, .param .u64 pb, .param .u64 pc)
 {
-  .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<19>; .reg .b64 %rd<9>, %a, %b, %c, %out, %to; .reg .f32 %f<9>; .reg .f64 %fd<9>;
+  .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<19>; .reg .b64 %rd<9>, %a, %b, %c, %out, %to;
+  .reg .f32 %f<9>; .reg .f64 %fd<9>;
   .reg .b32 %wa, %wb, %wc;
   ld.param.u64 %to, [to]; ld.param.u64 %a, [pa]; ld.param.u64 %b, [pb]; ld.param.u64 %c, [pc];
   cvt.u32.u64 %wa, %a; cvt.u32.u64 %wb, %b; cvt.u32.u64 %wc, %c; mov.u64 %out, 0;
@@ -74,23 +76,32 @@ TEST(PtxInstructions, CarriesRunThroughOtherInstructions) {
   EXPECT_EQ(evaluate("add.cc.u64 %rd1, %a, %b; xor.b64 %rd2, %a, %a; addc.u64 %out, %rd2, %c;", ~0ull, 1, 5), 6u);
   EXPECT_EQ(evaluate("sub.cc.u64 %rd1, %a, %b; subc.u64 %out, %c, 0;", 1, 2, 5), 4u);
   EXPECT_EQ(evaluate("sub.cc.u64 %rd1, %a, %b; addc.u64 %out, 0, 0;", 2, 1), 1u);
-  EXPECT_EQ(evaluate32("mad.lo.cc.u32 %r1, %wa, %wb, %wc; madc.hi.u32 %r0, %wa, %wb, 0;", 0xffffffff, 0xffffffff, 0xffffffff), 0xffffffffu);
+  EXPECT_EQ(
+      evaluate32("mad.lo.cc.u32 %r1, %wa, %wb, %wc; madc.hi.u32 %r0, %wa, %wb, 0;", 0xffffffff, 0xffffffff, 0xffffffff),
+      0xffffffffu);
   // 128-bit product by halves.
-  EXPECT_EQ(evaluate32("mul.lo.u32 %r2, %wa, %wb; add.cc.u32 %r2, %r2, %wc; madc.hi.cc.u32 %r0, %wa, %wb, 0;", 0x10000, 0x10001, 0xffff0000), 2u);
+  EXPECT_EQ(evaluate32("mul.lo.u32 %r2, %wa, %wb; add.cc.u32 %r2, %r2, %wc; madc.hi.cc.u32 %r0, %wa, %wb, 0;", 0x10000,
+                       0x10001, 0xffff0000),
+            2u);
 }
 
 TEST(PtxInstructions, RoundingOfFloats) {
   const double tiny = std::ldexp(1.0, -60);
   const auto add = [&](const char* mode) {
-    return evaluate(std::string("mov.b64 %fd1, %a; mov.b64 %fd2, %b; add.") + mode + ".f64 %fd3, %fd1, %fd2; mov.b64 %out, %fd3;", bits(1), bits(tiny));
+    return evaluate(
+        std::string("mov.b64 %fd1, %a; mov.b64 %fd2, %b; add.") + mode + ".f64 %fd3, %fd1, %fd2; mov.b64 %out, %fd3;",
+        bits(1), bits(tiny));
   };
   EXPECT_EQ(add("rn"), bits(1));
   EXPECT_EQ(add("rz"), bits(1));
   EXPECT_EQ(add("rm"), bits(1));
   EXPECT_EQ(add("rp"), bits(std::nextafter(1.0, 2.0)));
-  EXPECT_EQ(evaluate32("cvt.rp.f32.u32 %f1, %wa; mov.b32 %r0, %f1;", 16777217), std::bit_cast<std::uint32_t>(16777218.0f));
-  EXPECT_EQ(evaluate32("cvt.rz.f32.u32 %f1, %wa; mov.b32 %r0, %f1;", 16777217), std::bit_cast<std::uint32_t>(16777216.0f));
-  EXPECT_EQ(evaluate("mov.b64 %fd1, %a; min.f64 %fd2, %fd1, 0d0000000000000000; mov.b64 %out, %fd2;", bits(-0.0)), bits(-0.0));
+  EXPECT_EQ(evaluate32("cvt.rp.f32.u32 %f1, %wa; mov.b32 %r0, %f1;", 16777217),
+            std::bit_cast<std::uint32_t>(16777218.0f));
+  EXPECT_EQ(evaluate32("cvt.rz.f32.u32 %f1, %wa; mov.b32 %r0, %f1;", 16777217),
+            std::bit_cast<std::uint32_t>(16777216.0f));
+  EXPECT_EQ(evaluate("mov.b64 %fd1, %a; min.f64 %fd2, %fd1, 0d0000000000000000; mov.b64 %out, %fd2;", bits(-0.0)),
+            bits(-0.0));
 }
 
 TEST(PtxInstructions, ConversionsToIntegersAreClamped) {
@@ -114,7 +125,8 @@ TEST(PtxInstructions, ConversionsToIntegersAreClamped) {
 
 TEST(PtxInstructions, PredicatesCombine) {
   EXPECT_EQ(evaluate32("setp.eq.s32 %p3, 1, 1; setp.lt.and.s32 %p1|%p2, %wa, 5, %p3; selp.u32 %r0, 1, 0, %p1;", 3), 1u);
-  EXPECT_EQ(evaluate32("setp.eq.s32 %p3, 1, 1; setp.lt.and.s32 %p1|%p2, %wa, 5, !%p3; selp.u32 %r0, 1, 0, %p1;", 3), 0u);
+  EXPECT_EQ(evaluate32("setp.eq.s32 %p3, 1, 1; setp.lt.and.s32 %p1|%p2, %wa, 5, !%p3; selp.u32 %r0, 1, 0, %p1;", 3),
+            0u);
   EXPECT_EQ(evaluate32("setp.eq.s32 %p3, 1, 1; setp.lt.xor.s32 %p1|%p2, %wa, 5, %p3; selp.u32 %r0, 1, 0, %p2;", 3), 1u);
   EXPECT_EQ(evaluate32("setp.hi.u32 %p1, %wa, 5; selp.u32 %r0, 1, 0, %p1;", 0xffffffff), 1u);
   EXPECT_EQ(evaluate32("slct.b32.s32 %r0, %wa, %wb, %wc;", 10, 20, std::uint32_t(-1)), 20u);
@@ -124,7 +136,10 @@ TEST(PtxInstructions, PredicatesCombine) {
 TEST(PtxInstructions, Vectors) {
   EXPECT_EQ(evaluate("mov.b64 {%r1, %r2}, %a; mov.b64 %out, {%r2, %r1};", 0x0123456789abcdef), 0x89abcdef01234567u);
   EXPECT_EQ(evaluate("mov.b32 {%rs1, _}, %wa; cvt.u64.u16 %out, %rs1;", 0xabcd1234), 0x1234u);
-  EXPECT_EQ(evaluate("{ .local .align 16 .b8 v[16]; .reg .b64 %at; mov.u64 %at, v; st.local.v2.u64 [%at], {%a, %b}; ld.local.u64 %out, [%at+8]; }", 1, 7), 7u);
+  EXPECT_EQ(evaluate("{ .local .align 16 .b8 v[16]; .reg .b64 %at; mov.u64 %at, v; st.local.v2.u64 [%at], {%a, %b}; "
+                     "ld.local.u64 %out, [%at+8]; }",
+                     1, 7),
+            7u);
 }
 
 TEST(PtxModule, JumpTable) {

@@ -90,7 +90,8 @@ Block::Block(const LaunchOptions& options, const std::function<void()>& body)
 }
 
 void Block::start(std::uint64_t number) {
-  id_ = {static_cast<unsigned>(number % options_.grid.x), static_cast<unsigned>(number / options_.grid.x % options_.grid.y),
+  id_ = {static_cast<unsigned>(number % options_.grid.x),
+         static_cast<unsigned>(number / options_.grid.x % options_.grid.y),
          static_cast<unsigned>(number / options_.grid.x / options_.grid.y)};
   running = this;
   blockIdx = id_;
@@ -118,7 +119,9 @@ void Block::run(std::uint64_t number, const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed)) {
     bool progress = false;
     for (std::size_t warp = 0; warp < warps_.size(); warp++) progress |= run_warp(warp);
-    if (std::all_of(threads_.begin(), threads_.end(), [](const SimtThread& t) { return t.state == SimtThread::State::kDone; })) return;
+    if (std::all_of(threads_.begin(), threads_.end(),
+                    [](const SimtThread& t) { return t.state == SimtThread::State::kDone; }))
+      return;
     if (!release_barrier() && !progress) fail_deadlock();
   }
 }
@@ -150,8 +153,8 @@ bool Block::complete_meetings(std::size_t warp) {
     for (std::size_t lane = 0; lane < count && complete; lane++) {
       const SimtThread& other = threads_[first + lane];
       if ((t.mask >> lane & 1) == 0 || other.state == SimtThread::State::kDone) continue;
-      complete = other.state == SimtThread::State::kAtWarp && other.mask == t.mask && other.place.line == t.place.line &&
-                 std::strcmp(other.place.file, t.place.file) == 0;
+      complete = other.state == SimtThread::State::kAtWarp && other.mask == t.mask &&
+                 other.place.line == t.place.line && std::strcmp(other.place.file, t.place.file) == 0;
       live |= 1u << lane;
     }
     if (!complete) continue;
@@ -180,7 +183,8 @@ bool Block::release_barrier() {
     if (t.place.line != first->place.line || std::strcmp(t.place.file, first->place.file) != 0) differs = &t;
   }
   if (arrived == 0 || arrived != live) return false;
-  if (differs != nullptr) throw Error("divergent barrier in block " + triple(id_) + ": " + describe(*first) + "; " + describe(*differs));
+  if (differs != nullptr)
+    throw Error("divergent barrier in block " + triple(id_) + ": " + describe(*first) + "; " + describe(*differs));
   const int count = reduced_[static_cast<int>(Reduction::kCount)];
   reduced_[static_cast<int>(Reduction::kAnd)] = count == static_cast<int>(arrived);
   reduced_[static_cast<int>(Reduction::kOr)] = count != 0;
@@ -190,7 +194,9 @@ bool Block::release_barrier() {
   return true;
 }
 
-std::string Block::describe(const SimtThread& t) const { return "thread " + triple(t.id) + " waits at " + describe_place(t.place); }
+std::string Block::describe(const SimtThread& t) const {
+  return "thread " + triple(t.id) + " waits at " + describe_place(t.place);
+}
 
 void Block::fail_deadlock() const {
   std::string message;
@@ -227,12 +233,9 @@ const std::uint64_t* Block::meet(Place place, std::uint32_t mask, std::uint64_t 
   return warp.results;
 }
 
+// Caught by run_thread(), so that the kernel's frames are unwound.
 void Block::fail_thread(Place place, const std::string& message) {
-  SimtThread& t = threads_[current_];
-  error_ = triple(id_) + " thread " + triple(t.id) + ": " + message + " at " + describe_place(place);
-  t.state = SimtThread::State::kDone;
-  t.fiber.leave();
-  std::terminate();
+  throw Error(message + " at " + describe_place(place));
 }
 
 }  // namespace
@@ -255,7 +258,8 @@ void run_grid(const LaunchOptions& options, const std::function<void()>& thread_
     }
     running = nullptr;
   };
-  const std::uint64_t wanted = options.os_threads != 0 ? options.os_threads : std::max(1u, std::thread::hardware_concurrency());
+  const std::uint64_t wanted =
+      options.os_threads != 0 ? options.os_threads : std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> others;
   for (std::uint64_t n = 1; n < std::min(wanted, blocks); n++) others.emplace_back(work);
   work();
@@ -264,7 +268,9 @@ void run_grid(const LaunchOptions& options, const std::function<void()>& thread_
 }
 
 void* dynamic_shared() { return running->dynamic_shared(); }
-int synchronize_block(Place place, Reduction reduction, bool predicate) { return running->synchronize(place, reduction, predicate); }
+int synchronize_block(Place place, Reduction reduction, bool predicate) {
+  return running->synchronize(place, reduction, predicate);
+}
 const std::uint64_t* meet(Place place, std::uint32_t mask, std::uint64_t value, std::uint32_t* live) {
   return running->meet(place, mask, value, live);
 }

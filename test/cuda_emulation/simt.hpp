@@ -195,19 +195,28 @@ T modify(T* place, F change) {
 #define __syncthreads_count(p) strom::simt::synchronize_block(STROM_SIMT_PLACE, strom::simt::Reduction::kCount, (p))
 #define __syncthreads_and(p) strom::simt::synchronize_block(STROM_SIMT_PLACE, strom::simt::Reduction::kAnd, (p))
 #define __syncthreads_or(p) strom::simt::synchronize_block(STROM_SIMT_PLACE, strom::simt::Reduction::kOr, (p))
-#define __syncwarp(...) ((void)strom::simt::ballot(STROM_SIMT_PLACE, 0u __VA_OPT__(+(__VA_ARGS__)) == 0u ? ~0u : 0u __VA_OPT__(+(__VA_ARGS__)), false))
-#define __shfl_sync(m, v, n, ...) strom::simt::shuffle_indexed(STROM_SIMT_PLACE, (m), (v), int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
-#define __shfl_up_sync(m, v, n, ...) strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) - int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
-#define __shfl_down_sync(m, v, n, ...) strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) + int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
-#define __shfl_xor_sync(m, v, n, ...) strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) ^ int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
+#define __syncwarp(...)                        \
+  ((void)strom::simt::ballot(STROM_SIMT_PLACE, \
+                             0u __VA_OPT__(+(__VA_ARGS__)) == 0u ? ~0u : 0u __VA_OPT__(+(__VA_ARGS__)), false))
+#define __shfl_sync(m, v, n, ...) \
+  strom::simt::shuffle_indexed(STROM_SIMT_PLACE, (m), (v), int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
+#define __shfl_up_sync(m, v, n, ...) \
+  strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) - int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
+#define __shfl_down_sync(m, v, n, ...) \
+  strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) + int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
+#define __shfl_xor_sync(m, v, n, ...) \
+  strom::simt::shuffle(STROM_SIMT_PLACE, (m), (v), int(strom::simt::lane()) ^ int(n), STROM_SIMT_WIDTH(__VA_ARGS__))
 #define __ballot_sync(m, p) strom::simt::ballot(STROM_SIMT_PLACE, (m), (p))
 #define __any_sync(m, p) int(strom::simt::ballot(STROM_SIMT_PLACE, (m), (p)) != 0)
 #define __all_sync(m, p) int(strom::simt::all_of(STROM_SIMT_PLACE, (m), (p)))
 #define __match_any_sync(m, v) strom::simt::match_any(STROM_SIMT_PLACE, (m), (v))
 #define __match_all_sync(m, v, all) strom::simt::match_all(STROM_SIMT_PLACE, (m), (v), (all))
-#define __reduce_add_sync(m, v) strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return decltype(a)(unsigned(a) + unsigned(b)); })
-#define __reduce_min_sync(m, v) strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return b < a ? b : a; })
-#define __reduce_max_sync(m, v) strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return a < b ? b : a; })
+#define __reduce_add_sync(m, v) \
+  strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return decltype(a)(unsigned(a) + unsigned(b)); })
+#define __reduce_min_sync(m, v) \
+  strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return b < a ? b : a; })
+#define __reduce_max_sync(m, v) \
+  strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return a < b ? b : a; })
 #define __reduce_and_sync(m, v) strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return a & b; })
 #define __reduce_or_sync(m, v) strom::simt::reduce(STROM_SIMT_PLACE, (m), (v), [](auto a, auto b) { return a | b; })
 #define __trap() strom::simt::fail(STROM_SIMT_PLACE, "trap")
@@ -225,8 +234,12 @@ inline int __clzll(long long a) { return std::countl_zero(static_cast<unsigned l
 inline int __ffs(int a) { return __builtin_ffs(a); }
 inline int __ffsll(long long a) { return __builtin_ffsll(a); }
 inline int __mulhi(int a, int b) { return static_cast<int>((static_cast<long long>(a) * b) >> 32); }
-inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32); }
-inline long long __mul64hi(long long a, long long b) { return static_cast<long long>((static_cast<__int128>(a) * b) >> 64); }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>((static_cast<unsigned long long>(a) * b) >> 32);
+}
+inline long long __mul64hi(long long a, long long b) {
+  return static_cast<long long>((static_cast<__int128>(a) * b) >> 64);
+}
 inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
   return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
@@ -253,7 +266,9 @@ T atomicAdd(T* p, std::type_identity_t<T> v) {
 }
 template <class T>
 T atomicSub(T* p, std::type_identity_t<T> v) {
-  return strom::simt::modify(p, [v](T old) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) - static_cast<std::make_unsigned_t<T>>(v)); });
+  return strom::simt::modify(p, [v](T old) {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(old) - static_cast<std::make_unsigned_t<T>>(v));
+  });
 }
 template <class T>
 T atomicExch(T* p, std::type_identity_t<T> v) {

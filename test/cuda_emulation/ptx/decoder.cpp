@@ -18,7 +18,9 @@ std::uint32_t align_up(std::uint32_t value, std::uint64_t align) {
   return static_cast<std::uint32_t>((value + align - 1) / align * align);
 }
 
-const Instruction* skip_unless(const Instruction* i, std::uint64_t* r, Thread&) { return i + (get<bool>(r[i->a]) ? 1 : 2); }
+const Instruction* skip_unless(const Instruction* i, std::uint64_t* r, Thread&) {
+  return i + (get<bool>(r[i->a]) ? 1 : 2);
+}
 const Instruction* skip_if(const Instruction* i, std::uint64_t* r, Thread&) { return i + (get<bool>(r[i->a]) ? 2 : 1); }
 
 const Instruction* end_of_function(const Instruction* i, std::uint64_t*, Thread& t) {
@@ -30,9 +32,9 @@ DecodeFunction find_opcode(const std::string& opcode, bool is_float) {
     const auto found = float_opcodes().find(opcode);
     if (found != float_opcodes().end()) return found->second;
   }
-  for (const OpcodeTable* table : {&integer_opcodes(), &bit_opcodes(), &compare_opcodes(), &convert_opcodes(),
-                                   &move_opcodes(), &memory_opcodes(), &atomic_opcodes(), &control_opcodes(),
-                                   &warp_opcodes()}) {
+  for (const OpcodeTable* table :
+       {&integer_opcodes(), &bit_opcodes(), &compare_opcodes(), &convert_opcodes(), &move_opcodes(), &memory_opcodes(),
+        &atomic_opcodes(), &control_opcodes(), &warp_opcodes()}) {
     const auto found = table->find(opcode);
     if (found != table->end()) return found->second;
   }
@@ -43,7 +45,12 @@ DecodeFunction find_opcode(const std::string& opcode, bool is_float) {
 
 Decoder::Decoder(const FunctionSyntax& syntax, const SymbolTable& globals,
                  const std::unordered_map<std::string, Function*>& functions, Function& function)
-    : syntax_(syntax), globals_(globals), functions_(functions), function_(function), shared_top_(function.shared_base), local_top_(function.local_bytes) {
+    : syntax_(syntax),
+      globals_(globals),
+      functions_(functions),
+      function_(function),
+      shared_top_(function.shared_base),
+      local_top_(function.local_bytes) {
   scopes_.emplace_back();
   const auto declare_parameters = [&](const std::vector<Variable>& variables, const std::vector<Parameter>& places) {
     for (std::size_t i = 0; i < variables.size(); i++) {
@@ -324,7 +331,8 @@ AddressBase Decoder::address(std::size_t n, Instruction& instruction, Space& spa
     return AddressBase::kSlot;
   }
   // The offset of a parameter is known, so it is checked here and not at every access.
-  if (operand.offset < 0 || operand.offset + std::int64_t{bytes} > symbol->bytes) fail("offset is outside of " + operand.name);
+  if (operand.offset < 0 || operand.offset + std::int64_t{bytes} > symbol->bytes)
+    fail("offset is outside of " + operand.name);
   instruction.immediate += static_cast<std::int64_t>(symbol->value);
   return symbol->kind == Symbol::Kind::kLocal ? AddressBase::kLocal : AddressBase::kKernelParameter;
 }
@@ -368,7 +376,8 @@ void Decoder::resolve_labels() {
 void Decoder::place_constants() {
   const std::uint32_t first = ++function_.registers;
   for (Instruction& instruction : function_.code) {
-    for (std::uint32_t* slot : {&instruction.dst, &instruction.a, &instruction.b, &instruction.c, &instruction.d, &instruction.e}) {
+    for (std::uint32_t* slot :
+         {&instruction.dst, &instruction.a, &instruction.b, &instruction.c, &instruction.d, &instruction.e}) {
       if (*slot & kConstantBit) *slot = first + (*slot & ~kConstantBit);
     }
   }

@@ -68,10 +68,10 @@ struct Function {
   std::string name;
   bool is_kernel = false;
   std::vector<Instruction> code;
-  std::vector<SourceLine> sources;        // one per instruction
-  std::uint32_t registers = 0;            // the first slots; those of `constants` follow
+  std::vector<SourceLine> sources;  // one per instruction
+  std::uint32_t registers = 0;      // the first slots; those of `constants` follow
   std::vector<std::uint64_t> constants;
-  std::uint32_t local_bytes = 0;          // parameters of a device function, local variables, arguments of its calls
+  std::uint32_t local_bytes = 0;  // parameters of a device function, local variables, arguments of its calls
   std::uint32_t local_align = 16;
   std::vector<Parameter> parameters, returns;
   std::uint32_t parameter_bytes = 0;      // kernel only
@@ -130,9 +130,9 @@ struct LaunchState {
   const Function* kernel = nullptr;
   Dim3 grid, block;
   const std::byte* parameters = nullptr;
-  const AllocationMap* allocations = nullptr;       // nullptr: global memory is not checked
+  const AllocationMap* allocations = nullptr;               // nullptr: global memory is not checked
   const std::vector<const Function*>* functions = nullptr;  // what may be called through a pointer
-  std::uint32_t shared_first = 0, shared_end = 0;   // offsets that are valid
+  std::uint32_t shared_first = 0, shared_end = 0;           // offsets that are valid
   std::uint32_t dynamic_shared_bytes = 0;
 };
 

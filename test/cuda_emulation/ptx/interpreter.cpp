@@ -40,7 +40,8 @@ std::string describe_waiting(const Thread& t) {
 class SharedWindow {
  public:
   SharedWindow() {
-    void* start = mmap(nullptr, kSharedWindowBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* start =
+        mmap(nullptr, kSharedWindowBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) throw std::bad_alloc();
     start_ = static_cast<std::byte*>(start);
   }
@@ -189,7 +190,8 @@ bool BlockRunner::release_barrier(std::uint32_t number, std::size_t live) {
   }
   // __syncthreads() in branches that threads of one block take differently; named barriers may differ.
   if (barrier.expected == 0 && arrived == live && differs != nullptr) {
-    throw Error(describe(*first) + ": divergent barrier: " + describe_waiting(*first) + "; " + describe_waiting(*differs));
+    throw Error(describe(*first) + ": divergent barrier: " + describe_waiting(*first) + "; " +
+                describe_waiting(*differs));
   }
   if (arrived < (barrier.expected == 0 ? live : barrier.expected)) return false;
   for (Thread& t : block_.threads) {
@@ -247,7 +249,8 @@ void push_frame(Thread& t, const Function& function, std::uint32_t depth) {
     frame.slots.insert(frame.slots.end(), function.constants.begin(), function.constants.end());
     if (frame.local_capacity < function.local_bytes || frame.local.get_deleter().align < function.local_align) {
       const std::size_t align = std::max<std::size_t>(function.local_align, 16);
-      frame.local = {static_cast<std::byte*>(::operator new(function.local_bytes, std::align_val_t(align))), AlignedDelete{align}};
+      frame.local = {static_cast<std::byte*>(::operator new(function.local_bytes, std::align_val_t(align))),
+                     AlignedDelete{align}};
       frame.local_capacity = function.local_bytes;
     }
     frame.function = &function;

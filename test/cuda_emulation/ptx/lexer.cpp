@@ -8,14 +8,14 @@ namespace strom::ptx {
 
 namespace {
 
-bool is_word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' || c == '.'; }
+bool is_word_start(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%' || c == '.';
+}
 bool is_word_part(char c) { return is_word_start(c) || std::isdigit(static_cast<unsigned char>(c)); }
 
 }  // namespace
 
-void Lexer::fail(const std::string& message) const {
-  throw Error("line " + std::to_string(line_) + ": " + message);
-}
+void Lexer::fail(const std::string& message) const { throw Error("line " + std::to_string(line_) + ": " + message); }
 
 Token Lexer::next() {
   const Token current = token_;

@@ -72,7 +72,8 @@ void Module::declare_function(const FunctionSyntax& syntax) {
   place(syntax.parameters, function->parameters);
   (syntax.is_kernel ? function->parameter_bytes : function->local_bytes) = static_cast<std::uint32_t>(top);
 
-  if (!functions_by_name_.emplace(syntax.name, function.get()).second) throw Error("function is defined twice: " + syntax.name);
+  if (!functions_by_name_.emplace(syntax.name, function.get()).second)
+    throw Error("function is defined twice: " + syntax.name);
   Symbol symbol;
   symbol.kind = Symbol::Kind::kAddress;
   symbol.value = reinterpret_cast<std::uint64_t>(function.get());

@@ -50,7 +50,8 @@ class Module {
 
   /// Runs a grid to its end; `arguments` point to one value each, of the size that the kernel declares. Throws Error
   /// for what goes wrong in any thread; then other threads may have run or not. Returns the instructions executed.
-  std::uint64_t launch(const std::string& kernel, const LaunchOptions& options, std::span<const void* const> arguments) const;
+  std::uint64_t launch(const std::string& kernel, const LaunchOptions& options,
+                       std::span<const void* const> arguments) const;
 
  private:
   void place_shared(const ModuleSyntax& syntax);

@@ -39,7 +39,8 @@ const Instruction* atomic(const Instruction* i, std::uint64_t* r, Thread& t) {
     old = __atomic_exchange_n(place, b, __ATOMIC_SEQ_CST);
   } else {
     old = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(place, &old, modified<T, kOperation>(old, b), true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    while (!__atomic_compare_exchange_n(place, &old, modified<T, kOperation>(old, b), true, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED)) {
     }
   }
   r[i->dst] = put(old);
@@ -64,7 +65,8 @@ Handler select_operation(int operation) {
   if constexpr (kCandidate > kDecrement) {
     return nullptr;
   } else {
-    return operation == kCandidate ? &atomic<T, kAccess, kCandidate> : select_operation<T, kAccess, kCandidate + 1>(operation);
+    return operation == kCandidate ? &atomic<T, kAccess, kCandidate>
+                                   : select_operation<T, kAccess, kCandidate + 1>(operation);
   }
 }
 
@@ -84,7 +86,8 @@ bool is_possible(int operation, Type type) {
 
 Handler handler_for(Access access, int operation, Type type) {
   const auto make = [&]<Access kAccess>() -> Handler {
-    if (type.is_float()) return type.bits == 32 ? &atomic_add_float<float, kAccess> : &atomic_add_float<double, kAccess>;
+    if (type.is_float())
+      return type.bits == 32 ? &atomic_add_float<float, kAccess> : &atomic_add_float<double, kAccess>;
     if (type.bits == 16) return &atomic<std::uint16_t, kAccess, kCompareExchange>;
     return select_integer(type, [&]<class T>() -> Handler {
       if constexpr (sizeof(T) < 4) {

@@ -1,4 +1,5 @@
-// Logic, shifts and bit fields. PTX ISA, "Logic and Shift Instructions" and the bit instructions of "Integer Arithmetic".
+// Logic, shifts and bit fields. PTX ISA, "Logic and Shift Instructions" and the bit instructions of "Integer
+// Arithmetic".
 
 #include <algorithm>
 #include <bit>
@@ -97,7 +98,8 @@ const Instruction* shift_right(const Instruction* i, std::uint64_t* r, Thread&) 
 
 template <bool kLeft, bool kClamp>
 const Instruction* funnel_shift(const Instruction* i, std::uint64_t* r, Thread&) {
-  const std::uint64_t both = get<std::uint32_t>(r[i->a]) | static_cast<std::uint64_t>(get<std::uint32_t>(r[i->b])) << 32;
+  const std::uint64_t both = get<std::uint32_t>(r[i->a]) | static_cast<std::uint64_t>(get<std::uint32_t>(r[i->b]))
+                                                               << 32;
   const std::uint32_t count = get<std::uint32_t>(r[i->c]);
   const std::uint32_t shift = kClamp ? std::min(count, 32u) : count & 31;
   r[i->dst] = static_cast<std::uint32_t>(kLeft ? both << shift >> 32 : both >> shift);
@@ -124,7 +126,8 @@ const Instruction* extract_field(const Instruction* i, std::uint64_t* r, Thread&
 template <class T>
 const Instruction* extract_inner_field(const Instruction* i, std::uint64_t* r, Thread&) {
   constexpr unsigned kBits = 8 * sizeof(T);
-  const unsigned position = static_cast<unsigned>(i->immediate >> 8), length = static_cast<unsigned>(i->immediate & 255);
+  const unsigned position = static_cast<unsigned>(i->immediate >> 8),
+                 length = static_cast<unsigned>(i->immediate & 255);
   using Unsigned = std::make_unsigned_t<T>;
   const auto top = static_cast<Unsigned>(get<Unsigned>(r[i->a]) << (kBits - position - length));
   r[i->dst] = put(static_cast<T>(static_cast<T>(top) >> (kBits - length)));
@@ -143,7 +146,8 @@ const Instruction* insert_field(const Instruction* i, std::uint64_t* r, Thread&)
 }
 
 const Instruction* permute_bytes(const Instruction* i, std::uint64_t* r, Thread&) {
-  const std::uint64_t both = get<std::uint32_t>(r[i->a]) | static_cast<std::uint64_t>(get<std::uint32_t>(r[i->b])) << 32;
+  const std::uint64_t both = get<std::uint32_t>(r[i->a]) | static_cast<std::uint64_t>(get<std::uint32_t>(r[i->b]))
+                                                               << 32;
   const std::uint32_t selectors = get<std::uint32_t>(r[i->c]);
   std::uint32_t result = 0;
   for (unsigned n = 0; n < 4; n++) {
@@ -177,7 +181,9 @@ void decode_logic(Decoder& d) {
   i.dst = d.destination(0, type);
   i.a = d.source(1, type);
   i.b = d.source(2, type);
-  d.emit(type.is_predicate() ? &binary<bool, F> : select_integer(type, []<class T>() -> Handler { return &binary<T, F>; }), i);
+  d.emit(
+      type.is_predicate() ? &binary<bool, F> : select_integer(type, []<class T>() -> Handler { return &binary<T, F>; }),
+      i);
 }
 
 void decode_not(Decoder& d) {
@@ -186,7 +192,9 @@ void decode_not(Decoder& d) {
   Instruction i;
   i.dst = d.destination(0, type);
   i.a = d.source(1, type);
-  d.emit(type.is_predicate() ? &unary<bool, Not> : select_integer(type, []<class T>() -> Handler { return &unary<T, Not>; }), i);
+  d.emit(type.is_predicate() ? &unary<bool, Not>
+                             : select_integer(type, []<class T>() -> Handler { return &unary<T, Not>; }),
+         i);
 }
 
 void decode_cnot(Decoder& d) {
@@ -241,7 +249,11 @@ void decode_bfind(Decoder& d) {
   Instruction i;
   i.dst = d.destination(0, kB32);
   i.a = d.source(1, type);
-  d.emit(select_integer(type, [&]<class T>() -> Handler { return shift_amount ? &unary<T, FindLeading<true>> : &unary<T, FindLeading<false>>; }), i);
+  d.emit(select_integer(type,
+                        [&]<class T>() -> Handler {
+                          return shift_amount ? &unary<T, FindLeading<true>> : &unary<T, FindLeading<false>>;
+                        }),
+         i);
 }
 
 void decode_brev(Decoder& d) {

@@ -46,15 +46,19 @@ const Instruction* enter(const Instruction* i, Thread& t, const Function& callee
   return nullptr;
 }
 
-const Instruction* call_direct(const Instruction* i, std::uint64_t*, Thread& t) { return enter(i, t, *i->call->callee); }
+const Instruction* call_direct(const Instruction* i, std::uint64_t*, Thread& t) {
+  return enter(i, t, *i->call->callee);
+}
 
 const Instruction* call_indirect(const Instruction* i, std::uint64_t* r, Thread& t) {
   const auto* callee = reinterpret_cast<const Function*>(r[i->a]);
   const std::vector<const Function*>& functions = *t.block->launch->functions;
-  if (std::find(functions.begin(), functions.end(), callee) == functions.end()) fail(i, t, "call of what is no function");
+  if (std::find(functions.begin(), functions.end(), callee) == functions.end())
+    fail(i, t, "call of what is no function");
   const auto agree = [](const std::vector<ParameterCopy>& copies, const std::vector<Parameter>& parameters) {
-    return std::equal(copies.begin(), copies.end(), parameters.begin(), parameters.end(),
-                      [](const ParameterCopy& a, const Parameter& b) { return a.bytes == b.bytes && a.callee_offset == b.offset; });
+    return std::equal(
+        copies.begin(), copies.end(), parameters.begin(), parameters.end(),
+        [](const ParameterCopy& a, const Parameter& b) { return a.bytes == b.bytes && a.callee_offset == b.offset; });
   };
   if (!agree(i->call->arguments, callee->parameters) || !agree(i->call->results, callee->returns)) {
     fail(i, t, "call of a function of another type");
@@ -92,8 +96,9 @@ const Instruction* fail_assertion(const Instruction* i, std::uint64_t*, Thread& 
     std::memcpy(&value, t.local + copy.caller_offset, std::min<std::size_t>(copy.bytes, sizeof(value)));
     return value;
   };
-  fail(i, t, std::string("assertion failed: ") + reinterpret_cast<const char*>(argument(0)) + " at " +
-                 reinterpret_cast<const char*>(argument(1)) + ":" + std::to_string(argument(2)));
+  fail(i, t,
+       std::string("assertion failed: ") + reinterpret_cast<const char*>(argument(0)) + " at " +
+           reinterpret_cast<const char*>(argument(1)) + ":" + std::to_string(argument(2)));
 }
 
 // A thread that waits for others lets them run.
@@ -295,10 +300,14 @@ void decode_bar(Decoder& d) {
 
 const OpcodeTable& control_opcodes() {
   static const OpcodeTable table = {
-      {"bra", decode_bra},        {"brx", decode_brx},
-      {"call", decode_call},      {"ret", decode_ret},
-      {"exit", decode_bare<exit_thread>}, {"trap", decode_bare<trap>},
-      {"bar", decode_bar},        {"barrier", decode_barrier},
+      {"bra", decode_bra},
+      {"brx", decode_brx},
+      {"call", decode_call},
+      {"ret", decode_ret},
+      {"exit", decode_bare<exit_thread>},
+      {"trap", decode_bare<trap>},
+      {"bar", decode_bar},
+      {"barrier", decode_barrier},
       {"nanosleep", decode_nanosleep},
   };
   return table;

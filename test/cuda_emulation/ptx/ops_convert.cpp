@@ -128,12 +128,14 @@ Handler float_to_float(Type to, Type from, int integral, int rounding, bool satu
   if (to == from) {
     if (integral >= 0) return saturate ? nullptr : float_to_integral_float(to, integral);
     if (rounding >= 0) return nullptr;
-    return select_float(to, [&]<class T>() -> Handler { return saturate ? &unary<T, SaturateToUnit> : &unary<T, Truncate<T>>; });
+    return select_float(
+        to, [&]<class T>() -> Handler { return saturate ? &unary<T, SaturateToUnit> : &unary<T, Truncate<T>>; });
   }
   if (saturate || integral >= 0) return nullptr;
   if (to.bits == 64) return rounding >= 0 ? nullptr : &unary<float, Truncate<double>>;
   if (rounding < 0) return nullptr;
-  return rounding == 0 ? &unary<double, Truncate<float>> : select_rounding<UnaryRounded<double, Truncate<float>>>(rounding);
+  return rounding == 0 ? &unary<double, Truncate<float>>
+                       : select_rounding<UnaryRounded<double, Truncate<float>>>(rounding);
 }
 
 void decode_cvt(Decoder& d) {

@@ -236,9 +236,10 @@ void decode_extreme(Decoder& d) {
   i.dst = d.destination(0, type);
   i.a = d.source(1, type);
   i.b = d.source(2, type);
-  d.emit(select_float(type, [&]<class T>() -> Handler {
-           return propagates ? &binary<T, Extreme<kMaximum, true>> : &binary<T, Extreme<kMaximum, false>>;
-         }),
+  d.emit(select_float(type,
+                      [&]<class T>() -> Handler {
+                        return propagates ? &binary<T, Extreme<kMaximum, true>> : &binary<T, Extreme<kMaximum, false>>;
+                      }),
          i);
 }
 

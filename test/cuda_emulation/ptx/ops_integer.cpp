@@ -181,13 +181,17 @@ Handler binary_of(Type type) {
 template <bool kReads, bool kWrites>
 void decode_add_carry(Decoder& d) {
   const Type type = d.take_last_type("us", {32, 64});
-  emit_binary(d, type, type.bits == 32 ? &add_carry<std::uint32_t, kReads, kWrites> : &add_carry<std::uint64_t, kReads, kWrites>);
+  emit_binary(
+      d, type,
+      type.bits == 32 ? &add_carry<std::uint32_t, kReads, kWrites> : &add_carry<std::uint64_t, kReads, kWrites>);
 }
 
 template <bool kReads, bool kWrites>
 void decode_subtract_borrow(Decoder& d) {
   const Type type = d.take_last_type("us", {32, 64});
-  emit_binary(d, type, type.bits == 32 ? &subtract_borrow<std::uint32_t, kReads, kWrites> : &subtract_borrow<std::uint64_t, kReads, kWrites>);
+  emit_binary(d, type,
+              type.bits == 32 ? &subtract_borrow<std::uint32_t, kReads, kWrites>
+                              : &subtract_borrow<std::uint64_t, kReads, kWrites>);
 }
 
 void decode_add(Decoder& d) {
@@ -197,7 +201,9 @@ void decode_add(Decoder& d) {
   emit_binary(d, type, saturates ? &binary<std::int32_t, AddSaturating> : binary_of<Add>(type));
 }
 
-void decode_addc(Decoder& d) { return d.accept("cc") ? decode_add_carry<true, true>(d) : decode_add_carry<true, false>(d); }
+void decode_addc(Decoder& d) {
+  return d.accept("cc") ? decode_add_carry<true, true>(d) : decode_add_carry<true, false>(d);
+}
 
 void decode_sub(Decoder& d) {
   if (d.accept("cc")) return decode_subtract_borrow<false, true>(d);
@@ -230,7 +236,8 @@ void decode_mul(Decoder& d) {
 template <class Multiply>
 Handler multiply_add_of(Type type, bool reads, bool writes) {
   return select_integer(type, [&]<class T>() -> Handler {
-    if (reads) return writes ? &multiply_add_carry<T, Multiply, true, true> : &multiply_add_carry<T, Multiply, true, false>;
+    if (reads)
+      return writes ? &multiply_add_carry<T, Multiply, true, true> : &multiply_add_carry<T, Multiply, true, false>;
     return writes ? &multiply_add_carry<T, Multiply, false, true> : &ternary<T, MultiplyAdd<Multiply>>;
   });
 }

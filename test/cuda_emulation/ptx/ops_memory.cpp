@@ -157,7 +157,8 @@ std::array<std::uint32_t, 4> decode_elements(Decoder& d, std::size_t n, const Ac
   std::array<std::uint32_t, 4> slots{};
   const Operand& operand = d.operand(n);
   const bool is_vector = operand.kind == Operand::Kind::kVector;
-  if ((is_vector ? operand.parts.size() : 1) != static_cast<std::size_t>(access.count)) d.fail("vector of another size");
+  if ((is_vector ? operand.parts.size() : 1) != static_cast<std::size_t>(access.count))
+    d.fail("vector of another size");
   for (std::size_t k = 0; k < static_cast<std::size_t>(access.count); k++) {
     const Operand& part = is_vector ? operand.parts[k] : operand;
     slots[k] = is_load ? d.destination(part, access.type, Decoder::Width::kAtLeast)
@@ -175,9 +176,12 @@ void decode_ld(Decoder& d) {
   const auto bytes = static_cast<std::uint32_t>(access.count) * access.type.bytes();
   const Access how = decode_access(d, 1, i, access.space, bytes);
   const Type type = access.type.is_float() ? Type{'b', access.type.bits} : access.type;
-  d.emit(select_integer(type, [&]<class T>() {
-           return select_access(how, [&]<Access kAccess>() { return load_of<T, kAccess>(access.count, access.is_ordered); });
-         }),
+  d.emit(select_integer(type,
+                        [&]<class T>() {
+                          return select_access(how, [&]<Access kAccess>() {
+                            return load_of<T, kAccess>(access.count, access.is_ordered);
+                          });
+                        }),
          i);
 }
 
@@ -191,9 +195,12 @@ void decode_st(Decoder& d) {
   const auto bytes = static_cast<std::uint32_t>(access.count) * access.type.bytes();
   const Access how = decode_access(d, 0, i, access.space, bytes);
   if (how == Access::kKernelParameter) d.fail("parameters of a kernel are not written");
-  d.emit(select_integer({'b', access.type.bits}, [&]<class T>() {
-           return select_access(how, [&]<Access kAccess>() { return store_of<T, kAccess>(access.count, access.is_ordered); });
-         }),
+  d.emit(select_integer({'b', access.type.bits},
+                        [&]<class T>() {
+                          return select_access(how, [&]<Access kAccess>() {
+                            return store_of<T, kAccess>(access.count, access.is_ordered);
+                          });
+                        }),
          i);
 }
 
@@ -233,7 +240,7 @@ void decode_prefetch(Decoder& d) {
 }  // namespace
 
 const OpcodeTable& memory_opcodes() {
-  static const OpcodeTable table = {{"ld", decode_ld},         {"ldu", decode_ld},     {"st", decode_st},
+  static const OpcodeTable table = {{"ld", decode_ld},         {"ldu", decode_ld},      {"st", decode_st},
                                     {"membar", decode_membar}, {"fence", decode_fence}, {"prefetch", decode_prefetch}};
   return table;
 }

@@ -80,8 +80,30 @@ void decode_vector(Decoder& d, Type type, bool unpacks) {
 // ---- special registers
 
 enum class Special : std::int64_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ, kLane, kWarp,
-  kWarps, kMaskEq, kMaskLt, kMaskLe, kMaskGt, kMaskGe, kMultiprocessor, kClock, kDynamicShared, kTotalShared,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLane,
+  kWarp,
+  kWarps,
+  kMaskEq,
+  kMaskLt,
+  kMaskLe,
+  kMaskGt,
+  kMaskGe,
+  kMultiprocessor,
+  kClock,
+  kDynamicShared,
+  kTotalShared,
 };
 
 struct SpecialName {

@@ -78,7 +78,8 @@ void match(const Instruction* i, Thread* const* lanes, std::uint32_t live) {
   std::uint32_t results[32] = {};
   for_each_lane(live, [&](int n) { values[n] = get<T>(lanes[n]->registers[i->a]); });
   for_each_lane(live, [&](int n) {
-    for_each_lane(live, [&](int other) { results[n] |= static_cast<std::uint32_t>(values[other] == values[n]) << other; });
+    for_each_lane(live,
+                  [&](int other) { results[n] |= static_cast<std::uint32_t>(values[other] == values[n]) << other; });
   });
   for_each_lane(live, [&](int n) {
     const bool all = results[n] == live;
@@ -220,8 +221,10 @@ void decode_warp_barrier(Decoder& d) {
 }
 
 const OpcodeTable& warp_opcodes() {
-  static const OpcodeTable table = {{"shfl", decode_shfl},   {"vote", decode_vote},
-                                    {"match", decode_match}, {"redux", decode_redux},
+  static const OpcodeTable table = {{"shfl", decode_shfl},
+                                    {"vote", decode_vote},
+                                    {"match", decode_match},
+                                    {"redux", decode_redux},
                                     {"activemask", decode_activemask}};
   return table;
 }

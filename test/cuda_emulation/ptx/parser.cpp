@@ -88,7 +88,8 @@ void Parser::expect(char symbol) {
 }
 
 std::string Parser::expect_word(const char* what) {
-  if (peek().kind != Token::Kind::kWord) fail(std::string("expected ") + what + " before '" + std::string(peek().text) + "'");
+  if (peek().kind != Token::Kind::kWord)
+    fail(std::string("expected ") + what + " before '" + std::string(peek().text) + "'");
   return std::string(lexer_.next().text);
 }
 
@@ -120,8 +121,9 @@ void Parser::parse_top_level() {
   } else if (word == ".entry" || word == ".func") {
     parse_function(word == ".entry");
   } else if (word == ".global" || word == ".const" || word == ".shared") {
-    Variable variable =
-        parse_variable(word == ".global" ? Space::kGlobal : word == ".const" ? Space::kConst : Space::kShared);
+    Variable variable = parse_variable(word == ".global"  ? Space::kGlobal
+                                       : word == ".const" ? Space::kConst
+                                                          : Space::kShared);
     variable.is_external = is_external;
     if (is_external && variable.space != Space::kShared) fail("external variables are not emulated: " + variable.name);
     expect(';');
@@ -473,9 +475,21 @@ std::int64_t Parser::parse_offset() {
 
 Type parse_type(const std::string& name) {
   static constexpr std::array<std::pair<std::string_view, Type>, 15> kTypes = {{
-      {"pred", {'p', 1}}, {"u8", {'u', 8}},   {"u16", {'u', 16}}, {"u32", {'u', 32}}, {"u64", {'u', 64}},
-      {"s8", {'s', 8}},   {"s16", {'s', 16}}, {"s32", {'s', 32}}, {"s64", {'s', 64}}, {"b8", {'b', 8}},
-      {"b16", {'b', 16}}, {"b32", {'b', 32}}, {"b64", {'b', 64}}, {"f32", {'f', 32}}, {"f64", {'f', 64}},
+      {"pred", {'p', 1}},
+      {"u8", {'u', 8}},
+      {"u16", {'u', 16}},
+      {"u32", {'u', 32}},
+      {"u64", {'u', 64}},
+      {"s8", {'s', 8}},
+      {"s16", {'s', 16}},
+      {"s32", {'s', 32}},
+      {"s64", {'s', 64}},
+      {"b8", {'b', 8}},
+      {"b16", {'b', 16}},
+      {"b32", {'b', 32}},
+      {"b64", {'b', 64}},
+      {"f32", {'f', 32}},
+      {"f64", {'f', 64}},
   }};
   const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.first == name; });
   return found == kTypes.end() ? Type{} : found->second;

@@ -66,10 +66,10 @@ struct Operand {
 struct Statement {
   enum class Kind : std::uint8_t {
     kInstruction,
-    kLabel,          // `opcode` is its name
+    kLabel,  // `opcode` is its name
     kOpenScope,
     kCloseScope,
-    kRegisters,      // `type`; names in operands; offset > 0: that many, numbered from 0
+    kRegisters,  // `type`; names in operands; offset > 0: that many, numbered from 0
     kVariable,
     kBranchTargets,  // `opcode` is the name of the table
     kPrototype,      // of an indirect call; `opcode` is its name
