@@ -195,7 +195,7 @@ class _AnonymousPeak:
                 return
 
 
-def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, float]:
+def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, object]:
     """What a query costs before its first row, on data so small that scanning it takes no time worth mentioning:
     pg_strom's planning and execution against PostgreSQL's planning of the same statement. Milliseconds, medians."""
     strom, plain = StromEngine(server, schema, threads), referee(server, schema)
@@ -207,8 +207,9 @@ def fixed_cost(server: Server, schema: str, threads: int) -> Dict[str, float]:
             samples["pg_strom_planning"].append(ours["Planning Time"])
             samples["pg_strom_execution"].append(ours["Execution Time"])
             samples["postgres_planning"].append(theirs["Planning Time"])
+    answered_by = strom.answered_by("Q1_1")
     strom.close()
     plain.close()
-    medians = {f"{name}_ms": statistics.median(values) for name, values in samples.items()}
+    medians = {f"{name}_ms": round(statistics.median(values), 4) for name, values in samples.items()}
     ours = medians["pg_strom_planning_ms"] + medians["pg_strom_execution_ms"]
-    return {**medians, "fixed_cost_ms": ours - medians["postgres_planning_ms"]}
+    return {**medians, "fixed_cost_ms": round(ours - medians["postgres_planning_ms"], 4), "answered_by": answered_by}

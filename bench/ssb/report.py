@@ -144,6 +144,9 @@ def summary_lines(report: dict) -> List[str]:
             f"execution {detail['pg_strom_execution_ms']:.2f}, less PostgreSQL's planning "
             f"{detail['postgres_planning_ms']:.2f})"
         )
+    proofs = [result["wholly_in_engine"] for result in report["results"] if "wholly_in_engine" in result]
+    if proofs:
+        lines.append(f"Queries that ran wholly in the engine, by their plans: {sum(proofs)} of {len(proofs)}")
     peaks = [result["anon_peak_mb"] for result in report["results"] if result.get("anon_peak_mb")]
     if peaks:
         lines.append(f"Memory over the mapped files: at most {max(peaks):.0f} MB")

@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import Dict, List
 
+import psycopg
+
 import chart
 import hardware
 import peers
@@ -210,8 +212,8 @@ class Benchmark:
         data = ensure_data(FIXED_COST_SCALE, arguments.data_dir, self.ssbgen, arguments.threads)
         postgres.create_foreign_tables(self.server, data, FIXED_COST_SCHEMA)
         cost = postgres.fixed_cost(self.server, FIXED_COST_SCHEMA, arguments.threads)
-        report["fixed_cost_ms"] = round(cost.pop("fixed_cost_ms"), 4)
-        report["fixed_cost"] = {name: round(value, 4) for name, value in cost.items()}
+        report["fixed_cost_ms"] = cost.pop("fixed_cost_ms")
+        report["fixed_cost"] = cost
 
 
 def print_report(report: dict, machine: str) -> None:
@@ -231,7 +233,11 @@ def print_report(report: dict, machine: str) -> None:
 def main(given: List[str]) -> int:
     arguments = parse_arguments(given)
     benchmark = Benchmark(arguments)
-    report = benchmark.run()
+    try:
+        report = benchmark.run()
+    except (psycopg.Error, peers.EngineError, RuntimeError, OSError, subprocess.CalledProcessError) as error:
+        say(f"the benchmark could not go on: {error}")
+        return 1
     machine = hardware.summary(report["hardware"])
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
