@@ -29,7 +29,7 @@ function(strom_cuda_emulated name)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${STROM_CUDA_ROOT}/bin/nvcc -std=c++20 -O3 -Xcompiler=-fPIC,-O2
-              -gencode arch=compute_90,code=compute_90 -Xfatbin=-compress=false
+              --expt-relaxed-constexpr -gencode arch=compute_90,code=compute_90 -Xfatbin=-compress=false
               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>"
               "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
               -MD -MF ${object}.d -c ${path} -o ${object}

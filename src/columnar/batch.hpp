@@ -25,26 +25,6 @@ struct ColumnView {
   int32_t variadic_count = 0;
 };
 
-/// Bytes per value of layouts that are plain arrays of numbers, 0 for all others.
-constexpr int fixed_width(Layout layout) {
-  switch (layout) {
-    case Layout::kInt8:
-    case Layout::kUInt8: return 1;
-    case Layout::kInt16:
-    case Layout::kUInt16: return 2;
-    case Layout::kInt32:
-    case Layout::kUInt32:
-    case Layout::kFloat32:
-    case Layout::kDate32: return 4;
-    case Layout::kInt64:
-    case Layout::kFloat64:
-    case Layout::kDate64:
-    case Layout::kTimestamp: return 8;
-    case Layout::kDecimal128: return 16;
-    default: return 0;
-  }
-}
-
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.
 struct BatchView {
   int64_t rows = 0;

@@ -57,6 +57,7 @@ struct Runtime {
   std::map<const void*, VariableEntry> variables;
   std::map<const void*, std::size_t> device_memory, host_memory;
   ptx::AllocationMap allocations;
+  std::atomic<bool> host_memory_shared{false};
   std::size_t device_bytes = 0;
   cudaError_t sticky = cudaSuccess;
   std::string failure;
@@ -148,7 +149,7 @@ cudaError_t launch(const void* stub, dim3 grid, dim3 block, void** arguments, st
     options.grid = {grid.x, grid.y, grid.z};
     options.block = {block.x, block.y, block.z};
     options.dynamic_shared_bytes = static_cast<std::uint32_t>(shared);
-    options.allocations = &runtime().allocations;
+    options.allocations = runtime().host_memory_shared ? nullptr : &runtime().allocations;
     runtime().instructions += module->launch(entry.name, options, {arguments, kernel.parameters.size()});
   } catch (const std::exception& e) {
     // The launch itself succeeded: a device would report this later.
@@ -246,6 +247,8 @@ std::string last_failure() {
 
 std::uint64_t executed_instructions() { return runtime().instructions; }
 std::uint64_t launched_kernels() { return runtime().launches; }
+
+void share_host_memory() { runtime().host_memory_shared = true; }
 
 std::size_t live_allocations() {
   const std::lock_guard lock(runtime().mutex);

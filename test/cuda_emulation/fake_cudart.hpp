@@ -23,4 +23,7 @@ std::uint64_t launched_kernels();
 /// Allocations that were not freed.
 std::size_t live_allocations();
 
+/// Lets kernels use any memory of the process, as devices do that share the host's page tables (HMM, Grace Hopper).
+void share_host_memory();
+
 }  // namespace strom::cuda_emulation

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "cuda_emulation/fake_cudart.hpp"
 #include "engine/block/tile.hpp"
 
 namespace strom::engine::inst {
@@ -14,6 +15,8 @@ cudaError_t run_morsel_cuda(block::TileState* state, block::RunResult* result);
 
 extern "C" __attribute__((visibility("default"))) strom::engine::block::RunResult strom_run_morsel(
     strom::engine::block::TileState& state) {
+  static std::once_flag shared;
+  std::call_once(shared, strom::cuda_emulation::share_host_memory);
   auto result = strom::engine::block::RunResult::kDone;
   const cudaError_t error = strom::engine::inst::run_morsel_cuda(&state, &result);
   if (error == cudaSuccess) return result;

@@ -56,17 +56,29 @@ STROM_INLINE void sum_i128(const P& p, TileState& s, const AggregateCode& code, 
   for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) { p.add_i128(sums + slot, value); });
 }
 
+template <class P, class T, class Better>
+STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots,
+                                 Better better) {
+  T* best = static_cast<T*>(s.groups->values[index]);
+  auto improve = [&](uint32_t slot, T value) { p.improve(best + slot, value, better); };
+  if constexpr (sizeof(T) <= 8) {
+    for_each_value<P, T>(p, s, code, index, slots, improve);
+  } else {  // no machine compares and swaps 128 bits everywhere
+    const T* in = values<T>(s, code.arg);
+    const uint8_t* flags = s.regs[code.arg].flags;
+    count_nulls(p, s, code, index, slots);
+    p.for_each_alone(s.count, [&](int i) {
+      if (flags == nullptr || flags[i] == 0) improve(slots[i], in[i]);
+    });
+  }
+}
+
 template <class P, class T>
 STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
-  T* best = static_cast<T*>(s.groups->values[index]);
   if (code.acc == AccKind::kMin)
-    for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
-      p.improve(best + slot, value, [](T a, T b) { return expr::value_less(a, b); });
-    });
+    improve_values<P, T>(p, s, code, index, slots, [](T a, T b) { return expr::value_less(a, b); });
   else
-    for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
-      p.improve(best + slot, value, [](T a, T b) { return expr::value_less(b, a); });
-    });
+    improve_values<P, T>(p, s, code, index, slots, [](T a, T b) { return expr::value_less(b, a); });
 }
 
 template <class P>

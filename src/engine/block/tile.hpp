@@ -218,4 +218,7 @@ struct TileState {
   int32_t corrupt_column;
 };
 
+/// Runs a worker's morsel on one of the machines.
+using RunMorsel = RunResult (*)(TileState&);
+
 }  // namespace strom::engine::block

@@ -85,9 +85,8 @@ class PipelineRun : public WorkerSink {
   PipelineRun(const Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
               JoinBuild* build, bool nothing_matches)
       : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
-        queue_(source), exhausted_(nothing_matches) {
+        run_(options.run != nullptr ? options.run : run_morsel_for(options.isa)), queue_(source), exhausted_(nothing_matches) {
     group_budget_ = options.memory_budget / std::max(1, options.threads);
-    // Empty or one-morsel sources are not worth a thread; the source tells chunks only, so look for the first rows.
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -221,7 +220,7 @@ class PipelineRun : public WorkerSink {
 
  private:
   Worker* make_worker() {
-    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_morsel_for(options_.isa), group_budget_, this);
+    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_, group_budget_, this);
     std::lock_guard lock(mutex_);
     all_workers_.push_back(std::move(worker));
     return all_workers_.back().get();
@@ -316,6 +315,7 @@ class PipelineRun : public WorkerSink {
   const ChunkSource& source_;
   const Options options_;
   JoinBuild* const build_;
+  const block::RunMorsel run_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
   int64_t group_budget_ = 0;

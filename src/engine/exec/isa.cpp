@@ -1,4 +1,6 @@
 // Which instruction set this machine runs the tile interpreter with.
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -45,7 +47,23 @@ Isa best_isa() {
   return isa;
 }
 
-inst::RunMorsel run_morsel_for(Isa isa) {
+namespace {
+
+/// A shared object that runs tiles on another machine, e.g. the emulated CUDA one; named by the server's environment
+/// for tests of the whole path.
+block::RunMorsel tile_library() {
+  static const block::RunMorsel run = [] {
+    const char* path = std::getenv("STROM_TILE_LIBRARY");
+    void* library = path == nullptr || *path == '\0' ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return library == nullptr ? nullptr : reinterpret_cast<block::RunMorsel>(dlsym(library, "strom_run_morsel"));
+  }();
+  return run;
+}
+
+}  // namespace
+
+block::RunMorsel run_morsel_for(Isa isa) {
+  if (block::RunMorsel run = tile_library()) return run;
 #if defined(__x86_64__)
   if (isa == Isa::kV4) return inst::run_morsel_v4;
   if (isa == Isa::kV3) return inst::run_morsel_v3;

@@ -6,6 +6,6 @@
 
 namespace strom::engine::exec {
 
-inst::RunMorsel run_morsel_for(Isa isa);
+block::RunMorsel run_morsel_for(Isa isa);
 
 }  // namespace strom::engine::exec

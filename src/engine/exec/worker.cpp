@@ -21,7 +21,7 @@ constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 
 }  // namespace
 
-Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, inst::RunMorsel run,
+Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
                int64_t group_budget, WorkerSink* sink)
     : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
   allocate_registers();

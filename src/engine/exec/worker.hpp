@@ -39,7 +39,7 @@ class WorkerSink {
 
 class Worker {
  public:
-  Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, inst::RunMorsel run,
+  Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
          int64_t group_budget, WorkerSink* sink);
 
   /// Runs one morsel to its end; kCorruptFile with the ordinal of the column in *corrupt_column.
@@ -63,7 +63,7 @@ class Worker {
   const plan::Program& program_;
   const uint32_t pipeline_;
   const Assembly& assembly_;
-  const inst::RunMorsel run_;
+  const block::RunMorsel run_;
   const int64_t group_budget_;
   WorkerSink* const sink_;
   std::vector<std::unique_ptr<uint8_t[]>> memory_;

@@ -5,8 +5,6 @@
 
 namespace strom::engine::inst {
 
-using RunMorsel = block::RunResult (*)(block::TileState&);
-
 block::RunResult run_morsel_baseline(block::TileState& state);
 #if defined(__x86_64__)
 block::RunResult run_morsel_v2(block::TileState& state);

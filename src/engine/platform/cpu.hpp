@@ -31,6 +31,11 @@ struct Cpu {
   STROM_INLINE void for_each_shared(int n, F&& f) const {
     for (int i = 0; i < n; ++i) f(i);
   }
+  /// f(i) for every row by one thread, in order; ends with a barrier.
+  template <class F>
+  STROM_INLINE void for_each_alone(int n, F&& f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
   template <class F>
   STROM_INLINE void leader(F&& f) const {
     f();
@@ -111,11 +116,6 @@ struct Cpu {
   template <class T, class Better>
   STROM_INLINE void improve(T* target, T value, Better better) const {
     if (better(value, *target)) *target = value;
-  }
-  STROM_INLINE uint32_t exchange_if_equal(uint32_t* target, uint32_t expected, uint32_t value) const {
-    const uint32_t old = *target;
-    if (old == expected) *target = value;
-    return old;
   }
   STROM_INLINE void prefetch(const void* address) const { __builtin_prefetch(address); }
 };

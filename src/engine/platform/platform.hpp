@@ -1,6 +1,7 @@
 // The two machines. Single-source code (engine/block, expr, agg, op) is written against a platform type P with
 //   for_each(n, f)   f(i) for every row i < n of the tile: a plain loop on the CPU, shared by a block's threads on CUDA
 //   for_each_shared  the same for iterations that may update the same memory
+//   for_each_alone   by one thread, in order
 //   leader(f)        f() once
 //   sync()           barrier of the tile's threads; nothing on the CPU
 //   any(flag)        true when flag is true for any thread

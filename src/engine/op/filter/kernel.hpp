@@ -3,6 +3,7 @@
 // the expression, so AND and OR look at the left side first, and CASE at the branch that was taken.
 #pragma once
 
+#include "columnar/layout.hpp"
 #include "engine/block/registers.hpp"
 
 namespace strom::engine::op {
@@ -218,7 +219,7 @@ STROM_INLINE void prefetch_rows(const P& p, const TileState& s, ListRef columns,
   const uint16_t* list = s.code->lists + columns;
   for (int k = 1; k <= list[0]; ++k) {
     const columnar::ColumnView& column = s.columns[list[k]];
-    const int width = columnar::fixed_width(column.layout);
+    const int64_t width = columnar::value_width(column.layout, column.byte_width);
     if (width == 0) continue;
     const char* base = static_cast<const char*>(column.values) + s.morsel_begin * width;
     p.for_each_shared(count, [&](int i) { p.prefetch(base + static_cast<int64_t>(rows[i]) * width); });

@@ -73,10 +73,8 @@ STROM_KERNEL void find_groups(const P& p, TileState& s, const TileInstr& instr) 
   const GroupTable& table = *s.groups;
   if (!P::kDevice)
     for (int i = 0; i < s.count; ++i) p.prefetch(table.slots + (hashes[i] & table.slot_mask));
-  p.leader([&] {
-    for (int i = 0; i < s.count; ++i) out[i] = find_group(s, keys, i, hashes[i]);
-    own(s, instr.dst, false);
-  });
+  p.for_each_alone(s.count, [&](int i) { out[i] = find_group(s, keys, i, hashes[i]); });
+  p.leader([&] { own(s, instr.dst, false); });
   p.sync();
 }
 

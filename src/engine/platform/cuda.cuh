@@ -1,0 +1,120 @@
+// A CUDA thread block as a platform: the block's threads share the rows of a tile. Compiled by nvcc, and by any C++
+// compiler behind a SIMT header that supplies CUDA's names (tests). for_each gives row i to the same thread every
+// time, so a thread may read back what it wrote for its rows without a barrier.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#define STROM_INLINE __host__ __device__ __forceinline__
+#define STROM_KERNEL __device__ __noinline__
+
+namespace strom::engine::platform {
+
+inline constexpr int kCudaBlockThreads = 128;
+
+struct Cuda {
+  static constexpr bool kDevice = true;
+
+  template <class F>
+  __device__ __forceinline__ void for_each(int n, F&& f) const {
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += kCudaBlockThreads) f(i);
+  }
+  template <class F>
+  __device__ __forceinline__ void for_each_shared(int n, F&& f) const {
+    for_each(n, f);
+  }
+  template <class F>
+  __device__ __forceinline__ void for_each_alone(int n, F&& f) const {
+    if (threadIdx.x == 0)
+      for (int i = 0; i < n; ++i) f(i);
+    sync();
+  }
+  template <class F>
+  __device__ __forceinline__ void leader(F&& f) const {
+    if (threadIdx.x == 0) f();
+  }
+  __device__ __forceinline__ void sync() const { __syncthreads(); }
+  __device__ __forceinline__ bool any(bool flag) const { return __syncthreads_or(flag ? 1 : 0) != 0; }
+
+  /// Warps write their survivors behind those of the warps before them; all threads return the total.
+  __device__ __forceinline__ int compact(const uint8_t* keep, int n, int32_t* positions) const {
+    constexpr int kWarps = kCudaBlockThreads / 32;
+    __shared__ int warp_counts[kWarps];
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+    int total = 0;
+    for (int base = 0; base < n; base += kCudaBlockThreads) {
+      const int i = base + thread;
+      const bool kept = i < n && keep[i] != 0;
+      const uint32_t votes = __ballot_sync(0xffffffffu, kept);
+      if (lane == 0) warp_counts[warp] = __popc(votes);
+      __syncthreads();
+      int before = total;
+      for (int w = 0; w < kWarps; ++w) {
+        if (w < warp) before += warp_counts[w];
+        total += warp_counts[w];
+      }
+      if (kept) positions[before + __popc(votes & ((1u << lane) - 1u))] = i;
+      __syncthreads();
+    }
+    return total;
+  }
+
+  template <class Key>
+  __device__ __forceinline__ void test_bits(const Key* keys, int n, Key min, uint64_t range, const uint32_t* bitmap,
+                                            uint8_t* out) const {
+    for_each(n, [&](int i) {
+      const uint64_t offset = static_cast<uint64_t>(keys[i]) - static_cast<uint64_t>(min);
+      const bool inside = offset < range;
+      const uint64_t entry = inside ? offset : 0;
+      out[i] = static_cast<uint8_t>(bitmap[entry >> 5] >> (entry & 31) & static_cast<uint32_t>(inside));
+    });
+  }
+
+  __device__ __forceinline__ void add(int64_t* target, int64_t value) const {
+    atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
+  }
+  __device__ __forceinline__ void add(double* target, double value) const { atomicAdd(target, value); }
+  __device__ __forceinline__ void add(float* target, float value) const { atomicAdd(target, value); }
+
+  /// Two limbs with a carry: the order of additions does not matter for the final sum.
+  __device__ __forceinline__ void add_i128(__int128* target, __int128 value) const {
+    auto* limbs = reinterpret_cast<unsigned long long*>(target);
+    const auto low = static_cast<unsigned long long>(value);
+    auto high = static_cast<unsigned long long>(static_cast<unsigned __int128>(value) >> 64);
+    const unsigned long long before = atomicAdd(limbs, low);
+    if (before + low < before) ++high;
+    if (high != 0) atomicAdd(limbs + 1, high);
+  }
+
+  template <class T, class Better>
+  __device__ __forceinline__ void improve(T* target, T value, Better better) const {
+    if constexpr (sizeof(T) == 4)
+      improve_as<unsigned>(target, value, better);
+    else if constexpr (sizeof(T) == 8)
+      improve_as<unsigned long long>(target, value, better);
+    else if (better(value, *target))  // 128 bits: only ever called by for_each_alone
+      *target = value;
+  }
+
+  __device__ __forceinline__ void prefetch(const void*) const {}
+
+ private:
+  template <class Word, class T, class Better>
+  __device__ __forceinline__ void improve_as(T* target, T value, Better better) const {
+    union Cast {
+      T value;
+      Word word;
+    };
+    Cast wanted, seen;
+    wanted.value = value;
+    seen.value = *target;
+    while (better(value, seen.value)) {
+      const Word before = atomicCAS(reinterpret_cast<Word*>(target), seen.word, wanted.word);
+      if (before == seen.word) return;
+      seen.word = before;
+    }
+  }
+};
+
+}  // namespace strom::engine::platform

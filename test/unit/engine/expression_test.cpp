@@ -1,0 +1,163 @@
+// Every row of functions.def over random values, on every machine, against the plain build of the same functions; and
+// what single functions must answer.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "table.hpp"
+
+namespace strom::engine::test {
+namespace {
+
+using plan::NodeId;
+using plan::ValueType;
+using registry::TypeId;
+
+ValueType value_type(TypeId type) { return {type, static_cast<int16_t>(type == TypeId::kNumeric ? 2 : 0)}; }
+
+/// A projection of `make`'s expressions over random columns of `types`.
+struct Projection {
+  plan::Program program;
+  std::unique_ptr<Table> table;
+
+  Projection(const std::vector<ValueType>& types, int rows, double nulls, uint64_t seed,
+             const std::function<std::vector<NodeId>(plan::Builder&)>& make) {
+    std::vector<columnar::Field> fields;
+    for (ValueType type : types) fields.push_back(field_of(type));
+    table = std::make_unique<Table>(fields);
+    std::mt19937_64 random(seed);
+    for (int row = 0; row < rows; ++row) {
+      if (row == rows / 3) table->new_chunk();
+      for (size_t i = 0; i < types.size(); ++i) append_random(random, types[i], nulls, table->column(i));
+    }
+    plan::Builder builder(program);
+    program.sources.push_back({types});
+    program.pipelines.emplace_back();
+    program.pipelines[0].outputs = make(builder);
+  }
+
+  void expect_same_on_all_machines() const {
+    const Outcome expected = run(program, {table.get()}, machines()[0]);
+    for (const Machine& machine : machines()) {
+      const Outcome outcome = run(program, {table.get()}, machine);
+      EXPECT_EQ(outcome.rows, expected.rows) << machine.name;
+      EXPECT_EQ(outcome.declined, expected.declined) << machine.name;
+    }
+  }
+};
+
+class Functions : public testing::TestWithParam<int> {};
+
+TEST_P(Functions, AgreeOnAllMachines) {
+  const registry::FunctionInfo& info = registry::kFunctions[GetParam()];
+  std::vector<ValueType> types;
+  for (int i = 0; i < info.nargs; ++i) types.push_back(value_type(info.args[i]));
+  for (double nulls : {0.0, 0.3}) {
+    Projection projection(types, 2500, nulls, static_cast<uint64_t>(GetParam()), [&](plan::Builder& b) {
+      std::vector<NodeId> args, outputs;
+      for (size_t i = 0; i < types.size(); ++i) args.push_back(b.column(static_cast<uint32_t>(i), types[i]));
+      auto call = b.call(info.pg_name, args, info.field ? info.field : "");
+      EXPECT_TRUE(call.is_ok()) << call.status().message();
+      return std::vector<NodeId>{call.value()};
+    });
+    projection.expect_same_on_all_machines();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Functions, testing::Range(0, registry::kFunctionCount),
+                         [](const auto& info) { return std::string(registry::kFunctions[info.param].name + 1) ; });
+
+const ValueType kBool{TypeId::kBool, 0}, kInt4{TypeId::kInt4, 0}, kText{TypeId::kText, 0}, kNumeric2{TypeId::kNumeric, 2};
+
+TEST(Logic, AgreesOnAllMachines) {
+  Projection projection({kBool, kBool, kInt4, kInt4}, 3000, 0.3, 7, [](plan::Builder& b) {
+    const NodeId a = b.column(0, kBool), c = b.column(1, kBool), x = b.column(2, kInt4), y = b.column(3, kInt4);
+    const NodeId risky = b.call("int4gt", {b.call("int4div", {x, y}).value(), x}).value();
+    return std::vector<NodeId>{b.logic_and(a, c), b.logic_or(a, c), b.logic_not(a), b.is_null(x), b.is_not_null(x),
+                               b.select(a, x, y).value(), b.coalesce(x, y).value(), b.logic_and(a, risky),
+                               b.select(b.call("int4eq", {y, b.constant(kInt4, false, int_bytes(0))}).value(), x,
+                                        b.call("int4div", {x, y}).value()).value()};
+  });
+  projection.expect_same_on_all_machines();
+}
+
+TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
+  plan::Program program;
+  plan::Builder b(program);
+  program.sources.push_back({{kInt4}});
+  const NodeId x = b.column(0, kInt4), zero = b.constant(kInt4, false, int_bytes(0)), ten = b.constant(kInt4, false, int_bytes(10));
+  const NodeId quotient = b.call("int4div", {ten, x}).value();
+  program.pipelines.emplace_back();
+  program.pipelines[0].outputs = {b.select(b.call("int4eq", {x, zero}).value(), zero, quotient).value()};
+  Table table({field(columnar::Layout::kInt32)});
+  for (int32_t v : {0, 5, 2}) table.column(0).append_value(v);
+  for (const Machine& machine : machines()) {
+    const Outcome outcome = run(program, {&table}, machine);
+    EXPECT_EQ(outcome.rows, (Rows{"0", "2", "5"})) << machine.name;
+    EXPECT_TRUE(outcome.declined.empty()) << machine.name;
+  }
+  program.pipelines[0].outputs = {quotient};
+  for (const Machine& machine : machines()) {
+    const Outcome outcome = run(program, {&table}, machine);
+    EXPECT_EQ(outcome.rows, (Rows{"2", "5"})) << machine.name;
+    EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 0}})) << machine.name;
+  }
+}
+
+Rows project_text(const std::string& text, const std::string& pattern) {
+  plan::Program program;
+  plan::Builder b(program);
+  program.sources.push_back({{kText}});
+  program.pipelines.emplace_back();
+  program.pipelines[0].outputs = {b.call("textlike", {b.column(0, kText), b.constant(kText, false, pattern)}).value()};
+  Table table({field(columnar::Layout::kUtf8)});
+  EXPECT_TRUE(table.column(0).append_bytes(text));
+  return run(program, {&table}, machines()[0]).rows;
+}
+
+TEST(Like, FollowsPostgreSQL) {
+  const Rows yes{"t"}, no{"f"};
+  EXPECT_EQ(project_text("", ""), yes);
+  EXPECT_EQ(project_text("", "%"), yes);
+  EXPECT_EQ(project_text("", "_"), no);
+  EXPECT_EQ(project_text("abc", "a%"), yes);
+  EXPECT_EQ(project_text("abc", "%c"), yes);
+  EXPECT_EQ(project_text("abc", "%b%"), yes);
+  EXPECT_EQ(project_text("abc", "a_c"), yes);
+  EXPECT_EQ(project_text("abc", "ab"), no);
+  EXPECT_EQ(project_text("aéb", "a_b"), yes);
+  EXPECT_EQ(project_text("日本", "__"), yes);
+  EXPECT_EQ(project_text("日本", "___"), no);
+  EXPECT_EQ(project_text("a%c", "a\\%c"), yes);
+  EXPECT_EQ(project_text("abc", "a\\%c"), no);
+  EXPECT_EQ(project_text("aaab", "%aab"), yes);
+  EXPECT_EQ(project_text("mississippi", "%iss%ip%i"), yes);
+  EXPECT_EQ(project_text("mississippi", "%iss%ix%"), no);
+  EXPECT_EQ(project_text("ab", "ab\\"), Rows{});  // left to PostgreSQL, which raises an error
+}
+
+TEST(Numeric, RescalesAndKeepsScale) {
+  plan::Program program;
+  plan::Builder b(program);
+  program.sources.push_back({{kNumeric2}});
+  const NodeId x = b.column(0, kNumeric2);
+  const NodeId product = b.call("numeric_mul", {x, x}).value();
+  const NodeId rounded = b.rescale(x, 0).value();
+  EXPECT_EQ(b.node(product).type.scale, 4);
+  program.pipelines.emplace_back();
+  program.pipelines[0].outputs = {product, rounded, b.call("int4", {x}).value()};
+  Table table({field(columnar::Layout::kDecimal128, 2)});
+  for (int v : {150, -150, 149, 0, 12345}) table.column(0).append_value(static_cast<__int128>(v));
+  const std::string zeros(16, '0'), ones(16, 'f');
+  const Rows expected{zeros + "0000000000000000|" + zeros + zeros + "|0",
+                      zeros + "00000000000056b9|" + zeros + "0000000000000001|1",
+                      zeros + "00000000000057e4|" + ones + "fffffffffffffffe|-2",
+                      zeros + "00000000000057e4|" + zeros + "0000000000000002|2",
+                      zeros + "0000000009156c31|" + zeros + "000000000000007b|123"};
+  Rows sorted = expected;
+  std::sort(sorted.begin(), sorted.end());
+  for (const Machine& machine : machines()) EXPECT_EQ(run(program, {&table}, machine).rows, sorted) << machine.name;
+}
+
+}  // namespace
+}  // namespace strom::engine::test

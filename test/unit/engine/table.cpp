@@ -1,0 +1,213 @@
+#include "table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+#include "engine/plan/verify.hpp"
+
+namespace strom::engine::test {
+
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Layout;
+using registry::Phys;
+using registry::TypeId;
+
+void Table::new_chunk() {
+  chunks_.emplace_back();
+  for (const Field& f : fields_) chunks_.back().emplace_back(f);
+}
+
+Result<columnar::BatchView> Table::chunk(int64_t index) const {
+  columnar::BatchView view;
+  for (const ColumnBuilder& column : chunks_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
+  view.rows = view.columns.empty() ? 0 : view.columns[0].length;
+  return view;
+}
+
+Field field(Layout layout, int scale, int byte_width) {
+  Field f;
+  f.name = "c";
+  f.layout = layout;
+  f.scale = scale;
+  f.precision = 38;
+  f.byte_width = byte_width;
+  return f;
+}
+
+Field field_of(plan::ValueType type) {
+  switch (type.type) {
+    case TypeId::kBool: return field(Layout::kBool);
+    case TypeId::kInt2: return field(Layout::kInt16);
+    case TypeId::kInt4: return field(Layout::kInt32);
+    case TypeId::kInt8: return field(Layout::kInt64);
+    case TypeId::kFloat4: return field(Layout::kFloat32);
+    case TypeId::kFloat8: return field(Layout::kFloat64);
+    case TypeId::kNumeric: return field(Layout::kDecimal128, type.scale);
+    case TypeId::kDate: return field(Layout::kDate32);
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz: return field(Layout::kTimestamp);
+    case TypeId::kText:
+    case TypeId::kVarchar: return field(Layout::kUtf8);
+    case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
+  }
+  return field(Layout::kInt32);
+}
+
+namespace {
+
+template <class T>
+T random_integer(std::mt19937_64& random) {
+  switch (random() % 6) {
+    case 0: return std::numeric_limits<T>::max();
+    case 1: return std::numeric_limits<T>::min();
+    case 2: return 0;
+    case 3: return static_cast<T>(random());
+    default: return static_cast<T>(static_cast<int64_t>(random() % 21) - 10);
+  }
+}
+
+template <class T>
+T random_float(std::mt19937_64& random) {
+  using Limits = std::numeric_limits<T>;
+  const T special[] = {0, T(-0.0), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(), Limits::min(),
+                       Limits::denorm_min(), T(0.5), T(-1.5), T(2147483647.5)};
+  if (random() % 3 == 0) return special[random() % std::size(special)];
+  return static_cast<T>(static_cast<double>(random() % 2000001) / 1000.0 - 1000.0);
+}
+
+std::string random_text(std::mt19937_64& random) {
+  static const char* const pieces[] = {"a", "b", "ab", "%", "_", "\\", "é", "日本", " ", "MFGR#12"};
+  std::string text;
+  for (uint64_t i = random() % 6; i > 0; --i) text += pieces[random() % std::size(pieces)];
+  return text;
+}
+
+__int128 random_decimal(std::mt19937_64& random) {
+  const __int128 wide = static_cast<__int128>(random()) << 64 | random();
+  if (random() % 5 == 0) return wide;
+  if (random() % 5 == 0) return static_cast<int64_t>(random());
+  return static_cast<int64_t>(random() % 200001) - 100000;
+}
+
+}  // namespace
+
+void append_random(std::mt19937_64& random, plan::ValueType type, double null_fraction, ColumnBuilder& column) {
+  if (static_cast<double>(random() % 1000) < null_fraction * 1000) return column.append_null();
+  switch (type.type) {
+    case TypeId::kBool: return column.append_bool(random() & 1);
+    case TypeId::kInt2: return column.append_value(random_integer<int16_t>(random));
+    case TypeId::kInt4: return column.append_value(random_integer<int32_t>(random));
+    case TypeId::kInt8: return column.append_value(random_integer<int64_t>(random));
+    case TypeId::kFloat4: return column.append_value(random_float<float>(random));
+    case TypeId::kFloat8: return column.append_value(random_float<double>(random));
+    case TypeId::kNumeric: return column.append_value(random_decimal(random));
+    case TypeId::kDate:
+      return column.append_value(random() % 20 == 0 ? random_integer<int32_t>(random) : static_cast<int32_t>(random() % 60000) - 30000);
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz:
+      return column.append_value(random() % 20 == 0 ? random_integer<int64_t>(random)
+                                                    : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
+    case TypeId::kText:
+    case TypeId::kVarchar: {
+      ASSERT_TRUE(column.append_bytes(random_text(random)));
+      return;
+    }
+    case TypeId::kBpchar: {
+      ASSERT_TRUE(column.append_bytes(random_text(random).substr(0, 6)));
+      return;
+    }
+  }
+}
+
+namespace {
+
+std::string print_value(Phys phys, const void* values, int64_t row) {
+  char text[64];
+  switch (phys) {
+    case Phys::kBool: return static_cast<const uint8_t*>(values)[row] ? "t" : "f";
+    case Phys::kI32: return std::to_string(static_cast<const int32_t*>(values)[row]);
+    case Phys::kI64: return std::to_string(static_cast<const int64_t*>(values)[row]);
+    case Phys::kI128: {
+      const auto v = static_cast<const unsigned __int128*>(values)[row];
+      std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(v >> 64), static_cast<unsigned long long>(v));
+      return text;
+    }
+    case Phys::kF32:
+    case Phys::kF64: {
+      const double v = phys == Phys::kF32 ? static_cast<const float*>(values)[row] : static_cast<const double*>(values)[row];
+      if (v != v) return "NaN";
+      std::snprintf(text, sizeof text, "%.17g", v);
+      return text;
+    }
+    case Phys::kStr: {
+      const auto& s = static_cast<const registry::StrView*>(values)[row];
+      return std::string(s.ptr, static_cast<size_t>(s.len));
+    }
+  }
+  return "?";
+}
+
+Phys accumulator_phys(const plan::Program& program, const plan::Aggregate& a) {
+  using registry::AccKind;
+  switch (registry::aggregate_info(a.id).acc) {
+    case AccKind::kSumI64: return Phys::kI64;
+    case AccKind::kSumI128: return Phys::kI128;
+    case AccKind::kSumF32: return Phys::kF32;
+    case AccKind::kSumF64:
+    case AccKind::kAvgF64: return Phys::kF64;
+    default: return program.nodes[a.arg].type.phys();
+  }
+}
+
+std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const exec::ResultAggregate& result, int64_t row) {
+  const auto acc = registry::aggregate_info(a.id).acc;
+  const std::string count = std::to_string(result.counts[row]);
+  if (acc == registry::AccKind::kCountRows || acc == registry::AccKind::kCount) return count;
+  if (result.counts[row] == 0) return count + ":NULL";
+  return count + ":" + print_value(accumulator_phys(program, a), result.values, row);
+}
+
+}  // namespace
+
+Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
+            exec::Options options) {
+  Outcome outcome;
+  const Status valid = plan::verify(program);
+  EXPECT_TRUE(valid.is_ok()) << valid.message();
+  options.run = machine.run;
+  auto execution = exec::Execution::create(program, sources, {}, options);
+  EXPECT_TRUE(execution.is_ok()) << execution.status().message();
+  if (!valid.is_ok() || !execution.is_ok()) return outcome;
+  exec::Execution& e = *execution.value();
+  const plan::Pipeline& last = program.pipelines.back();
+  for (;;) {
+    auto next = e.next([] {});
+    EXPECT_TRUE(next.is_ok()) << next.status().message() << " " << next.status().detail();
+    if (!next.is_ok() || next.value() == nullptr) break;
+    const exec::ResultBatch& batch = *next.value();
+    for (int64_t row = 0; row < batch.rows; ++row) {
+      std::string line;
+      for (const exec::ResultColumn& c : batch.columns) {
+        const bool null = c.flags != nullptr && (c.flags[row] & block::kNullFlag);
+        line += (line.empty() ? "" : "|") + (null ? "NULL" : print_value(c.type.phys(), c.values, row));
+      }
+      for (size_t a = 0; a < batch.aggregates.size(); ++a)
+        line += (line.empty() ? "" : "|") + print_aggregate(program, last.aggregates[a], batch.aggregates[a], row);
+      outcome.rows.push_back(line);
+    }
+  }
+  for (const exec::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
+  std::sort(outcome.rows.begin(), outcome.rows.end());
+  std::sort(outcome.declined.begin(), outcome.declined.end());
+  return outcome;
+}
+
+std::string int_bytes(int32_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); }
+std::string long_bytes(int64_t value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); }
+
+}  // namespace strom::engine::test

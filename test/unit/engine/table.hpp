@@ -1,0 +1,53 @@
+// Small tables and programs for engine tests: columns of random values in several chunks, and running a program on a
+// machine with the rows read back as text.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "columnar/builder.hpp"
+#include "engine/exec/execution.hpp"
+#include "engine/plan/builder.hpp"
+#include "machines.hpp"
+
+namespace strom::engine::test {
+
+using Rows = std::vector<std::string>;  // one line per row, fields joined by '|', "NULL" for nulls
+
+/// Chunks of columns that own their memory.
+class Table : public exec::ChunkSource {
+ public:
+  explicit Table(std::vector<columnar::Field> fields) : fields_(std::move(fields)) { new_chunk(); }
+
+  void new_chunk();
+  columnar::ColumnBuilder& column(size_t i) { return chunks_.back()[i]; }
+  int64_t chunk_count() const override { return static_cast<int64_t>(chunks_.size()); }
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+
+ private:
+  std::vector<columnar::Field> fields_;
+  std::vector<std::vector<columnar::ColumnBuilder>> chunks_;
+};
+
+columnar::Field field(columnar::Layout layout, int scale = 0, int byte_width = 0);
+/// Layout in which test columns of an SQL type lie.
+columnar::Field field_of(plan::ValueType type);
+/// Random value of the type, extremes and nulls included, appended to `column`.
+void append_random(std::mt19937_64& random, plan::ValueType type, double null_fraction, columnar::ColumnBuilder& column);
+
+struct Outcome {
+  Rows rows;                                // sorted
+  std::vector<std::pair<int64_t, int64_t>> declined;  // (chunk, row), sorted
+};
+
+/// Runs the program on the machine. Aggregates come as count and value. Fails the test on an error.
+Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
+            exec::Options options = {});
+
+std::string int_bytes(int32_t value);
+std::string long_bytes(int64_t value);
+
+}  // namespace strom::engine::test
