@@ -153,7 +153,7 @@ TEST(Numeric, RescalesAndKeepsScale) {
                       zeros + "00000000000056b9|" + zeros + "0000000000000001|1",
                       zeros + "00000000000057e4|" + ones + "fffffffffffffffe|-2",
                       zeros + "00000000000057e4|" + zeros + "0000000000000002|2",
-                      zeros + "0000000009156c31|" + zeros + "000000000000007b|123"};
+                      zeros + "0000000009156cb1|" + zeros + "000000000000007b|123"};
   Rows sorted = expected;
   std::sort(sorted.begin(), sorted.end());
   for (const Machine& machine : machines()) EXPECT_EQ(run(program, {&table}, machine).rows, sorted) << machine.name;
