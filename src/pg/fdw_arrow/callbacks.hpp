@@ -28,6 +28,6 @@ void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* c
 bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
 
 // import.cpp
-List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid serverOid);
+List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid);
 
 }  // extern "C"

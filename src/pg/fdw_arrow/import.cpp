@@ -137,7 +137,7 @@ std::string create_statement(const std::string& table, const std::string& server
 }  // namespace
 }  // namespace strom::pg::fdw_arrow
 
-List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid serverOid) {
+List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
   if (stmt->list_type != FDW_IMPORT_SCHEMA_ALL)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("arrow_fdw does not support LIMIT TO and EXCEPT"),
                     errhint("The name after IMPORT FOREIGN SCHEMA is that of the one table to be made.")));

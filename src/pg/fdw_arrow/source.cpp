@@ -47,7 +47,7 @@ std::shared_ptr<const Source> Source::open(Oid relid, std::span<const AttrNumber
   source->table_name_ = std::move(table.name);
   source->parallel_workers_ = options.parallel_workers.value_or(-1);
   boundary::throw_if_failed(source->open_files(boundary::value_or_throw(list_files(options))));
-  boundary::throw_if_failed(source->bind_columns(std::move(table.columns)));
+  boundary::throw_if_failed(source->bind_columns(table.columns));
   return source;
 }
 
@@ -67,7 +67,7 @@ Status Source::open_files(const std::vector<std::string>& paths) {
   return Status::ok();
 }
 
-Status Source::bind_columns(std::vector<catalog::ForeignColumn> columns) {
+Status Source::bind_columns(const std::vector<catalog::ForeignColumn>& columns) {
   columns_.reserve(columns.size());
   for (const catalog::ForeignColumn& column : columns) {
     SourceColumn bound{column.attnum, column.name, column.type, {}, true};

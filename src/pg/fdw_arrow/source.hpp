@@ -73,7 +73,7 @@ class Source {
  private:
   Source() = default;
   Status open_files(const std::vector<std::string>& paths);
-  Status bind_columns(std::vector<catalog::ForeignColumn> columns);
+  Status bind_columns(const std::vector<catalog::ForeignColumn>& columns);
   Status bind(const catalog::ForeignColumn& column, int file, SourceColumn* bound) const;
 
   std::string table_name_;
