@@ -110,7 +110,8 @@ def difference(query: Query, expected: Rows, got: Rows) -> str:
     if sorted(map(repr, expected)) != sorted(map(repr, got)):
         missing = [row for row in expected if row not in got][:3]
         surplus = [row for row in got if row not in expected][:3]
-        return f"{len(got)} rows instead of {len(expected)}; missing {missing}, surplus {surplus}"
+        counts = "" if len(got) == len(expected) else f"{len(got)} rows instead of {len(expected)}; "
+        return f"{counts}missing {missing}, surplus {surplus}"
     for number, (one, two) in enumerate(zip(expected, got)):
         if [one[key] for key in query.order_by] != [two[key] for key in query.order_by]:
             return f"row {number + 1} is out of order: {two} instead of {one}"
