@@ -273,12 +273,21 @@ void JoinBuild::lookup(const std::vector<plan::Constant>& keys, std::vector<int6
     wanted.back().append_constant(keys[i], &texts);
     if (keys[i].is_null) return;
   }
-  for (int64_t row = 0; row < rows(); ++row) {
-    if (null_key(row)) continue;
+  index_for_lookup();
+  std::vector<const HostColumn*> columns;
+  for (const HostColumn& column : wanted) columns.push_back(&column);
+  const auto [first, last] = lookup_index_.equal_range(combine_columns(columns, 0));
+  for (auto entry = first; entry != last; ++entry) {
     bool equal = true;
-    for (size_t i = 0; i < keys_.size() && equal; ++i) equal = equal_at(keys_[i], row, wanted[i], 0);
-    if (equal) found->push_back(row);
+    for (size_t i = 0; i < keys_.size() && equal; ++i) equal = equal_at(keys_[i], entry->second, wanted[i], 0);
+    if (equal) found->push_back(entry->second);
   }
+}
+
+void JoinBuild::index_for_lookup() const {
+  if (!lookup_index_.empty()) return;
+  for (int64_t row = 0; row < rows(); ++row)
+    if (!null_key(row)) lookup_index_.emplace(hash_row(row), static_cast<uint32_t>(row));
 }
 
 }  // namespace strom::engine::exec

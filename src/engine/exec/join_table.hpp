@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
@@ -52,7 +53,7 @@ class JoinBuild {
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
-  /// Build rows whose key equals `keys`.
+  /// Build rows whose key equals `keys`; for rows that are re-checked one by one, on the caller's thread.
   void lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;
 
  private:
@@ -61,6 +62,7 @@ class JoinBuild {
   void build_hash();
   void assign_codes();
   uint64_t hash_row(int64_t row) const;
+  void index_for_lookup() const;
   bool same_key(int64_t a, int64_t b) const;
   int64_t int_key(int64_t row) const;
   bool null_key(int64_t row) const;
@@ -70,6 +72,7 @@ class JoinBuild {
   std::deque<std::string> texts_;  // texts of rows that were added by value; a deque keeps their addresses
   block::JoinTable table_{};
   std::vector<block::TableColumn> key_views_, payload_views_;
+  mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked
   std::vector<uint32_t> bitmap_, index_, key_codes_, slots_, tags_, next_, codes_, code_rows_;
 };
 

@@ -125,22 +125,21 @@ STROM_INLINE void load_bool(const P& p, TileState& s, uint16_t dst, const Column
   }
 }
 
+/// Text between two offsets. Sets `bad` when they do not lie within the column's data.
+template <class O>
+STROM_INLINE StrView text_between(const ColumnView& c, const O* offsets, int64_t row, unsigned& bad) {
+  const int64_t begin = offsets[row], end = offsets[row + 1];
+  const bool wrong = (begin < 0) | (end < begin) | (end > c.data_size);
+  bad |= wrong;
+  return {c.data + (wrong ? 0 : begin), wrong ? 0 : end - begin};
+}
+
 /// Text of one row. False when its offsets or view do not lie within the column's buffers.
 STROM_INLINE bool text_value(const ColumnView& c, int64_t row, StrView& out) {
-  int64_t begin, end;
+  unsigned bad = 0;
   switch (c.layout) {
-    case Layout::kUtf8: {
-      const int32_t* offsets = static_cast<const int32_t*>(c.values);
-      begin = offsets[row];
-      end = offsets[row + 1];
-      break;
-    }
-    case Layout::kLargeUtf8: {
-      const int64_t* offsets = static_cast<const int64_t*>(c.values);
-      begin = offsets[row];
-      end = offsets[row + 1];
-      break;
-    }
+    case Layout::kUtf8: out = text_between(c, static_cast<const int32_t*>(c.values), row, bad); return bad == 0;
+    case Layout::kLargeUtf8: out = text_between(c, static_cast<const int64_t*>(c.values), row, bad); return bad == 0;
     case Layout::kFixedBinary:
       out = {static_cast<const char*>(c.values) + row * c.byte_width, c.byte_width};
       return true;
@@ -161,14 +160,25 @@ STROM_INLINE bool text_value(const ColumnView& c, int64_t row, StrView& out) {
       return true;
     }
   }
-  if (begin < 0 || end < begin || end > c.data_size) return false;
-  out = {c.data + begin, end - begin};
-  return true;
+}
+
+/// Contiguous rows without nulls of a layout with offsets.
+template <class P, class O>
+STROM_INLINE bool load_text_run(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  StrView* out = static_cast<StrView*>(s.storage[dst].data);
+  const O* offsets = static_cast<const O*>(c.values) + s.morsel_begin + s.dense_base;
+  unsigned bad = 0;
+  p.for_each(s.count, [&](int i) { out[i] = text_between(c, offsets, i, bad); });
+  return p.any(bad != 0);
 }
 
 /// Null rows may hold anything, so their text is taken as empty.
 template <class P>
 STROM_INLINE bool load_text(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  if (s.rows == nullptr && c.null_count == 0) {
+    if (c.layout == Layout::kUtf8) return load_text_run<P, int32_t>(p, s, dst, c);
+    if (c.layout == Layout::kLargeUtf8) return load_text_run<P, int64_t>(p, s, dst, c);
+  }
   StrView* out = static_cast<StrView*>(s.storage[dst].data);
   unsigned bad = 0;
   p.for_each(s.count, [&](int i) {
