@@ -85,8 +85,9 @@ cluster_start() {
   # A port that is still written down is that of a server that was killed; the next one takes its socket over.
   [[ -f $dir.port ]] || free_port >"$dir.port"
   port=$(cluster_port "$1")
+  # The server outlives us; a lock that a test run holds on descriptor 9 must not.
   if ! as_server "$(private_pg bindir)/pg_ctl" -D "$dir" -s -w -t 60 -l "$dir/server.log" \
-    -o "-p $port -k '$(socket_dir)'" start </dev/null >/dev/null; then
+    -o "-p $port -k '$(socket_dir)'" start </dev/null >/dev/null 9>&-; then
     as_server tail -n 20 "$dir/server.log" >&2
     die "the server did not start; its log is $dir/server.log"
   fi

@@ -83,6 +83,8 @@ count_one() {
 
 prepare_test_folder() {
   prepare_state
+  exec 9>"$STROM_LOCAL/test.lock"
+  flock -n 9 || die "another ./strom test is running in this checkout"
   TEST_DIR=$STROM_STATE/test
   cluster_stop test
   rm -rf "$TEST_DIR"
@@ -131,8 +133,8 @@ run_ctest() {
   logged "$log" ctest --test-dir "$1" --output-on-failure --timeout 600 -j "$(nproc)" "${options[@]}" || rc=$?
   if [[ $(tail -n 200 "$log") =~ ([0-9]+)\ tests?\ failed\ out\ of\ ([0-9]+) ]]; then
     count $((BASH_REMATCH[2] - BASH_REMATCH[1])) "${BASH_REMATCH[1]}"
-  elif ((rc != 0)); then
-    count_one ctest "$rc"
+  elif ((rc != 0)) || [[ -z $2 ]]; then
+    count_one ctest $((rc == 0 ? 1 : rc))
   fi
   # Kernels that are in the tree but were not built would go untested in silence.
   if [[ -z $2 && $1 == "$STROM_ROOT/build" && -n $(find "$STROM_ROOT/src" -name '*.cu' -print -quit) ]] &&
