@@ -39,7 +39,7 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
   state_.groups = groups_ ? groups_->view() : nullptr;
   state_.output = &output_;
   state_.declined = &declined_;
-  if (!assembly.output_phys.empty()) new_output();
+  if (!groups_) new_output();  // also for results without columns, whose rows only count
 }
 
 void* Worker::arena(size_t bytes) {

@@ -218,6 +218,17 @@ TEST(Aggregate, WideNumericsAreDeclined) {
   }
 }
 
+TEST(Execution, RowsWithoutColumnsAreCounted) {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{{kInt4}}};
+  p.pipelines.resize(1);
+  p.pipelines[0].quals = {b.call("int4lt", {b.column(0, kInt4), b.constant(kInt4, false, int_bytes(7))}).value()};
+  Table table({field(columnar::Layout::kInt32)});
+  for (int32_t v = 0; v < 20; ++v) table.column(0).append_value(v);
+  for (const Machine& machine : machines()) EXPECT_EQ(run(p, {&table}, machine).rows, Rows(7)) << machine.name;
+}
+
 TEST(Execution, StopsWhenTheInterruptThrows) {
   const Star star(400000, 100, 1, 1, 3);
   plan::Program p = star.join_program(1000);
