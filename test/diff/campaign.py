@@ -1,0 +1,305 @@
+"""The course of a differential run: clusters by instruction set, rounds of tables, queries, reports."""
+import os
+import pathlib
+import pwd
+import random
+import shlex
+import shutil
+import sys
+import time
+from collections import Counter
+
+from cluster import Cluster
+from compare import differences
+from queries import random_query
+from row_cases import RowCases
+from session import ConnectionLost, Session
+from tables import ddl, random_table, write_files
+
+QUERIES_PER_ROUND = 80
+# Of the queries of a kind that the engine could answer, the share that it must.
+FLOORS = {"scan": 0.5, "aggregate": 0.5, "group": 0.4}
+HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1"}
+# Costs that leave PostgreSQL no better plan.
+ENGINE_SETTINGS = {"pg_strom.enabled": "on", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1",
+                   "pg_strom.cpu_setup_cost": "0", "pg_strom.cpu_tuple_cost": "0.000001",
+                   "pg_strom.cpu_operator_cost": "0"}
+
+
+def machine_levels():
+    flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore")
+    return ["v2"] + (["v3"] if " avx2" in flags else []) + (["v4"] if " avx512vl" in flags else [])
+
+
+def answer(session, query, statements, main):
+    """What `main` gives after `statements`, at once or through a cursor."""
+    for statement in statements:
+        found = session.run(statement)
+        if found.is_error() and statement.startswith("PREPARE"):
+            return found
+    if not query.fetches:
+        return session.run(main)
+    session.must("BEGIN")
+    found = session.run(f"DECLARE c CURSOR FOR {main}")
+    rows = []
+    for size in query.fetches:
+        if found.is_error():
+            break
+        found = session.run(f"FETCH {size} FROM c")
+        rows += found.rows or []
+    session.must("ROLLBACK")
+    if not found.is_error():
+        found.rows = rows
+    return found
+
+
+class Campaign:
+    def __init__(self, options):
+        self.options = options
+        self.seed = options.seed if options.seed is not None else int(time.time()) % 1_000_000_000
+        self.root = pathlib.Path(os.environ.get("STROM_TEST_DIR", "/tmp")) / f"diff-{os.getpid()}"
+        user = os.environ.get("STROM_SERVER_USER") or ("postgres" if os.geteuid() == 0 else
+                                                       pwd.getpwuid(os.geteuid()).pw_name)
+        self.cluster = Cluster(self.bindir(), self.root / "cluster", user)
+        self.passed = self.failed = 0
+        self.nodes, self.kinds, self.engine_kinds = Counter(), Counter(), Counter()
+        self.refusals, self.errors = Counter(), Counter()
+        self.open_errors = 0
+        self.isa = ""
+
+    @staticmethod
+    def bindir():
+        found = os.environ.get("STROM_PG_BINDIR")
+        if not found:
+            sys.exit("STROM_PG_BINDIR, the folder of the private PostgreSQL's programs, is not set: see docs/dev/testing.md")
+        return found
+
+    def run(self):
+        print(f"# seed {self.seed}", flush=True)
+        self.root.mkdir(parents=True)
+        os.chmod(self.root, 0o755)
+        try:
+            self.cluster.create()
+            self.rounds()
+        finally:
+            if self.options.keep:
+                print(f"# kept: {self.root}")
+                self.cluster.stop()
+            else:
+                self.cluster.remove()
+                shutil.rmtree(self.root, ignore_errors=True)
+        self.summary()
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed else 0
+
+    # Rounds
+
+    def rounds(self):
+        levels = [self.options.isa] if self.options.isa else machine_levels()[::-1]
+        only = [int(n) for n in self.options.only.split(".")] if self.options.only else None
+        begin, number = time.monotonic(), only[0] if only else 0
+        if not only:
+            self.start_server(levels[0])
+            self.row_cases()
+        # A level's share of the time; each gets at least one round.
+        for index, level in enumerate(levels if not only or self.options.isa else levels[:1]):
+            end = begin + self.options.seconds * (index + 1) / len(levels)
+            self.start_server(level)
+            while True:
+                self.round(number, end, only[1] if only and len(only) > 1 else None)
+                if only or self.failed >= self.options.failures:
+                    return
+                number += 1
+                if time.monotonic() >= end:
+                    break
+
+    def start_server(self, level):
+        environment = {"STROM_ISA": level}
+        if self.options.tile_library:
+            environment["STROM_TILE_LIBRARY"] = os.path.abspath(self.options.tile_library)
+        self.isa = level
+        self.cluster.start(environment)
+        session = Session(self.cluster.conninfo("postgres"), {})
+        session.must("CREATE EXTENSION IF NOT EXISTS pg_strom")
+        session.must("CREATE COLLATION IF NOT EXISTS strom_nocase "
+                     "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        session.close()
+
+    def round(self, number, end, only_query):
+        rng = random.Random(f"{self.seed}/{number}")
+        small = bool(self.options.tile_library)
+        tables = [random_table(rng, "f0", "fact", small), random_table(rng, "f1", "fact", small)]
+        tables += [random_table(rng, f"d{i}", "dimension", small) for i in range(rng.choice([2, 3, 4]))]
+        folder = self.root / f"round{number}"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        os.chmod(folder, 0o755)
+        self.make_tables(rng, tables, folder, number)
+        self.open_sessions(self.schema(number))
+        for index in range(QUERIES_PER_ROUND) if only_query is None else [only_query]:
+            if only_query is None and time.monotonic() >= end and index > 0:
+                break
+            query = random_query(random.Random(f"{self.seed}/{number}/{index}"), tables)
+            self.try_query(query, tables, number, index)
+            if self.failed >= self.options.failures:
+                break
+        self.plain.close()
+        self.engine.close()
+        if not self.options.keep:
+            session = Session(self.cluster.conninfo("postgres"), {"client_min_messages": "error"})
+            session.must(f"DROP SCHEMA r{number} CASCADE")
+            session.close()
+            shutil.rmtree(folder)
+
+    def row_cases(self):
+        """Every row of the registry once."""
+        if self.options.no_rows:
+            return
+        rng = random.Random(f"{self.seed}/rows")
+        folder = self.root / "rows"
+        folder.mkdir()
+        os.chmod(folder, 0o755)
+        session = Session(self.cluster.conninfo("postgres"), {"client_min_messages": "error"})
+        session.must("CREATE SCHEMA rows")
+        session.must("SET search_path = rows, public")
+        session.must("SET pg_strom.enabled = off")
+        cases = RowCases(rng, session, folder, rng.choice([100, 300, 1024]))
+        cases.make_table()
+        self.open_sessions("rows")
+        count = 0
+        for name, queries in cases.all_cases():
+            before = count
+            try:
+                for query in queries:
+                    count += 1
+                    self.try_query(query, [], "rows", name)
+            except LookupError as error:
+                self.fail(f"row {name}: {error}", [])
+            if count == before:
+                self.fail(f"row {name} has no case", [])
+            if self.failed >= self.options.failures:
+                break
+        print(f"# {count} cases of rows of the registry", flush=True)
+        session.close()
+
+    def fail(self, name, lines):
+        self.failed += 1
+        print(f"not ok - {name}")
+        for line in lines:
+            print(f"#   {line}", flush=True)
+
+    def make_tables(self, rng, tables, folder, number):
+        session = Session(self.cluster.conninfo("postgres"), {"client_min_messages": "error"})
+        session.must(f"DROP SCHEMA IF EXISTS r{number} CASCADE")
+        session.must(f"CREATE SCHEMA r{number}")
+        session.must(f"SET search_path = r{number}, public")
+        for table in tables:
+            for statement in ddl(table, write_files(rng, table, folder)):
+                session.must(statement)
+            if rng.random() < 0.5:
+                session.must(f"ANALYZE {table.name}")
+        session.close()
+
+    def open_sessions(self, schema):
+        path = {"search_path": f"{schema}, public"}
+        self.plain = Session(self.cluster.conninfo("postgres"), {**HOST_SETTINGS, **path})
+        self.engine = Session(self.cluster.conninfo("postgres"), {**ENGINE_SETTINGS, **path})
+
+    @staticmethod
+    def schema(number):
+        return number if number == "rows" else f"r{number}"
+
+    # One query
+
+    def try_query(self, query, tables, number, index):
+        try:
+            lines = self.check(query)
+        except ConnectionLost as lost:
+            lines = [f"the connection was lost: {lost}"]
+            time.sleep(2)
+            self.start_server(self.isa)
+            self.open_sessions(self.schema(number))
+        if lines:
+            self.failed += 1
+            self.report(query, tables, number, index, lines)
+        else:
+            self.passed += 1
+
+    def check(self, query):
+        for session, settings in ((self.plain, {}), (self.engine, query.engine_settings)):
+            for name, value in {**query.settings, **settings}.items():
+                session.must(f"SET {name} = '{value}'")
+        lines = self.compare(query)
+        for session, settings in ((self.plain, {}), (self.engine, query.engine_settings)):
+            for name in {**query.settings, **settings}:
+                session.must(f"RESET {name}")
+        return lines
+
+    def compare(self, query):
+        runs = list(self.runs(query))
+        for statements, main in runs:
+            plain, engine = (answer(session, query, statements, main) for session in (self.plain, self.engine))
+            lines = differences(plain, engine, query)
+            if lines and query.raising_order_open and plain.is_error() != engine.is_error():
+                error = plain if plain.is_error() else engine
+                if error.state.startswith("22"):
+                    self.open_errors += 1
+                    lines = []
+            if plain.is_error():
+                self.errors[f"{plain.state} {plain.message[:60]}"] += 1
+            else:
+                lines = lines or self.count_nodes(query, main)
+            for session in (self.plain, self.engine):
+                session.must("DEALLOCATE ALL")
+            if lines:
+                return lines
+        return []
+
+    @staticmethod
+    def runs(query):
+        """(statements before, the one that answers) for each time that the query is run."""
+        if query.parameters:
+            types = ", ".join(base for base, _ in query.parameters[0])
+            prepare = [f"PREPARE q({types}) AS {query.sql}"]
+            for values in query.parameters:
+                prepare = prepare + [f"EXECUTE q({', '.join(text for _, text in values)})"]
+                yield prepare[:-1], prepare[-1]
+        else:
+            yield [], query.sql
+
+    def count_nodes(self, query, main):
+        nodes, refused = self.engine.engine_nodes(main)
+        self.nodes.update(nodes)
+        self.kinds[query.kind] += 1
+        self.engine_kinds[query.kind] += bool(nodes)
+        for line in refused:
+            self.refusals[line[line.rfind("("):] if "(" in line else line] += 1
+        if query.must_offload and (not nodes or refused):
+            return ["not in the engine"] + refused
+        return []
+
+    # Reports
+
+    def report(self, query, tables, number, index, lines):
+        print(f"not ok - round {number} query {index}, {self.isa}, {query.kind}")
+        print(f"#   {query.sql}")
+        for values in query.parameters:
+            print(f"#   parameters: {', '.join(text for _, text in values)}")
+        for name, value in {**query.settings, **query.engine_settings}.items():
+            print(f"#   SET {name} = '{value}'")
+        for line in lines:
+            print(f"#   {line}")
+        for table in tables:
+            if f"{table.name} " in query.sql:
+                for line in table.describe():
+                    print(f"#   {line}")
+        again = [sys.argv[0], "--seed", str(self.seed), "--only", f"{number}.{index}", "--isa", self.isa]
+        print(f"#   again: {shlex.join(again)}", flush=True)
+
+    def summary(self):
+        print(f"# engine nodes: {dict(self.nodes)}")
+        for kind in sorted(self.kinds):
+            print(f"# {kind}: {self.engine_kinds[kind]} of {self.kinds[kind]} in the engine")
+        print(f"# accepted: {self.open_errors} errors whose raising depends on the plan")
+        print("# errors alike: " + "; ".join(f"{n}x {e}" for e, n in self.errors.most_common(12)))
+        print("# not offloaded: " + "; ".join(f"{n}x {e}" for e, n in self.refusals.most_common(15)))

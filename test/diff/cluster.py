@@ -1,0 +1,58 @@
+"""Private PostgreSQL clusters for the differential test: a UNIX socket in a folder of their own, and nothing else."""
+import os
+import pathlib
+import pwd
+import shutil
+import subprocess
+
+
+class Cluster:
+    """One data folder; start() may be called again with another environment for the server."""
+
+    def __init__(self, bindir, folder, user):
+        self.bindir, self.user = pathlib.Path(bindir), user
+        self.folder = pathlib.Path(folder)
+        self.data, self.socket, self.log = self.folder / "data", self.folder, self.folder / "server.log"
+        self.running = False
+
+    def _as_user(self, *command, **options):
+        if os.geteuid() == 0:
+            command = ("setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups") + command
+        return subprocess.run([str(c) for c in command], cwd="/", stdin=subprocess.DEVNULL, check=True, **options)
+
+    def create(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(self.user)
+            os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+        self._as_user(self.bindir / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N",
+                      "--lc-collate=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--lc-monetary=C", "--lc-numeric=C",
+                      "--lc-time=C", stdout=subprocess.DEVNULL)
+        with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:
+            conf.write(f"listen_addresses = ''\nunix_socket_directories = '{self.socket}'\nport = 55999\n"
+                       "fsync = off\nautovacuum = off\nshared_buffers = 64MB\nmax_connections = 20\n"
+                       "timezone = 'UTC'\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
+                       "log_error_verbosity = verbose\nmax_parallel_workers_per_gather = 0\n"
+                       "log_min_error_statement = panic\n")
+
+    def start(self, environment):
+        self.stop()
+        assignments = [f"{name}={value}" for name, value in environment.items()]
+        with open(self.log, "ab") as log:
+            self._as_user("env", *assignments, self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60",
+                          "-l", self.folder / "data" / "server.log", "start", stdout=log, stderr=log)
+        self.running = True
+
+    def stop(self):
+        if self.running:
+            self._as_user(self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60", "-m", "immediate", "stop",
+                          stdout=subprocess.DEVNULL)
+        self.running = False
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def conninfo(self, database):
+        return f"host={self.socket} port=55999 user=postgres dbname={database}"

@@ -1,0 +1,100 @@
+"""Comparison of two answers as multisets."""
+import math
+from collections import Counter
+
+FLOAT4, FLOAT8, NUMERIC, TEXTS = 700, 701, 1700, (25, 1042, 1043)
+TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
+
+
+def close(a, b, tolerance):
+    if a == b or a is None or b is None:
+        return a == b
+    x, y = float(a), float(b)
+    if x == y or (math.isnan(x) and math.isnan(y)):
+        return True
+    if not (math.isfinite(x) and math.isfinite(y)):
+        return False
+    return abs(x - y) <= tolerance * max(abs(x), abs(y))
+
+
+def differences(plain, engine, query):
+    """Lines that tell how `engine` differs from `plain`; empty when they agree."""
+    if plain.is_error() or engine.is_error():
+        return error_differences(plain, engine, query)
+    if plain.types != engine.types:
+        return [f"column types {plain.types} became {engine.types}"]
+    left, right = plain.rows, engine.rows
+    if left == right:
+        return []
+    lines = row_differences(left, right, plain.types, query)
+    if lines and query.representative_open:
+        types = plain.types
+        if not row_differences(representatives(left, types), representatives(right, types), types, query):
+            return []
+    return lines
+
+
+def row_differences(left, right, types, query):
+    if query.approximate:
+        return approximate_differences(left, right, types, query)
+    return counter_differences(left, right)
+
+
+def representatives(rows, types):
+    """Rows with one text for each of the values that PostgreSQL takes as equal: which one of them stands for a group
+    or comes before a LIMIT depends on the order of the rows."""
+    def one(value, oid):
+        if value is None:
+            return None
+        if oid in (FLOAT4, FLOAT8):
+            return b"0" if value == b"-0" else value
+        if oid == NUMERIC and b"." in value:
+            return value.rstrip(b"0").rstrip(b".")
+        if oid in TEXTS:
+            return value.decode().casefold().encode()
+        return value
+    return [tuple(one(v, oid) for v, oid in zip(row, types)) for row in rows]
+
+
+def error_differences(plain, engine, query):
+    if plain.is_error() and engine.is_error():
+        if (plain.state, plain.message) == (engine.state, engine.message):
+            return []
+        # Which row or expression comes first is open.
+        if plain.state[:2] == engine.state[:2] == "22":
+            return []
+    return [f"plain PostgreSQL: {plain}", f"engine: {engine}"]
+
+
+def counter_differences(left, right):
+    missing, extra = Counter(left), Counter(right)
+    missing.subtract(right)
+    extra.subtract(left)
+    lines = [f"- {count}x {show(row)}" for row, count in missing.items() if count > 0][:8]
+    lines += [f"+ {count}x {show(row)}" for row, count in extra.items() if count > 0][:8]
+    if lines:
+        lines.insert(0, f"{len(left)} rows (-) became {len(right)} rows (+)")
+    return lines
+
+
+def show(row):
+    texts = ["NULL" if v is None else v.decode(errors="replace") for v in row]
+    return "(" + ", ".join(t if len(t) <= 80 else t[:60] + f"… {len(t)} characters" for t in texts) + ")"
+
+
+def approximate_differences(left, right, types, query):
+    """Rows are paired by their exact columns, then by their order in the others."""
+    exact = [i for i in range(len(types)) if i not in query.approximate]
+    loose = sorted(query.approximate)
+
+    def key(row):
+        return ([(row[i] is None, row[i] or b"") for i in exact],
+                [(2, 0) if row[i] is None else (1, 0) if row[i] == b"NaN" else (0, float(row[i])) for i in loose])
+
+    if len(left) != len(right):
+        return [f"{len(left)} rows became {len(right)} rows"]
+    for a, b in zip(sorted(left, key=key), sorted(right, key=key)):
+        if any(a[i] != b[i] for i in exact) or not all(
+                close(a[i], b[i], query.tolerance(types[i])) for i in loose):
+            return [f"- {show(a)}", f"+ {show(b)}"]
+    return []

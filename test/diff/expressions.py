@@ -1,0 +1,250 @@
+"""Random SQL expressions over columns, by result type."""
+from columns import INT_RANGE, quote, sql_literal
+
+COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
+PATTERNS = ["%", "_", "", "a%", "%a", "%a%", "a_", "_b", "__", "%_%", "a\\%b", "a\\_b", "\\\\", "%\\\\%", "ä%", "%日%", "_本_",
+            "日__", "%🎉%", "🎉_", "a%b%", "%%a", "%a_b%", "_%_", "x%y", "%x", "a ", "% ", "%a%b%", "\\a", "e_"]
+DATE_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy"]
+STAMP_FIELDS = DATE_FIELDS + ["hour", "minute"]
+TEXTS = ("text", "varchar", "bpchar")
+BASES = ["bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "timestamptz", "text", "bpchar"]
+
+
+class Expressions:
+    """scope: list of (alias, Column). risky: expressions may overflow, divide by zero or be out of range.
+
+    With `parameters` a list, some literals become $n and their texts are appended to it as (type, text).
+    """
+
+    def __init__(self, rng, scope, risky=False, parameters=None):
+        self.rng, self.scope, self.risky, self.parameters = rng, scope, risky, parameters
+
+    def columns(self, *bases, domain=None):
+        return [(alias, c) for alias, c in self.scope if c.base in bases and (domain is None or c.domain == domain)]
+
+    def any_column(self):
+        alias, column = self.rng.choice(self.scope)
+        return f"{alias}.{column.name}", column
+
+    def column(self, base):
+        bases = ("text", "varchar") if base == "text" else (base,)
+        found = self.columns(*bases)
+        if not found:
+            return None
+        alias, column = self.rng.choice(found)
+        return f"{alias}.{column.name}"
+
+    def literal(self, base):
+        rng = self.rng
+        bases = ("text", "varchar") if base == "text" else (base,)
+        found = self.columns(*bases)
+        if found and rng.random() < 0.8:
+            column = rng.choice(found)[1]
+            value = rng.choice(column.pool) if column.pool else None
+            if isinstance(value, str) and len(value) > 300:
+                value = value[:rng.choice([1, 300])]
+            text = sql_literal(base, value, column.modifier)
+        else:
+            text = self.free_literal(base)
+        if rng.random() < 0.02:
+            text = f"NULL::{base}"
+        if self.parameters is not None and base != "numeric" and rng.random() < 0.6:
+            self.parameters.append((base, text))
+            return f"${len(self.parameters)}"
+        return text
+
+    def free_literal(self, base):
+        rng = self.rng
+        if base == "bool":
+            return rng.choice(["true", "false"])
+        if base in INT_RANGE:
+            low, high = INT_RANGE[base]
+            return sql_literal(base, rng.choice([0, 1, 2, 3, 7, 10, 100, -1, -2, low, high, rng.randint(-50, 50)]))
+        if base == "numeric":
+            return rng.choice(["0", "1", "1.0", "1.00", "-1.5", "0.001", "100", "12.34", "99999999999999999999",
+                               "'0.1'::numeric(5,3)", "1e10", "'NaN'::numeric", "'Infinity'::numeric",
+                               "0.00000000000000000001"])
+        if base in ("float4", "float8"):
+            return f"'{rng.choice(['0', '-0', '1', '0.5', '100', '1e10', '-3.25', 'NaN', 'Infinity', '-Infinity'])}'::{base}"
+        if base in ("date", "timestamp", "timestamptz"):
+            zone = "+00" if base == "timestamptz" else ""
+            return rng.choice([f"{base} 'infinity'", f"{base} '-infinity'", f"{base} '2000-01-01{zone}'",
+                               f"{base} '1970-01-01{zone}'", f"{base} '1999-12-31{zone}'", f"{base} '2024-02-29{zone}'"])
+        return quote(rng.choice(["", "a", "b ", "ab", "ä", "日本", "zz", "x" * 12, "A"])) + f"::{base}"
+
+    # Values
+
+    def value(self, base, depth=2):
+        rng = self.rng
+        column = self.column(base)
+        if depth <= 0 or rng.random() < 0.3:
+            return column if column and rng.random() < 0.85 else self.literal(base)
+        if rng.random() < 0.3:
+            return self.control(base, depth)
+        made = getattr(self, "make_" + {"int2": "int", "int4": "int", "int8": "int", "float4": "float", "float8": "float",
+                                        "varchar": "text"}.get(base, base))(base, depth)
+        return made or column or self.literal(base)
+
+    def control(self, base, depth):
+        rng, value = self.rng, lambda: self.value(base, depth - 1)
+        kind = rng.randrange(5)
+        if kind == 0:
+            return f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} ELSE {value()} END"
+        if kind == 1:
+            return f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} WHEN {self.boolean(depth - 1)} THEN {value()} END"
+        if kind == 2:
+            other = rng.choice(["int4", "int8", "text", "date"])
+            return (f"CASE {self.value(other, 1)} WHEN {self.literal(other)} THEN {value()} "
+                    f"WHEN {self.value(other, 0)} THEN {value()} ELSE {value()} END")
+        if kind == 3:
+            return f"COALESCE({value()}, {value()}" + (f", {value()})" if rng.random() < 0.3 else ")")
+        return f"NULLIF({value()}, {value()})"
+
+    def make_bool(self, _base, depth):
+        return "(" + self.boolean(depth) + ")"
+
+    def make_int(self, base, depth):
+        rng, v = self.rng, lambda b=base: self.value(b, depth - 1)
+        kinds = []
+        if base == "int4":
+            kinds += [lambda: f"length({v('text')})", lambda: f"octet_length({v('text')})", lambda: f"({v('int2')})::int4",
+                      lambda: f"char_length({v('text')})", lambda: f"({v('bool')})::int4"]
+        if base == "int8":
+            # Operands of half the width cannot overflow a single operation.
+            kinds += [lambda: f"({v('int4')}::int8 {rng.choice('+-*')} {v('int4')}::int8)",
+                      lambda: f"({v('int2')}::int8 {rng.choice('+-*')} {v('int2')}::int8)",
+                      lambda: f"({v('int4')})::int8", lambda: f"({v('int2')})::int8"]
+        kinds += [lambda: f"({v()} / {rng.choice([2, 3, 7, 10])}::{base})", lambda: f"mod({v()}, {rng.choice([2, 3, 7])}::{base})",
+                  lambda: f"({v()} % '{rng.choice([2, 5, -3])}'::{base})"]
+        if self.risky:
+            wide = {"int2": [("int2", "int2")], "int4": [("int4", "int4"), ("int2", "int4"), ("int4", "int2")],
+                    "int8": [("int8", "int8"), ("int2", "int8"), ("int8", "int4"), ("int4", "int8"), ("int8", "int2")]}[base]
+            a, b = rng.choice(wide)
+            kinds += [lambda: f"({v(a)} {rng.choice('+-*/')} {v(b)})"] * 4
+            kinds += [lambda: f"({v()} % {v()})", lambda: f"abs({v()})", lambda: f"(- {v()})", lambda: f"(@ {v()})",
+                      lambda: f"({v(rng.choice(['int2', 'int4', 'int8', 'float4', 'float8']))})::{base}"]
+            if base == "int4":
+                kinds += [lambda: f"({v('date')} - {v('date')})"]
+        return rng.choice(kinds)()
+
+    def make_float(self, base, depth):
+        rng, v = self.rng, lambda b=base: self.value(b, depth - 1)
+        kinds = [lambda: f"(- {v()})", lambda: f"abs({v()})", lambda: f"({v('int4')})::{base}", lambda: f"({v('int8')})::{base}",
+                 lambda: f"({v('int2')})::{base}"]
+        if base == "float8":
+            kinds += [lambda: f"({v('float4')})::float8",
+                      lambda: f"date_part('{rng.choice(STAMP_FIELDS)}', {v('timestamp')})"]
+        tame = [f"{a}.{c.name}" for a, c in self.columns(base) if c.domain != "wild"]
+        if tame:
+            kinds += [lambda: f"({rng.choice(tame)} {rng.choice('+-*')} {rng.choice(tame)})"] * 2
+        if self.risky:
+            other = rng.choice(["float4", "float8"]) if base == "float8" else "float4"
+            kinds += [lambda: f"({v()} {rng.choice('+-*/')} {v(other)})", lambda: f"({v('float8')})::{base}"] * 2
+        return rng.choice(kinds)()
+
+    def make_numeric(self, _base, depth):
+        rng, v = self.rng, lambda b="numeric": self.value(b, depth - 1)
+        kinds = [lambda: f"({v()} {rng.choice('+-*')} {v()})"] * 3
+        kinds += [lambda: f"(- {v()})", lambda: f"abs({v()})", lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
+                  lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v('timestamp')})",
+                  lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})"]
+        if self.risky:
+            kinds += [lambda: f"({v()})::numeric({rng.choice(['38,2', '20,4', '10,0', '38,10'])})", lambda: f"({v()} / {v()})"]
+        return rng.choice(kinds)()
+
+    def make_date(self, _base, depth):
+        rng = self.rng
+        kinds = [lambda: f"({self.value('timestamp', depth - 1)})::date"]
+        keys = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
+        if keys:
+            kinds += [lambda: f"({rng.choice(keys)} {rng.choice('+-')} {rng.choice([0, 1, 30, 365, 10000])})"] * 2
+        if self.risky:
+            kinds += [lambda: f"({self.value('date', depth - 1)} {rng.choice('+-')} {self.value('int4', depth - 1)})"]
+        return rng.choice(kinds)()
+
+    def make_timestamp(self, _base, depth):
+        # The largest dates are no timestamps.
+        tame = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
+        if tame:
+            return f"({self.rng.choice(tame)})::timestamp"
+        return f"({self.value('date', depth - 1)})::timestamp" if self.risky else None
+
+    def make_timestamptz(self, _base, _depth):
+        return None
+
+    def make_text(self, _base, depth):
+        rng = self.rng
+        kinds = [lambda: f"({self.value('bpchar', depth - 1)})::text"] * 3
+        if rng.random() < 0.2:
+            kinds += [lambda: f"upper({self.value('text', 0)})", lambda: f"substr({self.value('text', 0)}, 1, 2)",
+                      lambda: f"({self.value('text', 0)} || 'x')"]
+        return rng.choice(kinds)()
+
+    def make_bpchar(self, _base, _depth):
+        return None
+
+    # Conditions
+
+    def boolean(self, depth=2):
+        rng = self.rng
+        if depth > 0 and rng.random() < 0.45:
+            kind = rng.randrange(6)
+            if kind < 2:
+                return f"({self.boolean(depth - 1)} AND {self.boolean(depth - 1)})"
+            if kind < 4:
+                return f"({self.boolean(depth - 1)} OR {self.boolean(depth - 1)})"
+            if kind == 4:
+                return f"(NOT {self.boolean(depth - 1)})"
+            return f"(({self.boolean(depth - 1)}) IS {rng.choice(['', 'NOT '])}{rng.choice(['TRUE', 'FALSE', 'UNKNOWN'])})"
+        return rng.choice([self.comparison] * 6 + [self.null_test, self.in_list, self.in_list, self.between, self.like, self.like,
+                                                   self.distinct, self.plain_bool])(depth)
+
+    def some_base(self):
+        """A type, preferably of one of the columns."""
+        if self.rng.random() < 0.9:
+            base = self.rng.choice(self.scope)[1].base
+            return "text" if base == "varchar" else base
+        return self.rng.choice(BASES)
+
+    def comparison(self, depth):
+        rng, base, op = self.rng, self.some_base(), self.rng.choice(COMPARISONS)
+        if base in INT_RANGE and rng.random() < 0.4:
+            return f"({self.value(base, depth - 1)} {op} {self.value(rng.choice(list(INT_RANGE)), depth - 1)})"
+        if base in ("float4", "float8") and rng.random() < 0.3:
+            return f"({self.value(base, depth - 1)} {op} {self.value(rng.choice(['float4', 'float8']), depth - 1)})"
+        right = self.literal(base) if rng.random() < 0.6 else self.value(base, depth - 1)
+        return f"({self.value(base, depth - 1)} {op} {right})"
+
+    def null_test(self, depth):
+        return f"({self.value(self.some_base(), depth - 1)} IS {self.rng.choice(['', 'NOT '])}NULL)"
+
+    def in_list(self, depth):
+        base = self.some_base()
+        count = self.rng.choice([1, 2, 3, 5, 12])
+        items = [self.literal(base) for _ in range(count)]
+        if self.rng.random() < 0.15:
+            items.append("NULL")
+        if self.rng.random() < 0.1:
+            items.append(self.value(base, 0))
+        return f"({self.value(base, depth - 1)} {self.rng.choice(['', 'NOT '])}IN ({', '.join(items)}))"
+
+    def between(self, depth):
+        base = self.some_base()
+        kind = self.rng.choice(["", "", "NOT ", "SYMMETRIC"])
+        words = f"{'NOT ' if kind == 'NOT ' else ''}BETWEEN {'SYMMETRIC ' if kind == 'SYMMETRIC' else ''}"
+        return f"({self.value(base, depth - 1)} {words}{self.literal(base)} AND {self.literal(base)})"
+
+    def like(self, depth):
+        base = "bpchar" if self.columns("bpchar") and self.rng.random() < 0.3 else "text"
+        pattern = quote(self.rng.choice(PATTERNS)) + "::text"
+        column = self.column(base) or self.value(base, depth - 1)
+        if self.rng.random() < 0.05:
+            pattern = self.value("text", 0)
+        return f"({column} {self.rng.choice(['', 'NOT '])}LIKE {pattern})"
+
+    def distinct(self, depth):
+        base = self.some_base()
+        return f"({self.value(base, depth - 1)} IS {self.rng.choice(['', 'NOT '])}DISTINCT FROM {self.value(base, depth - 1)})"
+
+    def plain_bool(self, depth):
+        return self.column("bool") or self.comparison(depth)

@@ -1,0 +1,356 @@
+"""Random queries over random tables."""
+from columns import INT_RANGE
+from compare import FLOAT4, TOLERANCE
+from expressions import Expressions
+
+AGGREGATED = {"sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
+              "avg": ["int2", "int4", "int8", "numeric", "float4", "float8"],
+              "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
+              "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"]}
+ROW_LIMIT = 200_000  # of a join, estimated
+
+
+class Query:
+    """A statement with how it is to be run and compared."""
+
+    def __init__(self, sql, rows=0):
+        self.sql = sql
+        self.rows = rows               # about how many rows it reads, for the tolerance of float4 sums
+        self.parameters = []           # list of lists of (type, text): one EXECUTE for each
+        self.fetches = []              # sizes of the FETCHes, for a cursor
+        self.settings = {}             # of both sessions
+        self.engine_settings = {}      # of the engine's session alone
+        self.approximate = set()       # columns that are sums or averages of floats
+        self.representative_open = False  # which of several equal values stands for all is open
+        self.raising_order_open = False  # whether an error is raised depends on the plan
+        self.must_offload = False
+        self.kind = ""
+
+    def tolerance(self, oid):
+        if oid == FLOAT4:
+            return TOLERANCE[oid] * max(1, self.rows / 4096)
+        return TOLERANCE.get(oid, 1e-9)
+
+
+class Source:
+    """A FROM clause: relations with aliases, their join conditions, and the columns in sight."""
+
+    def __init__(self, text, scope, rows, joined):
+        self.text, self.scope, self.rows, self.joined = text, scope, rows, joined
+
+
+def scope_of(table, alias):
+    return [(alias, c) for c in table.columns]
+
+
+def key_class(column):
+    if column.base in INT_RANGE:
+        return "int"
+    return "text" if column.base == "varchar" else column.base
+
+
+def join_source(rng, tables, count):
+    """`count` tables joined by equal keys; the first is the largest."""
+    facts = [t for t in tables if not t.heap and t.rows <= (4000 if count > 2 else 60000)]
+    first = rng.choice(facts or tables)
+    scope, rows = scope_of(first, "t0"), max(first.rows, 1)
+    text, conditions = f"{first.name} t0", []
+    for i in range(1, count):
+        small = [t for t in tables if t.rows <= 2500]
+        if not small:
+            break
+        table, alias = rng.choice(small), f"t{i}"
+        keys = join_keys(rng, scope, table, alias)
+        if not keys:
+            continue
+        fan = max(table.rows / max(keys[0][1], 1), 0.5)
+        if rows * fan > ROW_LIMIT:
+            continue
+        rows *= fan
+        clause = " AND ".join(k[0] for k in keys)
+        if rng.random() < 0.12:
+            extra = Expressions(rng, scope + scope_of(table, alias))
+            clause += f" AND {extra.comparison(1)}"
+        if rng.random() < 0.6:
+            text += f" JOIN {table.name} {alias} ON {clause}"
+        else:
+            text = f"{table.name} {alias} CROSS JOIN {text}" if rng.random() < 0.3 else f"{text} CROSS JOIN {table.name} {alias}"
+            conditions.append(clause)
+        scope = scope + scope_of(table, alias)
+    return Source(text, scope, rows, conditions)
+
+
+def join_keys(rng, scope, table, alias):
+    """Equalities between a column in sight and one of `table`, each with the number of its values."""
+    pairs = [(a, c, d) for a, c in scope for d in table.columns
+             if key_class(c) == key_class(d) and (c.domain == d.domain == "key" or rng.random() < 0.03)]
+    if not pairs:
+        return []
+    # Many values first: the fan-out is bounded by them.
+    found = []
+    for a, c, d in rng.sample(pairs, min(len(pairs), rng.choice([1, 1, 1, 2, 3]))):
+        left, right = f"{a}.{c.name}", f"{alias}.{d.name}"
+        if key_class(c) == "int" and rng.random() < 0.1:
+            left = f"({left}::int8 + 1::int8)"
+        found.append((f"{left} = {right}" if rng.random() < 0.5 else f"{right} = {left}", len(set(d.pool))))
+    return sorted(found, key=lambda k: -k[1])
+
+
+def choose_source(rng, tables):
+    count = rng.choice([1, 1, 1, 2, 2, 3, 4, 5, 6])
+    if count > 1:
+        return join_source(rng, tables, count), count
+    table = rng.choice(tables)
+    return Source(f"{table.name} t0", scope_of(table, "t0"), table.rows, []), 1
+
+
+class Writer:
+    """Writes one query."""
+
+    def __init__(self, rng, tables, parameters=None):
+        self.rng, self.tables, self.parameters = rng, tables, parameters
+        self.risky = rng.random() < 0.15
+        self.source, count = choose_source(rng, tables)
+        self.joins = count > 1
+        self.e = Expressions(rng, self.source.scope, self.risky, parameters)
+        self.query = Query("", self.source.rows)
+
+    def where(self):
+        conditions = list(self.source.joined)
+        for _ in range(self.rng.choice([0, 1, 1, 2, 3])):
+            conditions.append(self.e.boolean(self.rng.choice([0, 1, 2, 3])))
+        return " WHERE " + " AND ".join(conditions) if conditions else ""
+
+    def item(self):
+        """A column or an expression."""
+        if self.rng.random() < 0.55:
+            return self.e.any_column()[0]
+        return self.e.value(self.e.some_base(), self.rng.choice([1, 1, 2, 3]))
+
+    def float_argument(self, base):
+        """Adds up without cancelling and without overflow, so that the order of rows hardly matters."""
+        found = [f"{a}.{c.name}" for a, c in self.e.columns(base) if c.domain != "wild"]
+        if not found:
+            return None
+        column = self.rng.choice(found)
+        return self.rng.choice([column, column, f"({column} * {column})", f"({column} + {column})"])
+
+    def aggregate(self, position):
+        rng = self.rng
+        name = rng.choice(["count", "sum", "sum", "avg", "min", "max"])
+        if name == "count":
+            text = rng.choice(["count(*)", f"count({self.item()})", f"count({self.e.any_column()[0]})",
+                               f"count(DISTINCT {self.e.any_column()[0]})" if rng.random() < 0.2 else "count(*)"])
+        else:
+            base = rng.choice(AGGREGATED[name])
+            have = [b for b in AGGREGATED[name] if self.e.columns(b)]
+            base = rng.choice(have) if have and rng.random() < 0.9 else base
+            argument = self.e.value(base, rng.choice([0, 1, 1, 2]))
+            if name in ("sum", "avg") and base in ("float4", "float8"):
+                argument = self.float_argument(base)
+                if argument is None:
+                    return "count(*)"
+                self.query.approximate.add(position)
+            if base in ("float4", "float8"):
+                self.query.representative_open = True
+            if rng.random() < 0.03 and not (base in ("float4", "float8")):
+                argument = f"DISTINCT {argument}"
+            text = f"{name}({argument})"
+        if rng.random() < 0.03:
+            text = rng.choice([f"bool_and({self.e.boolean(0)})", f"min({self.e.value('text', 0)})",
+                               f"stddev_pop({self.e.value('int4', 0)})", text])
+            self.query.approximate.discard(position)
+        if rng.random() < 0.2:
+            text += f" FILTER (WHERE {self.e.boolean(1)})"
+        return text
+
+    def projection(self):
+        items = [self.item() for _ in range(self.rng.randint(1, 5))]
+        sql = f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()}"
+        limit = None
+        if self.source.rows > 30000:
+            limit = self.rng.choice([10, 1000])
+        if limit or self.rng.random() < 0.2:
+            places = ", ".join(f"{i + 1}{self.rng.choice(['', ' DESC', ' NULLS FIRST'])}" for i in range(len(items)))
+            sql += f" ORDER BY {places} LIMIT {limit or self.rng.choice([0, 1, 5, 100, 1500])}"
+            if self.rng.random() < 0.3:
+                sql += f" OFFSET {self.rng.choice([0, 1, 3, 1000])}"
+            self.query.representative_open = True
+        self.query.kind = "scan"
+        return sql
+
+    def distinct(self):
+        items = [self.item() for _ in range(self.rng.randint(1, 3))]
+        self.query.representative_open = True
+        self.query.kind = "distinct"
+        return f"SELECT DISTINCT {', '.join(items)} FROM {self.source.text}{self.where()}"
+
+    def aggregation(self):
+        aggregates = [self.aggregate(i) for i in range(self.rng.randint(1, 5))]
+        self.query.kind = "aggregate"
+        return f"SELECT {', '.join(aggregates)} FROM {self.source.text}{self.where()}{self.having(0.05)}"
+
+    def having(self, share):
+        if self.rng.random() >= share:
+            return ""
+        return " HAVING " + self.rng.choice(["count(*) > 1", "count(*) % 2 = 0",
+                                             f"max({self.e.value('int4', 0)}) > {self.e.literal('int4')}",
+                                             f"min({self.e.value('date', 0)}) IS NOT NULL",
+                                             f"sum({self.e.value('int4', 0)}) BETWEEN 0 AND 10000"])
+
+    def group_key(self):
+        rng = self.rng
+        keys = [f"{a}.{c.name}" for a, c in self.e.scope if c.domain == "key"]
+        if keys and rng.random() < 0.6:
+            return rng.choice(keys)
+        if rng.random() < 0.5:
+            return self.e.any_column()[0]
+        return self.e.value(self.e.some_base(), rng.choice([1, 2]))
+
+    def grouping(self):
+        keys = [self.group_key() for _ in range(self.rng.choice([1, 1, 2, 2, 3, 4]))]
+        shown = self.rng.random() < 0.95
+        aggregates = [self.aggregate(i + (len(keys) if shown else 0)) for i in range(self.rng.randint(0, 5))]
+        items = (keys if shown else []) + aggregates
+        if not items:
+            items = ["1"]
+        self.query.representative_open = True
+        self.query.kind = "group"
+        # Positions, since a parameter or literal alone is no grouping expression.
+        names = ", ".join(str(i + 1) for i in range(len(keys))) if shown else ", ".join(f"({k})" for k in keys)
+        sql = f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} GROUP BY {names}{self.having(0.2)}"
+        if shown and not self.query.approximate and self.rng.random() < 0.2:
+            sql += f" ORDER BY {', '.join(str(i + 1) for i in range(len(items)))} LIMIT {self.rng.choice([1, 5, 100])}"
+        return sql
+
+    # Constructs around or beside the engine's nodes.
+
+    def semi_join(self):
+        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
+        keys = join_keys(self.rng, self.source.scope, other, "s")
+        if not keys:
+            return self.aggregation()
+        inside = Expressions(self.rng, scope_of(other, "s"))
+        extra = f" AND {inside.boolean(1)}" if self.rng.random() < 0.6 else ""
+        word = self.rng.choice(["EXISTS", "EXISTS", "NOT EXISTS"])
+        where = self.where()
+        link = " AND " if where else " WHERE "
+        self.query.kind = "semi"
+        return (f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
+                f"{word} (SELECT 1 FROM {other.name} s WHERE {keys[0][0]}{extra})")
+
+    def in_subquery(self):
+        base = self.rng.choice(["int4", "int8", "text", "date"])
+        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
+        inside = Expressions(self.rng, scope_of(other, "s"))
+        where = self.where()
+        link = " AND " if where else " WHERE "
+        self.query.kind = "in"
+        return (f"SELECT {self.item()} FROM {self.source.text}{where}{link}"
+                f"{self.e.value(base, 1)} {self.rng.choice(['', '', 'NOT '])}IN (SELECT {inside.value(base, 1)} "
+                f"FROM {other.name} s WHERE {inside.boolean(1)})")
+
+    def outer_join(self):
+        other = self.rng.choice([t for t in self.tables if t.rows <= 150] or self.tables)
+        keys = join_keys(self.rng, self.source.scope, other, "o")
+        if not keys or self.source.rows * other.rows > 500000:
+            return self.aggregation()
+        scope = self.source.scope + scope_of(other, "o")
+        kind = self.rng.choice(["LEFT", "LEFT", "RIGHT", "FULL"])
+        self.source = Source(f"{self.source.text} {kind} JOIN {other.name} o ON {keys[0][0]}", scope, self.source.rows * 2,
+                             self.source.joined)
+        self.e = Expressions(self.rng, scope, self.risky, self.parameters)
+        return self.aggregation() if self.rng.random() < 0.5 else self.projection()
+
+    def sub_select(self):
+        inner = self.grouping() if self.rng.random() < 0.6 else self.projection()
+        self.query.kind = "subselect"
+        if self.rng.random() < 0.5:
+            self.query.approximate = set()
+            return f"SELECT count(*) FROM ({inner}) q"
+        return f"SELECT * FROM ({inner}) q"
+
+    def set_operation(self):
+        base = self.e.some_base()
+        other = Writer(self.rng, self.tables, self.parameters)
+        self.query.kind = "set"
+        self.query.representative_open = True
+        word = self.rng.choice(["UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT"])
+        return (f"SELECT {self.e.value(base, 1)} FROM {self.source.text}{self.where()} {word} "
+                f"SELECT {other.e.value(base, 1)} FROM {other.source.text}{other.where()}")
+
+    def lateral(self):
+        """An inner query that is run again for each row outside."""
+        other = self.rng.choice([t for t in self.tables if t.rows <= 3000 and not t.heap] or self.tables)
+        outer = self.rng.choice([t for t in self.tables if t.rows <= 60] or [min(self.tables, key=lambda t: t.rows)])
+        if outer.rows > 200:
+            return self.aggregation()
+        scope = scope_of(outer, "x")
+        keys = join_keys(self.rng, scope, other, "s")
+        if not keys:
+            return self.aggregation()
+        self.source = Source(f"{other.name} s", scope_of(other, "s"), other.rows, [keys[0][0]])
+        self.e = Expressions(self.rng, self.source.scope, self.risky, self.parameters)
+        self.query.rows = other.rows
+        inner = self.aggregation()
+        self.query.approximate = {i + 1 for i in self.query.approximate}
+        self.query.kind = "lateral"
+        shown = self.rng.choice(outer.columns)
+        return f"SELECT x.{shown.name}, q.* FROM {outer.name} x, LATERAL ({inner}) q"
+
+    def scalar_subquery(self):
+        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
+        inside = Expressions(self.rng, scope_of(other, "s"))
+        base = self.rng.choice(["int4", "int8", "date"])
+        where = self.where()
+        link = " AND " if where else " WHERE "
+        self.query.kind = "scalar"
+        return (f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
+                f"{self.e.value(base, 0)} {self.rng.choice(['<=', '>', '=', '<>'])} "
+                f"(SELECT {self.rng.choice(['min', 'max'])}({inside.value(base, 1)}) FROM {other.name} s)")
+
+    def write(self):
+        kinds = [self.projection] * 5 + [self.aggregation] * 5 + [self.grouping] * 8 + [self.distinct, self.sub_select] + [
+            self.semi_join, self.in_subquery, self.outer_join, self.set_operation, self.lateral, self.scalar_subquery]
+        self.query.sql = self.rng.choice(kinds)()
+        self.query.raising_order_open = self.risky and (self.joins or self.query.kind not in ("scan", "group", "aggregate"))
+        return self.query
+
+
+def random_query(rng, tables):
+    mode = rng.choice(["plain"] * 6 + ["prepared", "cursor"])
+    parameters = [] if mode == "prepared" else None
+    query = Writer(rng, tables, parameters).write()
+    if mode == "prepared" and parameters:
+        sets = [parameters]
+        for _ in range(rng.choice([0, 1, 2])):
+            sets.append([(base, text if rng.random() < 0.5 else "NULL" if rng.random() < 0.2 else other_value(rng, base, text))
+                         for base, text in parameters])
+        query.parameters = sets
+    if mode == "cursor":
+        query.fetches = [rng.choice([0, 1, 2, 7, 100, 1024, 5000]) for _ in range(rng.randint(1, 6))] + ["ALL"]
+    query.settings, query.engine_settings = random_settings(rng, query)
+    return query
+
+
+def other_value(rng, base, text):
+    return Expressions(rng, [("", _NoColumn(base))]).free_literal(base) if rng.random() < 0.9 else text
+
+
+class _NoColumn:
+    def __init__(self, base):
+        self.base, self.domain, self.pool, self.modifier, self.name = base, "tame", [], (), "?"
+
+
+def random_settings(rng, query):
+    settings, engine = {}, {}
+    if query.parameters:
+        settings["plan_cache_mode"] = rng.choice(["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"])
+    engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
+    if rng.random() < 0.3:
+        engine["pg_strom.work_memory"] = rng.choice(["1MB", "1MB", "2MB"])
+    if rng.random() < 0.2:
+        engine["enable_hashagg"] = "off"
+    if rng.random() < 0.2:
+        engine["join_collapse_limit"] = "1"
+    return settings, engine

@@ -1,0 +1,187 @@
+"""One case or more for every row of functions.def, aggregates.def and types.def, over the extremes of its types.
+
+The table `pairs` has two columns for each type, x_TYPE and y_TYPE, whose rows are all pairs of the type's values, and
+the row number `id`. PostgreSQL itself tells which rows raise an error: the others are compared all at once, and some of
+the raising ones one by one. A row whose function or aggregate did not run in the engine fails.
+"""
+import registry_rows
+from columns import DAY_MAX, DAY_MIN, STAMP_MAX, STAMP_MIN, Column, WORDS, arrow_type, float_pool, fit_width, int_pool, pool_array
+from queries import Query
+
+import pyarrow as pa
+
+VALUES = 25       # of each type; a null besides
+RAISING_IDS = 2   # rows of a function that are tried alone
+# A type of the engine, with the layouts of its two columns.
+TYPES = {"bool": ("plain", "plain"), "int2": ("int16", "int16"), "int4": ("int32", "int32"), "int8": ("int64", "int64"),
+         "float4": ("plain", "plain"), "float8": ("plain", "plain"), "numeric": ("plain", "plain"),
+         "date": ("date32", "date64"), "timestamp": ("us", "us"), "timestamptz": ("us", "us"),
+         "text": ("utf8", "large_utf8"), "varchar": ("utf8_view", "utf8"), "bpchar": ("fixed", "fixed")}
+NEAR_TIMES = [0, -1, 1, 59, 60, 365, 10957, 10956, 11016, 11322, 19000, -719162, -719163, -719529]
+
+
+def values(rng, base, modifier):
+    """VALUES values, extremes first."""
+    if base == "bool":
+        return [True, False] * (VALUES // 2) + [True]
+    if base in ("int2", "int4", "int8"):
+        high = 2 ** {"int2": 15, "int4": 31, "int8": 63}[base] - 1
+        special = [0, 1, -1, 2, 10, -10, high, -high - 1, high - 1, -high, high // 2 + 1, -(high // 2), 46341, -46341, 32768, -32769]
+        special = [v for v in special if -high - 1 <= v <= high]
+        return (special + int_pool(rng, (-high - 1, high), "wild", VALUES))[:VALUES]
+    if base in ("float4", "float8"):
+        pool = float_pool(rng, base, "wild", 0, False)
+        return (pool[-25:] + float_pool(rng, base, "tame", VALUES, True))[:VALUES]
+    if base == "numeric":
+        limit = 10 ** modifier[0] - 1
+        special = [0, 1, -1, 5, 10, 99, limit, -limit, limit - 1, limit // 10, -(limit // 7)]
+        return (special + int_pool(rng, (-limit, limit), "wild", VALUES))[:VALUES]
+    if base == "date":
+        return ([DAY_MIN, DAY_MAX, DAY_MAX - 1] + NEAR_TIMES + [rng.randint(-9000, 20000) for _ in range(VALUES)])[:VALUES]
+    if base in ("timestamp", "timestamptz"):
+        day = 86400000000
+        special = [STAMP_MIN, STAMP_MAX, STAMP_MIN + 1, -1, 1, day - 1, -day - 1] + [d * day for d in NEAR_TIMES[5:]]
+        return (special + [rng.randint(-9000 * day, 20000 * day) for _ in range(VALUES)])[:VALUES]
+    if base == "bpchar":
+        return [fit_width(w, modifier[0]) for w in rng.sample(WORDS, VALUES)]
+    return rng.sample(WORDS, VALUES)
+
+
+class RowCases:
+    """Makes the table and gives the cases; `session` is a session without the engine."""
+
+    def __init__(self, rng, session, folder, batch_rows):
+        self.rng, self.session, self.folder, self.batch_rows = rng, session, folder, batch_rows
+        self.modifiers = {"numeric": [(38, 4), (12, 2)], "bpchar": [(10,), (10,)]}
+        self.pools = {}
+
+    def make_table(self):
+        side = VALUES + 1
+        arrays, fields, declared = [pa.array(range(side * side), pa.int32())], [("id", pa.int32())], ["id int4"]
+        groups = pa.array([i % 7 for i in range(side * side)], pa.int32())
+        for base, layouts in TYPES.items():
+            for n, (letter, layout) in enumerate(zip("xy", layouts)):
+                modifier = self.modifiers.get(base, [(), ()])[n]
+                column = Column(f"{letter}_{base}", base, "wild", 0, modifier)
+                column.pool = self.pools[column.name] = values(self.rng, base, modifier)
+                places = [i // side if letter == "x" else i % side for i in range(side * side)]
+                picks = pa.array([p if p < VALUES else None for p in places], pa.int64())
+                array = pool_array(column, layout).take(picks).cast(arrow_type(column, layout))
+                arrays.append(array)
+                fields.append((column.name, array.type))
+                declared.append(f"{column.name} {column.declared if base != 'bpchar' else 'char(10)'}")
+        arrays.append(groups)
+        fields.append(("g", pa.int32()))
+        declared.append("g int4")
+        schema = pa.schema(fields)
+        path = self.folder / "pairs.arrow"
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for batch in pa.Table.from_arrays(arrays, schema=schema).to_batches(max_chunksize=self.batch_rows):
+                writer.write_batch(batch)
+        path.chmod(0o644)
+        self.session.must(f"CREATE FOREIGN TABLE pairs ({', '.join(declared)}) SERVER arrow_fdw OPTIONS (file '{path}')")
+        self.session.must("CREATE TABLE calm (id int4)")
+
+    def call(self, row, arguments):
+        field = [f"'{row.field}'"] if row.field else []
+        return f'pg_catalog."{row.pg_name}"({", ".join(field + arguments)})'
+
+    def split_rows(self, row, arguments):
+        """Fills `calm` with the rows for which the function does not raise; ids of some others."""
+        declared = ", ".join(f"{letter} {base}" for letter, base in zip("ab", row.arguments))
+        self.session.must("TRUNCATE calm")
+        self.session.must(f"CREATE OR REPLACE FUNCTION pg_temp.raises({declared}) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
+                          f"PERFORM {self.call(row, list('ab')[:len(row.arguments)])}; RETURN false; "
+                          f"EXCEPTION WHEN data_exception THEN RETURN true; END $$")
+        raising = self.session.must(f"SELECT id FROM pairs p WHERE pg_temp.raises({', '.join(arguments)})").rows
+        self.session.must(f"INSERT INTO calm SELECT id FROM pairs p WHERE NOT pg_temp.raises({', '.join(arguments)})")
+        self.session.must(f"DROP FUNCTION pg_temp.raises({', '.join(row.arguments)})")
+        ids = [int(r[0]) for r in raising]
+        return self.rng.sample(ids, min(RAISING_IDS, len(ids)))
+
+    def function_cases(self, row):
+        unknown = [a for a in row.arguments if a not in TYPES]
+        if unknown:
+            raise LookupError(f"{row.name} takes {unknown[0]}, for which row_cases.py has no values")
+        columns = [f"p.{letter}_{base}" for letter, base in zip("xy", row.arguments)]
+        raising = "kRaises" in row.traits
+        ids = self.split_rows(row, columns) if raising else []
+        source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
+        call = self.call(row, columns)
+        yield self.case(f"SELECT p.id, {call} FROM {source}")
+        condition = call if row.result == "bool" else f"{call} IS NOT NULL"
+        yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {condition}")
+        if row.result in ("int2", "int4", "int8", "numeric", "date", "timestamp"):
+            yield self.case(f"SELECT p.g, min({call}), max({call}) FROM {source} GROUP BY p.g")
+        for number in ids:
+            yield self.case(f"SELECT {call} FROM pairs p WHERE p.id = {number}")
+        if len(columns) == 2:
+            yield from self.constant_cases(row, columns[0])
+
+    def constant_cases(self, row, column):
+        """With a literal on the right, which has a path of its own in the engine."""
+        for _ in range(2):
+            literal = self.literal(row.arguments[1])
+            raising = "kRaises" in row.traits
+            if raising:
+                self.split_rows(row, [column, literal])
+            source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
+            call = self.call(row, [column, literal])
+            if row.result != "bool":
+                yield self.case(f"SELECT p.id, {call} FROM {source}")
+            else:
+                yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {call}")
+
+    def literal(self, base):
+        found = Column("", base, "wild", 0, self.modifiers.get(base, [(), ()])[1])
+        found.pool = [v for v in self.pools[f"y_{base}"]]
+        return found.literal(self.rng)
+
+    def aggregate_cases(self, row):
+        if row.argument is None:
+            arguments = ["*"]
+        elif row.argument == "any":
+            arguments = [f"x_{base}" for base in TYPES]
+        elif row.argument not in TYPES:
+            raise LookupError(f"{row.name} takes {row.argument}, for which row_cases.py has no values")
+        else:
+            arguments = [f"x_{row.argument}", f"y_{row.argument}"]
+        where = ""
+        approximate = row.argument in ("float4", "float8") and row.pg_name in ("sum", "avg")
+        if approximate:  # what overflows or cancels depends on the order of the rows
+            where = f" WHERE abs({arguments[0]}) < 100000 AND {arguments[0]} >= 0 OR {arguments[0]} = 'NaN' AND g = 3"
+            arguments = arguments[:1]
+        for argument in arguments:
+            call = f"{row.pg_name}({argument})"
+            yield self.case(f"SELECT {call} FROM pairs{where}", approximate and {0})
+            yield self.case(f"SELECT {call} FILTER (WHERE id < 0), {call} FILTER (WHERE id % 3 = 0) FROM pairs{where}",
+                            approximate and {0, 1})
+            yield self.case(f"SELECT g, {call} FROM pairs{where} GROUP BY g", approximate and {1})
+            yield self.case(f"SELECT x_int4, y_text, {call} FROM pairs{where} GROUP BY x_int4, y_text", approximate and {2})
+
+    def type_cases(self, base):
+        if base not in TYPES:
+            raise LookupError(f"row_cases.py has no values of the type {base}")
+        yield self.case(f"SELECT id, x_{base}, y_{base} FROM pairs WHERE id >= 0")
+        yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM pairs GROUP BY x_{base}")
+        if base != "bool":  # which no function compares for a hash join of one byte
+            yield self.case(f"SELECT a.id, b.id FROM pairs a JOIN pairs b ON a.x_{base} = b.y_{base} "
+                            "WHERE a.id % 29 = 0 AND b.id % 31 = 0")
+
+    @staticmethod
+    def case(sql, approximate=None):
+        query = Query(sql, 700)
+        query.approximate = approximate or set()
+        query.representative_open = "GROUP BY" in sql or "min(" in sql
+        query.must_offload = True
+        query.kind = "row"
+        return query
+
+    def all_cases(self):
+        """(name of the row, cases) for every row of the tables."""
+        for row in registry_rows.functions():
+            yield row.name, self.function_cases(row)
+        for row in registry_rows.aggregates():
+            yield row.name, self.aggregate_cases(row)
+        for base in registry_rows.types():
+            yield f"type {base}", self.type_cases(base)

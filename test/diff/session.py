@@ -1,0 +1,97 @@
+"""Two sessions on the same tables, one with the engine and one without, and what they answer."""
+import json
+import select
+import time
+
+from psycopg import OperationalError, pq
+
+HANG = 45  # seconds without an answer; statement_timeout is far below
+ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg")
+
+
+class Answer:
+    """What a statement gave: rows of texts (bytes or None) with the columns' type OIDs, or an SQLSTATE and message."""
+
+    def __init__(self, rows=None, types=(), state=None, message=None):
+        self.rows, self.types, self.state, self.message = rows, list(types), state, message
+
+    def is_error(self):
+        return self.state is not None
+
+    def __str__(self):
+        return f"ERROR {self.state}: {self.message}" if self.is_error() else f"{len(self.rows)} rows"
+
+
+class ConnectionLost(Exception):
+    """The server closed the connection: most likely it crashed."""
+
+
+class Session:
+    def __init__(self, conninfo, settings):
+        self.conninfo, self.settings = conninfo, settings
+        self.connection = None
+        self.connect()
+
+    def connect(self):
+        self.connection = pq.PGconn.connect(self.conninfo.encode())
+        if self.connection.status != pq.ConnStatus.OK:
+            raise ConnectionLost(self.connection.error_message.decode())
+        for name, value in self.settings.items():
+            self.run(f"SET {name} = {value}")
+
+    def close(self):
+        self.connection.finish()
+
+    def run(self, statement):
+        """Runs one statement; an Answer."""
+        try:
+            result = self.wait_for(statement)
+        except OperationalError as error:
+            raise ConnectionLost(f"{error} on: {statement}") from error
+        if self.connection.status == pq.ConnStatus.BAD:
+            raise ConnectionLost(f"the connection broke on: {statement}")
+        if result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE):
+            field = result.error_field
+            return Answer(state=(field(pq.DiagnosticField.SQLSTATE) or b"?").decode(),
+                          message=(field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace"))
+        columns = range(result.nfields)
+        rows = [tuple(result.get_value(i, j) for j in columns) for i in range(result.ntuples)]
+        return Answer(rows, [result.ftype(j) for j in columns])
+
+    def wait_for(self, statement):
+        self.connection.send_query(statement.encode())
+        deadline = time.monotonic() + HANG
+        while self.connection.is_busy():
+            select.select([self.connection.socket], [], [], 1)
+            self.connection.consume_input()
+            if time.monotonic() > deadline:
+                raise ConnectionLost(f"no answer within {HANG} s, in spite of statement_timeout: {statement}")
+        result = self.connection.get_result()
+        while self.connection.get_result() is not None:
+            pass
+        return result
+
+    def must(self, statement):
+        answer = self.run(statement)
+        if answer.is_error():
+            raise RuntimeError(f"{answer}\n{statement}")
+        return answer
+
+    def engine_nodes(self, statement):
+        """Names of the engine's nodes in the statement's plan, and what the planner refused with its reasons."""
+        answer = self.run("EXPLAIN (FORMAT JSON) " + statement)
+        if answer.is_error():
+            return [], []
+        nodes, refused = [], []
+
+        def visit(plan):
+            name = plan.get("Custom Plan Provider", "")
+            if name in ENGINE_NODES:
+                nodes.append(name)
+            reasons = plan.get("Not Offloaded", [])
+            refused.extend(reasons if isinstance(reasons, list) else [reasons])
+            for child in plan.get("Plans", []):
+                visit(child)
+
+        visit(json.loads(answer.rows[0][0])[0]["Plan"])
+        return nodes, refused

@@ -1,0 +1,104 @@
+"""Random tables: Arrow files written by pyarrow, the foreign tables over them, and heap copies of some."""
+import os
+
+import pyarrow as pa
+
+from columns import random_array, arrow_type, layouts, random_column
+
+EDGE_SIZES = [0, 1, 7, 63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049]
+LARGE_SIZES = [131071, 131072, 131073, 150000]
+
+
+class Table:
+    def __init__(self, name, columns, batches, files, heap=False):
+        self.name, self.columns, self.heap = name, columns, heap
+        self.batches, self.files = batches, files     # rows of each batch; how many files they are spread over
+        self.layouts = []                             # for each file, the layout of each column
+        self.rows = sum(batches)
+        self.parent = False                           # an inheritance parent with one child for each file
+
+    def describe(self):
+        lines = [f"table {self.name}: {self.rows} rows in batches {shorten(self.batches)}, {self.files} files"
+                 + (", copied into a heap table" if self.heap else "") + (", inheritance children" if self.parent else "")]
+        for i, column in enumerate(self.columns):
+            used = sorted({layout[i] for layout in self.layouts})
+            lines.append(f"  {column.name} {column.declared}: {'/'.join(used)}, {column.domain}, "
+                         f"{column.nulls:.0%} null, pool of {len(column.pool)}")
+        return lines
+
+
+def shorten(batches):
+    if len(batches) <= 12:
+        return str(batches)
+    return f"[{', '.join(map(str, batches[:8]))}, … {len(batches)} batches]"
+
+
+def random_batches(rng, role, small):
+    """Rows of each record batch. role: fact (outermost, larger) or dimension."""
+    shape = rng.random()
+    if role == "dimension":
+        if shape < 0.08:
+            return rng.choice([[], [0], [0, 0]])
+        if shape < 0.85:
+            return [rng.choice([1, 2, 5, 20, 60, 150]) for _ in range(rng.choice([1, 1, 2]))]
+        return [rng.choice([1023, 1024, 1025, 2100])]
+    if shape < 0.04:
+        return rng.choice([[], [0], [0, 0, 0]])
+    if shape < 0.16 and not small:
+        return [rng.choice(LARGE_SIZES)] + ([rng.choice(EDGE_SIZES)] if rng.random() < 0.5 else [])
+    if shape < 0.28:
+        return [rng.choice([0, 1, 2, 3, 10, 33]) for _ in range(rng.choice([20, 100, 300]))]
+    if shape < 0.5:
+        return [rng.choice(EDGE_SIZES) for _ in range(rng.randint(1, 6))]
+    return [rng.choice([500, 1000, 1024, 3000]) for _ in range(rng.randint(1, 3))]
+
+
+def random_table(rng, name, role, small=False):
+    batches = random_batches(rng, role, small)
+    keys = [random_column(rng, f"k{i}", base, "key") for i, base in enumerate(
+        rng.sample(["int2", "int4", "int8"], 2) + rng.sample(["text", "bpchar", "date", "numeric", "varchar", "timestamp"], 2))]
+    columns = keys + [random_column(rng, f"c{i}") for i in range(rng.randint(4, 12))]
+    if sum(batches) > 20000:
+        for column in columns:
+            column.pool = [v if not isinstance(v, str) else v[:200] for v in column.pool]
+    table = Table(name, columns, batches, rng.choice([1, 1, 1, 2, 3]))
+    table.heap = role == "dimension" and rng.random() < 0.15
+    table.parent = not table.heap and table.files > 1 and rng.random() < 0.25
+    mixed = rng.random() < 0.5
+    first = [rng.choice(layouts(c)) for c in columns]
+    table.layouts = [first] + [[rng.choice(layouts(c)) for c in columns] if mixed else first
+                               for _ in range(table.files - 1)]
+    return table
+
+
+def write_files(rng, table, folder):
+    """Writes the table's files into `folder` (a Path); their paths."""
+    share = [table.batches[i::table.files] for i in range(table.files)]
+    paths = []
+    for number, batches in enumerate(share):
+        schema = pa.schema([(c.name, arrow_type(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
+        path = folder / f"{table.name}_{number}.arrow"
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            for rows in batches:
+                arrays = [random_array(rng, c, layout, rows)
+                          for c, layout in zip(table.columns, table.layouts[number])]
+                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+        os.chmod(path, 0o644)
+        paths.append(path)
+    return paths
+
+
+def ddl(table, paths):
+    """Statements that create the table."""
+    columns = ", ".join(f"{c.name} {c.declared}" for c in table.columns)
+    if table.parent:
+        made = [f"CREATE TABLE {table.name} ({columns})"]
+        for i, path in enumerate(paths):
+            made.append(f"CREATE FOREIGN TABLE {table.name}_p{i} () INHERITS ({table.name}) "
+                        f"SERVER arrow_fdw OPTIONS (file '{path}')")
+        return made
+    option = f"file '{paths[0]}'" if len(paths) == 1 else "files '" + ",".join(map(str, paths)) + "'"
+    if not table.heap:
+        return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
+    return [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})",
+            f"CREATE TABLE {table.name} AS SELECT * FROM {table.name}_file"]
