@@ -19,7 +19,7 @@ using registry::AccKind;
 using registry::Phys;
 using registry::StrView;
 
-inline constexpr int kTileRows = 1024;
+inline constexpr int kTileRows = 2048;
 inline constexpr int kBufferRows = 2 * kTileRows;
 inline constexpr int kTilePadding = 64;  // rows that vector code may write past a tile
 inline constexpr uint8_t kNullFlag = 1;   // the value is null
@@ -84,7 +84,6 @@ struct Segment {
   uint16_t index;        // kExpand: register with the current build row
   ListRef carried;       // registers handed to the next segment, which sees them under the same numbers
   ListRef errors;        // kFilter: registers whose errors decline a row (the mask among them)
-  ListRef prefetch;      // source columns that the next segment loads
   ListRef join_rows;     // per join of the pipeline: register with its build row, kNoRegister = look up by key
 };
 

@@ -622,7 +622,6 @@ class Assembler {
         if (reg >= 0) carried.push_back(reg);
       segment.carried = add_list(carried);
       segment.join_rows = planner_order(segment_join_rows_[i]);
-      segment.prefetch = column_list(i + 1);
       if (i + 1 < out_.segments.size()) continue;
       out_.code.outputs = add_list(sink_outputs_);
       out_.code.group_keys = add_list(sink_keys_);
@@ -640,19 +639,6 @@ class Assembler {
     code.column_count = static_cast<uint32_t>(program_.sources[pipeline_.source].columns.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
-  }
-
-  /// Source columns that a segment loads.
-  ListRef column_list(size_t segment) {
-    const ListRef ref = static_cast<ListRef>(out_.lists.size());
-    out_.lists.push_back(0);
-    if (segment >= segment_code_.size()) return ref;
-    for (const VirtualInstr& instr : segment_code_[segment]) {
-      if (instr.op != TileOp::kLoadColumn) continue;
-      out_.lists.push_back(static_cast<uint16_t>(instr.imm));
-      ++out_.lists[ref];
-    }
-    return ref;
   }
 
   /// Build-row registers by the joins' order in the pipeline rather than the probing order.

@@ -3,7 +3,6 @@
 // the expression, so AND and OR look at the left side first, and CASE at the branch that was taken.
 #pragma once
 
-#include "columnar/layout.hpp"
 #include "engine/block/registers.hpp"
 
 namespace strom::engine::op {
@@ -213,19 +212,6 @@ STROM_KERNEL void gate(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
-/// Asks for the values that the next segment will load for the rows just appended to its buffer.
-template <class P>
-STROM_INLINE void prefetch_rows(const P& p, const TileState& s, ListRef columns, const int32_t* rows, int count) {
-  const uint16_t* list = s.code->lists + columns;
-  for (int k = 1; k <= list[0]; ++k) {
-    const columnar::ColumnView& column = s.columns[list[k]];
-    const int64_t width = columnar::value_width(column.layout, column.byte_width);
-    if (width == 0) continue;
-    const char* base = static_cast<const char*>(column.values) + s.morsel_begin * width;
-    p.for_each_shared(count, [&](int i) { p.prefetch(base + static_cast<int64_t>(rows[i]) * width); });
-  }
-}
-
 /// Moves entries `positions[0..count)` of the running tile to the end of segment `next`'s buffer.
 template <class P>
 STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carried, const int32_t* positions, int count) {
@@ -239,7 +225,6 @@ STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carrie
     const int32_t* from = s.rows;
     p.for_each(count, [&](int i) { rows[i] = from[positions[i]]; });
   }
-  if (!P::kDevice) prefetch_rows(p, s, s.code->segments[s.segment].prefetch, rows, count);
   const uint16_t* list = s.code->lists + carried;
   for (int k = 1; k <= list[0]; ++k) {
     const uint16_t reg = list[k];
