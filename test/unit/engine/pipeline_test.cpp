@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Join,
                          testing::Values(Shape{"DirectUnique", 20000, 300, 1, 1}, Shape{"DirectDuplicates", 6000, 50, 3, 1},
                                          Shape{"HashUnique", 20000, 300, 1, 7000001},
                                          Shape{"HashDuplicates", 6000, 50, 3, 40000003}, Shape{"EmptyInner", 5000, 10, 0, 1},
-                                         Shape{"TileEdge", 1024, 10, 1, 1}, Shape{"OneRow", 1, 1, 1, 1}),
+                                         Shape{"TileEdge", 2048, 10, 1, 1}, Shape{"TileEdgePlusOne", 2049, 10, 1, 1}, Shape{"OneRow", 1, 1, 1, 1}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Aggregate, FilterNullsAndFlushes) {
