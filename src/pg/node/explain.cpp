@@ -55,9 +55,8 @@ class Explainer {
   }
 
   std::string deparse(const void* expr) {
-    return guard([&] {
-      return deparse_expression(static_cast<Node*>(const_cast<void*>(expr)), context_, prefix_, false);
-    });
+    return guard(
+        [&] { return deparse_expression(static_cast<Node*>(const_cast<void*>(expr)), context_, prefix_, false); });
   }
 
   std::string conjunction(List* exprs) {
@@ -94,7 +93,7 @@ class Explainer {
     if (!es_->analyze || pipeline >= stats_.stages.size()) return;
     for (const auto& one : stats_.stages[pipeline]) {
       if (one.name != stage) continue;
-      counts->exec_in = one.rows_in;
+      if (counts->exec_in < 0) counts->exec_in = one.rows_in;  // conjuncts can be stages of their own
       counts->exec_out = one.rows_out;
     }
   }
@@ -120,8 +119,7 @@ class Explainer {
     }
     const auto arrow = [](int64_t in, int64_t out) { return std::to_string(in) + " -> " + std::to_string(out); };
     if (planned || executed) value += " [";
-    if (planned)
-      value += "plan: " + arrow(static_cast<int64_t>(counts.plan_in), static_cast<int64_t>(counts.plan_out));
+    if (planned) value += "plan: " + arrow(static_cast<int64_t>(counts.plan_in), static_cast<int64_t>(counts.plan_out));
     if (planned && executed) value += ", ";
     if (executed) value += "exec: " + arrow(counts.exec_in, counts.exec_out);
     if (planned || executed) value += "]";
@@ -218,8 +216,8 @@ class Explainer {
     }
     if (!es_->timing) return;
     for (size_t i = 0; i < stats_.milliseconds.size(); ++i) {
-      const std::string label = i + 1 == stats_.milliseconds.size() ? "Engine Time"
-                                                                    : "Build Time [" + std::to_string(i + 1) + "]";
+      const std::string label =
+          i + 1 == stats_.milliseconds.size() ? "Engine Time" : "Build Time [" + std::to_string(i + 1) + "]";
       const double value = stats_.milliseconds[i];
       guard([&] { ExplainPropertyFloat(label.c_str(), "ms", value, 3, es_); });
     }
@@ -247,7 +245,8 @@ class Explainer {
     for (const engine::plan::Aggregate& aggregate : probe.aggregates) {
       aggregates += aggregates.empty() ? "{" : ", ";
       aggregates += registry::aggregate_info(aggregate.id).name + 1;
-      aggregates += "(" + (aggregate.arg == engine::plan::kNoNode ? "*" : engine::plan::print_node(program, aggregate.arg)) + ")";
+      aggregates +=
+          "(" + (aggregate.arg == engine::plan::kNoNode ? "*" : engine::plan::print_node(program, aggregate.arg)) + ")";
       if (aggregate.filter != engine::plan::kNoNode)
         aggregates += " filter " + engine::plan::print_node(program, aggregate.filter);
     }

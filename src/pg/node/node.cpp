@@ -30,11 +30,16 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node); });
 }
 
+enum class Step { kRow, kEnd, kSessionEnds };
+
 // C++: no thread goes on behind an error.
-bool next_row(QueryRun* run) {
+Step next_row(QueryRun* run) {
   return entry([run] {
     try {
-      return run->next_row();
+      return run->next_row() ? Step::kRow : Step::kEnd;
+    } catch (const SessionEnds&) {
+      run->abandon();
+      return Step::kSessionEnds;
     } catch (...) {
       run->abandon();
       throw;
@@ -49,7 +54,12 @@ TupleTableSlot* exec(CustomScanState* node) {
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     ResetExprContext(context);
-    if (!next_row(run)) return ExecClearTuple(slot);
+    const Step step = next_row(run);
+    if (step == Step::kSessionEnds) {
+      CHECK_FOR_INTERRUPTS();
+      ereport(ERROR, (errcode(ERRCODE_ADMIN_SHUTDOWN), errmsg("terminating connection due to administrator command")));
+    }
+    if (step == Step::kEnd) return ExecClearTuple(slot);
     MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
     run->fill_row(slot);
     MemoryContextSwitchTo(caller);
@@ -65,7 +75,8 @@ TupleTableSlot* exec(CustomScanState* node) {
 void rescan(CustomScanState* node) {
   ListCell* cell;
   foreach (cell, node->custom_ps)
-    if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(static_cast<PlanState*>(lfirst(cell)), node->ss.ps.chgParam);
+    if (node->ss.ps.chgParam != nullptr)
+      UpdateChangedParamSet(static_cast<PlanState*>(lfirst(cell)), node->ss.ps.chgParam);
   ExecClearTuple(node->ss.ss_ScanTupleSlot);
   entry([node] {
     std::vector<bool> keep;  // a child whose parameters have changed is rescanned by ExecProcNode()

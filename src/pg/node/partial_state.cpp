@@ -1,5 +1,6 @@
 // The formats are those of PostgreSQL's src/backend/utils/adt: int4_avg_accum and float8_accum keep arrays,
-// int8_avg_serialize and numeric_avg_serialize define the bytes of the others; they are the same in PostgreSQL 15 to 18.
+// int8_avg_serialize and numeric_avg_serialize define the bytes of the others; they are the same in PostgreSQL 15
+// to 18.
 #include "pg/node/partial_state.hpp"
 
 #include "pg/codec/decode.hpp"
@@ -131,8 +132,9 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, bool argumen
   if (type.acc == AccKind::kCount) return Int64GetDatum(present ? 1 : 0);
   if (!present) return empty_state(type.format, is_null);
   const auto integer = [&]() -> int64_t {
-    return type.argument == TypeId::kInt2 ? DatumGetInt16(argument)
-           : type.argument == TypeId::kInt4 ? DatumGetInt32(argument) : DatumGetInt64(argument);
+    return type.argument == TypeId::kInt2   ? DatumGetInt16(argument)
+           : type.argument == TypeId::kInt4 ? DatumGetInt32(argument)
+                                            : DatumGetInt64(argument);
   };
   const auto real = [&]() -> double {
     return type.argument == TypeId::kFloat4 ? DatumGetFloat4(argument) : DatumGetFloat8(argument);

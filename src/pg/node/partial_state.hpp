@@ -17,7 +17,8 @@ struct PartialType {
 };
 
 /// State of group `row` of `aggregate`.
-Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row, bool* is_null);
+Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row,
+                    bool* is_null);
 
 /// State after a single input `argument` (of the aggregate's SQL argument type); `counted`: the row passes the
 /// aggregate's filter.

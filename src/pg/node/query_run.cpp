@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
 
 namespace strom::pg::node {
@@ -20,6 +21,16 @@ using engine::plan::NodeId;
 namespace {
 
 constexpr std::chrono::milliseconds kFileCheckInterval{100};
+
+// setrefs.c makes references of what is an output of the node as well; outputs are no input of a parameter. May
+// ereport.
+Node* without_references(Node* node, void* tlist) {
+  if (node != nullptr && IsA(node, Var) && reinterpret_cast<Var*>(node)->varno == INDEX_VAR) {
+    const int position = reinterpret_cast<Var*>(node)->varattno;
+    return reinterpret_cast<Node*>(list_nth_node(TargetEntry, static_cast<List*>(tlist), position - 1)->expr);
+  }
+  return node == nullptr ? nullptr : compat::mutate(node, without_references, tlist);
+}
 
 void add_stats(Stats* sum, const Stats& more) {
   if (sum->stages.size() < more.stages.size()) sum->stages.resize(more.stages.size());
@@ -44,6 +55,13 @@ void add_stats(Stats* sum, const Stats& more) {
 
 Oid table_of(const CustomScanState* state, Index relid) { return exec_rt_fetch(relid, state->ss.ps.state)->relid; }
 
+void check_interrupts_in_engine() {
+  if (!INTERRUPTS_PENDING_CONDITION()) return;
+  const bool ends = ProcDiePending || ClientConnectionLost;
+  if (ends && InterruptHoldoffCount == 0 && CritSectionCount == 0) throw SessionEnds();
+  boundary::check_for_interrupts();
+}
+
 /// Columns that the keys of `join` are made of.
 void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<bool>* marked) {
   const engine::plan::Node& node = program.nodes[id];
@@ -65,8 +83,8 @@ const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
   if (source.relid == 0) return nullptr;
   if (tables_[pipeline] == nullptr) {
     const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
-    tables_[pipeline] = std::make_shared<source::ArrowRows>(
-        fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
+    tables_[pipeline] =
+        std::make_shared<source::ArrowRows>(fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
   }
   return &tables_[pipeline]->source();
 }
@@ -79,7 +97,8 @@ static void require_layout(const fdw_arrow::Source& table, const engine::plan::S
     const bool same_scale = !is_numeric || table.field(0, static_cast<int>(i)).scale == planned.columns[i].scale;
     if (column.engine_readable && same_scale) continue;
     throw boundary::StatusError(
-        Status(ErrorCode::kTypeMismatch, "files of foreign table \"" + table.table_name() + "\" have changed their layout")
+        Status(ErrorCode::kTypeMismatch,
+               "files of foreign table \"" + table.table_name() + "\" have changed their layout")
             .with_detail("Column \"" + column.name + "\" is stored differently from when the query was planned."));
   }
 }
@@ -129,7 +148,8 @@ std::vector<Constant> QueryRun::parameters() {
     if (constant.param < 0) continue;
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
-    auto* expr = static_cast<Expr*>(list_nth(plan_.custom_scan->custom_exprs, constant.param));
+    auto* referring = static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param));
+    List* tlist = plan_.custom_scan->custom_scan_tlist;
     PlanState* parent = &state_->ss.ps;
     struct Value {
       Datum datum;
@@ -137,14 +157,13 @@ std::vector<Constant> QueryRun::parameters() {
     };
     const Value value = guard([=] {
       Value result;
-      ExprState* compiled = ExecInitExpr(expr, parent);
+      ExprState* compiled = ExecInitExpr(reinterpret_cast<Expr*>(without_references(referring, tlist)), parent);
       result.datum = ExecEvalExprSwitchContext(compiled, parent->ps_ExprContext, &result.is_null);
       return result;
     });
     values[index] = {constant.type, value.is_null, -1, {}};
-    if (!value.is_null &&
-        codec::register_bytes(constant.type.type, constant.type.scale, value.datum, &values[index].bytes) !=
-            codec::Encoded::kDone)
+    if (!value.is_null && codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
+                                                &values[index].bytes) != codec::Encoded::kDone)
       throw boundary::StatusError(Status(ErrorCode::kUnsupported, "parameter value has no place in the engine"));
   }
   return values;
@@ -184,7 +203,12 @@ Recheck& QueryRun::recheck() {
     else
       sources.push_back(collected_[static_cast<size_t>(plan_.sources[i].child)].get());
   }
-  recheck_->bind(std::move(sources));
+  std::vector<bool> left_out;
+  for (const auto& join : plan_.program.joins) {
+    const PipelineSource& source = plan_.sources[join.build_pipeline];
+    left_out.push_back(source.relid == 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
+  }
+  recheck_->bind(std::move(sources), std::move(left_out));
   recheck_bound_ = true;
   return *recheck_;
 }
@@ -217,12 +241,7 @@ void QueryRun::take_declined() {
   const std::vector<DeclinedRow> rows = execution_->take_declined();
   note_declined(rows.size());
   if (rows.empty()) return;
-  std::vector<bool> dropped;
-  for (const auto& join : plan_.program.joins) {
-    const PipelineSource& source = plan_.sources[join.build_pipeline];
-    dropped.push_back(source.relid == 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
-  }
-  for (const DeclinedRow& row : rows) recheck().decide(row, *execution_, dropped);
+  for (const DeclinedRow& row : rows) recheck().decide(row, *execution_);
 }
 
 void QueryRun::check_files(bool now) {
@@ -236,7 +255,7 @@ void QueryRun::check_files(bool now) {
 bool QueryRun::next_batch() {
   if (ended_) return false;
   if (!started_) start();
-  batch_ = value_or_throw(execution_->next([] { boundary::check_for_interrupts(); }));
+  batch_ = value_or_throw(execution_->next(check_interrupts_in_engine));
   row_ = -1;
   take_declined();
   check_files(batch_ == nullptr);
@@ -291,7 +310,7 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
 void QueryRun::restart(const std::vector<bool>& keep_children) {
   abandon();
   batch_.reset();
-  if (recheck_ != nullptr) recheck_->bind({});
+  if (recheck_ != nullptr) recheck_->bind({}, {});
   row_ = -1;
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
   for (size_t i = 0; i < collected_.size(); ++i)

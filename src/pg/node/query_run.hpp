@@ -16,11 +16,15 @@
 
 namespace strom::pg::node {
 
+/// Thrown when the session is being terminated. PostgreSQL does that by leaving the process from within
+/// CHECK_FOR_INTERRUPTS(), which must not happen while the engine is on the stack and its threads run.
+struct SessionEnds {};
+
 class QueryRun {
  public:
   explicit QueryRun(CustomScanState* state);
 
-  /// Moves to the next row; false when there is none. fill_row() then puts it into a slot.
+  /// Moves to the next row; false when there is none. fill_row() then puts it into a slot. Throws SessionEnds.
   bool next_row();
 
   /// Values of the current row, for the outputs and NULL for all other attributes of `slot`; storage comes from the
@@ -58,14 +62,14 @@ class QueryRun {
 
   CustomScanState* state_;
   RunPlan plan_;
-  std::vector<std::shared_ptr<source::ArrowRows>> tables_;          // for each pipeline; nullptr for child plans
-  std::vector<std::shared_ptr<source::CollectedRows>> collected_;   // for each child plan
+  std::vector<std::shared_ptr<source::ArrowRows>> tables_;         // for each pipeline; nullptr for child plans
+  std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::shared_ptr<const engine::exec::ResultBatch> batch_;
-  int64_t row_ = -1;          // in batch_
-  bool from_recheck_ = false; // the current row is recheck_'s
+  int64_t row_ = -1;           // in batch_
+  bool from_recheck_ = false;  // the current row is recheck_'s
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;

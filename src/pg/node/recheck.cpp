@@ -97,8 +97,9 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : state_(state), p
   argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
 }
 
-void Recheck::bind(std::vector<source::RowSource*> sources) {
+void Recheck::bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out) {
   sources_ = std::move(sources);
+  left_out_ = std::move(left_out);
   queue_.clear();
   pop();
 }
@@ -151,27 +152,30 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   for (size_t i = 0; i < inner_keys_[join].size(); ++i) {
     keys.push_back(key(inner_keys_[join][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
     if (keys.back().is_null) return;  // joins nothing
-    if (!held) throw boundary::StatusError(Status(ErrorCode::kUnsupported, "join key has no place in the engine"));
+    if (held) continue;
+    left_out_[join] = true;
+    return;
   }
   for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
     const ValueType type = program.nodes[program.joins[join].payload[i]].type;
     const int attribute = plan_.payload_slots[join][i] - 1;
     Constant value{type, slot_->tts_isnull[attribute], -1, {}};
-    if (!value.is_null &&
-        codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) != codec::Encoded::kDone)
-      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "value of an inner relation has no place in the engine"));
+    if (!value.is_null && codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) !=
+                              codec::Encoded::kDone)
+      throw boundary::StatusError(
+          Status(ErrorCode::kUnsupported, "value of an inner relation has no place in the engine"));
     payload.push_back(std::move(value));
   }
   throw_if_failed(execution.add_build_row(join, keys, payload));
 }
 
-void Recheck::decide(const DeclinedRow& row, const Execution& execution, const std::vector<bool>& dropped) {
+void Recheck::decide(const DeclinedRow& row, const Execution& execution) {
   guard([this] { ExecStoreAllNullTuple(slot_); });
   load_source(row.pipeline, row);
-  if (passes(filters_[row.pipeline])) join(0, row, execution, dropped);
+  if (passes(filters_[row.pipeline])) join(0, row, execution);
 }
 
-void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution, const std::vector<bool>& dropped) {
+void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution) {
   boundary::check_for_interrupts();
   if (depth == plan_.join_count()) {
     if (passes(join_filters_)) emit();
@@ -189,15 +193,15 @@ void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execut
       bool held;
       keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
       if (keys.back().is_null) return;
-      if (!held && dropped[depth])
-        throw boundary::StatusError(Status(ErrorCode::kUnsupported, "join key has no place in the engine"));
+      if (!held && left_out_[join])  // it could equal one of those
+        throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric join keys are out of the engine's range"));
       if (!held) return;
     }
     throw_if_failed(execution.lookup(join, keys, &matches));
   }
   for (const int64_t match : matches) {
     load_payload(depth, match, execution);
-    join(depth + 1, row, execution, dropped);
+    this->join(depth + 1, row, execution);
   }
 }
 

@@ -17,15 +17,15 @@ class Recheck {
   /// Compiles the expressions; they live as long as the executor state.
   Recheck(CustomScanState* state, const RunPlan& plan);
 
-  /// Where rows come from, one for each pipeline; forgets queued rows.
-  void bind(std::vector<source::RowSource*> sources);
+  /// Where rows come from, one for each pipeline, and for each join whether rows with keys that the engine cannot hold
+  /// were left out of its table. Forgets queued rows.
+  void bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out);
 
-  /// Decides a row of the last pipeline; what it results in is queued for pop(). `dropped`: for each join, whether rows
-  /// with keys that the engine cannot hold were left out of its table.
-  void decide(const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution,
-              const std::vector<bool>& dropped);
+  /// Decides a row of the last pipeline; what it results in is queued for pop().
+  void decide(const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
 
-  /// Decides a row of a build pipeline and adds it to its table when it passes the filters.
+  /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
+  /// engine cannot hold equals no key that it can, and is left out.
   void decide_build(const engine::exec::DeclinedRow& row, uint32_t join, engine::exec::Execution& execution);
 
   /// The oldest queued row becomes the current one; false when there is none, and then its memory is released.
@@ -43,15 +43,15 @@ class Recheck {
   void load_source(size_t pipeline, const engine::exec::DeclinedRow& row);
   bool passes(ExprState* filters);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
-  void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution,
-            const std::vector<bool>& dropped);
+  void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void emit();
 
   CustomScanState* state_;
   const RunPlan& plan_;
   std::vector<source::RowSource*> sources_;
-  ExprContext* context_;          // its per-tuple memory holds the queued rows
+  std::vector<bool> left_out_;  // for each join
+  ExprContext* context_;        // its per-tuple memory holds the queued rows
   TupleTableSlot* slot_;
   std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
   ExprState* join_filters_;

@@ -12,7 +12,7 @@ namespace strom::pg::node {
 
 /// Source of one pipeline.
 struct PipelineSource {
-  Index relid = 0;             // in the range table at run time; 0: rows of child plan `child`
+  Index relid = 0;  // in the range table at run time; 0: rows of child plan `child`
   int child = -1;
   std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
   std::vector<int> slots;      // of the columns, 1-based; 0 = the value is not needed for re-checks
@@ -20,10 +20,10 @@ struct PipelineSource {
 
 struct Output {
   bool is_aggregate = false;
-  int index = 0;               // in ResultBatch::columns or aggregates
+  int index = 0;                 // in ResultBatch::columns or aggregates
   engine::plan::ValueType type;  // of a column
-  int length = -1;             // n of char(n)
-  PartialType partial{};       // of an aggregate
+  int length = -1;               // n of char(n)
+  PartialType partial{};         // of an aggregate
 };
 
 struct RunPlan {
@@ -32,7 +32,7 @@ struct RunPlan {
   const CustomScan* custom_scan;
   planner::PlanKind kind;
   engine::plan::Program program;
-  std::vector<PipelineSource> sources;          // one for each pipeline
+  std::vector<PipelineSource> sources;  // one for each pipeline
   std::vector<Output> outputs;
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots

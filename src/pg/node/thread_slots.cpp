@@ -14,7 +14,7 @@ namespace strom::pg::node {
 namespace {
 
 constexpr int kMostDefaultThreads = 16;
-constexpr int kThreadsPerCore = 4;  // of all sessions together
+constexpr int kThreadsPerCore = 4;                                   // of all sessions together
 constexpr const char kFileName[] = "/pg_stat_tmp/pg_strom.threads";  // a folder that base backups leave out
 
 int online_cores() {

@@ -37,9 +37,9 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
   return set_pathtarget_cost_width(root, partial);
 }
 
-// The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values come
-// out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that way,
-// because the engine's filters on the same column would not agree with it.
+// The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values
+// come out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that
+// way, because the engine's filters on the same column would not agree with it.
 const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
   const char* reason = why_not_lowered(state, expr, operations);
   if (reason != nullptr) return reason;
@@ -53,9 +53,8 @@ Refusal* refused_output(PlannerState* state, const PathTarget* target, int* oper
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
-    const char* reason = IsA(expr, Aggref)
-                             ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
-                             : why_not_grouped(state, expr, operations);
+    const char* reason = IsA(expr, Aggref) ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
+                                           : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);
   }
   return nullptr;
@@ -116,11 +115,10 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   if (parse->hasAggs) get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
   const AggStrategy strategy = parse->groupClause == NIL ? AGG_PLAIN : AGG_HASHED;
   if (strategy == AGG_HASHED && !grouping_is_hashable(parse->groupClause)) return;
-  add_path(grouped_rel,
-           reinterpret_cast<Path*>(create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial),
-                                                   grouped_rel->reltarget, strategy, AGGSPLIT_FINAL_DESERIAL,
-                                                   parse->groupClause, reinterpret_cast<List*>(extra->havingQual),
-                                                   &costs, groups)));
+  add_path(grouped_rel, reinterpret_cast<Path*>(
+                            create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
+                                            strategy, AGGSPLIT_FINAL_DESERIAL, parse->groupClause,
+                                            reinterpret_cast<List*>(extra->havingQual), &costs, groups)));
 }
 
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel) {
@@ -139,10 +137,9 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
   }
   const double groups = estimate_groups(root, parse->distinctClause, root->processed_tlist, input->rows);
   EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
-  add_path(distinct_rel,
-           reinterpret_cast<Path*>(create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial), target,
-                                                   AGG_HASHED, AGGSPLIT_SIMPLE, parse->distinctClause, NIL, nullptr,
-                                                   groups)));
+  add_path(distinct_rel, reinterpret_cast<Path*>(create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial),
+                                                                 target, AGG_HASHED, AGGSPLIT_SIMPLE,
+                                                                 parse->distinctClause, NIL, nullptr, groups)));
 }
 
 }  // namespace strom::pg::planner

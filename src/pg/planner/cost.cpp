@@ -18,8 +18,11 @@ constexpr double kBuild = 4.0;
 // A row that PostgreSQL takes from us, in units of its cpu_tuple_cost.
 constexpr double kHandOver = 0.5;
 
-// An aggregation keeps only what it sums; rows that are handed over are collected first.
-constexpr double kAggregationShare = 0.95;
+// Rows are collected and queued before they are handed over: more of the set-up and of the work than an aggregation,
+// which keeps only what it sums. More than add_path()'s fuzz of 1 %, so that the aggregation is fused however few rows
+// are expected.
+constexpr double kQueueSetup = 0.1;
+constexpr double kQueueWork = 0.05;
 
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
@@ -40,8 +43,9 @@ void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
   else
     read = join->path->total_cost + join->path->rows * ::cpu_tuple_cost;
   input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
-  input->run = outer->run + (outer->rows * (kProbe * row_cost() + cpu_operator_cost) +
-                             join->rows * cpu_operator_cost * operations) / thread_count();
+  input->run = outer->run +
+               (outer->rows * (kProbe * row_cost() + cpu_operator_cost) + join->rows * cpu_operator_cost * operations) /
+                   thread_count();
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
@@ -67,11 +71,13 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   double produced = input->rows;
   Cost start = cpu_setup_cost + input->startup;
   if (aggregation != nullptr) {
-    work = work * kAggregationShare +
-           input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
+    work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
     rows = produced = aggregation->groups;
     start += work;
     work = 0;
+  } else {
+    start += cpu_setup_cost * kQueueSetup;
+    work += work * kQueueWork;
   }
   const List* host_quals = input->joins == NIL ? input->scan->host_quals : NIL;
   if (host_quals != NIL) {

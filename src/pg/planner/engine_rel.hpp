@@ -32,7 +32,7 @@ struct EngineScan {
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
-  int operations;        // of the filters, for each row
+  int operations;  // of the filters, for each row
 };
 
 /// One join of a chain: the probed table is built from `scan` or, when that is nullptr, from the rows of `path`.
@@ -40,7 +40,7 @@ struct EngineJoin {
   RelOptInfo* inner;
   EngineScan* scan;
   Path* path;
-  List* outer_keys;   // of Expr, pairwise with inner_keys
+  List* outer_keys;  // of Expr, pairwise with inner_keys
   List* inner_keys;
   List* other_quals;  // of Expr: join clauses that are not keys
   double rows;        // after the join
@@ -53,8 +53,8 @@ struct EngineInput {
   List* joins;     // of EngineJoin*
   List* refusals;  // of Refusal*, found after the scan
   double rows;
-  Cost startup;    // before the first row: tables to probe
-  Cost run;        // all rows, without handing them to PostgreSQL
+  Cost startup;  // before the first row: tables to probe
+  Cost run;      // all rows, without handing them to PostgreSQL
 };
 
 /// The sink of CpuPreAgg.
@@ -75,7 +75,7 @@ struct PlannerState {
   PlannerInfo* root;
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
-  List* inputs;        // of EngineInput*: the cheapest for its relids
+  List* inputs;  // of EngineInput*: the cheapest for its relids
 };
 
 /// The state of `root`; nullptr when it has no engine table.

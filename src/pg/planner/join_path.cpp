@@ -20,7 +20,8 @@ Path* subplan_path(PlannerState* state, RelOptInfo* inner) {
   return path;
 }
 
-// numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed on.
+// numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed
+// on.
 bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   List* used = list_copy(joinrel->reltarget->exprs);
   used = list_concat(used, join->other_quals);
@@ -72,6 +73,12 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, Relids outer, List*
   return nullptr;
 }
 
+// Estimated table against pg_strom.work_memory, which would stop the query when it is reached.
+bool fits_memory(const RelOptInfo* inner) {
+  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
+  return inner->rows * (inner->reltarget->width + kOverhead) <= guc::pg_strom::work_memory * 1024.0;
+}
+
 bool same_refusal(const List* refusals, const Refusal* refusal) {
   ListCell* cell;
   foreach (cell, refusals)
@@ -99,7 +106,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
     return;
   }
-  if (join->outer_keys == NIL) return;
+  if (join->outer_keys == NIL || !fits_memory(inner)) return;
 
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;

@@ -77,6 +77,7 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   if (info->id == TypeId::kNumeric) {
     if (typmod < VARHDRSZ) return unsupported("numeric without precision and scale");
     const int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+    if (((typmod - VARHDRSZ) >> 16) > 38) return unsupported("numeric of more than 38 digits");
     if (scale < 0 || scale > 38) return unsupported("numeric scale " + std::to_string(scale));
     value.scale = static_cast<int16_t>(scale);
   }
@@ -87,7 +88,8 @@ Result<NodeId> Lowering::lower(const Node* expr) {
   switch (nodeTag(expr)) {
     case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));
     case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
-    case T_RestrictInfo: return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
+    case T_RestrictInfo:
+      return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
     case T_PlaceHolderVar:  // no outer join is below us that could null it
       return lower(reinterpret_cast<const Node*>(reinterpret_cast<const PlaceHolderVar*>(expr)->phexpr));
     case T_CaseTestExpr:
@@ -223,7 +225,8 @@ Result<NodeId> Lowering::null_if(const OpExpr& expr) {
   return builder_.select(equals, builder_.constant(builder_.node(value).type, true, {}), value);
 }
 
-// Null when exactly one side is null and false or true otherwise, until the COALESCE: NOT (a = b), else NOT (both null).
+// Null when exactly one side is null and false or true otherwise, until the COALESCE: NOT (a = b), else NOT (both
+// null).
 Result<NodeId> Lowering::distinct_from(const OpExpr& expr) {
   auto& op = const_cast<OpExpr&>(expr);
   guard([&op] { set_opfuncid(&op); });

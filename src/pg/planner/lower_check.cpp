@@ -75,8 +75,7 @@ const char* reason_of(PlannerState* state, int* operations, F lower) {
 
 const char* why_not_lowered(PlannerState* state, const Node* expr, int* operations) {
   return boundary::entry([&]() -> const char* {
-    return reason_of(state, operations,
-                     [expr](Lowering& lowering, Builder&) { return lowering.lower(expr).status(); });
+    return reason_of(state, operations, [expr](Lowering& lowering, Builder&) { return lowering.lower(expr).status(); });
   });
 }
 
@@ -91,7 +90,11 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
         return Status(ErrorCode::kUnsupported, "not an equality");
       STROM_ASSIGN(NodeId left, lowering.lower(static_cast<const Node*>(linitial(clause->args))));
       STROM_ASSIGN(NodeId right, lowering.lower(static_cast<const Node*>(lsecond(clause->args))));
-      return Lowering::match_keys(builder, &left, &right);
+      STROM_TRY(Lowering::match_keys(builder, &left, &right));
+      // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
+      if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
+        return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
+      return Status::ok();
     });
   });
 }

@@ -39,7 +39,8 @@ List* add_input_vars(List* known, const EngineInput* input) {
 }
 
 List* as_target_list(List* exprs) {
-  if (exprs == NIL) exprs = list_make1(makeNullConst(INT4OID, -1, InvalidOid));  // an empty list would mean the table's row
+  if (exprs == NIL)
+    exprs = list_make1(makeNullConst(INT4OID, -1, InvalidOid));  // an empty list would mean the table's row
   List* tlist = NIL;
   ListCell* cell;
   foreach (cell, exprs)
@@ -59,7 +60,8 @@ int slot_of(const List* slots, Index varno, AttrNumber attnum) {
 // Columns become positions in custom_scan_tlist.
 Node* to_slots(Node* node, void* context) {
   if (node == nullptr) return nullptr;
-  if (IsA(node, PlaceHolderVar)) return to_slots(reinterpret_cast<Node*>(reinterpret_cast<PlaceHolderVar*>(node)->phexpr), context);
+  if (IsA(node, PlaceHolderVar))
+    return to_slots(reinterpret_cast<Node*>(reinterpret_cast<PlaceHolderVar*>(node)->phexpr), context);
   if (!IsA(node, Var)) return compat::mutate(node, to_slots, context);
   auto* var = static_cast<Var*>(copyObjectImpl(node));
   const int slot = slot_of(static_cast<const List*>(context), var->varno, var->varattno);
@@ -141,7 +143,8 @@ List* payload_lists(const ProgramWriter& writer, const List* slots) {
   for (const auto& payload : writer.payloads()) {
     // An empty IntList is NIL, which copyObject keeps.
     List* fields = NIL;
-    for (const SourceColumnRef& column : payload) fields = lappend_int(fields, slot_of(slots, column.varno, column.attnum));
+    for (const SourceColumnRef& column : payload)
+      fields = lappend_int(fields, slot_of(slots, column.varno, column.attnum));
     result = lappend(result, fields);
   }
   return result;

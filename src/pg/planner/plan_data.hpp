@@ -11,21 +11,21 @@ enum class PlanKind : int { kScan, kJoin, kAggregation };
 /// Positions in custom_private. A slot is a 1-based position in custom_scan_tlist; expressions refer to slots by
 /// INDEX_VAR. Pipelines: one for each join's inner side, in order, then the one that probes.
 enum PlanPart : int {
-  kPlanProgram,     // Const bytea: plan::serialize()
-  kPlanHeader,      // IntList: PlanKind, scanrelid when planned, number of outputs
-  kPlanSources,     // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan), then pairs of
-                    // a column (attribute number, or resno of the custom plan) and its slot
-  kPlanOutputs,     // for each output an IntList, see OutputField
-  kPlanPayloads,    // for each join an IntList: slot of each payload
-  kPlanFilters,     // for each pipeline a List of Expr: the source's filters
-  kPlanJoinFilters, // List of Expr: join clauses that are not keys
-  kPlanOuterKeys,   // for each join a List of Expr
-  kPlanInnerKeys,   // for each join a List of Expr
-  kPlanGroupKeys,   // List of Expr, as Program::group_keys
-  kPlanArguments,   // List of Expr or NULL, as Program::aggregates
-  kPlanArgFilters,  // List of Expr or NULL, likewise
-  kPlanRefusals,    // List of two-element Lists: Expr with planning-time varnos, String reason
-  kPlanEstimates,   // List of Float: rows of the scan, after its filters, after each join, rows of the node
+  kPlanProgram,   // Const bytea: plan::serialize()
+  kPlanHeader,    // IntList: PlanKind, scanrelid when planned, number of outputs
+  kPlanSources,   // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan), then pairs of
+                  // a column (attribute number, or resno of the custom plan) and its slot
+  kPlanOutputs,   // for each output an IntList, see OutputField
+  kPlanPayloads,  // for each join an IntList: slot of each payload
+  kPlanFilters,   // for each pipeline a List of Expr: the source's filters
+  kPlanJoinFilters,  // List of Expr: join clauses that are not keys
+  kPlanOuterKeys,    // for each join a List of Expr
+  kPlanInnerKeys,    // for each join a List of Expr
+  kPlanGroupKeys,    // List of Expr, as Program::group_keys
+  kPlanArguments,    // List of Expr or NULL, as Program::aggregates
+  kPlanArgFilters,   // List of Expr or NULL, likewise
+  kPlanRefusals,     // List of two-element Lists: Expr with planning-time varnos, String reason
+  kPlanEstimates,    // List of Float: rows of the scan, after its filters, after each join, rows of the node
   kPlanPartCount,
 };
 

@@ -121,7 +121,8 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate) {
   size_t index = 0;
   for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) keep the same
     const Aggregate& known = pipeline.aggregates[index];
-    if (registry::aggregate_info(known.id).acc == info.acc && known.arg == lowered.arg && known.filter == lowered.filter)
+    if (registry::aggregate_info(known.id).acc == info.acc && known.arg == lowered.arg &&
+        known.filter == lowered.filter)
       break;
   }
   if (index == pipeline.aggregates.size()) {
@@ -151,8 +152,8 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
   const ValueType type = builder_.node(id).type;
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   const bool padded = type.type == registry::TypeId::kBpchar && typmod >= VARHDRSZ;
-  outputs_.push_back({false, static_cast<int>(index), static_cast<int>(type.type), type.scale,
-                      padded ? typmod - VARHDRSZ : -1});
+  outputs_.push_back(
+      {false, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
 }
 
 void ProgramWriter::write(const List* outputs, bool aggregation) {
@@ -166,7 +167,11 @@ void ProgramWriter::write(const List* outputs, bool aggregation) {
   for (const EngineJoin* join : joins_)
     for (int i = 0; i < list_length(join->other_quals); ++i)
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
-  for (int i = 0; i < list_length(outputs); ++i) add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
+  for (int i = 0; i < list_length(outputs); ++i)
+    add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
+  // Rows without a value cannot be handed over; a column that is read anyway stands in.
+  if (!aggregation && probing.outputs.empty())
+    probing.outputs.push_back(builder_.column(0, program_.sources[index].columns.at(0)));
   throw_if_failed(engine::plan::verify(program_));
 }
 

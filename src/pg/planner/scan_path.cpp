@@ -52,8 +52,8 @@ void fill_columns(EngineScan* scan, const Bitmapset* attributes) {
   });
 }
 
-bool all_readable(const EngineScan* scan) {
-  List* vars = pull_var_clause(reinterpret_cast<Node*>(scan->rel->reltarget->exprs), PVC_RECURSE_PLACEHOLDERS);
+bool all_readable(const EngineScan* scan, const void* exprs) {
+  List* vars = pull_var_clause(const_cast<Node*>(static_cast<const Node*>(exprs)), PVC_RECURSE_PLACEHOLDERS);
   ListCell* cell;
   foreach (cell, vars) {
     const auto* var = static_cast<Var*>(lfirst(cell));
@@ -135,12 +135,13 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
   fill_columns(scan, attributes);
   state->scans[relid] = scan;
-  if (!all_readable(scan)) return;
-  scan->output_readable = true;
+  if (!all_readable(scan, rel->reltarget->exprs)) return;
   split_filters(state, scan);
+  // PostgreSQL evaluates these on the rows that the engine returns.
+  if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return;
+  scan->output_readable = true;
   if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
-  scan->rows_out = clamp_row_est(scan->rows_in *
-                                 clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
+  scan->rows_out = clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = rel->relids;
@@ -148,7 +149,8 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   input->rows = scan->rows_out;
   cost_scan(input);
   remember(state, input);
-  if (!guc::pg_strom::enable_gpuscan) return;
+  const bool reads_columns = rel->reltarget->exprs != NIL || scan->quals != NIL;
+  if (!guc::pg_strom::enable_gpuscan || !reads_columns) return;
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
 }
 

@@ -70,8 +70,9 @@ void CollectedRows::add(const Datum* values, const bool* nulls) {
   for (size_t i = 0; i < types_.size(); ++i) {
     if (holds(i, values[i], nulls[i])) continue;
     if (!is_key_[i])
-      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric value of an inner relation has no place in the engine")
-                                      .with_hint("Set pg_strom.enable_gpujoin to off for this query."));
+      throw boundary::StatusError(
+          Status(ErrorCode::kUnsupported, "numeric value of an inner relation has no place in the engine")
+              .with_hint("Set pg_strom.enable_gpujoin to off for this query."));
     ++dropped_;
     return;
   }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The engine's nodes when something goes wrong or is scarce: damaged and changing files, cancellation, many sessions."""
+import os
+import pathlib
+import random
+import subprocess
+import threading
+import time
+
+import pyarrow as pa
+
+from server import done, equal, folder, fresh_database, ok, psql, query
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
+FILES = folder("engine_queries")
+DB = fresh_database("strom_engine_queries")
+STARTED = query("SELECT pg_postmaster_start_time()")
+ENGINE = "SET pg_strom.cpu_setup_cost = 0;\n"
+
+
+def write(path, batches, rows):
+    schema = pa.schema([("k", pa.int64()), ("v", pa.int64())])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for batch in range(batches):
+            keys = range(batch * rows, (batch + 1) * rows)
+            values = [pa.array(keys, pa.int64()), pa.array((k % 1000 for k in keys), pa.int64())]
+            writer.write_batch(pa.record_batch(values, schema=schema))
+
+
+def import_table(name, path):
+    query(f"IMPORT FOREIGN SCHEMA {name} FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')", DB)
+
+
+def alive(name):
+    equal(query("SELECT pg_postmaster_start_time()"), STARTED, f"the server stays up: {name}")
+
+
+def backend_threads():
+    """Threads of all backends of the database: {pid: threads}."""
+    counts = {}
+    for pid in query(f"SELECT pid FROM pg_stat_activity WHERE datname = '{DB}'").split():
+        try:
+            counts[int(pid)] = len(os.listdir(f"/proc/{pid}/task"))
+        except OSError:
+            pass  # it has ended meanwhile
+    return counts
+
+
+# Flipped bits: whatever plain PostgreSQL answers or refuses, the engine does too.
+rng = random.Random(7)
+source = (DATA / "types.arrow").read_bytes()
+flipped = FILES / "flipped.arrow"
+flipped.write_bytes(source)
+import_table("flipped", flipped)
+columns = ["b", "i2", "i4", "i8", "f8", "d32", "ts_us", "s", "ls", "fb"]
+statements = [f"SELECT {c} FROM flipped WHERE {c} IS NOT NULL ORDER BY 1" for c in columns]
+statements.append("SELECT count(*), sum(i4), min(i8), max(f8) FROM flipped WHERE i2 IS NOT NULL")
+equal(query(ENGINE + "EXPLAIN (COSTS OFF) " + statements[-1], DB).count("CpuPreAgg"), 1, "the engine reads the file")
+differences = []
+for i in range(120):
+    damaged = bytearray(source)
+    for _ in range(rng.randint(1, 3)):
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+    flipped.write_bytes(damaged)
+    for statement in statements:
+        both = [psql(f"{ENGINE}SET pg_strom.enabled = {enabled};\n{statement};", DB) for enabled in ("on", "off")]
+        states = [err.split("ERROR:")[1].split(":")[0].strip() if "ERROR:" in err else "" for _, err in both]
+        if states[0] != states[1] or (states[0] == "" and both[0][0] != both[1][0]):
+            differences.append(f"variant {i}: {statement}: {both}")
+ok(not differences, "flipped bits: the same rows or an error of the same kind", len(differences), *differences[:3])
+alive("flipped bits")
+
+# Files that change under a cursor.
+BIG = FILES / "big.arrow"
+write(BIG, 8, 250_000)
+for name, change in (("cut short", lambda path: os.truncate(path, 4096)),
+                     ("written to", lambda path: os.utime(path, (1, 1)))):
+    path = FILES / "changing.arrow"
+    path.write_bytes(BIG.read_bytes())
+    query("DROP FOREIGN TABLE IF EXISTS changing", DB)
+    import_table("changing", path)
+    session = subprocess.Popen(["psql", "-XqAt", "-v", "VERBOSITY=verbose", "-d", DB], stdin=subprocess.PIPE, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    session.stdin.write(ENGINE + "BEGIN; DECLARE c CURSOR FOR SELECT k FROM changing WHERE v >= 0;\n"
+                        "FETCH 10 FROM c; \\echo fetched\n")
+    session.stdin.flush()
+    while session.stdout.readline().strip() != "fetched":
+        pass
+    change(path)
+    _, err = session.communicate("MOVE ALL IN c;\n", timeout=60)
+    ok("XX001" in err and "changing.arrow" in err, f"a file that is {name} while it is read: XX001", err)
+    alive(f"a file {name}")
+
+# Cancelled at any stage: soon, and without a thread left behind.
+import_table("big", BIG)
+query("CREATE TABLE some_keys AS SELECT g AS k FROM generate_series(1, 300000) g", DB)
+LONG = ("SELECT b.v, count(*), sum(a.k + b.k) FROM big a JOIN big b ON a.k = b.k JOIN some_keys s ON s.k = a.v + b.v "
+        "GROUP BY b.v")
+equal(query(f"{ENGINE}SET pg_strom.work_memory = '1GB'; EXPLAIN (COSTS OFF) {LONG}", DB).count("CpuPreAgg"), 1,
+      "the query to cancel runs in the engine")
+script = f"{ENGINE}SET pg_strom.work_memory = '1GB'; SET pg_strom.cpu_threads = 4;\n"
+for _ in range(25):
+    script += f"SET statement_timeout = {rng.randint(1, 300)};\n{LONG};\n"
+script += "SET statement_timeout = 0;\nSELECT count(*) FROM big;\nSELECT 'pid', pg_backend_pid(), pg_sleep(2);\n"
+session = subprocess.Popen(["psql", "-XqAt", "-v", "VERBOSITY=verbose", "-d", DB], stdin=subprocess.PIPE, text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+started = time.monotonic()
+result = {}
+reader = threading.Thread(target=lambda: result.update(zip(("out", "err"), session.communicate(script))))
+reader.start()
+seen = {}
+while reader.is_alive():
+    time.sleep(0.2)
+    for pid, threads in backend_threads().items():
+        seen.setdefault(pid, []).append(threads)
+reader.join()
+errors = [line for line in result["err"].splitlines() if "ERROR" in line]
+ok(errors and all("57014" in line for line in errors), "cancelled statements end with 57014", *errors[:5])
+ok("2000000" in result["out"], "and the session goes on", result["out"][-200:])
+ok(all(threads[-1] == 1 for threads in seen.values() if len(threads) > 5), "with no thread left", seen)
+
+# Terminated in the middle.
+victim = subprocess.Popen(["psql", "-XqAt", "-d", DB, "-c", f"{ENGINE}SET pg_strom.work_memory = '1GB'; {LONG}; {LONG}"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+time.sleep(0.3)
+query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%some_keys s%' AND pid <> pg_backend_pid()", DB)
+victim.wait(timeout=30)
+alive("a terminated session")
+
+# Many sessions: all are answered, and the engine's threads stay within the limit.
+SESSIONS, LIMIT = 80, 8
+query(f"LOAD 'pg_strom'; ALTER SYSTEM SET pg_strom.max_engine_threads = {LIMIT}")
+query("SELECT pg_reload_conf()")
+query(f"LOAD 'pg_strom'; ALTER DATABASE {DB} SET pg_strom.cpu_threads = 4")
+wanted = query("SELECT sum(k), count(*) FROM big WHERE v < 500", DB)
+running = [subprocess.Popen(["psql", "-XqAt", "-d", DB], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True) for _ in range(SESSIONS)]
+for session in running:
+    session.stdin.write(ENGINE + "SELECT sum(k), count(*) FROM big WHERE v < 500;\n" * 5)
+    session.stdin.close()
+most = 0
+while any(session.poll() is None for session in running):
+    counts = backend_threads()
+    most = max(most, sum(counts.values()) - len(counts))
+    time.sleep(0.1)
+answers = [session.stdout.read().split() for session in running]
+ok(all(answer == [wanted] * 5 for answer in answers), f"{SESSIONS} sessions at once are all answered",
+   *[answer for answer in answers if answer != [wanted] * 5][:3])
+ok(0 < most <= LIMIT, f"with at most {LIMIT} threads of the engine", most)
+query("LOAD 'pg_strom'; ALTER SYSTEM RESET pg_strom.max_engine_threads")
+query("SELECT pg_reload_conf()")
+alive("many sessions")
+query(f"DROP DATABASE {DB}")
+done()
