@@ -29,7 +29,7 @@ enum class PartialFormat : uint8_t {
   kNumericAvgState,  // bytea of numeric_avg_serialize: sum and avg(numeric)
   kFloat4,
   kFloat8,
-  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as 0
+  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as NaN
   kSame,             // the value itself: min, max
 };
 

@@ -3,6 +3,8 @@
 // to 18.
 #include "pg/node/partial_state.hpp"
 
+#include <limits>
+
 #include "pg/codec/decode.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -24,6 +26,10 @@ Datum int8_pair(int64_t count, int64_t sum) {
   Datum elements[2] = {Int64GetDatum(count), Int64GetDatum(sum)};
   return PointerGetDatum(construct_array(elements, 2, INT8OID, sizeof(int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
+
+// In place of the sum of squares, which avg() does not read: float8_combine() adds to it and raises an error when the
+// sum becomes infinite, as it does between states with infinite values.
+constexpr double kNoSquares = std::numeric_limits<double>::quiet_NaN();
 
 Datum float8_triple(double count, double sum, double squares) {
   Datum elements[3] = {Float8GetDatum(count), Float8GetDatum(sum), Float8GetDatum(squares)};
@@ -118,7 +124,7 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
     case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
     case PartialFormat::kFloat8Triple:
-      return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), 0);
+      return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), kNoSquares);
     case PartialFormat::kSame:
       return codec::datum_from_register(type.argument, type.scale, type.length, aggregate.values, row);
   }
@@ -144,7 +150,7 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, bool argumen
     case PartialFormat::kInt8Pair: return int8_pair(1, integer());
     case PartialFormat::kInt8AvgState: return int8_avg_state(1, codec::numeric_from_int128(integer(), 0));
     case PartialFormat::kNumericAvgState: return numeric_avg_state(1, argument);
-    case PartialFormat::kFloat8Triple: return float8_triple(1, real(), 0);
+    case PartialFormat::kFloat8Triple: return float8_triple(1, real(), kNoSquares);
     case PartialFormat::kFloat4:
     case PartialFormat::kFloat8:
     case PartialFormat::kSame: return argument;
