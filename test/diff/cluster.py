@@ -41,8 +41,13 @@ class Cluster:
         assignments = [f"{name}={value}" for name, value in environment.items()]
         with open(self.log, "ab") as log:
             self._as_user("env", *assignments, self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60",
-                          "-l", self.folder / "data" / "server.log", "start", stdout=log, stderr=log)
+                          "-c", "-l", self.data / "server.log", "start", stdout=log, stderr=log)
         self.running = True
+
+    def last_signals(self):
+        """What the server's log says about processes that were killed."""
+        lines = (self.data / "server.log").read_text(errors="replace").splitlines()
+        return [line for line in lines if "terminated by signal" in line or "PANIC" in line][-3:]
 
     def stop(self):
         if self.running:
