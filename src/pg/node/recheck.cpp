@@ -80,7 +80,7 @@ void convert_key(TypeId from, TypeId to, std::string* bytes) {
 
 }  // namespace
 
-Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : state_(state), plan_(plan) {
+Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   PlanState* parent = &state->ss.ps;
   const CustomScan* scan = plan.custom_scan;
   context_ = guard([state] { return CreateExprContext(state->ss.ps.state); });

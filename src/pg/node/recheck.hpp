@@ -47,7 +47,6 @@ class Recheck {
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void emit();
 
-  CustomScanState* state_;
   const RunPlan& plan_;
   std::vector<source::RowSource*> sources_;
   std::vector<bool> left_out_;  // for each join
