@@ -136,4 +136,16 @@ struct NotLike {
   }
 };
 
+/// char(n) is padded to n characters, which a fixed-width column of n bytes is not once it holds wider ones: such rows
+/// are PostgreSQL's.
+template <class Match>
+struct LikeBpchar {
+  STROM_INLINE static bool eval(const Context& context, uint8_t& out, StrView text, StrView pattern) {
+    bool wide = false;
+    if (!context.single_byte)
+      for (int64_t i = 0; i < text.len; ++i) wide |= static_cast<uint8_t>(text.ptr[i]) >= 0x80;
+    return Match::eval(context, out, text, pattern) | wide;
+  }
+};
+
 }  // namespace strom::engine::expr
