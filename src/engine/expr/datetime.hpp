@@ -117,7 +117,7 @@ struct DateMinusDate {
 
 struct DateToTimestamp {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t date) {
-    out = static_cast<int64_t>(date) * kMicrosPerDay;
+    out = static_cast<int64_t>(static_cast<uint64_t>(static_cast<int64_t>(date)) * static_cast<uint64_t>(kMicrosPerDay));
     return !is_finite_date(date) | (out < kMinTimestamp) | (out >= kEndTimestamp) |
            (date > static_cast<int32_t>(kEndTimestamp / kMicrosPerDay));
   }
