@@ -186,6 +186,7 @@ enum class RunResult : int32_t {
   kOutputFull,    // make room and call again
   kGroupsFull,
   kDeclinedFull,
+  kPaused,        // TileState::budget is used up: a chance to stop; call again to go on
   kCorruptText,   // a text offset or view of source column corrupt_column lies outside its buffer
 };
 
@@ -208,6 +209,7 @@ struct TileState {
   const columnar::ColumnView* columns;
   int64_t morsel_begin;          // first row in the chunk
   int32_t morsel_rows;
+  int32_t budget;                // tiles to run before a pause
   int32_t cursor;                // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;

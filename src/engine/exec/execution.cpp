@@ -93,12 +93,15 @@ class PipelineRun : public WorkerSink {
   ~PipelineRun() override { stop(); }
 
   /// The caller's share of the work: one morsel. False when there is none left to take.
-  Result<bool> step() {
+  Result<bool> step(const InterruptCheck& interrupt) {
     if (!main_worker_) {
       main_worker_ = make_worker();
       if (!exhausted_) start_threads();
     }
-    return take_and_run(*main_worker_);
+    return take_and_run(*main_worker_, [&] {
+      interrupt();
+      return !stopping_.load();
+    });
   }
 
   /// Waits a moment for the threads; true when all are done.
@@ -253,7 +256,7 @@ class PipelineRun : public WorkerSink {
       Worker* worker = make_worker();
       for (;;) {
         if (!room_in_queue()) break;
-        Result<bool> more = take_and_run(*worker);
+        Result<bool> more = take_and_run(*worker, [this] { return !stopping_.load(); });
         if (!more.is_ok() || !more.value()) break;
       }
     } catch (const std::bad_alloc&) {
@@ -274,7 +277,7 @@ class PipelineRun : public WorkerSink {
     return !stopping_.load();
   }
 
-  Result<bool> take_and_run(Worker& worker) {
+  Result<bool> take_and_run(Worker& worker, const Worker::KeepGoing& keep_going) {
     if (exhausted_ || stopping_.load()) return false;
     Morsel morsel;
     Result<bool> taken = queue_.next(&morsel);
@@ -284,8 +287,9 @@ class PipelineRun : public WorkerSink {
     }
     if (!taken.value()) return false;
     int32_t column = 0;
-    const Status status = worker.run(morsel, &column);
+    const Status status = worker.run(morsel, keep_going, &column);
     if (status.is_ok()) return true;
+    if (status.code() == ErrorCode::kCancelled) return false;
     Status described = Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
                            .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
     fail(described);
@@ -347,7 +351,7 @@ class ExecutionImpl : public Execution {
       STROM_TRY(main_run_->error());
       if (auto batch = main_run_->pop_result()) return batch;
       if (finished_) return std::shared_ptr<const ResultBatch>();
-      STROM_ASSIGN(const bool worked, main_run_->step());
+      STROM_ASSIGN(const bool worked, main_run_->step(interrupt));
       if (worked) continue;
       if (!main_run_->wait_a_moment()) continue;
       STROM_TRY(main_run_->error());
@@ -458,7 +462,7 @@ class ExecutionImpl : public Execution {
     for (;;) {
       interrupt();
       STROM_TRY(run.error());
-      STROM_ASSIGN(const bool worked, run.step());
+      STROM_ASSIGN(const bool worked, run.step(interrupt));
       if (worked || !run.wait_a_moment()) continue;
       run.threads_done();
       return run.error();

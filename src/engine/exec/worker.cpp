@@ -16,6 +16,7 @@ namespace {
 
 constexpr int32_t kOutputCapacity = 8 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
+constexpr int32_t kTilesPerPause = 2048;  // a few milliseconds; a morsel without row-multiplying joins takes fewer
 /// Sums stay exact for this many rows of one table, see agg/accumulate.hpp.
 constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 
@@ -153,7 +154,7 @@ void Worker::make_room_for_groups() {
   rows_since_flush_ = 0;
 }
 
-Status Worker::run(const Morsel& morsel, int32_t* corrupt_column) {
+Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   state_.columns = morsel.batch->columns.data();
   state_.morsel_begin = morsel.begin;
   state_.morsel_rows = morsel.rows;
@@ -164,7 +165,9 @@ Status Worker::run(const Morsel& morsel, int32_t* corrupt_column) {
     rows_since_flush_ = morsel.rows;
   }
   for (;;) {
+    state_.budget = kTilesPerPause;
     const RunResult result = run_(state_);
+    if (result == RunResult::kPaused && !keep_going()) return Status(ErrorCode::kCancelled, "stopped");
     if (result == RunResult::kCorruptText) {
       *corrupt_column = state_.corrupt_column;
       return Status(ErrorCode::kCorruptFile, "text offset outside of its buffer");

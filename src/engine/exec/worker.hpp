@@ -2,6 +2,7 @@
 // is full. Used by exec/execution.cpp only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -42,8 +43,12 @@ class Worker {
   Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
          int64_t group_budget, WorkerSink* sink);
 
-  /// Runs one morsel to its end; kCorruptFile with the ordinal of the column in *corrupt_column.
-  Status run(const Morsel& morsel, int32_t* corrupt_column);
+  /// Called every few milliseconds while a morsel runs: false abandons it, and so does an exception.
+  using KeepGoing = std::function<bool()>;
+
+  /// Runs one morsel to its end; kCorruptFile with the ordinal of the column in *corrupt_column, kCancelled when
+  /// `keep_going` said so.
+  Status run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
 
   HostGroupTable* groups() { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const { return rows_in_; }

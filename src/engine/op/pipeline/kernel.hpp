@@ -209,6 +209,7 @@ template <class P>
 STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   p.leader([&] {
     s.segment = segment;
+    --s.budget;
     if (segment == 0) {
       const int32_t left = s.morsel_rows - s.cursor;
       s.count = left < kTileRows ? left : kTileRows;
@@ -280,6 +281,7 @@ STROM_INLINE RunResult run_morsel(const P& p, TileState& s) {
     if (segment < 0) return RunResult::kDone;
     const RunResult room = room_for(s, segment);
     if (room != RunResult::kDone) return room;
+    if (s.budget <= 0) return RunResult::kPaused;
     p.sync();
     if (!run_segment(p, s, static_cast<uint32_t>(segment))) return RunResult::kCorruptText;
   }
