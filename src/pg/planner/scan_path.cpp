@@ -149,8 +149,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   input->rows = scan->rows_out;
   cost_scan(input);
   remember(state, input);
-  const bool reads_columns = rel->reltarget->exprs != NIL || scan->quals != NIL;
-  if (!guc::pg_strom::enable_gpuscan || !reads_columns) return;
+  if (!guc::pg_strom::enable_gpuscan || bms_is_empty(attributes)) return;
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
 }
 
