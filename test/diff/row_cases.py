@@ -4,8 +4,10 @@ The table `pairs` has two columns for each type, x_TYPE and y_TYPE, whose rows a
 the row number `id`. PostgreSQL itself tells which rows raise an error: the others are compared all at once, and some of
 the raising ones one by one. A row whose function or aggregate did not run in the engine fails.
 """
+import itertools
+
 import registry_rows
-from columns import DAY_MAX, DAY_MIN, STAMP_MAX, STAMP_MIN, Column, WORDS, arrow_type, float_pool, fit_width, int_pool, pool_array
+from columns import DAY_MAX, DAY_MIN, STAMP_MAX, STAMP_MIN, Column, WORDS, arrow_type, float_pool, fit_width, int_pool, pool_array, quote
 from queries import Query
 
 import pyarrow as pa
@@ -81,6 +83,36 @@ class RowCases:
         path.chmod(0o644)
         self.session.must(f"CREATE FOREIGN TABLE pairs ({', '.join(declared)}) SERVER arrow_fdw OPTIONS (file '{path}')")
         self.session.must("CREATE TABLE calm (id int4)")
+        self.make_patterns()
+
+    def make_patterns(self):
+        """The table `patterns`: all pairs of a short text and a short LIKE pattern."""
+        words = ["".join(w) for n in range(4) for w in itertools.product("aä", repeat=n)]
+        patterns = ["".join(w) for n in range(5) for w in itertools.product("aä%_\\", repeat=n)]
+        patterns = patterns[:156] + self.rng.sample(patterns[156:], 200)
+        pairs = list(itertools.product(words, patterns))
+        columns = [pa.array(range(len(pairs)), pa.int32()), pa.array([w for w, _ in pairs]), pa.array([p for _, p in pairs])]
+        path = self.folder / "patterns.arrow"
+        table = pa.Table.from_arrays(columns, ["id", "word", "pattern"])
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        path.chmod(0o644)
+        self.session.must(f"CREATE FOREIGN TABLE patterns (id int4, word text, pattern text) SERVER arrow_fdw "
+                          f"OPTIONS (file '{path}')")
+        self.session.must("CREATE FUNCTION raises(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
+                          "PERFORM a LIKE b; RETURN false; EXCEPTION WHEN data_exception THEN RETURN true; END $$")
+
+    def pattern_cases(self):
+        calm = "SELECT id AS number FROM patterns WHERE NOT raises(word, pattern)"
+        self.session.must(f"CREATE TABLE calm_patterns AS {calm}")
+        source = "patterns JOIN calm_patterns ON id = number"
+        yield self.case(f"SELECT id, word LIKE pattern, word NOT LIKE pattern FROM {source}")
+        for row in self.session.must("SELECT id FROM patterns WHERE raises(word, pattern) ORDER BY id % 97, id LIMIT 5").rows:
+            yield self.case(f"SELECT word LIKE pattern FROM patterns WHERE id = {int(row[0])}")
+        patterns = self.session.must("SELECT DISTINCT pattern FROM patterns WHERE right(pattern, 1) <> '\\' OR "
+                                     "right(pattern, 2) = '\\\\' AND length(pattern) % 2 = 0").rows
+        for (pattern,) in self.rng.sample(patterns, 40):
+            yield self.case(f"SELECT word, count(*) FROM patterns WHERE word LIKE {quote(pattern.decode())} GROUP BY word")
 
     def call(self, row, arguments):
         field = [f"'{row.field}'"] if row.field else []
@@ -183,5 +215,6 @@ class RowCases:
             yield row.name, self.function_cases(row)
         for row in registry_rows.aggregates():
             yield row.name, self.aggregate_cases(row)
+        yield "LIKE", self.pattern_cases()
         for base in registry_rows.types():
             yield f"type {base}", self.type_cases(base)
