@@ -224,6 +224,11 @@ test_diff() {
   [[ -e $runner && diff == *"$1"* ]] || return 0
   test_server || { count_one "diff: server" 1 && return; }
   run_counted test/diff/run "$runner" --seconds "$2"
+  # The same through the engine's CUDA kernels, interpreted; copied to where the server's user can read it.
+  local library=$STROM_BUILD_DIR/test/unit/engine/libstrom_tile_emulated.so
+  install -m 0755 "$library" "$STROM_TEST_DIR/" || { count_one "diff: emulated CUDA is not built" 1 && return; }
+  run_counted "test/diff/run, emulated CUDA" "$runner" --seconds $(($2 / 2)) --no-rows \
+    --tile-library "$STROM_TEST_DIR/libstrom_tile_emulated.so"
 }
 
 test_tools() {

@@ -85,7 +85,7 @@ class PipelineRun : public WorkerSink {
   PipelineRun(const Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
               JoinBuild* build, bool nothing_matches)
       : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
-        run_(options.run != nullptr ? options.run : run_morsel_for(options.isa)), queue_(source), exhausted_(nothing_matches) {
+        run_(options.run), queue_(source), exhausted_(nothing_matches) {
     group_budget_ = options.memory_budget / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
   }
@@ -514,6 +514,9 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
       return Status(ErrorCode::kUnsupported, "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, resolve(program, params));
   options.threads = std::max(1, options.threads);
+  if (options.run == nullptr) {
+    STROM_ASSIGN(options.run, run_morsel_for(options.isa));
+  }
   return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
 }
 

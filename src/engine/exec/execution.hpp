@@ -67,7 +67,7 @@ struct ResultBatch {
 
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;      // runs tiles on another machine than the CPU
+  block::RunMorsel run = nullptr;      // runs tiles; null = the CPU's for `isa`
   int threads = 1;                     // including the calling one
   int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results; join tables beyond it fail
   int64_t join_memory_budget = 1ll << 30;

@@ -14,7 +14,7 @@ namespace {
 std::vector<Machine> find_machines() {
   std::vector<Machine> found;
   for (exec::Isa isa : {exec::Isa::kBaseline, exec::Isa::kV2, exec::Isa::kV3, exec::Isa::kV4})
-    if (isa <= exec::best_isa()) found.push_back({exec::isa_name(isa), exec::run_morsel_for(isa), false});
+    if (isa <= exec::best_isa()) found.push_back({exec::isa_name(isa), exec::run_morsel_for(isa).value(), false});
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
   found.push_back({"CUDA as SIMT", run_morsel_simt, true});
 #endif
