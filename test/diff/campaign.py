@@ -1,4 +1,5 @@
 """The course of a differential run: clusters by instruction set, rounds of tables, queries, reports."""
+import copy
 import os
 import pathlib
 import pwd
@@ -14,11 +15,12 @@ from compare import differences, is_plan_dependent
 from queries import random_query
 from row_cases import RowCases
 from session import ConnectionLost, Session
+from shrink import shrink
 from tables import ddl, random_table, write_files
 
 QUERIES_PER_ROUND = 80
-# Of the queries of a kind that the engine could answer, the share that it must.
-FLOORS = {"scan": 0.5, "aggregate": 0.5, "group": 0.4}
+# Of the queries of a kind, the share that the engine must take part in.
+FLOORS = {"scan": 0.6, "aggregate": 0.6, "group": 0.6}
 HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1"}
 # Costs that leave PostgreSQL no better plan.
 ENGINE_SETTINGS = {"pg_strom.enabled": "on", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1",
@@ -64,7 +66,7 @@ class Campaign:
         self.passed = self.failed = 0
         self.nodes, self.kinds, self.engine_kinds = Counter(), Counter(), Counter()
         self.refusals, self.errors = Counter(), Counter()
-        self.open_errors = 0
+        self.open_errors = self.answers = self.with_rows = 0
         self.isa = ""
 
     @staticmethod
@@ -89,6 +91,8 @@ class Campaign:
                 self.cluster.remove()
                 shutil.rmtree(self.root, ignore_errors=True)
         self.summary()
+        if not self.options.only:
+            self.check_floors()
         print(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed else 0
 
@@ -219,11 +223,26 @@ class Campaign:
             lines = [f"the connection was lost: {lost}"] + self.cluster.last_signals()
             self.start_server(self.isa)
             self.open_sessions(self.schema(number))
+        else:
+            if lines and not query.parameters and number != "rows":
+                query, lines = self.smaller(query, lines)
         if lines:
             self.failed += 1
             self.report(query, tables, number, index, lines)
         else:
             self.passed += 1
+
+    def smaller(self, query, lines):
+        """The failing query, or a part of it that fails as well, with its differences."""
+        counts = copy.deepcopy((self.nodes, self.kinds, self.engine_kinds, self.refusals, self.errors, self.open_errors))
+        try:
+            found = shrink(query, self.check)
+            lines = lines if found is query else self.check(found) or lines
+        except ConnectionLost:
+            self.start_server(self.isa)
+            found = query
+        self.nodes, self.kinds, self.engine_kinds, self.refusals, self.errors, self.open_errors = counts
+        return found, lines
 
     def check(self, query):
         for session, settings in ((self.plain, {}), (self.engine, query.engine_settings)):
@@ -243,6 +262,8 @@ class Campaign:
             if lines and is_plan_dependent(plain, engine) and self.may_order_evaluation(query, main, engine):
                 self.open_errors += 1
                 lines = []
+            self.with_rows += bool(plain.rows)
+            self.answers += 1
             if plain.is_error():
                 self.errors[f"{plain.state} {plain.message[:60]}"] += 1
             else:
@@ -301,10 +322,17 @@ class Campaign:
         again = [sys.argv[0], "--seed", str(self.seed), "--only", f"{number}.{index}", "--isa", self.isa]
         print(f"#   again: {shlex.join(again)}", flush=True)
 
+    def check_floors(self):
+        """The comparison is worth something only if the engine answers a good share of the queries."""
+        for kind, floor in FLOORS.items():
+            if self.kinds[kind] >= 50 and self.engine_kinds[kind] < floor * self.kinds[kind]:
+                self.fail(f"only {self.engine_kinds[kind]} of {self.kinds[kind]} queries of the kind {kind} in the engine", [])
+
     def summary(self):
         print(f"# engine nodes: {dict(self.nodes)}")
         for kind in sorted(self.kinds):
             print(f"# {kind}: {self.engine_kinds[kind]} of {self.kinds[kind]} in the engine")
+        print(f"# {self.answers} answers, {self.with_rows} of them with rows")
         print(f"# accepted: {self.open_errors} errors whose raising depends on the plan")
         print("# errors alike: " + "; ".join(f"{n}x {e}" for e, n in self.errors.most_common(12)))
         print("# not offloaded: " + "; ".join(f"{n}x {e}" for e, n in self.refusals.most_common(15)))

@@ -7,7 +7,7 @@ import pyarrow as pa
 INT_RANGE = {"int2": (-2**15, 2**15 - 1), "int4": (-2**31, 2**31 - 1), "int8": (-2**63, 2**63 - 1)}
 DAY_MIN, DAY_MAX = -2440588, 2145042905              # 4713-11-24 BC and 5874897-12-31, days since 1970
 STAMP_MIN, STAMP_MAX = -210866803200000000, 2**63 - 1  # microseconds since 1970 that PostgreSQL and int64 hold
-COLLATIONS = ("", "", "", "", "", ' COLLATE "und-x-icu"', " COLLATE strom_nocase", ' COLLATE "en-x-icu"')
+COLLATIONS = ("",) * 12 + (' COLLATE "und-x-icu"', " COLLATE strom_nocase", ' COLLATE "en-x-icu"')
 
 WORDS = ["", "a", "A", "b", "ab", "aB", "abc", "a ", "a  ", " a", "%", "_", "\\", "a%b", "a_b", "a\\b", "\\%", "ß", "ä",
          "äö", "日本", "日本語", "a日", "🎉", "🎉x", "a🎉b", "e\u0301", "é", "\u00a0", "zz", "ab ab", "aab", "aaab", "\n",
@@ -195,7 +195,7 @@ def layouts(column):
         return ["utf8", "large_utf8", "utf8_view"]
     if base == "bpchar":
         # A text layout under char(n) is converted by PostgreSQL's side alone.
-        return ["fixed", "fixed", "fixed", "utf8"]
+        return ["fixed"] * 9 + ["utf8"]
     return ["plain"]
 
 

@@ -3,7 +3,7 @@ import math
 import unicodedata
 from collections import Counter
 
-FLOAT4, FLOAT8, NUMERIC, TEXTS = 700, 701, 1700, (25, 1042, 1043)
+FLOAT4, FLOAT8, NUMERIC, BPCHAR, TEXTS = 700, 701, 1700, 1042, (25, 1042, 1043)
 COLLATION_ERRORS = ("42P21", "42P22", "0A000")
 TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
 
@@ -53,7 +53,8 @@ def representatives(rows, types):
         if oid == NUMERIC and b"." in value:
             return value.rstrip(b"0").rstrip(b".")
         if oid in TEXTS:  # the collation strom_nocase ignores case, form and control characters
-            text = unicodedata.normalize("NFC", value.decode().casefold())
+            text = value.decode().rstrip(" ") if oid == BPCHAR else value.decode()
+            text = unicodedata.normalize("NFC", text.casefold())
             return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cn")).encode()
         return value
     return [tuple(one(v, oid) for v, oid in zip(row, types)) for row in rows]

@@ -64,7 +64,7 @@ def random_table(rng, name, role, small=False):
     table = Table(name, columns, batches, rng.choice([1, 1, 1, 2, 3]))
     table.heap = role == "dimension" and rng.random() < 0.15
     table.parent = not table.heap and table.files > 1 and rng.random() < 0.25
-    mixed = rng.random() < 0.5
+    mixed = rng.random() < 0.3
     first = [rng.choice(layouts(c)) for c in columns]
     table.layouts = [first] + [[rng.choice(layouts(c)) for c in columns] if mixed else first
                                for _ in range(table.files - 1)]
