@@ -117,7 +117,7 @@ class Writer:
 
     def where(self):
         conditions = list(self.source.joined)
-        for _ in range(self.rng.choice([0, 1, 1, 2, 3])):
+        for _ in range(self.rng.choice([0, 0, 1, 1, 1, 2])):
             conditions.append(self.e.boolean(self.rng.choice([0, 1, 2, 3])))
         return " WHERE " + " AND ".join(conditions) if conditions else ""
 
