@@ -6,6 +6,7 @@ import pwd
 import random
 import shlex
 import shutil
+import signal
 import sys
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ from shrink import shrink
 from tables import ddl, random_table, write_files
 
 QUERIES_PER_ROUND = 80
+ALL_LEVELS_SECONDS = 300  # from this length on, the rows of the registry are tried on each instruction set
 # Of the queries of a kind, the share that the engine must take part in.
 FLOORS = {"scan": 0.6, "aggregate": 0.6, "group": 0.6}
 HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1"}
@@ -78,6 +80,7 @@ class Campaign:
 
     def run(self):
         print(f"# seed {self.seed}", flush=True)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through `finally`, which stops the server
         self.root.mkdir(parents=True)
         os.chmod(self.root, 0o755)
         try:
@@ -102,13 +105,14 @@ class Campaign:
         levels = [self.options.isa] if self.options.isa else machine_levels()[::-1]
         only = [int(n) for n in self.options.only.split(".")] if self.options.only else None
         begin, number = time.monotonic(), only[0] if only else 0
-        if not only:
-            self.start_server(levels[0])
-            self.row_cases()
+        if self.options.tile_library:
+            levels = levels[:1]
         # A level's share of the time; each gets at least one round.
         for index, level in enumerate(levels if not only or self.options.isa else levels[:1]):
             end = begin + self.options.seconds * (index + 1) / len(levels)
             self.start_server(level)
+            if not only and (index == 0 or self.options.seconds >= ALL_LEVELS_SECONDS):
+                self.row_cases(level)
             while True:
                 self.round(number, end, only[1] if only and len(only) > 1 else None)
                 if only or self.failed >= self.options.failures:
@@ -155,19 +159,20 @@ class Campaign:
             session.close()
             shutil.rmtree(folder)
 
-    def row_cases(self):
+    def row_cases(self, level):
         """Every row of the registry once."""
         if self.options.no_rows:
             return
-        rng = random.Random(f"{self.seed}/rows")
+        rng = random.Random(f"{self.seed}/rows/{level}")
         folder = self.root / "rows"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         os.chmod(folder, 0o755)
         session = Session(self.cluster.conninfo("postgres"), {"client_min_messages": "error"})
+        session.must("DROP SCHEMA IF EXISTS rows CASCADE")
         session.must("CREATE SCHEMA rows")
         session.must("SET search_path = rows, public")
         session.must("SET pg_strom.enabled = off")
-        cases = RowCases(rng, session, folder, rng.choice([100, 300, 1024]))
+        cases = RowCases(rng, session, folder, rng.choice([100, 300, 1024]), bool(self.options.tile_library))
         cases.make_table()
         self.open_sessions("rows")
         count = 0
@@ -183,7 +188,7 @@ class Campaign:
                 self.fail(f"row {name} has no case", [])
             if self.failed >= self.options.failures:
                 break
-        print(f"# {count} cases of rows of the registry", flush=True)
+        print(f"# {count} cases of rows of the registry on {level}", flush=True)
         session.close()
 
     def fail(self, name, lines):

@@ -4,6 +4,7 @@ import pathlib
 import pwd
 import shutil
 import subprocess
+import tempfile
 
 
 class Cluster:
@@ -12,7 +13,9 @@ class Cluster:
     def __init__(self, bindir, folder, user):
         self.bindir, self.user = pathlib.Path(bindir), user
         self.folder = pathlib.Path(folder)
-        self.data, self.socket, self.log = self.folder / "data", self.folder, self.folder / "server.log"
+        self.data, self.log = self.folder / "data", self.folder / "start.log"
+        # A socket's path holds 107 bytes at most.
+        self.socket = pathlib.Path(tempfile.mkdtemp(prefix="strom-diff-", dir="/tmp"))
         self.running = False
 
     def _as_user(self, *command, **options):
@@ -26,6 +29,7 @@ class Cluster:
         if os.geteuid() == 0:
             entry = pwd.getpwnam(self.user)
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
+            os.chown(self.socket, entry.pw_uid, entry.pw_gid)
         self._as_user(self.bindir / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N",
                       "--lc-collate=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--lc-monetary=C", "--lc-numeric=C",
                       "--lc-time=C", stdout=subprocess.DEVNULL)
@@ -58,6 +62,7 @@ class Cluster:
     def remove(self):
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.socket, ignore_errors=True)
 
     def conninfo(self, database):
         return f"host={self.socket} port=55999 user=postgres dbname={database}"

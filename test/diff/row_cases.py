@@ -13,6 +13,7 @@ from queries import Query
 import pyarrow as pa
 
 VALUES = 25       # of each type; a null besides
+FEW_VALUES = 10   # where a row takes long
 RAISING_IDS = 2   # rows of a function that are tried alone
 # A type of the engine, with the layouts of its two columns.
 TYPES = {"bool": ("plain", "plain"), "int2": ("int16", "int16"), "int4": ("int32", "int32"), "int8": ("int64", "int64"),
@@ -52,22 +53,24 @@ def values(rng, base, modifier):
 class RowCases:
     """Makes the table and gives the cases; `session` is a session without the engine."""
 
-    def __init__(self, rng, session, folder, batch_rows):
+    def __init__(self, rng, session, folder, batch_rows, small):
         self.rng, self.session, self.folder, self.batch_rows = rng, session, folder, batch_rows
         self.modifiers = {"numeric": [(38, 4), (12, 2)], "bpchar": [(10,), (10,)]}
         self.pools = {}
+        self.values = FEW_VALUES if small else VALUES
+        self.small = small
 
     def make_table(self):
-        side = VALUES + 1
+        side = self.values + 1
         arrays, fields, declared = [pa.array(range(side * side), pa.int32())], [("id", pa.int32())], ["id int4"]
         groups = pa.array([i % 7 for i in range(side * side)], pa.int32())
         for base, layouts in TYPES.items():
             for n, (letter, layout) in enumerate(zip("xy", layouts)):
                 modifier = self.modifiers.get(base, [(), ()])[n]
                 column = Column(f"{letter}_{base}", base, "wild", 0, modifier)
-                column.pool = self.pools[column.name] = values(self.rng, base, modifier)
+                column.pool = self.pools[column.name] = values(self.rng, base, modifier)[:self.values]
                 places = [i // side if letter == "x" else i % side for i in range(side * side)]
-                picks = pa.array([p if p < VALUES else None for p in places], pa.int64())
+                picks = pa.array([p if p < self.values else None for p in places], pa.int64())
                 array = pool_array(column, layout).take(picks).cast(arrow_type(column, layout))
                 arrays.append(array)
                 fields.append((column.name, array.type))
@@ -91,6 +94,8 @@ class RowCases:
         patterns = ["".join(w) for n in range(5) for w in itertools.product("aä%_\\", repeat=n)]
         patterns = patterns[:156] + self.rng.sample(patterns[156:], 200)
         pairs = list(itertools.product(words, patterns))
+        if self.small:
+            pairs = self.rng.sample(pairs, 300)
         columns = [pa.array(range(len(pairs)), pa.int32()), pa.array([w for w, _ in pairs]), pa.array([p for _, p in pairs])]
         path = self.folder / "patterns.arrow"
         table = pa.Table.from_arrays(columns, ["id", "word", "pattern"])

@@ -35,6 +35,8 @@ def shorten(batches):
 
 def random_batches(rng, role, small):
     """Rows of each record batch. role: fact (outermost, larger) or dimension."""
+    if small:
+        return [rng.choice([0, 1, 7, 31, 32, 33, 64]) for _ in range(rng.randint(0, 4 if role == "fact" else 2))]
     shape = rng.random()
     if role == "dimension":
         if shape < 0.08:
@@ -44,7 +46,7 @@ def random_batches(rng, role, small):
         return [rng.choice([1023, 1024, 1025, 2100])]
     if shape < 0.04:
         return rng.choice([[], [0], [0, 0, 0]])
-    if shape < 0.16 and not small:
+    if shape < 0.16:
         return [rng.choice(LARGE_SIZES)] + ([rng.choice(EDGE_SIZES)] if rng.random() < 0.5 else [])
     if shape < 0.28:
         return [rng.choice([0, 1, 2, 3, 10, 33]) for _ in range(rng.choice([20, 100, 300]))]
