@@ -26,6 +26,9 @@ using registry::TypeId;
 
 namespace {
 
+/// Fraction of rows that a probe lets through to be done before the filters.
+constexpr double kSelectiveProbe = 0.05;
+
 /// Group slots that are computed from codes rather than hashed.
 constexpr uint64_t kMaxDenseGroups = 1u << 16;
 
@@ -89,8 +92,10 @@ class Assembler {
   }
 
   Assembly run() {
+    const size_t early = probe_precedes_quals() ? 1 : 0;
+    if (early != 0) emit_probe(0);
     emit_quals();
-    for (size_t position = 0; position < out_.joins.size(); ++position) emit_probe(position);
+    for (size_t position = early; position < out_.joins.size(); ++position) emit_probe(position);
     for (NodeId qual : pipeline_.join_quals) emit_qual_segment({qual}, "join filter");
     emit_sink();
     finish();
@@ -278,6 +283,16 @@ class Assembler {
     emit(static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + static_cast<int>(registry::FunctionId::kBpcharToText)),
          trimmed, reg);
     return trimmed;
+  }
+
+  /// A bitmap that few rows pass is worth more than the filters: fewer columns are streamed. Not past conjuncts that
+  /// can fail, whose errors count for rows without a match, too.
+  bool probe_precedes_quals() const {
+    if (pipeline_.quals.empty() || out_.joins.empty() || !direct_unique(0)) return false;
+    if (out_.joins[0].match_fraction > kSelectiveProbe) return false;
+    if (program_.nodes[key_nodes(0)[0]].kind != NodeKind::kColumn) return false;
+    return std::none_of(pipeline_.quals.begin(), pipeline_.quals.end(),
+                        [&](NodeId qual) { return can_raise(program_, qual); });
   }
 
   void emit_probe(size_t position) {
