@@ -234,7 +234,8 @@ Status JoinBuild::finish(int64_t memory_limit) {
   const int64_t tables = direct ? static_cast<int64_t>(table_.range / 8 + (table_.range + rows()) * 8) : rows() * 40;
   if (memory() + tables > memory_limit)
     return Status(ErrorCode::kOverBudget, "inner side of a join needs " + std::to_string((memory() + tables) >> 20) +
-                                              " MB, more than the limit of " + std::to_string(memory_limit >> 20) + " MB");
+                                              " MB, more than the limit of " + std::to_string(memory_limit >> 20) + " MB")
+        .with_hint("Increase pg_strom.work_memory.");
   if (!needs_.group_columns.empty()) assign_codes();
   if (direct)
     build_direct();
