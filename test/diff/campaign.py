@@ -1,4 +1,5 @@
 """The course of a differential run: clusters by instruction set, rounds of tables, queries, reports."""
+
 import copy
 import os
 import pathlib
@@ -23,11 +24,17 @@ QUERIES_PER_ROUND = 80
 ALL_LEVELS_SECONDS = 300  # from this length on, the rows of the registry are tried on each instruction set
 # Of the queries of a kind, the share that the engine must take part in.
 FLOORS = {"scan": 0.6, "aggregate": 0.6, "group": 0.6}
-HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1"}
+HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'60s'", "extra_float_digits": "1"}
 # Costs that leave PostgreSQL no better plan.
-ENGINE_SETTINGS = {"pg_strom.enabled": "on", "jit": "off", "statement_timeout": "'20s'", "extra_float_digits": "1",
-                   "pg_strom.cpu_setup_cost": "0", "pg_strom.cpu_tuple_cost": "0.000001",
-                   "pg_strom.cpu_operator_cost": "0"}
+ENGINE_SETTINGS = {
+    "pg_strom.enabled": "on",
+    "jit": "off",
+    "statement_timeout": "'60s'",
+    "extra_float_digits": "1",
+    "pg_strom.cpu_setup_cost": "0",
+    "pg_strom.cpu_tuple_cost": "0.000001",
+    "pg_strom.cpu_operator_cost": "0",
+}
 
 
 def machine_levels():
@@ -62,8 +69,9 @@ class Campaign:
         self.options = options
         self.seed = options.seed if options.seed is not None else int(time.time()) % 1_000_000_000
         self.root = pathlib.Path(os.environ.get("STROM_TEST_DIR", "/tmp")) / f"diff-{os.getpid()}"
-        user = os.environ.get("STROM_SERVER_USER") or ("postgres" if os.geteuid() == 0 else
-                                                       pwd.getpwuid(os.geteuid()).pw_name)
+        user = os.environ.get("STROM_SERVER_USER") or (
+            "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        )
         self.cluster = Cluster(self.bindir(), self.root / "cluster", user)
         self.passed = self.failed = 0
         self.nodes, self.kinds, self.engine_kinds = Counter(), Counter(), Counter()
@@ -75,7 +83,9 @@ class Campaign:
     def bindir():
         found = os.environ.get("STROM_PG_BINDIR")
         if not found:
-            sys.exit("STROM_PG_BINDIR, the folder of the private PostgreSQL's programs, is not set: see docs/dev/testing.md")
+            sys.exit(
+                "STROM_PG_BINDIR, the folder of the private PostgreSQL's programs, is not set: see docs/dev/testing.md"
+            )
         return found
 
     def run(self):
@@ -103,6 +113,10 @@ class Campaign:
 
     def rounds(self):
         levels = [self.options.isa] if self.options.isa else machine_levels()[::-1]
+        if self.options.only and self.options.only.startswith("rows"):
+            self.start_server(levels[0])
+            self.row_cases(levels[0], self.options.only.partition(".")[2])
+            return
         only = [int(n) for n in self.options.only.split(".")] if self.options.only else None
         begin, number = time.monotonic(), only[0] if only else 0
         if self.options.tile_library:
@@ -129,8 +143,10 @@ class Campaign:
         self.cluster.start(environment)
         session = Session(self.cluster.conninfo("postgres"), {})
         session.must("CREATE EXTENSION IF NOT EXISTS pg_strom")
-        session.must("CREATE COLLATION IF NOT EXISTS strom_nocase "
-                     "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+        session.must(
+            "CREATE COLLATION IF NOT EXISTS strom_nocase "
+            "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
         session.close()
 
     def round(self, number, end, only_query):
@@ -159,8 +175,8 @@ class Campaign:
             session.close()
             shutil.rmtree(folder)
 
-    def row_cases(self, level):
-        """Every row of the registry once."""
+    def row_cases(self, level, only=""):
+        """Every row of the registry, or the one called `only`."""
         if self.options.no_rows:
             return
         rng = random.Random(f"{self.seed}/rows/{level}")
@@ -177,6 +193,8 @@ class Campaign:
         self.open_sessions("rows")
         count = 0
         for name, queries in cases.all_cases():
+            if only not in ("", name):
+                continue
             before = count
             try:
                 for query in queries:
@@ -239,7 +257,9 @@ class Campaign:
 
     def smaller(self, query, lines):
         """The failing query, or a part of it that fails as well, with its differences."""
-        counts = copy.deepcopy((self.nodes, self.kinds, self.engine_kinds, self.refusals, self.errors, self.open_errors))
+        counts = copy.deepcopy(
+            (self.nodes, self.kinds, self.engine_kinds, self.refusals, self.errors, self.open_errors)
+        )
         try:
             found = shrink(query, self.check)
             lines = lines if found is query else self.check(found) or lines
@@ -283,8 +303,12 @@ class Campaign:
         """Whether the two plans may evaluate different expressions or different rows: joins in another order,
         conditions that stay with PostgreSQL while others run in the engine, and conditions that cannot fail, which
         the engine evaluates before the others."""
-        return (query.raising_order_open or " AND " in query.sql and not engine.is_error() or
-                bool(self.engine.engine_nodes(main)[1]))
+        return (
+            query.raising_order_open
+            or " AND " in query.sql
+            and not engine.is_error()
+            or bool(self.engine.engine_nodes(main)[1])
+        )
 
     @staticmethod
     def runs(query):
@@ -304,7 +328,7 @@ class Campaign:
         self.kinds[query.kind] += 1
         self.engine_kinds[query.kind] += bool(nodes)
         for line in refused:
-            self.refusals[line[line.rfind("("):] if "(" in line else line] += 1
+            self.refusals[line[line.rfind("(") :] if "(" in line else line] += 1
         if query.must_offload and (not nodes or refused):
             return ["not in the engine"] + refused
         return []
@@ -325,13 +349,17 @@ class Campaign:
                 for line in table.describe():
                     print(f"#   {line}")
         again = [sys.argv[0], "--seed", str(self.seed), "--only", f"{number}.{index}", "--isa", self.isa]
+        if self.options.tile_library:
+            again += ["--tile-library", self.options.tile_library]
         print(f"#   again: {shlex.join(again)}", flush=True)
 
     def check_floors(self):
         """The comparison is worth something only if the engine answers a good share of the queries."""
         for kind, floor in FLOORS.items():
             if self.kinds[kind] >= 50 and self.engine_kinds[kind] < floor * self.kinds[kind]:
-                self.fail(f"only {self.engine_kinds[kind]} of {self.kinds[kind]} queries of the kind {kind} in the engine", [])
+                self.fail(
+                    f"only {self.engine_kinds[kind]} of {self.kinds[kind]} queries of the kind {kind} in the engine", []
+                )
 
     def summary(self):
         print(f"# engine nodes: {dict(self.nodes)}")

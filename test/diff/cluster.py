@@ -1,4 +1,5 @@
 """Private PostgreSQL clusters for the differential test: a UNIX socket in a folder of their own, and nothing else."""
+
 import os
 import pathlib
 import pwd
@@ -30,22 +31,55 @@ class Cluster:
             entry = pwd.getpwnam(self.user)
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
             os.chown(self.socket, entry.pw_uid, entry.pw_gid)
-        self._as_user(self.bindir / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N",
-                      "--lc-collate=C", "--lc-ctype=C.UTF-8", "--lc-messages=C", "--lc-monetary=C", "--lc-numeric=C",
-                      "--lc-time=C", stdout=subprocess.DEVNULL)
+        self._as_user(
+            self.bindir / "initdb",
+            "-D",
+            self.data,
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "-N",
+            "--lc-collate=C",
+            "--lc-ctype=C.UTF-8",
+            "--lc-messages=C",
+            "--lc-monetary=C",
+            "--lc-numeric=C",
+            "--lc-time=C",
+            stdout=subprocess.DEVNULL,
+        )
         with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:
-            conf.write(f"listen_addresses = ''\nunix_socket_directories = '{self.socket}'\nport = 55999\n"
-                       "fsync = off\nautovacuum = off\nshared_buffers = 64MB\nmax_connections = 20\n"
-                       "timezone = 'UTC'\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
-                       "log_error_verbosity = verbose\nmax_parallel_workers_per_gather = 0\n"
-                       "log_min_error_statement = panic\n")
+            conf.write(
+                f"listen_addresses = ''\nunix_socket_directories = '{self.socket}'\nport = 55999\n"
+                "fsync = off\nautovacuum = off\nshared_buffers = 64MB\nmax_connections = 20\n"
+                "timezone = 'UTC'\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
+                "log_error_verbosity = verbose\nmax_parallel_workers_per_gather = 0\n"
+                "log_min_error_statement = panic\n"
+            )
 
     def start(self, environment):
         self.stop()
         assignments = [f"{name}={value}" for name, value in environment.items()]
         with open(self.log, "ab") as log:
-            self._as_user("env", *assignments, self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60",
-                          "-c", "-l", self.data / "server.log", "start", stdout=log, stderr=log)
+            self._as_user(
+                "env",
+                *assignments,
+                self.bindir / "pg_ctl",
+                "-D",
+                self.data,
+                "-s",
+                "-w",
+                "-t",
+                "60",
+                "-c",
+                "-l",
+                self.data / "server.log",
+                "start",
+                stdout=log,
+                stderr=log,
+            )
         self.running = True
 
     def last_signals(self):
@@ -55,8 +89,19 @@ class Cluster:
 
     def stop(self):
         if self.running:
-            self._as_user(self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60", "-m", "immediate", "stop",
-                          stdout=subprocess.DEVNULL)
+            self._as_user(
+                self.bindir / "pg_ctl",
+                "-D",
+                self.data,
+                "-s",
+                "-w",
+                "-t",
+                "60",
+                "-m",
+                "immediate",
+                "stop",
+                stdout=subprocess.DEVNULL,
+            )
         self.running = False
 
     def remove(self):

@@ -2,16 +2,64 @@
 
 Used by tables.py (files and DDL) and queries.py (literals). Every draw comes from the random.Random passed in.
 """
+
 import pyarrow as pa
 
-INT_RANGE = {"int2": (-2**15, 2**15 - 1), "int4": (-2**31, 2**31 - 1), "int8": (-2**63, 2**63 - 1)}
-DAY_MIN, DAY_MAX = -2440588, 2145042905              # 4713-11-24 BC and 5874897-12-31, days since 1970
+INT_RANGE = {"int2": (-(2**15), 2**15 - 1), "int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
+DAY_MIN, DAY_MAX = -2440588, 2145042905  # 4713-11-24 BC and 5874897-12-31, days since 1970
 STAMP_MIN, STAMP_MAX = -210866803200000000, 2**63 - 1  # microseconds since 1970 that PostgreSQL and int64 hold
 COLLATIONS = ("",) * 12 + (' COLLATE "und-x-icu"', " COLLATE strom_nocase", ' COLLATE "en-x-icu"')
 
-WORDS = ["", "a", "A", "b", "ab", "aB", "abc", "a ", "a  ", " a", "%", "_", "\\", "a%b", "a_b", "a\\b", "\\%", "ß", "ä",
-         "äö", "日本", "日本語", "a日", "🎉", "🎉x", "a🎉b", "e\u0301", "é", "\u00a0", "zz", "ab ab", "aab", "aaab", "\n",
-         "a\nb", "'", "''", "\x01", "\x7f", "\u0080", "\uffff", "\U0010ffff", "i", "I", "ı", "x" * 12, "x" * 13, "x" * 40]
+WORDS = [
+    "",
+    "a",
+    "A",
+    "b",
+    "ab",
+    "aB",
+    "abc",
+    "a ",
+    "a  ",
+    " a",
+    "%",
+    "_",
+    "\\",
+    "a%b",
+    "a_b",
+    "a\\b",
+    "\\%",
+    "ß",
+    "ä",
+    "äö",
+    "日本",
+    "日本語",
+    "a日",
+    "🎉",
+    "🎉x",
+    "a🎉b",
+    "e\u0301",
+    "é",
+    "\u00a0",
+    "zz",
+    "ab ab",
+    "aab",
+    "aaab",
+    "\n",
+    "a\nb",
+    "'",
+    "''",
+    "\x01",
+    "\x7f",
+    "\u0080",
+    "\uffff",
+    "\U0010ffff",
+    "i",
+    "I",
+    "ı",
+    "x" * 12,
+    "x" * 13,
+    "x" * 40,
+]
 
 
 class Column:
@@ -75,8 +123,27 @@ def random_modifier(rng, base):
 
 
 def random_column(rng, name, base=None, domain=None):
-    base = base or rng.choice(["bool", "int2", "int4", "int4", "int8", "int8", "float4", "float8", "numeric", "numeric",
-                               "date", "timestamp", "timestamptz", "text", "text", "varchar", "bpchar"])
+    base = base or rng.choice(
+        [
+            "bool",
+            "int2",
+            "int4",
+            "int4",
+            "int8",
+            "int8",
+            "float4",
+            "float8",
+            "numeric",
+            "numeric",
+            "date",
+            "timestamp",
+            "timestamptz",
+            "text",
+            "text",
+            "varchar",
+            "bpchar",
+        ]
+    )
     domain = domain or rng.choice(["key", "tame", "tame", "wild"])
     nulls = rng.choice([0, 0, 0, 0.01, 0.1, 0.5, 0.95, 1.0] if domain != "key" else [0, 0, 0.05, 0.3])
     collation = rng.choice(COLLATIONS) if base in ("text", "varchar", "bpchar") else ""
@@ -118,8 +185,26 @@ def int_pool(rng, limits, domain, size):
     elif domain == "tame":
         pool = [rng.randint(-1000, 1000) for _ in range(size)]
     else:
-        pool = [rng.choice([0, 1, -1, 2, low, low + 1, high, high - 1, high // 2, low // 2, rng.randint(low, high),
-                            rng.randint(-99, 99), 1 << rng.randint(0, high.bit_length() - 1)]) for _ in range(size)]
+        pool = [
+            rng.choice(
+                [
+                    0,
+                    1,
+                    -1,
+                    2,
+                    low,
+                    low + 1,
+                    high,
+                    high - 1,
+                    high // 2,
+                    low // 2,
+                    rng.randint(low, high),
+                    rng.randint(-99, 99),
+                    1 << rng.randint(0, high.bit_length() - 1),
+                ]
+            )
+            for _ in range(size)
+        ]
     return [min(max(v, low), high) for v in pool]
 
 
@@ -132,11 +217,38 @@ def float_pool(rng, base, domain, size, negative):
     if rng.random() < 0.3:
         pool += [float("inf") * sign] * rng.randint(0, 2) + [float("nan")] * rng.randint(0, 2)
     if domain == "wild":
-        big, small, least = (3.4028234663852886e38, 1.1754943508222875e-38, 1.401298464324817e-45) \
-            if base == "float4" else (1.7976931348623157e308, 2.2250738585072014e-308, 5e-324)
-        pool += [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, big, -big, small, -small, least, -least, 0.1,
-                 32767.5, -32768.5, 2147483647.5, -2147483648.0, 2147483648.0, 9.223372036854775e18, 9223372036854775808.0,
-                 -9223372036854775808.0, 0.5, 1.5, 2.5, -0.5, -1.5]
+        big, small, least = (
+            (3.4028234663852886e38, 1.1754943508222875e-38, 1.401298464324817e-45)
+            if base == "float4"
+            else (1.7976931348623157e308, 2.2250738585072014e-308, 5e-324)
+        )
+        pool += [
+            float("nan"),
+            float("inf"),
+            float("-inf"),
+            -0.0,
+            0.0,
+            big,
+            -big,
+            small,
+            -small,
+            least,
+            -least,
+            0.1,
+            32767.5,
+            -32768.5,
+            2147483647.5,
+            -2147483648.0,
+            2147483648.0,
+            9.223372036854775e18,
+            9223372036854775808.0,
+            -9223372036854775808.0,
+            0.5,
+            1.5,
+            2.5,
+            -0.5,
+            -1.5,
+        ]
     if base == "float4":
         pool = pa.array(pool, pa.float64()).cast(pa.float32()).to_pylist()
     return pool
@@ -150,8 +262,24 @@ def time_pool(rng, domain, size, spread, limits):
     pool = [rng.randint(-spread, 2 * spread) for _ in range(size)]
     if domain == "wild":
         low, high = limits
-        pool += [low, low + 1, high, high - 1, 0, -1, 1, 10957 * unit, 10956 * unit, 11016 * unit, -719162 * unit,
-                 -719163 * unit, -719529 * unit, 59 * unit, 10957 * unit - 1, rng.randint(low, high)]
+        pool += [
+            low,
+            low + 1,
+            high,
+            high - 1,
+            0,
+            -1,
+            1,
+            10957 * unit,
+            10956 * unit,
+            11016 * unit,
+            -719162 * unit,
+            -719163 * unit,
+            -719529 * unit,
+            59 * unit,
+            10957 * unit - 1,
+            rng.randint(low, high),
+        ]
     return pool
 
 
@@ -176,13 +304,18 @@ def fit_width(text, width):
 
 # Layouts. Each gives Arrow values for a list of pool values; None where the pool does not fit into it.
 
+
 def layouts(column):
     """Names of the layouts that can hold the column's pool."""
     base, low, high = column.base, None, None
     if base in INT_RANGE or base in ("date", "timestamp", "timestamptz"):
         low, high = min(column.pool), max(column.pool)
     if base == "int2":
-        return ["int16"] + (["int8"] if -128 <= low and high < 128 else []) + (["uint8"] if 0 <= low and high < 256 else [])
+        return (
+            ["int16"]
+            + (["int8"] if -128 <= low and high < 128 else [])
+            + (["uint8"] if 0 <= low and high < 256 else [])
+        )
     if base == "int4":
         return ["int32"] + (["uint16"] if 0 <= low and high < 65536 else [])
     if base == "int8":
@@ -190,7 +323,7 @@ def layouts(column):
     if base == "date":
         return ["date32", "date64"]
     if base in ("timestamp", "timestamptz"):
-        return ["us", "s", "ms"] + (["ns"] if -2**63 // 1000 < low and high < 2**63 // 1000 else [])
+        return ["us", "s", "ms"] + (["ns"] if -(2**63) // 1000 < low and high < 2**63 // 1000 else [])
     if base in ("text", "varchar"):
         return ["utf8", "large_utf8", "utf8_view"]
     if base == "bpchar":
@@ -209,9 +342,16 @@ def arrow_type(column, layout):
         return pa.timestamp(layout, tz="UTC" if base == "timestamptz" else None)
     if layout == "fixed":
         return pa.binary(column.modifier[0])
-    return {"bool": pa.bool_(), "float4": pa.float32(), "float8": pa.float64(), "date32": pa.date32(),
-            "date64": pa.date64(), "utf8": pa.string(), "large_utf8": pa.large_string(),
-            "utf8_view": pa.string_view()}[layout if layout != "plain" else base]
+    return {
+        "bool": pa.bool_(),
+        "float4": pa.float32(),
+        "float8": pa.float64(),
+        "date32": pa.date32(),
+        "date64": pa.date64(),
+        "utf8": pa.string(),
+        "large_utf8": pa.large_string(),
+        "utf8_view": pa.string_view(),
+    }[layout if layout != "plain" else base]
 
 
 def pool_array(column, layout):

@@ -1,4 +1,5 @@
 """Comparison of two answers as multisets."""
+
 import math
 import unicodedata
 from collections import Counter
@@ -45,6 +46,7 @@ def row_differences(left, right, types, query):
 def representatives(rows, types):
     """Rows with one text for each of the values that PostgreSQL takes as equal: which one of them stands for a group
     or comes before a LIMIT depends on the order of the rows."""
+
     def one(value, oid):
         if value is None:
             return None
@@ -57,6 +59,7 @@ def representatives(rows, types):
             text = unicodedata.normalize("NFC", text.casefold())
             return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cn")).encode()
         return value
+
     return [tuple(one(v, oid) for v, oid in zip(row, types)) for row in rows]
 
 
@@ -98,13 +101,14 @@ def approximate_differences(left, right, types, query):
     loose = sorted(query.approximate)
 
     def key(row):
-        return ([(row[i] is None, row[i] or b"") for i in exact],
-                [(2, 0) if row[i] is None else (1, 0) if row[i] == b"NaN" else (0, float(row[i])) for i in loose])
+        return (
+            [(row[i] is None, row[i] or b"") for i in exact],
+            [(2, 0) if row[i] is None else (1, 0) if row[i] == b"NaN" else (0, float(row[i])) for i in loose],
+        )
 
     if len(left) != len(right):
         return [f"{len(left)} rows became {len(right)} rows"]
     for a, b in zip(sorted(left, key=key), sorted(right, key=key)):
-        if any(a[i] != b[i] for i in exact) or not all(
-                close(a[i], b[i], query.tolerance(types[i])) for i in loose):
+        if any(a[i] != b[i] for i in exact) or not all(close(a[i], b[i], query.tolerance(types[i])) for i in loose):
             return [f"- {show(a)}", f"+ {show(b)}"]
     return []

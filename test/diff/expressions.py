@@ -1,13 +1,58 @@
 """Random SQL expressions over columns, by result type."""
+
 from columns import INT_RANGE, quote, sql_literal
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
-PATTERNS = ["%", "_", "", "a%", "%a", "%a%", "a_", "_b", "__", "%_%", "a\\%b", "a\\_b", "\\\\", "%\\\\%", "ä%", "%日%", "_本_",
-            "日__", "%🎉%", "🎉_", "a%b%", "%%a", "%a_b%", "_%_", "x%y", "%x", "a ", "% ", "%a%b%", "\\a", "e_"]
+PATTERNS = [
+    "%",
+    "_",
+    "",
+    "a%",
+    "%a",
+    "%a%",
+    "a_",
+    "_b",
+    "__",
+    "%_%",
+    "a\\%b",
+    "a\\_b",
+    "\\\\",
+    "%\\\\%",
+    "ä%",
+    "%日%",
+    "_本_",
+    "日__",
+    "%🎉%",
+    "🎉_",
+    "a%b%",
+    "%%a",
+    "%a_b%",
+    "_%_",
+    "x%y",
+    "%x",
+    "a ",
+    "% ",
+    "%a%b%",
+    "\\a",
+    "e_",
+]
 DATE_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy"]
 STAMP_FIELDS = DATE_FIELDS + ["hour", "minute"]
 TEXTS = ("text", "varchar", "bpchar")
-BASES = ["bool", "int2", "int4", "int8", "float4", "float8", "numeric", "date", "timestamp", "timestamptz", "text", "bpchar"]
+BASES = [
+    "bool",
+    "int2",
+    "int4",
+    "int8",
+    "float4",
+    "float8",
+    "numeric",
+    "date",
+    "timestamp",
+    "timestamptz",
+    "text",
+    "bpchar",
+]
 
 
 class Expressions:
@@ -42,7 +87,7 @@ class Expressions:
             column = rng.choice(found)[1]
             value = rng.choice(column.pool) if column.pool else None
             if isinstance(value, str) and len(value) > 300:
-                value = value[:rng.choice([1, 300])]
+                value = value[: rng.choice([1, 300])]
             text = sql_literal(base, value, column.modifier)
         else:
             text = self.free_literal(base)
@@ -61,15 +106,39 @@ class Expressions:
             low, high = INT_RANGE[base]
             return sql_literal(base, rng.choice([0, 1, 2, 3, 7, 10, 100, -1, -2, low, high, rng.randint(-50, 50)]))
         if base == "numeric":
-            return rng.choice(["0", "1", "1.0", "1.00", "-1.5", "0.001", "100", "12.34", "99999999999999999999",
-                               "'0.1'::numeric(5,3)", "1e10", "'NaN'::numeric", "'Infinity'::numeric",
-                               "0.00000000000000000001"])
+            return rng.choice(
+                [
+                    "0",
+                    "1",
+                    "1.0",
+                    "1.00",
+                    "-1.5",
+                    "0.001",
+                    "100",
+                    "12.34",
+                    "99999999999999999999",
+                    "'0.1'::numeric(5,3)",
+                    "1e10",
+                    "'NaN'::numeric",
+                    "'Infinity'::numeric",
+                    "0.00000000000000000001",
+                ]
+            )
         if base in ("float4", "float8"):
-            return f"'{rng.choice(['0', '-0', '1', '0.5', '100', '1e10', '-3.25', 'NaN', 'Infinity', '-Infinity'])}'::{base}"
+            text = rng.choice(["0", "-0", "1", "0.5", "100", "1e10", "-3.25", "NaN", "Infinity", "-Infinity"])
+            return f"'{text}'::{base}"
         if base in ("date", "timestamp", "timestamptz"):
             zone = "+00" if base == "timestamptz" else ""
-            return rng.choice([f"{base} 'infinity'", f"{base} '-infinity'", f"{base} '2000-01-01{zone}'",
-                               f"{base} '1970-01-01{zone}'", f"{base} '1999-12-31{zone}'", f"{base} '2024-02-29{zone}'"])
+            return rng.choice(
+                [
+                    f"{base} 'infinity'",
+                    f"{base} '-infinity'",
+                    f"{base} '2000-01-01{zone}'",
+                    f"{base} '1970-01-01{zone}'",
+                    f"{base} '1999-12-31{zone}'",
+                    f"{base} '2024-02-29{zone}'",
+                ]
+            )
         return quote(rng.choice(["", "a", "b ", "ab", "ä", "日本", "zz", "x" * 12, "A"])) + f"::{base}"
 
     # Values
@@ -81,8 +150,18 @@ class Expressions:
             return column if column and rng.random() < 0.85 else self.literal(base)
         if rng.random() < 0.3:
             return self.control(base, depth)
-        made = getattr(self, "make_" + {"int2": "int", "int4": "int", "int8": "int", "float4": "float", "float8": "float",
-                                        "varchar": "text"}.get(base, base))(base, depth)
+        made = getattr(
+            self,
+            "make_"
+            + {
+                "int2": "int",
+                "int4": "int",
+                "int8": "int",
+                "float4": "float",
+                "float8": "float",
+                "varchar": "text",
+            }.get(base, base),
+        )(base, depth)
         return made or column or self.literal(base)
 
     def control(self, base, depth):
@@ -91,11 +170,15 @@ class Expressions:
         if kind == 0:
             return f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} ELSE {value()} END"
         if kind == 1:
-            return f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} WHEN {self.boolean(depth - 1)} THEN {value()} END"
+            return (
+                f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} WHEN {self.boolean(depth - 1)} THEN {value()} END"
+            )
         if kind == 2:
             other = rng.choice(["int4", "int8", "text", "date"])
-            return (f"CASE {self.value(other, 1)} WHEN {self.literal(other)} THEN {value()} "
-                    f"WHEN {self.value(other, 0)} THEN {value()} ELSE {value()} END")
+            return (
+                f"CASE {self.value(other, 1)} WHEN {self.literal(other)} THEN {value()} "
+                f"WHEN {self.value(other, 0)} THEN {value()} ELSE {value()} END"
+            )
         if kind == 3:
             return f"COALESCE({value()}, {value()}" + (f", {value()})" if rng.random() < 0.3 else ")")
         return f"NULLIF({value()}, {value()})"
@@ -107,33 +190,59 @@ class Expressions:
         rng, v = self.rng, lambda b=base: self.value(b, depth - 1)
         kinds = []
         if base == "int4":
-            kinds += [lambda: f"length({v('text')})", lambda: f"octet_length({v('text')})", lambda: f"({v('int2')})::int4",
-                      lambda: f"char_length({v('text')})", lambda: f"({v('bool')})::int4"]
+            kinds += [
+                lambda: f"length({v('text')})",
+                lambda: f"octet_length({v('text')})",
+                lambda: f"({v('int2')})::int4",
+                lambda: f"char_length({v('text')})",
+                lambda: f"({v('bool')})::int4",
+            ]
         if base == "int8":
             # Operands of half the width cannot overflow a single operation.
-            kinds += [lambda: f"({v('int4')}::int8 {rng.choice('+-*')} {v('int4')}::int8)",
-                      lambda: f"({v('int2')}::int8 {rng.choice('+-*')} {v('int2')}::int8)",
-                      lambda: f"({v('int4')})::int8", lambda: f"({v('int2')})::int8"]
-        kinds += [lambda: f"({v()} / {rng.choice([2, 3, 7, 10])}::{base})", lambda: f"mod({v()}, {rng.choice([2, 3, 7])}::{base})",
-                  lambda: f"({v()} % '{rng.choice([2, 5, -3])}'::{base})"]
+            kinds += [
+                lambda: f"({v('int4')}::int8 {rng.choice('+-*')} {v('int4')}::int8)",
+                lambda: f"({v('int2')}::int8 {rng.choice('+-*')} {v('int2')}::int8)",
+                lambda: f"({v('int4')})::int8",
+                lambda: f"({v('int2')})::int8",
+            ]
+        kinds += [
+            lambda: f"({v()} / {rng.choice([2, 3, 7, 10])}::{base})",
+            lambda: f"mod({v()}, {rng.choice([2, 3, 7])}::{base})",
+            lambda: f"({v()} % '{rng.choice([2, 5, -3])}'::{base})",
+        ]
         if self.risky:
-            wide = {"int2": [("int2", "int2")], "int4": [("int4", "int4"), ("int2", "int4"), ("int4", "int2")],
-                    "int8": [("int8", "int8"), ("int2", "int8"), ("int8", "int4"), ("int4", "int8"), ("int8", "int2")]}[base]
+            wide = {
+                "int2": [("int2", "int2")],
+                "int4": [("int4", "int4"), ("int2", "int4"), ("int4", "int2")],
+                "int8": [("int8", "int8"), ("int2", "int8"), ("int8", "int4"), ("int4", "int8"), ("int8", "int2")],
+            }[base]
             a, b = rng.choice(wide)
             kinds += [lambda: f"({v(a)} {rng.choice('+-*/')} {v(b)})"] * 4
-            kinds += [lambda: f"({v()} % {v()})", lambda: f"abs({v()})", lambda: f"(- {v()})", lambda: f"(@ {v()})",
-                      lambda: f"({v(rng.choice(['int2', 'int4', 'int8', 'float4', 'float8']))})::{base}"]
+            kinds += [
+                lambda: f"({v()} % {v()})",
+                lambda: f"abs({v()})",
+                lambda: f"(- {v()})",
+                lambda: f"(@ {v()})",
+                lambda: f"({v(rng.choice(['int2', 'int4', 'int8', 'float4', 'float8']))})::{base}",
+            ]
             if base == "int4":
                 kinds += [lambda: f"({v('date')} - {v('date')})"]
         return rng.choice(kinds)()
 
     def make_float(self, base, depth):
         rng, v = self.rng, lambda b=base: self.value(b, depth - 1)
-        kinds = [lambda: f"(- {v()})", lambda: f"abs({v()})", lambda: f"({v('int4')})::{base}", lambda: f"({v('int8')})::{base}",
-                 lambda: f"({v('int2')})::{base}"]
+        kinds = [
+            lambda: f"(- {v()})",
+            lambda: f"abs({v()})",
+            lambda: f"({v('int4')})::{base}",
+            lambda: f"({v('int8')})::{base}",
+            lambda: f"({v('int2')})::{base}",
+        ]
         if base == "float8":
-            kinds += [lambda: f"({v('float4')})::float8",
-                      lambda: f"date_part('{rng.choice(STAMP_FIELDS)}', {v('timestamp')})"]
+            kinds += [
+                lambda: f"({v('float4')})::float8",
+                lambda: f"date_part('{rng.choice(STAMP_FIELDS)}', {v('timestamp')})",
+            ]
         tame = [f"{a}.{c.name}" for a, c in self.columns(base) if c.domain != "wild"]
         if tame:
             kinds += [lambda: f"({rng.choice(tame)} {rng.choice('+-*')} {rng.choice(tame)})"] * 2
@@ -145,11 +254,18 @@ class Expressions:
     def make_numeric(self, _base, depth):
         rng, v = self.rng, lambda b="numeric": self.value(b, depth - 1)
         kinds = [lambda: f"({v()} {rng.choice('+-*')} {v()})"] * 3
-        kinds += [lambda: f"(- {v()})", lambda: f"abs({v()})", lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
-                  lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v('timestamp')})",
-                  lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})"]
+        kinds += [
+            lambda: f"(- {v()})",
+            lambda: f"abs({v()})",
+            lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
+            lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v('timestamp')})",
+            lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})",
+        ]
         if self.risky:
-            kinds += [lambda: f"({v()})::numeric({rng.choice(['38,2', '20,4', '10,0', '38,10'])})", lambda: f"({v()} / {v()})"]
+            kinds += [
+                lambda: f"({v()})::numeric({rng.choice(['38,2', '20,4', '10,0', '38,10'])})",
+                lambda: f"({v()} / {v()})",
+            ]
         return rng.choice(kinds)()
 
     def make_date(self, _base, depth):
@@ -176,8 +292,11 @@ class Expressions:
         rng = self.rng
         kinds = [lambda: f"({self.value('bpchar', depth - 1)})::text"] * 3
         if rng.random() < 0.2:
-            kinds += [lambda: f"upper({self.value('text', 0)})", lambda: f"substr({self.value('text', 0)}, 1, 2)",
-                      lambda: f"({self.value('text', 0)} || 'x')"]
+            kinds += [
+                lambda: f"upper({self.value('text', 0)})",
+                lambda: f"substr({self.value('text', 0)}, 1, 2)",
+                lambda: f"({self.value('text', 0)} || 'x')",
+            ]
         return rng.choice(kinds)()
 
     def make_bpchar(self, _base, _depth):
@@ -195,9 +314,22 @@ class Expressions:
                 return f"({self.boolean(depth - 1)} OR {self.boolean(depth - 1)})"
             if kind == 4:
                 return f"(NOT {self.boolean(depth - 1)})"
-            return f"(({self.boolean(depth - 1)}) IS {rng.choice(['', 'NOT '])}{rng.choice(['TRUE', 'FALSE', 'UNKNOWN'])})"
-        return rng.choice([self.comparison] * 6 + [self.null_test, self.in_list, self.in_list, self.between, self.like, self.like,
-                                                   self.distinct, self.plain_bool])(depth)
+            return (
+                f"(({self.boolean(depth - 1)}) IS {rng.choice(['', 'NOT '])}{rng.choice(['TRUE', 'FALSE', 'UNKNOWN'])})"
+            )
+        return rng.choice(
+            [self.comparison] * 6
+            + [
+                self.null_test,
+                self.in_list,
+                self.in_list,
+                self.between,
+                self.like,
+                self.like,
+                self.distinct,
+                self.plain_bool,
+            ]
+        )(depth)
 
     def some_base(self):
         """A type, preferably of one of the columns."""
@@ -244,7 +376,8 @@ class Expressions:
 
     def distinct(self, depth):
         base = self.some_base()
-        return f"({self.value(base, depth - 1)} IS {self.rng.choice(['', 'NOT '])}DISTINCT FROM {self.value(base, depth - 1)})"
+        word = self.rng.choice(["", "NOT "])
+        return f"({self.value(base, depth - 1)} IS {word}DISTINCT FROM {self.value(base, depth - 1)})"
 
     def plain_bool(self, depth):
         return self.column("bool") or self.comparison(depth)

@@ -1,13 +1,17 @@
 """Random queries over random tables."""
+
 from columns import INT_RANGE
 from compare import FLOAT4, TOLERANCE
 from expressions import Expressions
 
-AGGREGATED = {"sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
-              "avg": ["int2", "int4", "int8", "numeric", "float4", "float8"],
-              "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
-              "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"]}
+AGGREGATED = {
+    "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
+    "avg": ["int2", "int4", "int8", "numeric", "float4", "float8"],
+    "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
+    "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
+}
 ROW_LIMIT = 200_000  # of a join, estimated
+SMALL_ROW_LIMIT = 2_000  # where all tables are small, because the engine is slow
 
 
 class Query:
@@ -15,12 +19,12 @@ class Query:
 
     def __init__(self, sql, rows=0):
         self.sql = sql
-        self.rows = rows               # about how many rows it reads, for the tolerance of float4 sums
-        self.parameters = []           # list of lists of (type, text): one EXECUTE for each
-        self.fetches = []              # sizes of the FETCHes, for a cursor
-        self.settings = {}             # of both sessions
-        self.engine_settings = {}      # of the engine's session alone
-        self.approximate = set()       # columns that are sums or averages of floats
+        self.rows = rows  # about how many rows it reads, for the tolerance of float4 sums
+        self.parameters = []  # list of lists of (type, text): one EXECUTE for each
+        self.fetches = []  # sizes of the FETCHes, for a cursor
+        self.settings = {}  # of both sessions
+        self.engine_settings = {}  # of the engine's session alone
+        self.approximate = set()  # columns that are sums or averages of floats
         self.representative_open = False  # which of several equal values stands for all is open
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
@@ -54,6 +58,7 @@ def join_source(rng, tables, count):
     facts = [t for t in tables if not t.heap and t.rows <= (4000 if count > 2 else 60000)]
     first = rng.choice(facts or tables)
     scope, rows = scope_of(first, "t0"), max(first.rows, 1)
+    limit = ROW_LIMIT if any(t.rows > 400 for t in tables) else SMALL_ROW_LIMIT
     text, conditions = f"{first.name} t0", []
     for i in range(1, count):
         small = [t for t in tables if t.rows <= 2500]
@@ -64,7 +69,7 @@ def join_source(rng, tables, count):
         if not keys:
             continue
         fan = max(table.rows / max(keys[0][1], 1), 0.5)
-        if rows * fan > ROW_LIMIT:
+        if rows * fan > limit:
             continue
         rows *= fan
         clause = " AND ".join(k[0] for k in keys)
@@ -74,7 +79,11 @@ def join_source(rng, tables, count):
         if rng.random() < 0.6:
             text += f" JOIN {table.name} {alias} ON {clause}"
         else:
-            text = f"{table.name} {alias} CROSS JOIN {text}" if rng.random() < 0.3 else f"{text} CROSS JOIN {table.name} {alias}"
+            text = (
+                f"{table.name} {alias} CROSS JOIN {text}"
+                if rng.random() < 0.3
+                else f"{text} CROSS JOIN {table.name} {alias}"
+            )
             conditions.append(clause)
         scope = scope + scope_of(table, alias)
     return Source(text, scope, rows, conditions)
@@ -82,8 +91,12 @@ def join_source(rng, tables, count):
 
 def join_keys(rng, scope, table, alias):
     """Equalities between a column in sight and one of `table`, each with the number of its values."""
-    pairs = [(a, c, d) for a, c in scope for d in table.columns
-             if key_class(c) == key_class(d) and (c.domain == d.domain == "key" or rng.random() < 0.03)]
+    pairs = [
+        (a, c, d)
+        for a, c in scope
+        for d in table.columns
+        if key_class(c) == key_class(d) and (c.domain == d.domain == "key" or rng.random() < 0.03)
+    ]
     if not pairs:
         return []
     # Many values first: the fan-out is bounded by them.
@@ -139,8 +152,14 @@ class Writer:
         rng = self.rng
         name = rng.choice(["count", "sum", "sum", "avg", "min", "max"])
         if name == "count":
-            text = rng.choice(["count(*)", f"count({self.item()})", f"count({self.e.any_column()[0]})",
-                               f"count(DISTINCT {self.e.any_column()[0]})" if rng.random() < 0.2 else "count(*)"])
+            text = rng.choice(
+                [
+                    "count(*)",
+                    f"count({self.item()})",
+                    f"count({self.e.any_column()[0]})",
+                    f"count(DISTINCT {self.e.any_column()[0]})" if rng.random() < 0.2 else "count(*)",
+                ]
+            )
         else:
             base = rng.choice(AGGREGATED[name])
             have = [b for b in AGGREGATED[name] if self.e.columns(b)]
@@ -157,8 +176,13 @@ class Writer:
                 argument = f"DISTINCT {argument}"
             text = f"{name}({argument})"
         if rng.random() < 0.03:
-            text = rng.choice([f"bool_and({self.e.boolean(0)})", f"min({self.e.value('text', 0)})",
-                               f"stddev_pop({self.e.value('int4', 0)})"])
+            text = rng.choice(
+                [
+                    f"bool_and({self.e.boolean(0)})",
+                    f"min({self.e.value('text', 0)})",
+                    f"stddev_pop({self.e.value('int4', 0)})",
+                ]
+            )
             self.query.approximate.discard(position)
         if rng.random() < 0.2:
             text += f" FILTER (WHERE {self.e.boolean(1)})"
@@ -193,10 +217,15 @@ class Writer:
     def having(self, share):
         if self.rng.random() >= share:
             return ""
-        return " HAVING " + self.rng.choice(["count(*) > 1", "count(*) % 2 = 0",
-                                             f"max({self.e.value('int4', 0)}) > {self.e.literal('int4')}",
-                                             f"min({self.e.value('date', 0)}) IS NOT NULL",
-                                             f"sum({self.e.value('int4', 0)}) BETWEEN 0 AND 10000"])
+        return " HAVING " + self.rng.choice(
+            [
+                "count(*) > 1",
+                "count(*) % 2 = 0",
+                f"max({self.e.value('int4', 0)}) > {self.e.literal('int4')}",
+                f"min({self.e.value('date', 0)}) IS NOT NULL",
+                f"sum({self.e.value('int4', 0)}) BETWEEN 0 AND 10000",
+            ]
+        )
 
     def group_key(self):
         rng = self.rng
@@ -236,8 +265,10 @@ class Writer:
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "semi"
-        return (f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
-                f"{word} (SELECT 1 FROM {other.name} s WHERE {keys[0][0]}{extra})")
+        return (
+            f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
+            f"{word} (SELECT 1 FROM {other.name} s WHERE {keys[0][0]}{extra})"
+        )
 
     def in_subquery(self):
         base = self.rng.choice(["int4", "int8", "text", "date"])
@@ -246,9 +277,11 @@ class Writer:
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "in"
-        return (f"SELECT {self.item()} FROM {self.source.text}{where}{link}"
-                f"{self.e.value(base, 1)} {self.rng.choice(['', '', 'NOT '])}IN (SELECT {inside.value(base, 1)} "
-                f"FROM {other.name} s WHERE {inside.boolean(1)})")
+        return (
+            f"SELECT {self.item()} FROM {self.source.text}{where}{link}"
+            f"{self.e.value(base, 1)} {self.rng.choice(['', '', 'NOT '])}IN (SELECT {inside.value(base, 1)} "
+            f"FROM {other.name} s WHERE {inside.boolean(1)})"
+        )
 
     def outer_join(self):
         other = self.rng.choice([t for t in self.tables if t.rows <= 150] or self.tables)
@@ -257,8 +290,12 @@ class Writer:
             return self.aggregation()
         scope = self.source.scope + scope_of(other, "o")
         kind = self.rng.choice(["LEFT", "LEFT", "RIGHT", "FULL"])
-        self.source = Source(f"{self.source.text} {kind} JOIN {other.name} o ON {keys[0][0]}", scope, self.source.rows * 2,
-                             self.source.joined)
+        self.source = Source(
+            f"{self.source.text} {kind} JOIN {other.name} o ON {keys[0][0]}",
+            scope,
+            self.source.rows * 2,
+            self.source.joined,
+        )
         self.e = Expressions(self.rng, scope, self.risky, self.parameters)
         return self.aggregation() if self.rng.random() < 0.5 else self.projection()
 
@@ -276,8 +313,10 @@ class Writer:
         self.query.kind = "set"
         self.query.representative_open = True
         word = self.rng.choice(["UNION ALL", "UNION ALL", "UNION", "EXCEPT", "INTERSECT"])
-        return (f"SELECT {self.e.value(base, 1)} FROM {self.source.text}{self.where()} {word} "
-                f"SELECT {other.e.value(base, 1)} FROM {other.source.text}{other.where()}")
+        return (
+            f"SELECT {self.e.value(base, 1)} FROM {self.source.text}{self.where()} {word} "
+            f"SELECT {other.e.value(base, 1)} FROM {other.source.text}{other.where()}"
+        )
 
     def lateral(self):
         """An inner query that is run again for each row outside."""
@@ -305,13 +344,27 @@ class Writer:
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "scalar"
-        return (f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
-                f"{self.e.value(base, 0)} {self.rng.choice(['<=', '>', '=', '<>'])} "
-                f"(SELECT {self.rng.choice(['min', 'max'])}({inside.value(base, 1)}) FROM {other.name} s)")
+        return (
+            f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
+            f"{self.e.value(base, 0)} {self.rng.choice(['<=', '>', '=', '<>'])} "
+            f"(SELECT {self.rng.choice(['min', 'max'])}({inside.value(base, 1)}) FROM {other.name} s)"
+        )
 
     def write(self):
-        kinds = [self.projection] * 5 + [self.aggregation] * 5 + [self.grouping] * 8 + [self.distinct, self.sub_select] + [
-            self.semi_join, self.in_subquery, self.outer_join, self.set_operation, self.lateral, self.scalar_subquery]
+        kinds = (
+            [self.projection] * 5
+            + [self.aggregation] * 5
+            + [self.grouping] * 8
+            + [self.distinct, self.sub_select]
+            + [
+                self.semi_join,
+                self.in_subquery,
+                self.outer_join,
+                self.set_operation,
+                self.lateral,
+                self.scalar_subquery,
+            ]
+        )
         self.query.sql = self.rng.choice(kinds)()
         self.query.raising_order_open = self.joins or self.query.kind not in ("scan", "group", "aggregate")
         return self.query
@@ -324,8 +377,15 @@ def random_query(rng, tables):
     if mode == "prepared" and parameters:
         sets = [parameters]
         for _ in range(rng.choice([0, 1, 2])):
-            sets.append([(base, text if rng.random() < 0.5 else "NULL" if rng.random() < 0.2 else other_value(rng, base, text))
-                         for base, text in parameters])
+            sets.append(
+                [
+                    (
+                        base,
+                        text if rng.random() < 0.5 else "NULL" if rng.random() < 0.2 else other_value(rng, base, text),
+                    )
+                    for base, text in parameters
+                ]
+            )
         query.parameters = sets
     if mode == "cursor":
         query.fetches = [rng.choice([0, 1, 2, 7, 100, 1024, 5000]) for _ in range(rng.randint(1, 6))] + ["ALL"]
@@ -345,7 +405,9 @@ class _NoColumn:
 def random_settings(rng, query):
     settings, engine = {}, {}
     if query.parameters:
-        settings["plan_cache_mode"] = rng.choice(["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"])
+        settings["plan_cache_mode"] = rng.choice(
+            ["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"]
+        )
     engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
     if rng.random() < 0.3:
         engine["pg_strom.work_memory"] = rng.choice(["1MB", "1MB", "2MB"])

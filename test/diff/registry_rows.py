@@ -1,4 +1,5 @@
 """Rows of src/registry/*.def, read by the C preprocessor so that macros of the tables' own are expanded."""
+
 import collections
 import os
 import pathlib
@@ -15,8 +16,13 @@ def _expand(table, macros):
     source = "".join(f"#define {m}(...) ROW {m} | __VA_ARGS__ END\n" for m in macros)
     source += f'#include "registry/{table}"\n'
     compiler = os.environ.get("CXX") or next(c for c in ("c++", "g++", "clang++", "clang++-19") if shutil.which(c))
-    out = subprocess.run([compiler, "-E", "-P", "-x", "c++", f"-I{REGISTRY.parent}", "-"], input=source, text=True,
-                         capture_output=True, check=True).stdout
+    out = subprocess.run(
+        [compiler, "-E", "-P", "-x", "c++", f"-I{REGISTRY.parent}", "-"],
+        input=source,
+        text=True,
+        capture_output=True,
+        check=True,
+    ).stdout
     rows = []
     for piece in out.split("ROW ")[1:]:
         macro, fields = piece.split(" END")[0].split("|", 1)
@@ -55,7 +61,7 @@ def functions():
             rows.append(Function(name, string(pg_name), base(result), [base(source)], string(field), traits))
         else:
             count, a, b, _functor, traits = rest
-            rows.append(Function(name, string(pg_name), base(result), [base(a), base(b)][:int(count)], None, traits))
+            rows.append(Function(name, string(pg_name), base(result), [base(a), base(b)][: int(count)], None, traits))
     return rows
 
 

@@ -4,22 +4,48 @@ The table `pairs` has two columns for each type, x_TYPE and y_TYPE, whose rows a
 the row number `id`. PostgreSQL itself tells which rows raise an error: the others are compared all at once, and some of
 the raising ones one by one. A row whose function or aggregate did not run in the engine fails.
 """
-import itertools
 
-import registry_rows
-from columns import DAY_MAX, DAY_MIN, STAMP_MAX, STAMP_MIN, Column, WORDS, arrow_type, float_pool, fit_width, int_pool, pool_array, quote
-from queries import Query
+import itertools
+import random
 
 import pyarrow as pa
 
-VALUES = 25       # of each type; a null besides
-FEW_VALUES = 10   # where a row takes long
-RAISING_IDS = 2   # rows of a function that are tried alone
+import registry_rows
+from columns import (
+    DAY_MAX,
+    DAY_MIN,
+    STAMP_MAX,
+    STAMP_MIN,
+    WORDS,
+    Column,
+    arrow_type,
+    fit_width,
+    float_pool,
+    int_pool,
+    pool_array,
+    quote,
+)
+from queries import Query
+
+VALUES = 25  # of each type; a null besides
+FEW_VALUES = 10  # where a row takes long
+RAISING_IDS = 2  # rows of a function that are tried alone
 # A type of the engine, with the layouts of its two columns.
-TYPES = {"bool": ("plain", "plain"), "int2": ("int16", "int16"), "int4": ("int32", "int32"), "int8": ("int64", "int64"),
-         "float4": ("plain", "plain"), "float8": ("plain", "plain"), "numeric": ("plain", "plain"),
-         "date": ("date32", "date64"), "timestamp": ("us", "us"), "timestamptz": ("us", "us"),
-         "text": ("utf8", "large_utf8"), "varchar": ("utf8_view", "utf8"), "bpchar": ("fixed", "fixed")}
+TYPES = {
+    "bool": ("plain", "plain"),
+    "int2": ("int16", "int16"),
+    "int4": ("int32", "int32"),
+    "int8": ("int64", "int64"),
+    "float4": ("plain", "plain"),
+    "float8": ("plain", "plain"),
+    "numeric": ("plain", "plain"),
+    "date": ("date32", "date64"),
+    "timestamp": ("us", "us"),
+    "timestamptz": ("us", "us"),
+    "text": ("utf8", "large_utf8"),
+    "varchar": ("utf8_view", "utf8"),
+    "bpchar": ("fixed", "fixed"),
+}
 NEAR_TIMES = [0, -1, 1, 59, 60, 365, 10957, 10956, 11016, 11322, 19000, -719162, -719163, -719529]
 
 
@@ -29,7 +55,24 @@ def values(rng, base, modifier):
         return [True, False] * (VALUES // 2) + [True]
     if base in ("int2", "int4", "int8"):
         high = 2 ** {"int2": 15, "int4": 31, "int8": 63}[base] - 1
-        special = [0, 1, -1, 2, 10, -10, high, -high - 1, high - 1, -high, high // 2 + 1, -(high // 2), 46341, -46341, 32768, -32769]
+        special = [
+            0,
+            1,
+            -1,
+            2,
+            10,
+            -10,
+            high,
+            -high - 1,
+            high - 1,
+            -high,
+            high // 2 + 1,
+            -(high // 2),
+            46341,
+            -46341,
+            32768,
+            -32769,
+        ]
         special = [v for v in special if -high - 1 <= v <= high]
         return (special + int_pool(rng, (-high - 1, high), "wild", VALUES))[:VALUES]
     if base in ("float4", "float8"):
@@ -40,7 +83,9 @@ def values(rng, base, modifier):
         special = [0, 1, -1, 5, 10, 99, limit, -limit, limit - 1, limit // 10, -(limit // 7)]
         return (special + int_pool(rng, (-limit, limit), "wild", VALUES))[:VALUES]
     if base == "date":
-        return ([DAY_MIN, DAY_MAX, DAY_MAX - 1] + NEAR_TIMES + [rng.randint(-9000, 20000) for _ in range(VALUES)])[:VALUES]
+        return ([DAY_MIN, DAY_MAX, DAY_MAX - 1] + NEAR_TIMES + [rng.randint(-9000, 20000) for _ in range(VALUES)])[
+            :VALUES
+        ]
     if base in ("timestamp", "timestamptz"):
         day = 86400000000
         special = [STAMP_MIN, STAMP_MAX, STAMP_MIN + 1, -1, 1, day - 1, -day - 1] + [d * day for d in NEAR_TIMES[5:]]
@@ -68,7 +113,7 @@ class RowCases:
             for n, (letter, layout) in enumerate(zip("xy", layouts)):
                 modifier = self.modifiers.get(base, [(), ()])[n]
                 column = Column(f"{letter}_{base}", base, "wild", 0, modifier)
-                column.pool = self.pools[column.name] = values(self.rng, base, modifier)[:self.values]
+                column.pool = self.pools[column.name] = values(self.rng, base, modifier)[: self.values]
                 places = [i // side if letter == "x" else i % side for i in range(side * side)]
                 picks = pa.array([p if p < self.values else None for p in places], pa.int64())
                 array = pool_array(column, layout).take(picks).cast(arrow_type(column, layout))
@@ -84,7 +129,9 @@ class RowCases:
             for batch in pa.Table.from_arrays(arrays, schema=schema).to_batches(max_chunksize=self.batch_rows):
                 writer.write_batch(batch)
         path.chmod(0o644)
-        self.session.must(f"CREATE FOREIGN TABLE pairs ({', '.join(declared)}) SERVER arrow_fdw OPTIONS (file '{path}')")
+        self.session.must(
+            f"CREATE FOREIGN TABLE pairs ({', '.join(declared)}) SERVER arrow_fdw OPTIONS (file '{path}')"
+        )
         self.session.must("CREATE TABLE calm (id int4)")
         self.make_patterns()
 
@@ -96,28 +143,41 @@ class RowCases:
         pairs = list(itertools.product(words, patterns))
         if self.small:
             pairs = self.rng.sample(pairs, 300)
-        columns = [pa.array(range(len(pairs)), pa.int32()), pa.array([w for w, _ in pairs]), pa.array([p for _, p in pairs])]
+        columns = [
+            pa.array(range(len(pairs)), pa.int32()),
+            pa.array([w for w, _ in pairs]),
+            pa.array([p for _, p in pairs]),
+        ]
         path = self.folder / "patterns.arrow"
         table = pa.Table.from_arrays(columns, ["id", "word", "pattern"])
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         path.chmod(0o644)
-        self.session.must(f"CREATE FOREIGN TABLE patterns (id int4, word text, pattern text) SERVER arrow_fdw "
-                          f"OPTIONS (file '{path}')")
-        self.session.must("CREATE FUNCTION raises(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
-                          "PERFORM a LIKE b; RETURN false; EXCEPTION WHEN data_exception THEN RETURN true; END $$")
+        self.session.must(
+            f"CREATE FOREIGN TABLE patterns (id int4, word text, pattern text) SERVER arrow_fdw OPTIONS (file '{path}')"
+        )
+        self.session.must(
+            "CREATE FUNCTION raises(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
+            "PERFORM a LIKE b; RETURN false; EXCEPTION WHEN data_exception THEN RETURN true; END $$"
+        )
 
     def pattern_cases(self):
         calm = "SELECT id AS number FROM patterns WHERE NOT raises(word, pattern)"
         self.session.must(f"CREATE TABLE calm_patterns AS {calm}")
         source = "patterns JOIN calm_patterns ON id = number"
         yield self.case(f"SELECT id, word LIKE pattern, word NOT LIKE pattern FROM {source}")
-        for row in self.session.must("SELECT id FROM patterns WHERE raises(word, pattern) ORDER BY id % 97, id LIMIT 5").rows:
+        for row in self.session.must(
+            "SELECT id FROM patterns WHERE raises(word, pattern) ORDER BY id % 97, id LIMIT 5"
+        ).rows:
             yield self.case(f"SELECT word LIKE pattern FROM patterns WHERE id = {int(row[0])}")
-        patterns = self.session.must("SELECT DISTINCT pattern FROM patterns WHERE right(pattern, 1) <> '\\' OR "
-                                     "right(pattern, 2) = '\\\\' AND length(pattern) % 2 = 0").rows
+        patterns = self.session.must(
+            "SELECT DISTINCT pattern FROM patterns WHERE right(pattern, 1) <> '\\' OR "
+            "right(pattern, 2) = '\\\\' AND length(pattern) % 2 = 0"
+        ).rows
         for (pattern,) in self.rng.sample(patterns, 40):
-            yield self.case(f"SELECT word, count(*) FROM patterns WHERE word LIKE {quote(pattern.decode())} GROUP BY word")
+            yield self.case(
+                f"SELECT word, count(*) FROM patterns WHERE word LIKE {quote(pattern.decode())} GROUP BY word"
+            )
 
     def call(self, row, arguments):
         field = [f"'{row.field}'"] if row.field else []
@@ -127,9 +187,11 @@ class RowCases:
         """Fills `calm` with the rows for which the function does not raise; ids of some others."""
         declared = ", ".join(f"{letter} {base}" for letter, base in zip("ab", row.arguments))
         self.session.must("TRUNCATE calm")
-        self.session.must(f"CREATE OR REPLACE FUNCTION pg_temp.raises({declared}) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
-                          f"PERFORM {self.call(row, list('ab')[:len(row.arguments)])}; RETURN false; "
-                          f"EXCEPTION WHEN data_exception THEN RETURN true; END $$")
+        self.session.must(
+            f"CREATE OR REPLACE FUNCTION pg_temp.raises({declared}) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
+            f"PERFORM {self.call(row, list('ab')[: len(row.arguments)])}; RETURN false; "
+            f"EXCEPTION WHEN data_exception THEN RETURN true; END $$"
+        )
         raising = self.session.must(f"SELECT id FROM pairs p WHERE pg_temp.raises({', '.join(arguments)})").rows
         self.session.must(f"INSERT INTO calm SELECT id FROM pairs p WHERE NOT pg_temp.raises({', '.join(arguments)})")
         self.session.must(f"DROP FUNCTION pg_temp.raises({', '.join(row.arguments)})")
@@ -191,10 +253,14 @@ class RowCases:
         for argument in arguments:
             call = f"{row.pg_name}({argument})"
             yield self.case(f"SELECT {call} FROM pairs{where}", approximate and {0})
-            yield self.case(f"SELECT {call} FILTER (WHERE id < 0), {call} FILTER (WHERE id % 3 = 0) FROM pairs{where}",
-                            approximate and {0, 1})
+            yield self.case(
+                f"SELECT {call} FILTER (WHERE id < 0), {call} FILTER (WHERE id % 3 = 0) FROM pairs{where}",
+                approximate and {0, 1},
+            )
             yield self.case(f"SELECT g, {call} FROM pairs{where} GROUP BY g", approximate and {1})
-            yield self.case(f"SELECT x_int4, y_text, {call} FROM pairs{where} GROUP BY x_int4, y_text", approximate and {2})
+            yield self.case(
+                f"SELECT x_int4, y_text, {call} FROM pairs{where} GROUP BY x_int4, y_text", approximate and {2}
+            )
 
     def type_cases(self, base):
         if base not in TYPES:
@@ -202,8 +268,10 @@ class RowCases:
         yield self.case(f"SELECT id, x_{base}, y_{base} FROM pairs WHERE id >= 0")
         yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM pairs GROUP BY x_{base}")
         if base != "bool":  # which no function compares for a hash join of one byte
-            yield self.case(f"SELECT a.id, b.id FROM pairs a JOIN pairs b ON a.x_{base} = b.y_{base} "
-                            "WHERE a.id % 29 = 0 AND b.id % 31 = 0")
+            yield self.case(
+                f"SELECT a.id, b.id FROM pairs a JOIN pairs b ON a.x_{base} = b.y_{base} "
+                "WHERE a.id % 29 = 0 AND b.id % 31 = 0"
+            )
 
     @staticmethod
     def case(sql, approximate=None):
@@ -215,11 +283,18 @@ class RowCases:
         return query
 
     def all_cases(self):
-        """(name of the row, cases) for every row of the tables."""
+        """(name of the row, cases) for every row of the tables. What is random about a row's cases depends on its name
+        alone, so that they can be repeated without the others."""
+        seed = self.rng.random()
+
+        def repeatable(name, cases):
+            self.rng = random.Random(f"{seed}/{name}")
+            yield from cases
+
         for row in registry_rows.functions():
-            yield row.name, self.function_cases(row)
+            yield row.name, repeatable(row.name, self.function_cases(row))
         for row in registry_rows.aggregates():
-            yield row.name, self.aggregate_cases(row)
-        yield "LIKE", self.pattern_cases()
+            yield row.name, repeatable(row.name, self.aggregate_cases(row))
+        yield "LIKE", repeatable("LIKE", self.pattern_cases())
         for base in registry_rows.types():
-            yield f"type {base}", self.type_cases(base)
+            yield f"type {base}", repeatable(base, self.type_cases(base))

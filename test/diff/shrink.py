@@ -1,4 +1,5 @@
 """Smaller queries that still fail: without some of the conditions, the columns or the settings."""
+
 import copy
 
 TRIES = 60
@@ -34,13 +35,15 @@ def candidates(query):
                 where, tail = found[0], word + word.join(found[1:]) + tail
         conditions = split(where, " AND ")
         for i in range(len(conditions)):
-            left = conditions[:i] + conditions[i + 1:]
+            left = conditions[:i] + conditions[i + 1 :]
             yield changed(query, head + (" WHERE " + " AND ".join(left) if left else "") + tail)
     sources = split(query.sql, " FROM ")
-    items = split(sources[0][len("SELECT "):], ", ")
+    items = split(sources[0][len("SELECT ") :], ", ")
     if len(items) > 1 and " GROUP BY " not in query.sql and " ORDER BY " not in query.sql:
         for i in range(len(items)):
-            smaller = changed(query, "SELECT " + ", ".join(items[:i] + items[i + 1:]) + " FROM " + " FROM ".join(sources[1:]))
+            smaller = changed(
+                query, "SELECT " + ", ".join(items[:i] + items[i + 1 :]) + " FROM " + " FROM ".join(sources[1:])
+            )
             smaller.approximate = {n - (n > i) for n in query.approximate if n != i}
             yield smaller
     for name in query.engine_settings:

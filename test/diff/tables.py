@@ -1,4 +1,5 @@
 """Random tables: Arrow files written by pyarrow, the foreign tables over them, and heap copies of some."""
+
 import os
 
 import pyarrow as pa
@@ -12,18 +13,23 @@ LARGE_SIZES = [131071, 131072, 131073, 150000]
 class Table:
     def __init__(self, name, columns, batches, files, heap=False):
         self.name, self.columns, self.heap = name, columns, heap
-        self.batches, self.files = batches, files     # rows of each batch; how many files they are spread over
-        self.layouts = []                             # for each file, the layout of each column
+        self.batches, self.files = batches, files  # rows of each batch; how many files they are spread over
+        self.layouts = []  # for each file, the layout of each column
         self.rows = sum(batches)
-        self.parent = False                           # an inheritance parent with one child for each file
+        self.parent = False  # an inheritance parent with one child for each file
 
     def describe(self):
-        lines = [f"table {self.name}: {self.rows} rows in batches {shorten(self.batches)}, {self.files} files"
-                 + (", copied into a heap table" if self.heap else "") + (", inheritance children" if self.parent else "")]
+        lines = [
+            f"table {self.name}: {self.rows} rows in batches {shorten(self.batches)}, {self.files} files"
+            + (", copied into a heap table" if self.heap else "")
+            + (", inheritance children" if self.parent else "")
+        ]
         for i, column in enumerate(self.columns):
             used = sorted({layout[i] for layout in self.layouts})
-            lines.append(f"  {column.name} {column.declared}: {'/'.join(used)}, {column.domain}, "
-                         f"{column.nulls:.0%} null, pool of {len(column.pool)}")
+            lines.append(
+                f"  {column.name} {column.declared}: {'/'.join(used)}, {column.domain}, "
+                f"{column.nulls:.0%} null, pool of {len(column.pool)}"
+            )
         return lines
 
 
@@ -36,7 +42,7 @@ def shorten(batches):
 def random_batches(rng, role, small):
     """Rows of each record batch. role: fact (outermost, larger) or dimension."""
     if small:
-        return [rng.choice([0, 1, 7, 31, 32, 33, 64]) for _ in range(rng.randint(0, 4 if role == "fact" else 2))]
+        return [rng.choice([0, 1, 7, 31, 32, 33]) for _ in range(rng.randint(0, 4 if role == "fact" else 2))]
     shape = rng.random()
     if role == "dimension":
         if shape < 0.08:
@@ -57,8 +63,13 @@ def random_batches(rng, role, small):
 
 def random_table(rng, name, role, small=False):
     batches = random_batches(rng, role, small)
-    keys = [random_column(rng, f"k{i}", base, "key") for i, base in enumerate(
-        rng.sample(["int2", "int4", "int8"], 2) + rng.sample(["text", "bpchar", "date", "numeric", "varchar", "timestamp"], 2))]
+    keys = [
+        random_column(rng, f"k{i}", base, "key")
+        for i, base in enumerate(
+            rng.sample(["int2", "int4", "int8"], 2)
+            + rng.sample(["text", "bpchar", "date", "numeric", "varchar", "timestamp"], 2)
+        )
+    ]
     columns = keys + [random_column(rng, f"c{i}") for i in range(rng.randint(4, 12))]
     if sum(batches) > 20000:
         for column in columns:
@@ -68,22 +79,22 @@ def random_table(rng, name, role, small=False):
     table.parent = not table.heap and table.files > 1 and rng.random() < 0.25
     mixed = rng.random() < 0.3
     first = [rng.choice(layouts(c)) for c in columns]
-    table.layouts = [first] + [[rng.choice(layouts(c)) for c in columns] if mixed else first
-                               for _ in range(table.files - 1)]
+    table.layouts = [first] + [
+        [rng.choice(layouts(c)) for c in columns] if mixed else first for _ in range(table.files - 1)
+    ]
     return table
 
 
 def write_files(rng, table, folder):
     """Writes the table's files into `folder` (a Path); their paths."""
-    share = [table.batches[i::table.files] for i in range(table.files)]
+    share = [table.batches[i :: table.files] for i in range(table.files)]
     paths = []
     for number, batches in enumerate(share):
         schema = pa.schema([(c.name, arrow_type(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
         path = folder / f"{table.name}_{number}.arrow"
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
             for rows in batches:
-                arrays = [random_array(rng, c, layout, rows)
-                          for c, layout in zip(table.columns, table.layouts[number])]
+                arrays = [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
                 writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
         os.chmod(path, 0o644)
         paths.append(path)
@@ -96,11 +107,15 @@ def ddl(table, paths):
     if table.parent:
         made = [f"CREATE TABLE {table.name} ({columns})"]
         for i, path in enumerate(paths):
-            made.append(f"CREATE FOREIGN TABLE {table.name}_p{i} () INHERITS ({table.name}) "
-                        f"SERVER arrow_fdw OPTIONS (file '{path}')")
+            made.append(
+                f"CREATE FOREIGN TABLE {table.name}_p{i} () INHERITS ({table.name}) "
+                f"SERVER arrow_fdw OPTIONS (file '{path}')"
+            )
         return made
     option = f"file '{paths[0]}'" if len(paths) == 1 else "files '" + ",".join(map(str, paths)) + "'"
     if not table.heap:
         return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    return [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})",
-            f"CREATE TABLE {table.name} AS SELECT * FROM {table.name}_file"]
+    return [
+        f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})",
+        f"CREATE TABLE {table.name} AS SELECT * FROM {table.name}_file",
+    ]

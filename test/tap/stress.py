@@ -4,6 +4,7 @@
 Each query here is first shown to run in the engine. What plain scans do in such cases is in arrow_files.py, what the
 nodes do with damaged files of all types in engine_queries.py.
 """
+
 import os
 import random
 import threading
@@ -17,8 +18,15 @@ from server import done, equal, folder, fresh_database, ok, query
 FILES = folder("stress")
 DB = fresh_database("strom_stress")
 STARTED = query("SELECT pg_postmaster_start_time()")
-SETTINGS = {"pg_strom.cpu_setup_cost": "0", "pg_strom.cpu_tuple_cost": "0.000001", "pg_strom.cpu_operator_cost": "0",
-            "pg_strom.cpu_threads": "4", "pg_strom.work_memory": "1GB", "jit": "off", "max_parallel_workers_per_gather": "0"}
+SETTINGS = {
+    "pg_strom.cpu_setup_cost": "0",
+    "pg_strom.cpu_tuple_cost": "0.000001",
+    "pg_strom.cpu_operator_cost": "0",
+    "pg_strom.cpu_threads": "4",
+    "pg_strom.work_memory": "1GB",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
 rng = random.Random(11)
 
 
@@ -81,20 +89,39 @@ def settled(pid):
 
 ROWS = 1_200_000
 numbers = pa.array(range(ROWS), pa.int64())
-write(FILES / "big.arrow", {"k": numbers, "v": pa.array([i * 7919 % 100_003 for i in range(ROWS)], pa.int64()),
-                            "t": pa.array([f"text {i % 5000}" for i in range(ROWS)])}, 100_000)
+write(
+    FILES / "big.arrow",
+    {
+        "k": numbers,
+        "v": pa.array([i * 7919 % 100_003 for i in range(ROWS)], pa.int64()),
+        "t": pa.array([f"text {i % 5000}" for i in range(ROWS)]),
+    },
+    100_000,
+)
 import_table("big", FILES / "big.arrow")
 query("CREATE TABLE heap AS SELECT g::int8 AS k, g % 10 AS d FROM generate_series(1, 200000) g; ANALYZE heap", DB)
 session = connect()
 
 # Cancelled at random moments of each stage. The stage that a statement is named after takes most of its time.
 STAGES = {
-    "planning": ("SELECT 1 FROM " + ", ".join(f"big b{i}" for i in range(11)) + " WHERE " +
-                 " AND ".join(f"b0.k = b{i}.k" for i in range(1, 11)) + " LIMIT 1", "CpuJoin"),
-    "rows of a heap table": ("SELECT sum(b.v) FROM big b JOIN (SELECT k + d * 0 AS k FROM heap, generate_series(1, 20) "
-                             "OFFSET 0) h ON b.k = h.k", "CpuPreAgg"),
+    "planning": (
+        "SELECT 1 FROM "
+        + ", ".join(f"big b{i}" for i in range(11))
+        + " WHERE "
+        + " AND ".join(f"b0.k = b{i}.k" for i in range(1, 11))
+        + " LIMIT 1",
+        "CpuJoin",
+    ),
+    "rows of a heap table": (
+        "SELECT sum(b.v) FROM big b JOIN (SELECT k + d * 0 AS k FROM heap, generate_series(1, 20) "
+        "OFFSET 0) h ON b.k = h.k",
+        "CpuPreAgg",
+    ),
     "inner side": ("SELECT count(*) FROM big a JOIN big b ON a.v = b.k JOIN big c ON b.v = c.k", "CpuPreAgg"),
-    "scan": ("SELECT k FROM big WHERE " + " AND ".join(f"(t NOT LIKE '%x{i}%')" for i in range(20)) + " AND k < 0", "CpuScan"),
+    "scan": (
+        "SELECT k FROM big WHERE " + " AND ".join(f"(t NOT LIKE '%x{i}%')" for i in range(20)) + " AND k < 0",
+        "CpuScan",
+    ),
     "groups": ("SELECT k, v, t, count(*), sum(v) FROM big GROUP BY k, v, t ORDER BY k LIMIT 1", "CpuPreAgg"),
     "fan-out": ("SELECT count(*) FROM big a JOIN big b ON a.v % 1000 = b.v % 1000", "CpuPreAgg"),
     "result": ("SELECT k, v, t FROM big WHERE v >= 0", "CpuScan"),
@@ -109,8 +136,10 @@ for stage, (statement, node) in STAGES.items():
     late, threads, finished = 0.0, [], 0
     for _ in range(30):
         begin = time.monotonic()
-        timer = threading.Timer(rng.choice([0.001, 0.01, 0.05, 0.1, 0.3]) * rng.random() * 2,
-                                lambda: (stamp.append(time.monotonic()), session.cancel_safe()))
+        timer = threading.Timer(
+            rng.choice([0.001, 0.01, 0.05, 0.1, 0.3]) * rng.random() * 2,
+            lambda: (stamp.append(time.monotonic()), session.cancel_safe()),
+        )
         stamp = []
         timer.start()
         state = state_of(lambda: session.execute(statement))
@@ -145,9 +174,15 @@ ok(memory[-1] < memory[0] + 20_000_000, "200 timeouts: no memory is kept", memor
 equal(settled(pid), 1, "200 timeouts: no thread is left")
 
 # And with queries that end well, among them re-scans.
-RESCAN = ("SELECT sum(q.n), count(q.n) FROM generate_series(0, 299) g, "
-          "LATERAL (SELECT count(*) AS n FROM many WHERE k % 300 = g OFFSET 0) q")
-write(FILES / "many.arrow", {"k": pa.array(range(30_000), pa.int64()), "s": pa.array([str(i % 9) for i in range(30_000)])}, 3)
+RESCAN = (
+    "SELECT sum(q.n), count(q.n) FROM generate_series(0, 299) g, "
+    "LATERAL (SELECT count(*) AS n FROM many WHERE k % 300 = g OFFSET 0) q"
+)
+write(
+    FILES / "many.arrow",
+    {"k": pa.array(range(30_000), pa.int64()), "s": pa.array([str(i % 9) for i in range(30_000)])},
+    3,
+)
 import_table("many", FILES / "many.arrow")
 in_engine(RESCAN, "CpuPreAgg")
 memory = []
@@ -213,9 +248,13 @@ import_table("changing", CHANGING)
 TOTAL = (600_000, sum(range(600_000)))
 SUM = "SELECT count(*), sum(k) FROM changing WHERE s LIKE '%'"
 in_engine(SUM, "CpuPreAgg")
-CHANGES = {"truncated": lambda: os.truncate(CHANGING, 100_000), "emptied": lambda: os.truncate(CHANGING, 0),
-           "overwritten": overwrite, "unlinked": CHANGING.unlink, "replaced": lambda: write(CHANGING, {
-               "k": pa.array([1], pa.int64()), "s": pa.array(["x"])}, 10)}
+CHANGES = {
+    "truncated": lambda: os.truncate(CHANGING, 100_000),
+    "emptied": lambda: os.truncate(CHANGING, 0),
+    "overwritten": overwrite,
+    "unlinked": CHANGING.unlink,
+    "replaced": lambda: write(CHANGING, {"k": pa.array([1], pa.int64()), "s": pa.array(["x"])}, 10),
+}
 for name, change in CHANGES.items():
     stays = name in ("unlinked", "replaced")
     fresh_file()
@@ -226,7 +265,11 @@ for name, change in CHANGES.items():
         state = state_of(lambda: rows.extend(session.execute("FETCH ALL FROM c").fetchall()))
         raise psycopg.Rollback()
     if stays:
-        ok(state is None and (len(rows), sum(r[0] for r in rows)) == TOTAL, f"a file that is {name} under a cursor", state)
+        ok(
+            state is None and (len(rows), sum(r[0] for r in rows)) == TOTAL,
+            f"a file that is {name} under a cursor",
+            state,
+        )
     else:
         # Zeros in place of text that has vanished are no valid text, which may be noticed first.
         ok(state in ("XX001", "22021"), f"a file that is {name} under a cursor", state)
@@ -236,9 +279,17 @@ for name, change in CHANGES.items():
     answers, changed = [], []
     for delay in (0.0, 0.002, 0.005, 0.01, 0.02):
         fresh_file()
-        worker = threading.Thread(target=lambda: answers.append(
-            state_of(lambda: answers.append(session.execute(SUM + " AND " + " AND ".join(
-                f"s NOT LIKE '%x{i}%'" for i in range(5))).fetchone()))))
+        worker = threading.Thread(
+            target=lambda: answers.append(
+                state_of(
+                    lambda: answers.append(
+                        session.execute(
+                            SUM + " AND " + " AND ".join(f"s NOT LIKE '%x{i}%'" for i in range(5))
+                        ).fetchone()
+                    )
+                )
+            )
+        )
         worker.start()
         time.sleep(delay)
         change()
@@ -252,9 +303,13 @@ for name, change in CHANGES.items():
 # Text offsets that are wrong: an error with the file's name, or what plain PostgreSQL says.
 TEXTS = [f"text number {i}" for i in range(3000)]
 BAD = FILES / "bad.arrow"
-STATEMENTS = ["SELECT count(*) FROM bad WHERE s LIKE '%9%'", "SELECT s, count(*) FROM bad GROUP BY s",
-              "SELECT max(length(s)) FROM bad", "SELECT s FROM bad WHERE n > 2990",
-              "SELECT count(*) FROM bad a JOIN bad b ON a.s = b.s"]
+STATEMENTS = [
+    "SELECT count(*) FROM bad WHERE s LIKE '%9%'",
+    "SELECT s, count(*) FROM bad GROUP BY s",
+    "SELECT max(length(s)) FROM bad",
+    "SELECT s FROM bad WHERE n > 2990",
+    "SELECT count(*) FROM bad a JOIN bad b ON a.s = b.s",
+]
 plain = connect(**{"pg_strom.enabled": "off"})
 
 
@@ -293,20 +348,31 @@ for kind, width in ((pa.string(), 4), (pa.large_string(), 8), (pa.string_view(),
     alive(f"bad offsets of {kind}")
 
 # Rights: reading needs SELECT on the table alone, naming a file more.
-query("DROP ROLE IF EXISTS strom_stress_reader; CREATE ROLE strom_stress_reader; GRANT USAGE ON FOREIGN SERVER arrow_fdw TO "
-      "strom_stress_reader; GRANT CREATE ON SCHEMA public TO strom_stress_reader; GRANT SELECT ON big TO strom_stress_reader", DB)
+query(
+    "DROP ROLE IF EXISTS strom_stress_reader; CREATE ROLE strom_stress_reader; "
+    "GRANT USAGE ON FOREIGN SERVER arrow_fdw TO strom_stress_reader; "
+    "GRANT CREATE ON SCHEMA public TO strom_stress_reader; GRANT SELECT ON big TO strom_stress_reader",
+    DB,
+)
 session.execute("SET ROLE strom_stress_reader")
 equal(session.execute("SELECT count(*) FROM big WHERE k >= 0").fetchone()[0], ROWS, "a role with SELECT reads the file")
-equal(state_of(lambda: session.execute("SELECT count(*) FROM many WHERE k >= 0")), "42501", "but no table without SELECT")
-equal(state_of(lambda: session.execute(f"CREATE FOREIGN TABLE mine (k int8) SERVER arrow_fdw OPTIONS (file '{BAD}')")), "42501",
-      "and names no file")
+equal(
+    state_of(lambda: session.execute("SELECT count(*) FROM many WHERE k >= 0")), "42501", "but no table without SELECT"
+)
+equal(
+    state_of(lambda: session.execute(f"CREATE FOREIGN TABLE mine (k int8) SERVER arrow_fdw OPTIONS (file '{BAD}')")),
+    "42501",
+    "and names no file",
+)
 session.execute("RESET ROLE")
 query("DROP OWNED BY strom_stress_reader; DROP ROLE strom_stress_reader", DB)
 
 # A hundred sessions with joins and groups. The cap is that of max_engine_threads' default.
 SESSIONS = 95
-CROWD = ("SELECT h.d, count(*), sum(b.v), max(b.k) FROM big b JOIN heap h ON b.k = h.k JOIN many m ON m.k = h.k "
-         "GROUP BY h.d ORDER BY h.d")
+CROWD = (
+    "SELECT h.d, count(*), sum(b.v), max(b.k) FROM big b JOIN heap h ON b.k = h.k JOIN many m ON m.k = h.k "
+    "GROUP BY h.d ORDER BY h.d"
+)
 in_engine(CROWD, "CpuPreAgg")
 wanted = session.execute(CROWD).fetchall()
 session.close()
@@ -336,8 +402,11 @@ while any(worker.is_alive() for worker in workers):
             pass  # it has ended meanwhile
     most = max(most, extra)
     time.sleep(0.1)
-ok(answers == [wanted] * (2 * SESSIONS), f"{SESSIONS} sessions at once: joins and groups",
-   *[answer for answer in answers if answer != wanted][:3])
+ok(
+    answers == [wanted] * (2 * SESSIONS),
+    f"{SESSIONS} sessions at once: joins and groups",
+    *[answer for answer in answers if answer != wanted][:3],
+)
 ok(0 < most <= cap, f"with at most {cap} threads besides the backends' own", most)
 alive("many sessions")
 query(f"DROP DATABASE {DB}")
