@@ -74,6 +74,7 @@ class Campaign:
         )
         self.cluster = Cluster(self.bindir(), self.root / "cluster", user)
         self.passed = self.failed = 0
+        self.too_slow = 0  # answers that an emulated machine did not reach in time
         self.nodes, self.kinds, self.engine_kinds = Counter(), Counter(), Counter()
         self.refusals, self.errors = Counter(), Counter()
         self.open_errors = self.answers = self.with_rows = 0
@@ -106,6 +107,9 @@ class Campaign:
         self.summary()
         if not self.options.only:
             self.check_floors()
+        if self.too_slow:
+            print(f"# {self.too_slow} answers were not reached in time")
+            self.failed += self.too_slow > 3 + self.passed // 50
         print(f"{self.passed} passed, {self.failed} failed")
         return 1 if self.failed else 0
 
@@ -249,7 +253,9 @@ class Campaign:
         else:
             if lines and not query.parameters and number != "rows":
                 query, lines = self.smaller(query, lines)
-        if lines:
+        if lines and self.options.tile_library and any("57014" in line for line in lines):
+            self.too_slow += 1
+        elif lines:
             self.failed += 1
             self.report(query, tables, number, index, lines)
         else:
