@@ -56,7 +56,7 @@ def representatives(rows, types):
             return value.rstrip(b"0").rstrip(b".")
         if oid in TEXTS:  # the collation strom_nocase ignores case, form and control characters
             text = value.decode().rstrip(" ") if oid == BPCHAR else value.decode()
-            text = unicodedata.normalize("NFC", text.casefold())
+            text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
             return "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cn")).encode()
         return value
 

@@ -392,6 +392,10 @@ class ExecutionImpl : public Execution {
 
   void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
 
+  void stop() override {
+    if (main_run_) main_run_->stop();
+  }
+
   Stats stats() const override {
     Stats stats = build_stats_;
     if (main_run_) add_run(*main_run_, &stats);

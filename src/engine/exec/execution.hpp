@@ -115,6 +115,9 @@ class Execution {
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
 
+  /// Ends the threads of an execution of which no more results are wanted.
+  virtual void stop() = 0;
+  /// What was done so far. Not while threads run: after next() has returned nullptr or an error, or after stop().
   virtual Stats stats() const = 0;
 };
 

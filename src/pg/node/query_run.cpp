@@ -322,14 +322,20 @@ void QueryRun::check_result() {
 }
 
 void QueryRun::abandon() {
-  if (execution_ != nullptr) add_stats(&past_stats_, execution_->stats());
+  if (execution_ != nullptr) {
+    execution_->stop();
+    add_stats(&past_stats_, execution_->stats());
+  }
   execution_.reset();
   slots_.reset();
 }
 
 Stats QueryRun::stats() const {
   Stats sum = past_stats_;
-  if (execution_ != nullptr) add_stats(&sum, execution_->stats());
+  if (execution_ != nullptr) {
+    execution_->stop();
+    add_stats(&sum, execution_->stats());
+  }
   return sum;
 }
 

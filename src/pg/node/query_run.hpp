@@ -45,7 +45,7 @@ class QueryRun {
   /// Opens the table's files when they are not open. nullptr for a child plan's rows.
   const fdw_arrow::Source* table_source(size_t pipeline);
   const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
-  /// Sum over all executions so far.
+  /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
 
