@@ -119,7 +119,7 @@ STAGES = {
     ),
     "inner side": ("SELECT count(*) FROM big a JOIN big b ON a.v = b.k JOIN big c ON b.v = c.k", "CpuPreAgg"),
     "scan": (
-        "SELECT k FROM big WHERE " + " AND ".join(f"(t NOT LIKE '%x{i}%')" for i in range(20)) + " AND k < 0",
+        "SELECT k FROM big WHERE " + " OR ".join(f"t LIKE '%e%x%t%{i}x'" for i in range(40)),
         "CpuScan",
     ),
     "groups": ("SELECT k, v, t, count(*), sum(v) FROM big GROUP BY k, v, t ORDER BY k LIMIT 1", "CpuPreAgg"),
