@@ -3,11 +3,7 @@
 
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define STROM_BASE_INLINE __host__ __device__ __forceinline__
-#else
-#define STROM_BASE_INLINE inline __attribute__((always_inline))
-#endif
+#include "base/single_source.hpp"
 
 namespace strom::base {
 

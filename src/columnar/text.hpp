@@ -1,10 +1,11 @@
 // The one place that turns a row of a text column into bytes. Offsets and views come from files that anybody may have
 // written and may be writing to, so that they are checked here, at every access. Used by whoever loads text: the scan
-// operator, tools, tests and the fuzzer.
+// operator (also on devices), tools, tests and the fuzzer.
 #pragma once
 
 #include <cstdint>
 
+#include "base/single_source.hpp"
 #include "columnar/batch.hpp"
 
 namespace strom::columnar {
@@ -13,12 +14,12 @@ namespace text_detail {
 
 /// Exactly one load, so that what was checked is what is used although the bytes may change under us.
 template <class T>
-inline T load_once(const void* address) {
+STROM_BASE_INLINE T load_once(const void* address) {
   return *static_cast<const volatile T*>(address);
 }
 
 template <class Offset>
-inline bool offset_text(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
+STROM_BASE_INLINE bool offset_text(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
   const auto* offsets = static_cast<const Offset*>(column.values) + row;
   const int64_t begin = load_once<Offset>(offsets);
   const int64_t end = load_once<Offset>(offsets + 1);
@@ -28,7 +29,7 @@ inline bool offset_text(const ColumnView& column, int64_t row, const char** ptr,
   return true;
 }
 
-inline bool view_text(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
+STROM_BASE_INLINE bool view_text(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
   constexpr int32_t kInlineBytes = 12;
   const char* view = static_cast<const char*>(column.values) + row * 16;
   const auto length = load_once<int32_t>(view);
@@ -50,7 +51,7 @@ inline bool view_text(const ColumnView& column, int64_t row, const char** ptr, i
 
 /// Bytes of row `row` (0 <= row < column.length; not null) of a kUtf8, kLargeUtf8, kUtf8View or kFixedBinary column.
 /// False when the row's offsets or view lead outside of the column's buffers, and for other layouts.
-inline bool text_at(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
+STROM_BASE_INLINE bool text_at(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
   switch (column.layout) {
     case Layout::kUtf8: return text_detail::offset_text<int32_t>(column, row, ptr, len);
     case Layout::kLargeUtf8: return text_detail::offset_text<int64_t>(column, row, ptr, len);
@@ -64,7 +65,7 @@ inline bool text_at(const ColumnView& column, int64_t row, const char** ptr, int
 }
 
 /// False when row `row` is NULL.
-inline bool is_valid(const ColumnView& column, int64_t row) {
+STROM_BASE_INLINE bool is_valid(const ColumnView& column, int64_t row) {
   return column.validity == nullptr || ((column.validity[row >> 3] >> (row & 7)) & 1) != 0;
 }
 

@@ -2,6 +2,7 @@
 // per columnar::Layout; a contiguous column that already has the register's layout is used in place. Single source.
 #pragma once
 
+#include "columnar/text.hpp"
 #include "engine/block/registers.hpp"
 #include "engine/expr/datetime.hpp"
 
@@ -125,67 +126,15 @@ STROM_INLINE void load_bool(const P& p, TileState& s, uint16_t dst, const Column
   }
 }
 
-/// Text between two offsets. Sets `bad` when they do not lie within the column's data.
-template <class O>
-STROM_INLINE StrView text_between(const ColumnView& c, const O* offsets, int64_t row, unsigned& bad) {
-  const int64_t begin = offsets[row], end = offsets[row + 1];
-  const bool wrong = (begin < 0) | (end < begin) | (end > c.data_size);
-  bad |= wrong;
-  return {c.data + (wrong ? 0 : begin), wrong ? 0 : end - begin};
-}
-
-/// Text of one row. False when its offsets or view do not lie within the column's buffers.
-STROM_INLINE bool text_value(const ColumnView& c, int64_t row, StrView& out) {
-  unsigned bad = 0;
-  switch (c.layout) {
-    case Layout::kUtf8: out = text_between(c, static_cast<const int32_t*>(c.values), row, bad); return bad == 0;
-    case Layout::kLargeUtf8: out = text_between(c, static_cast<const int64_t*>(c.values), row, bad); return bad == 0;
-    case Layout::kFixedBinary:
-      out = {static_cast<const char*>(c.values) + row * c.byte_width, c.byte_width};
-      return true;
-    default: {  // kUtf8View: length, then 12 bytes in place or prefix, buffer and offset
-      const char* view = static_cast<const char*>(c.values) + row * 16;
-      const int32_t* words = reinterpret_cast<const int32_t*>(view);
-      const int32_t len = words[0];
-      if (len < 0) return false;
-      if (len <= 12) {
-        out = {view + 4, len};
-        return true;
-      }
-      const int32_t buffer = words[2], offset = words[3];
-      if (buffer < 0 || buffer >= c.variadic_count || offset < 0 ||
-          static_cast<int64_t>(offset) + len > c.variadic_sizes[buffer])
-        return false;
-      out = {c.variadic[buffer] + offset, len};
-      return true;
-    }
-  }
-}
-
-/// Contiguous rows without nulls of a layout with offsets.
-template <class P, class O>
-STROM_INLINE bool load_text_run(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
-  StrView* out = static_cast<StrView*>(s.storage[dst].data);
-  const O* offsets = static_cast<const O*>(c.values) + s.morsel_begin + s.dense_base;
-  unsigned bad = 0;
-  p.for_each(s.count, [&](int i) { out[i] = text_between(c, offsets, i, bad); });
-  return p.any(bad != 0);
-}
-
 /// Null rows may hold anything, so their text is taken as empty.
 template <class P>
 STROM_INLINE bool load_text(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
-  if (s.rows == nullptr && c.null_count == 0) {
-    if (c.layout == Layout::kUtf8) return load_text_run<P, int32_t>(p, s, dst, c);
-    if (c.layout == Layout::kLargeUtf8) return load_text_run<P, int64_t>(p, s, dst, c);
-  }
   StrView* out = static_cast<StrView*>(s.storage[dst].data);
   unsigned bad = 0;
   p.for_each(s.count, [&](int i) {
     const int64_t row = s.morsel_begin + row_of(s, i);
-    const bool null = c.validity != nullptr && !(c.validity[row >> 3] >> (row & 7) & 1);
     out[i] = {nullptr, 0};
-    if (!null && !text_value(c, row, out[i])) {
+    if (columnar::is_valid(c, row) && !columnar::text_at(c, row, &out[i].ptr, &out[i].len)) {
       out[i] = {nullptr, 0};
       bad = 1;
     }
