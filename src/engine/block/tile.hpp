@@ -99,7 +99,7 @@ struct TileCode {
   const uint16_t* lists;
   const AggregateCode* aggregates;
   const uint8_t* register_phys;  // Phys of each register
-  uint32_t segment_count, aggregate_count, register_count, column_count, join_count;
+  uint32_t segment_count, aggregate_count, join_count;
   ListRef outputs;          // kOutput: registers
   ListRef group_keys;       // kAggregate by hash: key registers
   bool single_byte;         // one byte per character
@@ -150,8 +150,6 @@ struct JoinTable {
   const uint32_t* codes;      // build row -> group code; null when not needed
   const TableColumn* keys;
   const TableColumn* payload;
-  uint32_t key_count;
-  int64_t rows;
 };
 
 /// Groups and their accumulators, column by column. Dense: slot = group, present when rows[slot] > 0. Hashed: open

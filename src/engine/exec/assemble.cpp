@@ -32,23 +32,12 @@ constexpr double kSelectiveProbe = 0.05;
 /// Group slots that are computed from codes rather than hashed.
 constexpr uint64_t kMaxDenseGroups = 1u << 16;
 
-bool raises_here(const Node& n) {
-  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kNumericToFloat) return true;
-  return n.kind == NodeKind::kCall && registry::kFunctions[n.imm].traits & registry::kRaises;
-}
-
 template <class F>
 void visit(const Program& program, NodeId id, F&& f) {
   const Node& n = program.nodes[id];
   f(id, n);
   for (NodeId arg : n.args)
     if (arg != kNoNode) visit(program, arg, f);
-}
-
-bool can_raise(const Program& program, NodeId id) {
-  bool raises = false;
-  visit(program, id, [&](NodeId, const Node& n) { raises = raises || raises_here(n); });
-  return raises;
 }
 
 std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
@@ -78,7 +67,6 @@ struct VirtualInstr {
   int dst = -1, a = -1, b = -1, c = -1;
   uint32_t imm = 0;
   std::vector<int> list;     // goes to imm (kHash, kFindGroup, kGate) or c (kProbeHash)
-  bool gate = false;
 };
 
 class Assembler {
@@ -167,7 +155,7 @@ class Assembler {
   }
 
   VirtualInstr& emit(TileOp op, int dst, int a = -1, int b = -1, int c = -1, uint32_t imm = 0) {
-    code_.push_back({op, 0, dst, a, b, c, imm, {}, false});
+    code_.push_back({op, 0, dst, a, b, c, imm, {}});
     return code_.back();
   }
 
@@ -292,7 +280,7 @@ class Assembler {
     if (out_.joins[0].match_fraction > kSelectiveProbe) return false;
     if (program_.nodes[key_nodes(0)[0]].kind != NodeKind::kColumn) return false;
     return std::none_of(pipeline_.quals.begin(), pipeline_.quals.end(),
-                        [&](NodeId qual) { return can_raise(program_, qual); });
+                        [&](NodeId qual) { return plan::can_raise(program_, qual); });
   }
 
   void emit_probe(size_t position) {
@@ -389,7 +377,7 @@ class Assembler {
   /// that an error is seen only where PostgreSQL would have come to it.
   void emit_quals() {
     std::vector<NodeId> safe, risky;
-    for (NodeId qual : pipeline_.quals) (can_raise(program_, qual) ? risky : safe).push_back(qual);
+    for (NodeId qual : pipeline_.quals) (plan::can_raise(program_, qual) ? risky : safe).push_back(qual);
     if (!safe.empty()) emit_qual_segment(safe, "filter");
     for (NodeId qual : risky) emit_qual_segment({qual}, "filter");
   }
@@ -398,7 +386,6 @@ class Assembler {
 
   void emit_gate(const std::vector<int>& checked) {
     VirtualInstr& gate = emit(TileOp::kGate, -1);
-    gate.gate = true;
     for (int reg : checked)
       if (!is_constant(reg)) gate.list.push_back(reg);
   }
@@ -582,7 +569,7 @@ class Assembler {
         instr.c = v.flags;
         instr.flags = 0;
       }
-      if (v.gate) {
+      if (v.op == TileOp::kGate) {
         std::vector<int> alive;
         for (const auto& [reg, is_live] : live)
           if (is_live && last_use[reg] > i) alive.push_back(reg);
@@ -650,8 +637,6 @@ class Assembler {
     code.register_phys = out_.register_phys.data();
     code.segment_count = static_cast<uint32_t>(out_.segments.size());
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
-    code.register_count = static_cast<uint32_t>(out_.register_phys.size());
-    code.column_count = static_cast<uint32_t>(program_.sources[pipeline_.source].columns.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
   }

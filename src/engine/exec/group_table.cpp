@@ -310,10 +310,4 @@ std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& pro
   return batch;
 }
 
-int64_t HostGroupTable::input_rows() const {
-  int64_t total = 0;
-  for (uint32_t g = 0; g < table_.count; ++g) total += rows_[g];
-  return total;
-}
-
 }  // namespace strom::engine::exec

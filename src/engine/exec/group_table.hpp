@@ -22,8 +22,6 @@ class HostGroupTable {
   void grow();
   /// Forgets all groups.
   void reset();
-  /// Rows added since the last reset; the caller flushes before sums could overflow.
-  int64_t input_rows() const;
   /// Adds the groups of `other`, made from the same assembly.
   void merge(const HostGroupTable& other);
   /// All groups as a result batch; keys by Assembly::group_keys.

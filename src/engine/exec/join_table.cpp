@@ -229,7 +229,6 @@ void JoinBuild::assign_codes() {
 
 Status JoinBuild::finish(int64_t memory_limit) {
   if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kOverBudget, "inner side of a join has too many rows");
-  table_.rows = rows();
   const bool direct = plan_direct();
   const int64_t tables = direct ? static_cast<int64_t>(table_.range / 8 + (table_.range + rows()) * 8) : rows() * 40;
   if (memory() + tables > memory_limit)
@@ -253,7 +252,6 @@ Status JoinBuild::finish(int64_t memory_limit) {
   table_.codes = pointer(codes_);
   table_.keys = key_views_.data();
   table_.payload = payload_views_.data();
-  table_.key_count = static_cast<uint32_t>(keys_.size());
   return Status::ok();
 }
 

@@ -163,15 +163,4 @@ Result<NodeId> Builder::coalesce(NodeId a, NodeId b) {
   return add({NodeKind::kCoalesce, type, 0, {a, b, kNoNode}});
 }
 
-bool Builder::raises(NodeId id) const {
-  const Node& n = program_.nodes[id];
-  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kNumericToFloat) return true;
-  if (n.kind == NodeKind::kCall &&
-      registry::function_info(static_cast<registry::FunctionId>(n.imm)).traits & registry::kRaises)
-    return true;
-  for (NodeId arg : n.args)
-    if (arg != kNoNode && raises(arg)) return true;
-  return false;
-}
-
 }  // namespace strom::engine::plan

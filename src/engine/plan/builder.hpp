@@ -43,7 +43,7 @@ class Builder {
 
   const Node& node(NodeId id) const { return program_.nodes[id]; }
   /// True when evaluating the expression can fail for some rows (overflow, division by zero, ...).
-  bool raises(NodeId id) const;
+  bool raises(NodeId id) const { return can_raise(program_, id); }
 
  private:
   NodeId add(const Node& node);

@@ -101,4 +101,7 @@ struct Program {
   std::vector<Pipeline> pipelines;
 };
 
+/// True when evaluating expression `id` can fail for some rows (overflow, division by zero, ...).
+bool can_raise(const Program& program, NodeId id);
+
 }  // namespace strom::engine::plan
