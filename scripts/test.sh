@@ -9,7 +9,8 @@ usage: ./strom test [OPTIONS]
   --filter X     only tests whose name contains X
   --part NAME    only this part: unit, regress, tap, diff, tools (may be repeated)
   --seconds N    length of the random differential test (default 120)
-  --long         the random differential test for two hours
+  --seed S       of the random differential test, or `clock`; a fixed one by default, so that every run asks the same
+  --long         the random differential test for two hours, with a seed by the clock
   --asan         also the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
   --tsan         also the unit tests under ThreadSanitizer
   --fuzz N       also each libFuzzer target for N seconds
@@ -21,14 +22,15 @@ tests_passed=0
 tests_failed=0
 
 run_tests() {
-  local filter="" seconds=120 parts=() fuzz=0 sanitizers=()
+  local filter="" seconds=120 seed=1 parts=() fuzz=0 sanitizers=()
   while (($#)); do
     case $1 in
       --filter) filter=${2:?--filter needs a value} && shift ;;
       --part) parts+=("${2:?--part needs a value}") && shift ;;
       --seconds) seconds=${2:?--seconds needs a value} && shift ;;
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
-      --long) seconds=7200 ;;
+      --seed) seed=${2:?--seed needs a value} && shift ;;
+      --long) seconds=7200 seed=clock ;;
       --asan | --tsan) sanitizers+=("${1#--}") ;;
       -h | --help) show_test_help && return ;;
       *) show_test_help >&2 && die "test: unknown option $1" ;;
@@ -47,7 +49,7 @@ run_tests() {
   # In a process of its own, because a build that fails must not end the run.
   "$STROM_ROOT/strom" build --tests --cuda || count_one "build" 1
   for name in "${parts[@]}"; do
-    timed "$name" "test_$name" "$filter" "$seconds"
+    timed "$name" "test_$name" "$filter" "$seconds" "$seed"
   done
   for name in "${sanitizers[@]}"; do
     timed "$name" test_sanitized "$name" "$filter"
@@ -223,11 +225,13 @@ test_diff() {
   local runner=$STROM_ROOT/test/diff/run
   [[ -e $runner && diff == *"$1"* ]] || return 0
   test_server || { count_one "diff: server" 1 && return; }
-  run_counted test/diff/run "$runner" --seconds "$2"
+  local seed=()
+  [[ $3 == clock ]] || seed=(--seed "$3")
+  run_counted test/diff/run "$runner" --seconds "$2" "${seed[@]}"
   # The same through the engine's CUDA kernels, interpreted; copied to where the server's user can read it.
   local library=$STROM_BUILD_DIR/test/unit/engine/libstrom_tile_emulated.so
   install -m 0755 "$library" "$STROM_TEST_DIR/" || { count_one "diff: emulated CUDA is not built" 1 && return; }
-  run_counted "test/diff/run, emulated CUDA" "$runner" --seconds $(($2 / 2)) --no-rows \
+  run_counted "test/diff/run, emulated CUDA" "$runner" --seconds $(($2 / 2)) "${seed[@]}" --no-rows \
     --tile-library "$STROM_TEST_DIR/libstrom_tile_emulated.so"
 }
 

@@ -140,7 +140,8 @@ class Campaign:
                     break
 
     def start_server(self, level):
-        environment = {"STROM_ISA": level}
+        # Few rows in a morsel let several threads run over small tables.
+        environment = {"STROM_ISA": level, "STROM_MORSEL_ROWS": {"v2": "60", "v3": "1000"}.get(level, "131072")}
         if self.options.tile_library:
             environment["STROM_TILE_LIBRARY"] = os.path.abspath(self.options.tile_library)
         self.isa = level

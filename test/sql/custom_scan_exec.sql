@@ -42,6 +42,15 @@ SELECT d.k, (SELECT count(*) FROM facts f WHERE f.k = d.k), (SELECT max(h.name) 
   ON f.k8 = h.k WHERE f.k = d.k AND h.k < d.k + 50) FROM dimension d WHERE d.k IN (3, 4, 5) ORDER BY 1;
 SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_material = off; SET pg_strom.enable_gpujoin = off;
 SELECT * FROM run_both('SELECT x.v, f.id FROM duplicates x, facts f WHERE f.k8 > x.k + x.v AND f.i4 > 980');
+-- With the same parameters, answered from what was kept: text that the engine made, a rescan before the end, more rows than
+-- work_mem holds, rows that PostgreSQL decided.
+SELECT * FROM run_both($$SELECT x.v, f.* FROM duplicates x, (SELECT id, k8, t, CASE WHEN i4 > 990 THEN 'high' ELSE t END
+  FROM facts WHERE i4 > 980 OFFSET 0) f WHERE f.k8 > x.k + x.v$$);
+SELECT * FROM run_both('SELECT x.v FROM duplicates x WHERE EXISTS (SELECT 1 FROM facts f WHERE f.k8 > x.k + x.v AND f.i4 > 980 OFFSET 0)');
+SET work_mem = '64kB';
+SELECT * FROM run_both('SELECT x.v, f.id FROM duplicates x, facts f WHERE f.k8 > x.k - x.v AND f.i4 > 0');
+RESET work_mem;
+SELECT * FROM run_both('SELECT x.v, e.id FROM duplicates x, edges e WHERE e.id > x.k - 5 AND e.n * 10 > 0');
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material; RESET pg_strom.enable_gpujoin;
 SELECT EXISTS (SELECT 1 FROM facts WHERE i4 > 999), EXISTS (SELECT 1 FROM facts WHERE i4 > 9999);
 SELECT count(*) FROM (SELECT id FROM facts WHERE i4 > 0 LIMIT 7) x;

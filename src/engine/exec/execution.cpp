@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
@@ -22,8 +23,7 @@ using plan::Program;
 using plan::SinkKind;
 using registry::Phys;
 
-/// Rows that a worker takes at a time: small enough for a quick stop and an even load.
-constexpr int64_t kMorselRows = 128 * 1024;
+constexpr int64_t kMostMorselRows = 128 * 1024;
 /// Result batches that wait for the consumer, per thread.
 constexpr size_t kQueuedPerThread = 4;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
@@ -31,7 +31,8 @@ constexpr auto kPollInterval = std::chrono::milliseconds(10);
 /// Hands out morsels of a source, chunk after chunk.
 class MorselQueue {
  public:
-  explicit MorselQueue(const ChunkSource& source) : source_(source), chunks_(source.chunk_count()) {}
+  MorselQueue(const ChunkSource& source, int64_t morsel_rows)
+      : source_(source), chunks_(source.chunk_count()), morsel_rows_(morsel_rows) {}
 
   /// False at the end; an error of the source is returned once.
   Result<bool> next(Morsel* morsel) {
@@ -47,7 +48,7 @@ class MorselQueue {
     }
     morsel->chunk = chunk_;
     morsel->begin = row_;
-    morsel->rows = static_cast<int32_t>(std::min(kMorselRows, batch_->rows - row_));
+    morsel->rows = static_cast<int32_t>(std::min(morsel_rows_, batch_->rows - row_));
     morsel->batch = batch_;
     row_ += morsel->rows;
     return true;
@@ -58,7 +59,7 @@ class MorselQueue {
 
  private:
   const ChunkSource& source_;
-  const int64_t chunks_;
+  const int64_t chunks_, morsel_rows_;
   std::mutex mutex_;
   int64_t chunk_ = -1, row_ = 0, rows_ = 0;
   std::shared_ptr<const columnar::BatchView> batch_;
@@ -85,7 +86,7 @@ class PipelineRun : public WorkerSink {
   PipelineRun(const Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
               JoinBuild* build, bool nothing_matches)
       : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
-        run_(options.run), queue_(source), exhausted_(nothing_matches) {
+        run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
     group_budget_ = options.memory_budget / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
   }
@@ -176,6 +177,7 @@ class PipelineRun : public WorkerSink {
     auto memory = std::make_shared<OutputBatch>(std::move(batch));
     auto result = std::make_shared<ResultBatch>();
     result->rows = memory->rows;
+    result->memory_bytes = memory->memory_bytes;
     const Pipeline& pipeline = program_.pipelines[index_];
     for (size_t i = 0; i < memory->columns.size(); ++i)
       result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
@@ -230,10 +232,12 @@ class PipelineRun : public WorkerSink {
   }
 
   void start_threads() {
-    // A source of a single morsel is done before a thread would have started.
-    if (options_.threads <= 1 || !worth_threads()) return;
+    // What a single morsel could hold is done before a thread would have started.
+    const int64_t useful = (source_.total_rows() + options_.morsel_rows - 1) / options_.morsel_rows;
+    const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
+    if (threads <= 1) return;
     BlockSignals block;
-    for (int i = 1; i < options_.threads; ++i) {
+    for (int i = 1; i < threads; ++i) {
       ++running_;
       try {
         threads_.emplace_back([this] { thread_main(); });
@@ -242,13 +246,6 @@ class PipelineRun : public WorkerSink {
         return;
       }
     }
-  }
-
-  bool worth_threads() const {
-    if (source_.chunk_count() > 1) return true;
-    if (source_.chunk_count() == 0) return false;
-    auto chunk = source_.chunk(0);
-    return chunk.is_ok() && chunk.value().rows > kMorselRows;
   }
 
   void thread_main() {
@@ -510,6 +507,14 @@ Result<Program> resolve(const Program& program, const std::vector<plan::Constant
 
 }  // namespace
 
+int64_t default_morsel_rows() {
+  static const int64_t rows = [] {
+    const char* wanted = std::getenv("STROM_MORSEL_ROWS");
+    return wanted == nullptr ? kMostMorselRows : std::clamp<int64_t>(std::atoll(wanted), 1, kMostMorselRows);
+  }();
+  return rows;
+}
+
 Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std::vector<const ChunkSource*> sources,
                                                      std::vector<plan::Constant> params, Options options) {
   if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
@@ -518,6 +523,7 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
       return Status(ErrorCode::kUnsupported, "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, resolve(program, params));
   options.threads = std::max(1, options.threads);
+  options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
   if (options.run == nullptr) {
     STROM_ASSIGN(options.run, run_morsel_for(options.isa));
   }

@@ -22,12 +22,18 @@ const char* isa_name(Isa isa);  // "x86-64-v2", "AVX2", "AVX-512", "baseline"
 /// Best level of this machine; lowered by environment STROM_ISA=v2|v3|v4 for tests.
 Isa best_isa();
 
+/// Rows that a worker takes at a time: small enough for a quick stop and an even load. Environment STROM_MORSEL_ROWS
+/// lowers it, so that tests run many threads over few rows.
+int64_t default_morsel_rows();
+
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
 /// PostgreSQL; the views must stay valid until the Execution is gone.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
   virtual int64_t chunk_count() const = 0;
+  /// Rows of all chunks together; decides how many threads are worth starting.
+  virtual int64_t total_rows() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
@@ -63,12 +69,14 @@ struct ResultBatch {
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
   std::shared_ptr<void> memory;             // owns what the pointers above point to
+  int64_t memory_bytes = 0;                 // of `memory`
 };
 
 struct Options {
   Isa isa = best_isa();
   block::RunMorsel run = nullptr;      // runs tiles; null = the CPU's for `isa`
-  int threads = 1;                     // including the calling one
+  int threads = 1;                     // including the calling one; at most one for each morsel is started
+  int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results; join tables beyond it fail
   int64_t join_memory_budget = 1ll << 30;
   bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8

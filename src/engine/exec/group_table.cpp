@@ -306,6 +306,9 @@ std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& pro
     memory->counts.push_back(std::move(counts));
     batch->aggregates.push_back({memory->counts.back().data(), memory->values.back().data()});
   }
+  for (const auto& values : memory->values) batch->memory_bytes += static_cast<int64_t>(values.size());
+  for (const auto& flags : memory->flags) batch->memory_bytes += static_cast<int64_t>(flags.size());
+  batch->memory_bytes += static_cast<int64_t>(memory->counts.size() * groups.size() * sizeof(int64_t));
   batch->memory = std::move(memory);
   return batch;
 }

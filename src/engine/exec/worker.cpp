@@ -107,25 +107,49 @@ void Worker::fill_constants() {
   }
 }
 
-void Worker::new_output() {
-  output_batch_ = OutputBatch{};
-  output_has_flags_.assign(assembly_.output_phys.size(), 0);
+OutputBatch Worker::make_output(int32_t capacity) const {
+  OutputBatch batch;
   for (Phys phys : assembly_.output_phys) {
-    const size_t size = static_cast<size_t>(registry::phys_size(phys));
-    output_batch_.memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[kOutputCapacity * size]));
-    auto* values = output_batch_.memory.back().get();
-    output_batch_.memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[kOutputCapacity]));
-    output_batch_.columns.push_back({values, output_batch_.memory.back().get(), phys});
+    const size_t value_bytes = static_cast<size_t>(registry::phys_size(phys)) * static_cast<size_t>(capacity);
+    const size_t bytes = value_bytes + static_cast<size_t>(capacity);
+    batch.memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes]));
+    batch.memory_bytes += static_cast<int64_t>(bytes);
+    batch.columns.push_back({batch.memory.back().get(), batch.memory.back().get() + value_bytes, phys});
   }
+  return batch;
+}
+
+void Worker::new_output() {
+  output_batch_ = make_output(kOutputCapacity);
+  output_has_flags_.assign(assembly_.output_phys.size(), 0);
   output_ = {output_batch_.columns.data(), output_has_flags_.data(), 0, kOutputCapacity};
+}
+
+OutputBatch Worker::copy_of_output() const {
+  OutputBatch copy = make_output(output_.count);
+  const auto rows = static_cast<size_t>(output_.count);
+  for (size_t i = 0; i < copy.columns.size(); ++i) {
+    const block::TableColumn& from = output_batch_.columns[i];
+    std::memcpy(copy.columns[i].data, from.data, rows * static_cast<size_t>(registry::phys_size(from.phys)));
+    if (output_has_flags_[i]) std::memcpy(copy.columns[i].flags, from.flags, rows);
+  }
+  return copy;
 }
 
 void Worker::flush_output() {
   if (output_.count == 0) return;
-  output_batch_.rows = output_.count;
-  output_batch_.has_flags.assign(output_has_flags_.begin(), output_has_flags_.end());
-  sink_->take_output(std::move(output_batch_));
-  new_output();
+  // Few rows leave in memory of their size, and the buffer stays.
+  const bool few = output_.count <= kOutputCapacity / 4;
+  OutputBatch batch = few ? copy_of_output() : std::move(output_batch_);
+  batch.rows = output_.count;
+  batch.has_flags.assign(output_has_flags_.begin(), output_has_flags_.end());
+  if (few) {
+    output_has_flags_.assign(output_has_flags_.size(), 0);
+    output_.count = 0;
+  } else {
+    new_output();
+  }
+  sink_->take_output(std::move(batch));
 }
 
 void Worker::drain_declined(int64_t chunk, int64_t begin) {

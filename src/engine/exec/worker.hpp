@@ -26,7 +26,7 @@ struct OutputBatch {
   std::vector<block::TableColumn> columns;
   std::vector<bool> has_flags;
   std::vector<std::unique_ptr<uint8_t[]>> memory;
-  int64_t rows = 0;
+  int64_t rows = 0, memory_bytes = 0;
 };
 
 /// Takes what workers produce; called by several at a time.
@@ -60,6 +60,8 @@ class Worker {
   void allocate_buffers();
   void fill_constants();
   void new_output();
+  OutputBatch make_output(int32_t capacity) const;
+  OutputBatch copy_of_output() const;
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();

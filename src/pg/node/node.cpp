@@ -27,7 +27,7 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   foreach (cell, plan->custom_plans)
     node->custom_ps = lappend(node->custom_ps, ExecInitNode(static_cast<Plan*>(lfirst(cell)), estate,
                                                             eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
-  entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node); });
+  entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node, (eflags & EXEC_FLAG_REWIND) != 0); });
 }
 
 enum class Step { kRow, kEnd, kSessionEnds };
@@ -82,7 +82,7 @@ void rescan(CustomScanState* node) {
     std::vector<bool> keep;  // a child whose parameters have changed is rescanned by ExecProcNode()
     for (int i = 0; i < list_length(node->custom_ps); ++i)
       keep.push_back(static_cast<PlanState*>(list_nth(node->custom_ps, i))->chgParam == nullptr);
-    state_of(node)->run->restart(keep);
+    state_of(node)->run->restart(node->ss.ps.chgParam == nullptr, keep);
   });
 }
 

@@ -72,8 +72,8 @@ void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<b
 
 }  // namespace
 
-QueryRun::QueryRun(CustomScanState* state)
-    : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)) {
+QueryRun::QueryRun(CustomScanState* state, bool keep_results)
+    : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
   tables_.resize(plan_.sources.size());
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
 }
@@ -135,11 +135,22 @@ void QueryRun::collect_child(size_t pipeline) {
       throw boundary::StatusError(
           Status(ErrorCode::kOverBudget, "inner relation of a join needs more memory than allowed")
               .with_detail("It has " + std::to_string(collected->memory_bytes() / 1024) + " kB after " +
-                           std::to_string(collected->rows()) + " rows; the limit is " +
+                           std::to_string(collected->total_rows()) + " rows; the limit is " +
                            std::to_string(guc::pg_strom::work_memory) + " kB.")
               .with_hint("Increase pg_strom.work_memory."));
   }
   rows = std::move(collected);
+}
+
+ExprState* QueryRun::compile(Node* expression) {
+  List* tlist = plan_.custom_scan->custom_scan_tlist;
+  PlanState* parent = &state_->ss.ps;
+  return guard([=] {
+    MemoryContext caller = MemoryContextSwitchTo(parent->state->es_query_cxt);
+    ExprState* compiled = ExecInitExpr(reinterpret_cast<Expr*>(without_references(expression, tlist)), parent);
+    MemoryContextSwitchTo(caller);
+    return compiled;
+  });
 }
 
 std::vector<Constant> QueryRun::parameters() {
@@ -148,8 +159,9 @@ std::vector<Constant> QueryRun::parameters() {
     if (constant.param < 0) continue;
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
-    auto* referring = static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param));
-    List* tlist = plan_.custom_scan->custom_scan_tlist;
+    if (parameter_expressions_.size() <= index) parameter_expressions_.resize(index + 1);
+    ExprState*& compiled = parameter_expressions_[index];
+    if (compiled == nullptr) compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
     PlanState* parent = &state_->ss.ps;
     struct Value {
       Datum datum;
@@ -157,7 +169,6 @@ std::vector<Constant> QueryRun::parameters() {
     };
     const Value value = guard([=] {
       Value result;
-      ExprState* compiled = ExecInitExpr(reinterpret_cast<Expr*>(without_references(referring, tlist)), parent);
       result.datum = ExecEvalExprSwitchContext(compiled, parent->ps_ExprContext, &result.is_null);
       return result;
     });
@@ -190,6 +201,7 @@ void QueryRun::start() {
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
   started_ = true;
+  keeping_ = keep_results_;
   files_checked_ = std::chrono::steady_clock::now();
 }
 
@@ -253,16 +265,41 @@ void QueryRun::check_files(bool now) {
 }
 
 bool QueryRun::next_batch() {
+  row_ = -1;
+  if (replayed_ < kept_.size()) {
+    batch_ = kept_[replayed_++];
+    check_files(false);
+    return true;
+  }
   if (ended_) return false;
   if (!started_) start();
   batch_ = value_or_throw(execution_->next(check_interrupts_in_engine));
-  row_ = -1;
   take_declined();
   check_files(batch_ == nullptr);
-  if (batch_ != nullptr) return true;
+  if (batch_ != nullptr) {
+    keep_batch();
+    return true;
+  }
   ended_ = true;
-  abandon();
+  if (keeping_)
+    release_threads();  // the execution stays: it owns values of the batches
+  else
+    abandon();
   return false;
+}
+
+// Rows that PostgreSQL decides come in between the batches, and are not kept.
+void QueryRun::keep_batch() {
+  if (!keeping_) return;
+  kept_bytes_ += batch_->memory_bytes;
+  keeping_ = rechecked_ == 0 && kept_bytes_ <= static_cast<int64_t>(work_mem) * 1024;
+  if (keeping_) {
+    kept_.push_back(batch_);
+    replayed_ = kept_.size();
+  } else {
+    kept_.clear();
+    replayed_ = 0;
+  }
 }
 
 bool QueryRun::next_row() {
@@ -307,9 +344,22 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
   ExecStoreVirtualTuple(slot);
 }
 
-void QueryRun::restart(const std::vector<bool>& keep_children) {
+bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_children) {
+  const bool kept_all = std::find(keep_children.begin(), keep_children.end(), false) == keep_children.end();
+  if (!started_ || !keeping_ || rechecked_ > 0 || !same_parameters || !kept_all) return false;
+  replayed_ = 0;
+  batch_.reset();
+  row_ = -1;
+  return true;
+}
+
+void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
+  if (replay(same_parameters, keep_children)) return;
   abandon();
   batch_.reset();
+  kept_.clear();
+  kept_bytes_ = 0;
+  replayed_ = 0;
   if (recheck_ != nullptr) recheck_->bind({}, {});
   row_ = -1;
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
@@ -318,16 +368,19 @@ void QueryRun::restart(const std::vector<bool>& keep_children) {
 }
 
 void QueryRun::check_result() {
-  if (started_ && !ended_) check_files(true);
+  if (started_ && (!ended_ || keeping_)) check_files(true);
+}
+
+void QueryRun::release_threads() {
+  if (execution_ != nullptr) execution_->stop();
+  slots_.reset();
 }
 
 void QueryRun::abandon() {
-  if (execution_ != nullptr) {
-    execution_->stop();
-    add_stats(&past_stats_, execution_->stats());
-  }
+  release_threads();
+  if (execution_ != nullptr) add_stats(&past_stats_, execution_->stats());
   execution_.reset();
-  slots_.reset();
+  keeping_ = false;
 }
 
 Stats QueryRun::stats() const {

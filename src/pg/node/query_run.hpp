@@ -22,7 +22,8 @@ struct SessionEnds {};
 
 class QueryRun {
  public:
-  explicit QueryRun(CustomScanState* state);
+  /// `keep_results`: a rescan with the same parameters is expected, which is then answered from memory.
+  QueryRun(CustomScanState* state, bool keep_results);
 
   /// Moves to the next row; false when there is none. fill_row() then puts it into a slot. Throws SessionEnds.
   bool next_row();
@@ -31,9 +32,9 @@ class QueryRun {
   /// current memory context. Does not throw, but may ereport.
   void fill_row(TupleTableSlot* slot) const;
 
-  /// Drops the execution, so that the next row is the first again. `keep_children`: for each child plan, its rows are
-  /// still right.
-  void restart(const std::vector<bool>& keep_children);
+  /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
+  /// rows are still right.
+  void restart(bool same_parameters, const std::vector<bool>& keep_children);
 
   /// Throws when a file changed under the rows that were handed out so far; more rows may be asked for after it.
   void check_result();
@@ -52,8 +53,12 @@ class QueryRun {
  private:
   void start();
   void collect_child(size_t pipeline);
+  ExprState* compile(Node* expression);
   std::vector<engine::plan::Constant> parameters();
+  void release_threads();
   bool next_batch();
+  bool replay(bool same_parameters, const std::vector<bool>& keep_children);
+  void keep_batch();
   void take_declined();
   void decide_build_rows(uint32_t pipeline, const std::vector<engine::exec::DeclinedRow>& rows);
   void note_declined(size_t count);
@@ -67,9 +72,16 @@ class QueryRun {
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
+  std::vector<ExprState*> parameter_expressions_;  // by Constant::param; compiled at the first use
   std::shared_ptr<const engine::exec::ResultBatch> batch_;
+  // All batches since the start while keeping_; those from replayed_ on are yet to be handed out again.
+  std::vector<std::shared_ptr<const engine::exec::ResultBatch>> kept_;
+  int64_t kept_bytes_ = 0;
+  size_t replayed_ = 0;
   int64_t row_ = -1;           // in batch_
   bool from_recheck_ = false;  // the current row is recheck_'s
+  const bool keep_results_;
+  bool keeping_ = false;
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;

@@ -25,6 +25,7 @@ class ArrowRows : public RowSource {
   explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source) : source_(std::move(source)) {}
 
   int64_t chunk_count() const override { return static_cast<int64_t>(source_->chunks().size()); }
+  int64_t total_rows() const override { return source_->total_rows(); }
   Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(index); }
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   const fdw_arrow::Source& source() const { return *source_; }
@@ -50,7 +51,7 @@ class CollectedRows : public RowSource {
   int64_t chunk_count() const override { return static_cast<int64_t>(batches_.size()); }
   Result<columnar::BatchView> chunk(int64_t index) const override;
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
-  int64_t rows() const { return rows_; }
+  int64_t total_rows() const override { return rows_; }
   /// Rows that add() left out.
   int64_t dropped() const { return dropped_; }
   int64_t memory_bytes() const;

@@ -142,6 +142,7 @@ TEST_P(Join, GroupsByInnerAndOuterColumns) {
       std::sort(expected.begin(), expected.end());
       exec::Options options;
       options.threads = machine.slow ? 1 : 2;
+      options.morsel_rows = 1500;
       EXPECT_EQ(run(p, star.sources(), machine, options).rows, expected) << machine.name << " variant " << variant;
     }
 }
@@ -236,6 +237,7 @@ TEST(Execution, StopsWhenTheInterruptThrows) {
   p.pipelines[1].outputs = {b.column(1, kInt4)};
   exec::Options options;
   options.threads = 4;
+  options.morsel_rows = 50000;
   auto execution = exec::Execution::create(p, star.sources(), {}, options);
   ASSERT_TRUE(execution.is_ok());
   int calls = 0;
@@ -258,6 +260,7 @@ TEST(Execution, CorruptTextOffsetIsAnError) {
   struct Broken : exec::ChunkSource {
     int32_t offsets[3] = {0, 5, 2};
     int64_t chunk_count() const override { return 1; }
+    int64_t total_rows() const override { return 2; }
     Result<columnar::BatchView> chunk(int64_t) const override {
       columnar::ColumnView c;
       c.layout = columnar::Layout::kUtf8;

@@ -29,6 +29,12 @@ Result<columnar::BatchView> Table::chunk(int64_t index) const {
   return view;
 }
 
+int64_t Table::total_rows() const {
+  int64_t rows = 0;
+  for (int64_t i = 0; i < chunk_count(); ++i) rows += chunk(i).value().rows;
+  return rows;
+}
+
 Field field(Layout layout, int scale, int byte_width) {
   Field f;
   f.name = "c";

@@ -25,6 +25,7 @@ class Table : public exec::ChunkSource {
   void new_chunk();
   columnar::ColumnBuilder& column(size_t i) { return chunks_.back()[i]; }
   int64_t chunk_count() const override { return static_cast<int64_t>(chunks_.size()); }
+  int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
 
  private:
