@@ -23,6 +23,9 @@ struct ColumnView {
   const char* const* variadic = nullptr;     // kUtf8View: data buffers
   const int64_t* variadic_sizes = nullptr;   // their sizes in bytes
   int32_t variadic_count = 0;
+  bool is_register = false;            // `values` are the engine's registers (registry::Phys), whatever the layout
+  const uint8_t* flags = nullptr;      // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
+                                       // the engine does not hold; nullptr when there are none
 };
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.

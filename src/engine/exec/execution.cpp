@@ -28,14 +28,57 @@ constexpr int64_t kMostMorselRows = 128 * 1024;
 constexpr size_t kQueuedPerThread = 4;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
 
-/// Hands out morsels of a source, chunk after chunk.
+/// Hands out morsels of a source, chunk after chunk. A fed source's chunks are loaded by whoever takes them.
 class MorselQueue {
  public:
   MorselQueue(const ChunkSource& source, int64_t morsel_rows)
-      : source_(source), chunks_(source.chunk_count()), morsel_rows_(morsel_rows) {}
+      : source_(source), chunks_(source.feeder() != nullptr ? 0 : source.chunk_count()), morsel_rows_(morsel_rows) {}
 
-  /// False at the end; an error of the source is returned once.
-  Result<bool> next(Morsel* morsel) {
+  /// False at the end; an error of the source is returned once. `waits`: for chunks that are yet to be fed.
+  Result<bool> next(Morsel* morsel, bool waits) {
+    return source_.feeder() != nullptr ? next_fed(morsel, waits) : next_slice(morsel);
+  }
+
+  /// Fed chunks that nobody has taken yet.
+  int64_t ready() {
+    std::lock_guard lock(mutex_);
+    return chunks_ - (chunk_ + 1);
+  }
+  void add_fed() {
+    {
+      std::lock_guard lock(mutex_);
+      ++chunks_;
+    }
+    fed_.notify_one();
+  }
+  /// No more will be fed.
+  void end_feeding() {
+    {
+      std::lock_guard lock(mutex_);
+      all_fed_ = true;
+    }
+    fed_.notify_all();
+  }
+
+  int64_t chunks() const { return chunks_; }
+  int64_t rows() const { return rows_; }
+
+ private:
+  Result<bool> next_fed(Morsel* morsel, bool waits) {
+    int64_t chunk;
+    {
+      std::unique_lock lock(mutex_);
+      if (waits) fed_.wait(lock, [&] { return chunk_ + 1 < chunks_ || all_fed_; });
+      if (chunk_ + 1 >= chunks_) return false;
+      chunk = ++chunk_;
+    }
+    STROM_ASSIGN(auto view, source_.chunk(chunk));
+    rows_ += view.rows;
+    *morsel = {chunk, 0, static_cast<int32_t>(view.rows), std::make_shared<const columnar::BatchView>(std::move(view))};
+    return true;
+  }
+
+  Result<bool> next_slice(Morsel* morsel) {
     std::lock_guard lock(mutex_);
     while (!batch_ || row_ >= batch_->rows) {
       if (chunk_ + 1 >= chunks_) return false;
@@ -54,14 +97,14 @@ class MorselQueue {
     return true;
   }
 
-  int64_t chunks() const { return chunks_; }
-  int64_t rows() const { return rows_; }
-
- private:
   const ChunkSource& source_;
-  const int64_t chunks_, morsel_rows_;
+  int64_t chunks_;  // of a fed source: so far
+  const int64_t morsel_rows_;
   std::mutex mutex_;
-  int64_t chunk_ = -1, row_ = 0, rows_ = 0;
+  std::condition_variable fed_;
+  bool all_fed_ = false;
+  int64_t chunk_ = -1, row_ = 0;
+  std::atomic<int64_t> rows_{0};
   std::shared_ptr<const columnar::BatchView> batch_;
 };
 
@@ -86,7 +129,7 @@ class PipelineRun : public WorkerSink {
   PipelineRun(const Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
               JoinBuild* build, bool nothing_matches)
       : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
-        run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
+        feeder_(source.feeder()), run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
     group_budget_ = options.memory_budget / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
   }
@@ -98,8 +141,10 @@ class PipelineRun : public WorkerSink {
     if (!main_worker_) {
       main_worker_ = make_worker();
       if (!exhausted_) start_threads();
+      if (exhausted_) queue_.end_feeding();
     }
-    return take_and_run(*main_worker_, [&] {
+    if (feeder_ != nullptr && !all_fed_) feed(interrupt);
+    return take_and_run(*main_worker_, false, [&] {
       interrupt();
       return !stopping_.load();
     });
@@ -118,6 +163,7 @@ class PipelineRun : public WorkerSink {
       stopping_.store(true);
     }
     changed_.notify_all();
+    queue_.end_feeding();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -231,6 +277,20 @@ class PipelineRun : public WorkerSink {
     return all_workers_.back().get();
   }
 
+  /// Keeps chunks ready for the other threads and one for this.
+  void feed(const InterruptCheck& interrupt) {
+    if (feed_limit_ == 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.threads));
+    while (!all_fed_ && !stopping_.load() && queue_.ready() < feed_limit_) {
+      interrupt();
+      if (feeder_->feed()) {
+        queue_.add_fed();
+      } else {
+        all_fed_ = true;
+        queue_.end_feeding();
+      }
+    }
+  }
+
   void start_threads() {
     // What a single morsel could hold is done before a thread would have started.
     const int64_t useful = (source_.total_rows() + options_.morsel_rows - 1) / options_.morsel_rows;
@@ -253,7 +313,7 @@ class PipelineRun : public WorkerSink {
       Worker* worker = make_worker();
       for (;;) {
         if (!room_in_queue()) break;
-        Result<bool> more = take_and_run(*worker, [this] { return !stopping_.load(); });
+        Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
         if (!more.is_ok() || !more.value()) break;
       }
     } catch (const std::bad_alloc&) {
@@ -274,17 +334,19 @@ class PipelineRun : public WorkerSink {
     return !stopping_.load();
   }
 
-  Result<bool> take_and_run(Worker& worker, const Worker::KeepGoing& keep_going) {
+  Result<bool> take_and_run(Worker& worker, bool waits, const Worker::KeepGoing& keep_going) {
     if (exhausted_ || stopping_.load()) return false;
     Morsel morsel;
-    Result<bool> taken = queue_.next(&morsel);
+    Result<bool> taken = queue_.next(&morsel, waits);
     if (!taken.is_ok()) {
       fail(taken.status());
       return taken.status();
     }
     if (!taken.value()) return false;
     int32_t column = 0;
+    const int64_t declined_before = worker.declined_rows();
     const Status status = worker.run(morsel, keep_going, &column);
+    if (feeder_ != nullptr) feeder_->release(morsel.chunk, worker.declined_rows() > declined_before);
     if (status.is_ok()) return true;
     if (status.code() == ErrorCode::kCancelled) return false;
     Status described = Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
@@ -316,6 +378,9 @@ class PipelineRun : public WorkerSink {
   const ChunkSource& source_;
   const Options options_;
   JoinBuild* const build_;
+  ChunkFeeder* const feeder_;
+  int64_t feed_limit_ = 0;  // not asked yet
+  bool all_fed_ = false;
   const block::RunMorsel run_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match

@@ -26,6 +26,19 @@ Isa best_isa();
 /// lowers it, so that tests run many threads over few rows.
 int64_t default_morsel_rows();
 
+/// Prepares a source's chunks on the caller's thread, one after another, while engine threads read earlier ones.
+class ChunkFeeder {
+ public:
+  virtual ~ChunkFeeder() = default;
+  /// Makes the next chunk ready, which has rows; false at the end. The caller's thread; may throw like an
+  /// InterruptCheck.
+  virtual bool feed() = 0;
+  /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
+  virtual int64_t limit(int threads) = 0;
+  /// The rows of a chunk have been processed; `declined`: PostgreSQL will ask for some of them. Any thread.
+  virtual void release(int64_t chunk, bool declined) = 0;
+};
+
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
 /// PostgreSQL; the views must stay valid until the Execution is gone.
 class ChunkSource {
@@ -36,6 +49,9 @@ class ChunkSource {
   virtual int64_t total_rows() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
+  /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one morsel;
+  /// the view is valid until the chunk is released.
+  virtual ChunkFeeder* feeder() const { return nullptr; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };

@@ -154,6 +154,7 @@ void Worker::flush_output() {
 
 void Worker::drain_declined(int64_t chunk, int64_t begin) {
   if (declined_.count == 0) return;
+  declined_rows_ += declined_.count;
   std::vector<DeclinedRow> rows;
   for (int32_t i = 0; i < declined_.count; ++i) {
     DeclinedRow row{pipeline_, chunk, begin + declined_.rows[i], {}};

@@ -50,6 +50,7 @@ class Worker {
   /// `keep_going` said so.
   Status run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
 
+  int64_t declined_rows() const { return declined_rows_; }
   HostGroupTable* groups() { return groups_.get(); }
   const std::vector<uint64_t>& rows_in() const { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const { return rows_out_; }
@@ -81,7 +82,7 @@ class Worker {
   std::vector<block::JoinTable> joins_;
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<HostGroupTable> groups_;
-  int64_t rows_since_flush_ = 0;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
   OutputBatch output_batch_;
   std::vector<uint8_t> output_has_flags_;
   block::OutputBuffer output_{};

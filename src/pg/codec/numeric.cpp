@@ -1,18 +1,15 @@
-// The stored format (src/backend/utils/adt/numeric.c): a varlena of a header and base-10000 digits, most significant
-// first. Short header, 16 bits: 10, sign, 6 bits display scale, 7 bits signed weight. Long header: 16 bits sign (2)
-// and display scale (14), then a 16-bit weight. The value is the sum of digit[i] * 10000^(weight - i).
+// The stored format is described in format/heap/numeric.cpp, which reads it.
 #include "pg/codec/numeric.hpp"
 
 #include <cstring>
+
+#include "format/heap/numeric.hpp"
 
 namespace strom::pg::codec {
 
 namespace {
 
-constexpr uint16_t kSignMask = 0xC000;
-constexpr uint16_t kNegative = 0x4000;
 constexpr uint16_t kShort = 0x8000;
-constexpr uint16_t kSpecial = 0xC000;  // NaN and infinities
 constexpr uint16_t kShortNegative = 0x2000;
 constexpr int kShortScaleShift = 7;
 constexpr uint16_t kShortWeightMask = 0x007F;
@@ -26,7 +23,6 @@ constexpr unsigned __int128 power_of_ten(int exponent) {
   while (exponent-- > 0) power *= 10;
   return power;
 }
-constexpr unsigned __int128 kLimit = power_of_ten(38);  // first magnitude that is out of decimal128
 
 }  // namespace
 
@@ -73,46 +69,8 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
 bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled) {
   auto* original = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));
   struct varlena* value = pg_detoast_datum_packed(original);
-  const char* bytes = VARDATA_ANY(value);
-  int length = static_cast<int>(VARSIZE_ANY_EXHDR(value));
-
-  uint16_t header;
-  std::memcpy(&header, bytes, sizeof(header));
-  bool ok = (header & kSignMask) != kSpecial;
-  bool negative = false;
-  int weight = 0;
-  if ((header & kSignMask) == kShort) {
-    negative = (header & kShortNegative) != 0;
-    weight = static_cast<int>((header & kShortWeightMask) ^ 0x40) - 0x40;
-    bytes += sizeof(header);
-    length -= sizeof(header);
-  } else if (ok) {
-    int16_t long_weight;
-    std::memcpy(&long_weight, bytes + sizeof(header), sizeof(long_weight));
-    negative = (header & kSignMask) == kNegative;
-    weight = long_weight;
-    bytes += sizeof(header) + sizeof(long_weight);
-    length -= sizeof(header) + sizeof(long_weight);
-  }
-  const int count = length / static_cast<int>(sizeof(int16_t));
-  unsigned __int128 magnitude = 0;
-  for (int i = 0; ok && i < count; ++i) {
-    int16_t digit;
-    std::memcpy(&digit, bytes + i * sizeof(int16_t), sizeof(digit));
-    int exponent = (weight - i) * kBaseDigits + scale;  // of ten, of this digit in the result
-    auto part = static_cast<unsigned __int128>(digit);
-    for (; exponent < 0 && part % 10 == 0 && part != 0; ++exponent) part /= 10;
-    if (part == 0) continue;
-    if (exponent < 0 || exponent >= 38) {
-      ok = false;
-      break;
-    }
-    const unsigned __int128 power = power_of_ten(exponent);
-    ok = part <= (kLimit - 1 - magnitude) / power;
-    if (ok) magnitude += part * power;
-  }
+  const bool ok = format::heap::numeric_to_int128(VARDATA_ANY(value), static_cast<int>(VARSIZE_ANY_EXHDR(value)), scale, unscaled);
   if (value != original) pfree(value);
-  if (ok) *unscaled = negative ? -static_cast<__int128>(magnitude) : static_cast<__int128>(magnitude);
   return ok;
 }
 

@@ -36,7 +36,7 @@ class Explainer {
     List* join_filters = plan_part(scan_, kPlanJoinFilters);
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
-    fdw_arrow::explain_source(*run_.table_source(probing()), es_);
+    files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
     if (es_->analyze) execution();
@@ -147,6 +147,10 @@ class Explainer {
     expressions("CPU Inner Hash" + number, inner);
   }
 
+  void files(size_t pipeline) {
+    if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
+  }
+
   // A relation that the engine reads itself, so that no PostgreSQL node shows it.
   void inner(size_t index) {
     const PipelineSource& source = plan_.sources[index];
@@ -167,7 +171,7 @@ class Explainer {
     RowCounts counts;
     set_executed(&counts, index, "filter");
     filter("CPU Scan Quals", index, counts);
-    fdw_arrow::explain_source(*run_.table_source(index), es_);
+    files(index);
     guard([&] {
       if (plain)
         --es_->indent;

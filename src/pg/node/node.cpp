@@ -92,7 +92,10 @@ void shutdown(CustomScanState* node) {
 }
 
 void end(CustomScanState* node) {
-  entry([node] { state_of(node)->run.reset(); });
+  entry([node] {
+    if (QueryRun* run = state_of(node)->run.get()) run->abandon();
+    state_of(node)->run.reset();
+  });
   ListCell* cell;
   foreach (cell, node->custom_ps) ExecEndNode(static_cast<PlanState*>(lfirst(cell)));
 }

@@ -75,18 +75,41 @@ void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<b
 QueryRun::QueryRun(CustomScanState* state, bool keep_results)
     : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
   tables_.resize(plan_.sources.size());
+  heaps_.resize(plan_.sources.size());
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
 }
 
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
   const PipelineSource& source = plan_.sources[pipeline];
-  if (source.relid == 0) return nullptr;
+  if (source.relid == 0 || is_heap(pipeline)) return nullptr;
   if (tables_[pipeline] == nullptr) {
     const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
     tables_[pipeline] =
         std::make_shared<source::ArrowRows>(fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
   }
   return &tables_[pipeline]->source();
+}
+
+bool QueryRun::is_heap(size_t pipeline) const {
+  const Index relid = plan_.sources[pipeline].relid;
+  return relid != 0 && exec_rt_fetch(relid, state_->ss.ps.state)->relkind != RELKIND_FOREIGN_TABLE;
+}
+
+source::HeapRows* QueryRun::open_heap(size_t pipeline) {
+  if (heaps_[pipeline] != nullptr) return heaps_[pipeline].get();
+  const PipelineSource& source = plan_.sources[pipeline];
+  EState* estate = state_->ss.ps.state;
+  const Relation relation = guard([&] { return ExecGetRangeTableRelation(estate, source.relid); });
+  const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
+  heaps_[pipeline] = std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
+                                                        plan_.program.sources[pipeline].columns);
+  return heaps_[pipeline].get();
+}
+
+source::RowSource* QueryRun::row_source(size_t pipeline) const {
+  if (tables_[pipeline] != nullptr) return tables_[pipeline].get();
+  if (heaps_[pipeline] != nullptr) return heaps_[pipeline].get();
+  return collected_[static_cast<size_t>(plan_.sources[pipeline].child)].get();
 }
 
 // A file may have been replaced by one of another layout since the plan was made.
@@ -185,11 +208,12 @@ void QueryRun::start() {
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
     if (const fdw_arrow::Source* table = table_source(i)) {
       require_layout(*table, plan_.program.sources[i]);
-      sources.push_back(tables_[i].get());
+    } else if (is_heap(i)) {
+      open_heap(i);
     } else {
       collect_child(i);
-      sources.push_back(collected_[static_cast<size_t>(plan_.sources[i].child)].get());
     }
+    sources.push_back(row_source(i));
   }
   std::vector<Constant> params = parameters();
   slots_.emplace(wanted_threads() - 1);
@@ -209,12 +233,7 @@ Recheck& QueryRun::recheck() {
   if (recheck_ == nullptr) recheck_ = std::make_unique<Recheck>(state_, plan_);
   if (recheck_bound_) return *recheck_;
   std::vector<source::RowSource*> sources;
-  for (size_t i = 0; i < plan_.sources.size(); ++i) {
-    if (tables_[i] != nullptr)
-      sources.push_back(tables_[i].get());
-    else
-      sources.push_back(collected_[static_cast<size_t>(plan_.sources[i].child)].get());
-  }
+  for (size_t i = 0; i < plan_.sources.size(); ++i) sources.push_back(row_source(i));
   std::vector<bool> left_out;
   for (const auto& join : plan_.program.joins) {
     const PipelineSource& source = plan_.sources[join.build_pipeline];
@@ -243,17 +262,21 @@ void QueryRun::note_declined(size_t count) {
 
 void QueryRun::decide_build_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) {
   note_declined(rows.size());
+  row_source(pipeline)->begin_recheck();
   for (uint32_t join = 0; join < plan_.program.joins.size(); ++join) {
     if (plan_.program.joins[join].build_pipeline != pipeline) continue;
     for (const DeclinedRow& row : rows) recheck().decide_build(row, join, *execution_);
   }
+  row_source(pipeline)->end_recheck();
 }
 
 void QueryRun::take_declined() {
+  source::RowSource* probing = row_source(plan_.sources.size() - 1);
+  probing->begin_recheck();
   const std::vector<DeclinedRow> rows = execution_->take_declined();
   note_declined(rows.size());
-  if (rows.empty()) return;
   for (const DeclinedRow& row : rows) recheck().decide(row, *execution_);
+  probing->end_recheck();
 }
 
 void QueryRun::check_files(bool now) {
@@ -374,6 +397,8 @@ void QueryRun::check_result() {
 void QueryRun::release_threads() {
   if (execution_ != nullptr) execution_->stop();
   slots_.reset();
+  for (const auto& heap : heaps_)
+    if (heap != nullptr) heap->close();
 }
 
 void QueryRun::abandon() {

@@ -12,6 +12,7 @@
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
 #include "pg/node/thread_slots.hpp"
+#include "pg/source/heap_rows.hpp"
 #include "pg/source/row_source.hpp"
 
 namespace strom::pg::node {
@@ -43,7 +44,7 @@ class QueryRun {
   void abandon();
 
   const RunPlan& plan() const { return plan_; }
-  /// Opens the table's files when they are not open. nullptr for a child plan's rows.
+  /// Opens the table's files when they are not open. nullptr when the rows are not those of an Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
   const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
   /// Sum over all executions so far, of which the last one ends.
@@ -51,6 +52,9 @@ class QueryRun {
   int64_t rechecked() const { return rechecked_; }
 
  private:
+  bool is_heap(size_t pipeline) const;
+  source::HeapRows* open_heap(size_t pipeline);
+  source::RowSource* row_source(size_t pipeline) const;
   void start();
   void collect_child(size_t pipeline);
   ExprState* compile(Node* expression);
@@ -67,7 +71,9 @@ class QueryRun {
 
   CustomScanState* state_;
   RunPlan plan_;
-  std::vector<std::shared_ptr<source::ArrowRows>> tables_;         // for each pipeline; nullptr for child plans
+  // For each pipeline its rows are in one of tables_ and heaps_, or they are a child plan's.
+  std::vector<std::shared_ptr<source::ArrowRows>> tables_;
+  std::vector<std::unique_ptr<source::HeapRows>> heaps_;
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;

@@ -105,15 +105,15 @@ void Recheck::bind(std::vector<source::RowSource*> sources, std::vector<bool> le
 }
 
 void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
-  const std::span<const codec::Decoder> decoders = sources_[pipeline]->decoders(row.chunk);
   const std::vector<int>& slots = plan_.sources[pipeline].slots;
-  guard([&] {
-    MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
-    for (size_t i = 0; i < slots.size(); ++i)
-      if (slots[i] > 0)
-        slot_->tts_values[slots[i] - 1] = codec::decode(decoders[i], row.row, &slot_->tts_isnull[slots[i] - 1]);
-    MemoryContextSwitchTo(caller);
-  });
+  values_read_.resize(slots.size());
+  nulls_read_.reset(new bool[slots.size()]);
+  sources_[pipeline]->read(row.chunk, row.row, context_->ecxt_per_tuple_memory, values_read_.data(), nulls_read_.get());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] <= 0) continue;
+    slot_->tts_values[slots[i] - 1] = values_read_[i];
+    slot_->tts_isnull[slots[i] - 1] = nulls_read_[i];
+  }
 }
 
 bool Recheck::passes(ExprState* filters) {

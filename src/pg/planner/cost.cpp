@@ -24,22 +24,37 @@ constexpr double kHandOver = 0.5;
 constexpr double kQueueSetup = 0.1;
 constexpr double kQueueWork = 0.05;
 
+// Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
+constexpr double kHeapRow = 6.0;
+
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
+
+// What cannot be divided among threads.
+Cost read_pages(const EngineScan* scan) {
+  if (scan->pages == 0) return 0;
+  double random_page_cost, sequential_page_cost;
+  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
+  return scan->pages * sequential_page_cost;
+}
+
+Cost scan_rows(const EngineScan* scan) {
+  const double each = scan->pages == 0 ? 1 : kHeapRow;
+  return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
+}
 
 }  // namespace
 
 void cost_scan(EngineInput* input) {
-  const EngineScan* scan = input->scan;
   input->startup = 0;
-  input->run = scan->rows_in * (row_cost() + cpu_operator_cost * scan->operations) / thread_count();
+  input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
 void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
   const auto* join = static_cast<EngineJoin*>(llast(input->joins));
   Cost read;
   if (join->scan != nullptr)
-    read = join->scan->rows_in * (row_cost() + cpu_operator_cost * join->scan->operations);
+    read = read_pages(join->scan) + scan_rows(join->scan);
   else
     read = join->path->total_cost + join->path->rows * ::cpu_tuple_cost;
   input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();

@@ -20,7 +20,7 @@ struct Refusal {
   const char* reason;
 };
 
-/// A base relation that the engine reads.
+/// A base relation that the engine reads: an Arrow foreign table or a heap table.
 struct EngineScan {
   RelOptInfo* rel;
   Oid table;
@@ -32,6 +32,7 @@ struct EngineScan {
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
+  double pages;    // of a heap table; 0 for files
   int operations;  // of the filters, for each row
 };
 

@@ -1,5 +1,6 @@
 // CpuScan: a base relation that the engine reads. May ereport, but for the marked C++ part.
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/heap.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
 #include "pg/fdw_arrow/source.hpp"
@@ -7,15 +8,26 @@
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/source/heap_rows.hpp"
 
 namespace strom::pg::planner {
 
 namespace {
 
+bool is_arrow_table(const RelOptInfo* rel) {
+  return rel->fdwroutine != nullptr && rel->fdwroutine->BeginForeignScan == strom_arrow_begin;
+}
+
+// Catalogs are small, and are read while a plan is made.
+bool is_heap_table(const RangeTblEntry* rte) {
+  if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) return false;
+  return rte->relid >= FirstNormalObjectId && compat::is_heap(rte->relid);
+}
+
 bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
   const Query* parse = root->parse;
-  if (rte->rtekind != RTE_RELATION || rte->inh || rte->relkind != RELKIND_FOREIGN_TABLE) return false;
-  if (rel->fdwroutine == nullptr || rel->fdwroutine->BeginForeignScan != strom_arrow_begin) return false;
+  if (rte->rtekind != RTE_RELATION || rte->inh) return false;
+  if (rte->relkind == RELKIND_FOREIGN_TABLE ? !is_arrow_table(rel) : !is_heap_table(rte)) return false;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) return false;
   if (!bms_is_empty(rel->lateral_relids)) return false;
   // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
@@ -23,8 +35,44 @@ bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const Range
   return reads_only && root->rowMarks == NIL && rte->tablesample == nullptr;
 }
 
+// C++: the engine's type for values of type `oid`, in planner memory.
+void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
+  auto type = value_type_of(oid, typmod);
+  if (type.is_ok()) {
+    facts->type = type.value();
+    facts->readable = true;
+    return;
+  }
+  const std::string reason = type.status().message();
+  const char* text = reason.c_str();
+  facts->reason = boundary::guard([text] { return pstrdup(text); });
+}
+
+// Column types from the catalog.
+void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
+  const Relation relation = table_open(scan->table, NoLock);
+  const TupleDesc descriptor = RelationGetDescr(relation);
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0) {
+    const int attnum = member + FirstLowInvalidHeapAttributeNumber;
+    if (attnum <= 0) continue;
+    const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);
+    ColumnFacts* facts = &scan->columns[attnum];
+    boundary::entry([&] { set_type(facts, attribute->atttypid, attribute->atttypmod); });
+    format::heap::Storage storage;
+    if (!facts->readable) continue;
+    facts->readable = !attribute->atthasmissing && source::heap_storage(*attribute, facts->type.type, &storage);
+    if (!facts->readable)
+      facts->reason = attribute->atthasmissing ? "column has a default for rows that are older than it"
+                                               : "column is stored in a form that the engine does not read";
+  }
+  table_close(relation, NoLock);
+  scan->rows_in = scan->rel->tuples;
+  scan->pages = scan->rel->pages;
+}
+
 // C++: column types from the table's files.
-void fill_columns(EngineScan* scan, const Bitmapset* attributes) {
+void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
   boundary::entry([&] {
     const std::vector<AttrNumber> wanted = fdw_arrow::user_columns(scan->table, attributes);
     const auto source = fdw_arrow::Source::open(scan->table, wanted);
@@ -38,15 +86,7 @@ void fill_columns(EngineScan* scan, const Bitmapset* attributes) {
       }
       if (column.type.oid == NUMERICOID && typmod < 0 && !source->files().empty())
         typmod = codec::sql_type_of(source->field(0, static_cast<int>(i))).typmod;
-      auto type = value_type_of(column.type.oid, typmod);
-      if (type.is_ok()) {
-        facts.type = type.value();
-        facts.readable = true;
-      } else {
-        const std::string reason = type.status().message();
-        const char* text = reason.c_str();
-        facts.reason = boundary::guard([text] { return pstrdup(text); });
-      }
+      set_type(&facts, column.type.oid, typmod);
     }
     scan->rows_in = static_cast<double>(source->total_rows());
   });
@@ -133,7 +173,10 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   scan->table = rte->relid;
   scan->column_count = rel->max_attr;
   scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
-  fill_columns(scan, attributes);
+  if (rte->relkind == RELKIND_FOREIGN_TABLE)
+    fill_arrow_columns(scan, attributes);
+  else
+    fill_heap_columns(scan, attributes);
   state->scans[relid] = scan;
   if (!all_readable(scan, rel->reltarget->exprs)) return;
   split_filters(state, scan);

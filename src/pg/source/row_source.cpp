@@ -23,6 +23,15 @@ columnar::Field field_of(const engine::plan::ValueType& type) {
 
 }  // namespace
 
+void DecodedRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {
+  const std::span<const codec::Decoder> columns = decoders(chunk);
+  boundary::guard([&] {
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    for (size_t i = 0; i < columns.size(); ++i) values[i] = codec::decode(columns[i], row, &nulls[i]);
+    MemoryContextSwitchTo(caller);
+  });
+}
+
 std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   if (chunk == decoded_chunk_) return decoders_;
   const auto& columns = source_->columns();

@@ -15,22 +15,36 @@ namespace strom::pg::source {
 
 class RowSource : public engine::exec::ChunkSource {
  public:
-  /// Decoders of all columns for chunk `chunk`, in order. Main thread only; valid until the next call. May throw.
+  /// Values of all columns, in order, of a row that the engine declined, with storage from `memory`. Between
+  /// begin_recheck() and end_recheck(), which enclose asking the engine for such rows. Main thread; may throw.
+  virtual void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) = 0;
+  virtual void begin_recheck() {}
+  virtual void end_recheck() {}
+};
+
+/// A source whose chunks stay, and whose values are decoded one by one.
+class DecodedRows : public RowSource {
+ public:
+  void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
+
+ private:
+  /// Decoders of all columns for chunk `chunk`, in order; valid until the next call. May throw.
   virtual std::span<const codec::Decoder> decoders(int64_t chunk) = 0;
 };
 
 /// Record batches of an Arrow foreign table.
-class ArrowRows : public RowSource {
+class ArrowRows : public DecodedRows {
  public:
   explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source) : source_(std::move(source)) {}
 
   int64_t chunk_count() const override { return static_cast<int64_t>(source_->chunks().size()); }
   int64_t total_rows() const override { return source_->total_rows(); }
   Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(index); }
-  std::span<const codec::Decoder> decoders(int64_t chunk) override;
   const fdw_arrow::Source& source() const { return *source_; }
 
  private:
+  std::span<const codec::Decoder> decoders(int64_t chunk) override;
+
   std::shared_ptr<const fdw_arrow::Source> source_;
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::Place> places_;
@@ -38,7 +52,7 @@ class ArrowRows : public RowSource {
 };
 
 /// Rows of a PostgreSQL plan, collected before the engine starts.
-class CollectedRows : public RowSource {
+class CollectedRows : public DecodedRows {
  public:
   /// `is_key`: columns that the join's keys are made of, see add().
   CollectedRows(std::vector<engine::plan::ValueType> types, std::vector<bool> is_key);
@@ -50,7 +64,6 @@ class CollectedRows : public RowSource {
 
   int64_t chunk_count() const override { return static_cast<int64_t>(batches_.size()); }
   Result<columnar::BatchView> chunk(int64_t index) const override;
-  std::span<const codec::Decoder> decoders(int64_t chunk) override;
   int64_t total_rows() const override { return rows_; }
   /// Rows that add() left out.
   int64_t dropped() const { return dropped_; }
@@ -58,6 +71,7 @@ class CollectedRows : public RowSource {
 
  private:
   using Batch = std::vector<columnar::ColumnBuilder>;
+  std::span<const codec::Decoder> decoders(int64_t chunk) override;
   bool holds(size_t column, Datum value, bool is_null) const;
   void append(size_t column, Datum value, bool is_null);
 

@@ -176,6 +176,35 @@ STROM_KERNEL void flag_out_of_range(const P& p, TileState& s, uint16_t dst, cons
   });
 }
 
+/// Flags of a column that is in register form already.
+template <class P>
+STROM_INLINE void load_register_flags(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const uint8_t* in = c.flags + s.morsel_begin;
+  if (s.rows == nullptr) {
+    p.leader([&] { s.regs[dst].flags = const_cast<uint8_t*>(in + s.dense_base); });
+    return;
+  }
+  uint8_t* flags = s.storage[dst].flags;
+  const int32_t* rows = s.rows;
+  p.for_each(s.count, [&](int i) { flags[i] = in[rows[i]]; });
+  p.leader([&] { s.regs[dst].flags = flags; });
+}
+
+/// A column in register form: values in place when contiguous.
+template <class P>
+STROM_INLINE void load_register(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  switch (static_cast<Phys>(s.code->register_phys[dst])) {
+    case Phys::kBool: load_plain<P, uint8_t>(p, s, dst, c); break;
+    case Phys::kI32: load_plain<P, int32_t>(p, s, dst, c); break;
+    case Phys::kI64: load_plain<P, int64_t>(p, s, dst, c); break;
+    case Phys::kI128: load_plain<P, Words128>(p, s, dst, c); break;
+    case Phys::kF32: load_plain<P, float>(p, s, dst, c); break;
+    case Phys::kF64: load_plain<P, double>(p, s, dst, c); break;
+    case Phys::kStr: load_plain<P, StrView>(p, s, dst, c); break;
+  }
+  if (c.flags != nullptr) load_register_flags(p, s, dst, c);
+}
+
 /// kLoadColumn. False when a text offset is corrupt.
 template <class P>
 STROM_KERNEL bool load_column(const P& p, TileState& s, const TileInstr& instr) {
@@ -183,6 +212,11 @@ STROM_KERNEL bool load_column(const P& p, TileState& s, const TileInstr& instr) 
   const uint16_t dst = instr.dst;
   p.leader([&] { own(s, dst, false); });
   p.sync();
+  if (c.is_register) {
+    load_register(p, s, dst, c);
+    p.sync();
+    return true;
+  }
   bool out_of_range = false, corrupt = false;
   switch (static_cast<Phys>(s.code->register_phys[dst])) {
     case Phys::kBool: load_bool(p, s, dst, c); break;

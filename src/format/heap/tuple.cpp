@@ -1,0 +1,216 @@
+// Tuple header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
+// attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena (src/include/varatt.h,
+// little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a pointer to a value stored out of line;
+// otherwise four bytes, whose lowest two bits are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
+#include "format/heap/tuple.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/heap/numeric.hpp"
+
+namespace strom::format::heap {
+
+namespace {
+
+constexpr uint32_t kCountOffset = 18, kMaskOffset = 20, kDataOffset = 22, kBitmapOffset = 23;
+constexpr uint16_t kCountMask = 0x07FF, kHasNulls = 0x0001;
+constexpr uint32_t kOutOfLineSize = 18;
+
+template <class T>
+T load(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// Exactly one load: what was checked is what is used.
+template <class T>
+T load_once(const uint8_t* aligned) {
+  return *reinterpret_cast<const volatile T*>(aligned);
+}
+
+uint32_t aligned(uint32_t offset, uint32_t alignment) { return (offset + alignment - 1) & ~(alignment - 1); }
+
+struct Header {
+  uint32_t attributes, data;
+  bool has_nulls;
+};
+
+Header read_header(const uint8_t* tuple) {
+  return {static_cast<uint32_t>(load_once<uint16_t>(tuple + kCountOffset)) & kCountMask, load_once<uint8_t>(tuple + kDataOffset),
+          (load_once<uint16_t>(tuple + kMaskOffset) & kHasNulls) != 0};
+}
+
+/// A varlena: its payload, or none when PostgreSQL has to read it.
+struct Varlena {
+  const uint8_t* payload;
+  uint32_t size, total;
+};
+
+/// The varlena at `offset`, moved behind its padding. False when it leads out of the `available` bytes.
+bool read_varlena(const uint8_t* data, uint32_t available, uint32_t alignment, uint32_t* offset, Varlena* value) {
+  if (*offset >= available) return false;
+  uint8_t first = load_once<uint8_t>(data + *offset);
+  if (first == 0) {
+    *offset = aligned(*offset, alignment);
+    if (*offset >= available) return false;
+    first = load_once<uint8_t>(data + *offset);
+  }
+  const uint8_t* at = data + *offset;
+  if (first == 1) {
+    *value = {nullptr, 0, kOutOfLineSize};
+  } else if ((first & 1) != 0) {
+    const uint32_t total = first >> 1;
+    *value = {at + 1, total - 1, total};
+  } else {
+    if (available - *offset < 4) return false;
+    const uint32_t word = load<uint32_t>(at);
+    const uint32_t total = word >> 2;
+    if (total < 4) return false;
+    *value = (word & 3) == 0 ? Varlena{at + 4, total - 4, total} : Varlena{nullptr, 0, total};
+  }
+  return value->total <= available - *offset;
+}
+
+void set_flag(ColumnOut* out, int64_t row, int64_t count, uint8_t flag) {
+  if (!out->has_flags) std::memset(out->flags, 0, static_cast<size_t>(count));
+  out->has_flags = true;
+  out->flags[row] = flag;
+}
+
+template <class T>
+T* at(const ColumnOut& out, int64_t row) {
+  return static_cast<T*>(out.values) + row;
+}
+
+void store_fixed(Storage storage, const uint8_t* bytes, const ColumnOut& out, int64_t row) {
+  switch (storage) {
+    case Storage::kBool: *at<uint8_t>(out, row) = load<uint8_t>(bytes) != 0; break;
+    case Storage::kInt2: *at<int32_t>(out, row) = load<int16_t>(bytes); break;
+    case Storage::kWord4: *at<uint32_t>(out, row) = load<uint32_t>(bytes); break;
+    case Storage::kWord8: *at<uint64_t>(out, row) = load<uint64_t>(bytes); break;
+    default: *at<__int128>(out, row) = load<__int128>(bytes); break;
+  }
+}
+
+void store_null(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t count, uint8_t flag) {
+  const auto width = static_cast<size_t>(storage_width(column.storage));
+  std::memset(static_cast<uint8_t*>(out->values) + static_cast<size_t>(row) * width, 0, width);
+  set_flag(out, row, count, flag);
+}
+
+void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* out, int64_t row, int64_t count) {
+  const auto* payload = reinterpret_cast<const char*>(value.payload);
+  if (payload == nullptr) {
+    store_null(column, out, row, count, kValueOfHost);
+  } else if (column.storage == Storage::kText) {
+    *at<registry::StrView>(*out, row) = {payload, static_cast<int64_t>(value.size)};
+  } else if (!numeric_to_int128(payload, static_cast<int>(value.size), column.scale, at<__int128>(*out, row))) {
+    store_null(column, out, row, count, kValueOfHost);
+  }
+}
+
+template <class To, class From, class F>
+void gather(const uint8_t* const* data, int64_t count, uint32_t offset, const ColumnOut& out, F convert) {
+  To* values = static_cast<To*>(out.values);
+  for (int64_t i = 0; i < count; ++i) values[i] = convert(load<From>(data[i] + offset));
+}
+
+}  // namespace
+
+TupleDecoder::TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
+    : attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
+  int last = -1;
+  for (const WantedColumn& column : wanted_) last = std::max(last, column.attribute);
+  attributes_.resize(static_cast<size_t>(last + 1));
+  wanted_of_attribute_.assign(attributes_.size(), -1);
+  for (size_t i = 0; i < wanted_.size(); ++i) wanted_of_attribute_[static_cast<size_t>(wanted_[i].attribute)] = static_cast<int>(i);
+  uint32_t offset = 0;
+  size_t a = 0;
+  for (; a < attributes_.size() && attributes_[a].length > 0; ++a) {
+    offset = aligned(offset, attributes_[a].alignment);
+    prefix_offsets_.push_back(offset);
+    offset += static_cast<uint32_t>(attributes_[a].length);
+  }
+  first_walked_ = static_cast<int>(a);
+  prefix_offsets_.push_back(offset);
+  prefix_size_ = offset;
+  zeros_.resize(prefix_size_ + 1);
+}
+
+void TupleDecoder::decode_prefix(const uint8_t* const* data, int64_t count, ColumnOut* out) const {
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    if (wanted_[i].attribute >= first_walked_) continue;
+    const uint32_t offset = prefix_offsets_[static_cast<size_t>(wanted_[i].attribute)];
+    switch (wanted_[i].storage) {
+      case Storage::kBool:
+        gather<uint8_t, uint8_t>(data, count, offset, out[i], [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
+        break;
+      case Storage::kInt2: gather<int32_t, int16_t>(data, count, offset, out[i], [](int16_t v) { return int32_t{v}; }); break;
+      case Storage::kWord4: gather<uint32_t, uint32_t>(data, count, offset, out[i], [](uint32_t v) { return v; }); break;
+      case Storage::kWord8: gather<uint64_t, uint64_t>(data, count, offset, out[i], [](uint64_t v) { return v; }); break;
+      default: gather<__int128, __int128>(data, count, offset, out[i], [](__int128 v) { return v; }); break;
+    }
+  }
+}
+
+template <bool kMayBeNull>
+bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out, size_t first) const {
+  const Header header = read_header(tuple.bytes);
+  const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
+  if (header.data < kBitmapOffset || header.data > tuple.size) return false;
+  if (kMayBeNull && header.has_nulls && kBitmapOffset + (header.attributes + 7) / 8 > header.data) return false;
+  const uint8_t* data = tuple.bytes + header.data;
+  const uint32_t available = tuple.size - header.data;
+  uint32_t offset = prefix_offsets_[first];
+  for (size_t a = first; a < attributes_.size(); ++a) {
+    const int index = wanted_of_attribute_[a];
+    ColumnOut* column = index < 0 ? nullptr : &out[index];
+    if (kMayBeNull && (a >= header.attributes || (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0))) {
+      if (column != nullptr) store_null(wanted_[static_cast<size_t>(index)], column, row, count, kNullValue);
+      continue;
+    }
+    const AttributeLayout& attribute = attributes_[a];
+    if (attribute.length > 0) {
+      offset = aligned(offset, attribute.alignment);
+      const auto size = static_cast<uint32_t>(attribute.length);
+      if (offset > available || size > available - offset) return false;
+      if (column != nullptr) store_fixed(wanted_[static_cast<size_t>(index)].storage, data + offset, *column, row);
+      offset += size;
+    } else {
+      Varlena value;
+      if (!read_varlena(data, available, attribute.alignment, &offset, &value)) return false;
+      if (column != nullptr) store_varlena(wanted_[static_cast<size_t>(index)], value, column, row, count);
+      offset += value.total;
+    }
+  }
+  return true;
+}
+
+int64_t TupleDecoder::decode(const TupleRef* tuples, int64_t count, ColumnOut* out, const uint8_t** scratch) const {
+  for (size_t i = 0; i < wanted_.size(); ++i) out[i].has_flags = false;
+  // Tuples without nulls that have all wanted attributes; the others' prefix is read from zeros first.
+  int64_t irregular = 0;
+  for (int64_t row = 0; row < count; ++row) {
+    const TupleRef& tuple = tuples[row];
+    if (tuple.size < kBitmapOffset) return row;
+    const Header header = read_header(tuple.bytes);
+    const bool regular = !header.has_nulls && header.attributes >= attributes_.size() && header.data >= kBitmapOffset &&
+                         header.data + prefix_size_ <= tuple.size;
+    scratch[row] = regular ? tuple.bytes + header.data : zeros_.data();
+    irregular += !regular;
+  }
+  decode_prefix(scratch, count, out);
+  const auto walked = static_cast<size_t>(first_walked_);
+  if (irregular == 0 && walked == attributes_.size()) return -1;
+  for (int64_t row = 0; row < count; ++row) {
+    const bool regular = scratch[row] != zeros_.data();
+    if (regular && walked == attributes_.size()) continue;
+    const bool ok = regular ? walk<false>(tuples[row], row, count, out, walked) : walk<true>(tuples[row], row, count, out, 0);
+    if (!ok) return row;
+  }
+  return -1;
+}
+
+}  // namespace strom::format::heap

@@ -1,0 +1,35 @@
+// Differences between PostgreSQL versions in reading heap pages. May ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::compat {
+
+/// Adds to the table's count of rows read by scans, as a sequential scan does.
+inline void count_scanned_rows(Relation relation, int64_t rows) {
+  if (!pgstat_should_count_relation(relation)) return;
+#if PG_VERSION_NUM >= 160000
+  relation->pgstat_info->counts.tuples_returned += rows;
+#else
+  relation->pgstat_info->t_counts.t_tuples_returned += rows;
+#endif
+}
+
+/// True for tables of the heap access method. Takes no lock.
+inline bool is_heap(Oid table) {
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const bool result = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relam == HEAP_TABLE_AM_OID;
+  ReleaseSysCache(tuple);
+  return result;
+}
+
+/// Raises "snapshot too old" where that still exists.
+inline void check_snapshot_age([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
+                               [[maybe_unused]] Page page) {
+#if PG_VERSION_NUM < 170000
+  TestForOldSnapshot(snapshot, relation, page);
+#endif
+}
+
+}  // namespace strom::pg::compat

@@ -1,0 +1,80 @@
+// Rows of a PostgreSQL heap table for the engine: this thread pins pages and decides which tuples are visible, engine
+// threads decode them. See docs/dev/heap.md. Used by src/pg/node.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "format/heap/tuple.hpp"
+#include "pg/source/row_source.hpp"
+
+namespace strom::pg::source {
+
+/// How the engine reads attribute `attribute` when its values are of `type`; false when it cannot. Does not ereport.
+bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type, format::heap::Storage* storage);
+
+class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
+ public:
+  /// Reads columns `attnums` as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
+  /// long as this object is used. Throws PostgresError, StatusError.
+  HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
+           const std::vector<engine::plan::ValueType>& types);
+  /// Calls no PostgreSQL: after an error the resource owner has dropped the pins already.
+  ~HeapRows() override;
+
+  /// Drops all pins. Main thread, when no engine thread reads any more and the resource owner is alive. The rows begin
+  /// anew. Throws PostgresError.
+  void close();
+
+  int64_t chunk_count() const override { return 0; }
+  int64_t total_rows() const override;
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+  // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
+  engine::exec::ChunkFeeder* feeder() const override { return const_cast<HeapRows*>(this); }
+  std::string describe(int64_t index) const override;
+
+  void begin_recheck() override;
+  void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
+  void end_recheck() override;
+
+  int64_t pages_read() const { return pages_read_; }
+
+ private:
+  struct Chunk;
+  struct Kept;  // what is left of a chunk for its declined rows
+
+  bool feed() override;
+  int64_t limit(int threads) override;
+  void release(int64_t chunk, bool declined) override;
+
+  void start();
+  void unpin_released();
+  Chunk* new_chunk();
+  bool load_page(Chunk* chunk, BlockNumber block);
+  Chunk* active(int64_t index) const;
+
+  Relation relation_;
+  Snapshot snapshot_;
+  std::string table_name_;
+  std::vector<AttrNumber> attnums_;
+  std::unique_ptr<const format::heap::TupleDecoder> decoder_;
+  BufferAccessStrategy strategy_ = nullptr;
+  bool started_ = false;
+  BlockNumber block_ = 0, block_count_ = 0;
+  int pages_in_chunk_ = 1;
+  int64_t next_chunk_ = 0, pages_read_ = 0;
+
+  mutable std::mutex mutex_;  // of the members below
+  std::unordered_map<int64_t, Chunk*> active_;
+  std::vector<std::pair<int64_t, bool>> released_;  // chunk, declined
+
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // all
+  std::vector<Chunk*> free_;
+  std::unordered_map<int64_t, Kept> kept_;
+  std::vector<int64_t> to_forget_;
+};
+
+}  // namespace strom::pg::source
