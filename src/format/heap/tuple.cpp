@@ -16,6 +16,7 @@ namespace {
 constexpr uint32_t kCountOffset = 18, kMaskOffset = 20, kDataOffset = 22, kBitmapOffset = 23;
 constexpr uint16_t kCountMask = 0x07FF, kHasNulls = 0x0001;
 constexpr uint32_t kOutOfLineSize = 18;
+constexpr int64_t kPrefetchRows = 16;  // tuples come from memory, not from caches
 
 template <class T>
 T load(const uint8_t* bytes) {
@@ -193,6 +194,7 @@ int64_t TupleDecoder::decode(const TupleRef* tuples, int64_t count, ColumnOut* o
   // Tuples without nulls that have all wanted attributes; the others' prefix is read from zeros first.
   int64_t irregular = 0;
   for (int64_t row = 0; row < count; ++row) {
+    __builtin_prefetch(tuples[std::min(row + kPrefetchRows, count - 1)].bytes);
     const TupleRef& tuple = tuples[row];
     if (tuple.size < kBitmapOffset) return row;
     const Header header = read_header(tuple.bytes);

@@ -38,27 +38,28 @@ int64_t pin_limit(Relation relation) {
 
 /// Pages that are pinned, their visible tuples, and the columns made of them.
 struct HeapRows::Chunk {
-  struct Line {
-    uint16_t page, offset, size, number;
-  };
   int64_t index = 0;
   int pages = 0;
   int64_t rows = 0;
   std::vector<Buffer> buffers;
-  std::vector<const uint8_t*> addresses;
   std::vector<BlockNumber> blocks;
-  std::vector<Line> lines;
+  std::vector<int64_t> first_rows;            // of each page
+  std::vector<format::heap::TupleRef> tuples;  // with the row's number in its page beside it
+  std::vector<OffsetNumber> numbers;
   // Of the engine thread that reads the chunk.
-  std::vector<format::heap::TupleRef> tuples;
   std::vector<const uint8_t*> scratch;
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
+
+  BlockNumber block_of(int64_t row) const {
+    const auto page = std::upper_bound(first_rows.begin(), first_rows.begin() + pages, row) - first_rows.begin() - 1;
+    return blocks[static_cast<size_t>(page)];
+  }
 };
 
 struct HeapRows::Kept {
-  std::vector<BlockNumber> blocks;
-  std::vector<Chunk::Line> lines;
+  std::vector<ItemPointerData> rows;
 };
 
 bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* storage) {
@@ -138,9 +139,10 @@ HeapRows::Chunk* HeapRows::new_chunk() {
     Chunk* chunk = chunks_.back().get();
     const auto pages = static_cast<size_t>(pages_in_chunk_);
     chunk->buffers.resize(pages);
-    chunk->addresses.resize(pages);
     chunk->blocks.resize(pages);
-    chunk->lines.resize(pages * MaxHeapTuplesPerPage);
+    chunk->first_rows.resize(pages);
+    chunk->tuples.resize(pages * MaxHeapTuplesPerPage);
+    chunk->numbers.resize(pages * MaxHeapTuplesPerPage);
     free_.push_back(chunk);
   }
   Chunk* chunk = free_.back();
@@ -158,8 +160,10 @@ bool HeapRows::load_page(Chunk* chunk, BlockNumber block) {
   compat::check_snapshot_age(snapshot_, relation_, page);
   const bool all_visible = PageIsAllVisible(page) && !snapshot_->takenDuringRecovery;
   const OffsetNumber last = PageGetMaxOffsetNumber(page);
-  const auto place = static_cast<uint16_t>(chunk->pages);
-  Chunk::Line* line = chunk->lines.data() + chunk->rows;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(page);
+  format::heap::TupleRef* tuples = chunk->tuples.data() + chunk->rows;
+  OffsetNumber* numbers = chunk->numbers.data() + chunk->rows;
+  int64_t rows = 0;
   for (OffsetNumber number = FirstOffsetNumber; number <= last; ++number) {
     const ItemId item = PageGetItemId(page, number);
     if (!ItemIdIsNormal(item)) continue;
@@ -178,17 +182,18 @@ bool HeapRows::load_page(Chunk* chunk, BlockNumber block) {
       HeapCheckForSerializableConflictOut(visible, relation_, &tuple, buffer, snapshot_);
       if (!visible) continue;
     }
-    *line++ = {place, static_cast<uint16_t>(offset), static_cast<uint16_t>(size), number};
+    tuples[rows] = {bytes + offset, size};
+    numbers[rows++] = number;
   }
   LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-  const int64_t rows = line - (chunk->lines.data() + chunk->rows);
   if (rows == 0) {
     ReleaseBuffer(buffer);
     return false;
   }
+  const auto place = static_cast<size_t>(chunk->pages);
   chunk->buffers[place] = buffer;
-  chunk->addresses[place] = reinterpret_cast<const uint8_t*>(page);
   chunk->blocks[place] = block;
+  chunk->first_rows[place] = chunk->rows;
   chunk->rows += rows;
   ++chunk->pages;
   return true;
@@ -230,14 +235,19 @@ void HeapRows::unpin_released() {
       chunk = found->second;
       active_.erase(found);
     }
-    if (declined)
-      kept_[index] = {{chunk->blocks.begin(), chunk->blocks.begin() + chunk->pages},
-                      {chunk->lines.begin(), chunk->lines.begin() + chunk->rows}};
+    if (declined) keep(*chunk);
     guard([chunk] {
       for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
     });
     free_.push_back(chunk);
   }
+}
+
+void HeapRows::keep(const Chunk& chunk) {
+  std::vector<ItemPointerData>& rows = kept_[chunk.index].rows;
+  rows.resize(static_cast<size_t>(chunk.rows));
+  for (int64_t i = 0; i < chunk.rows; ++i)
+    ItemPointerSet(&rows[static_cast<size_t>(i)], chunk.block_of(i), chunk.numbers[static_cast<size_t>(i)]);
 }
 
 void HeapRows::close() {
@@ -283,19 +293,13 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
       chunk->memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + rows]));
       chunk->out.push_back({chunk->memory.back().get(), chunk->memory.back().get() + bytes, false});
     }
-    chunk->tuples.resize(static_cast<size_t>(chunk->capacity));
     chunk->scratch.resize(static_cast<size_t>(chunk->capacity));
   }
-  for (int64_t i = 0; i < chunk->rows; ++i) {
-    const Chunk::Line& line = chunk->lines[static_cast<size_t>(i)];
-    chunk->tuples[static_cast<size_t>(i)] = {chunk->addresses[line.page] + line.offset, line.size};
-  }
   const int64_t bad = decoder_->decode(chunk->tuples.data(), chunk->rows, chunk->out.data(), chunk->scratch.data());
-  if (bad >= 0) {
-    const Chunk::Line& line = chunk->lines[static_cast<size_t>(bad)];
+  if (bad >= 0)
     return Status(ErrorCode::kCorruptFile, "row of table \"" + table_name_ + "\" is damaged")
-        .with_detail("It is item " + std::to_string(line.number) + " of block " + std::to_string(chunk->blocks[line.page]) + ".");
-  }
+        .with_detail("It is item " + std::to_string(chunk->numbers[static_cast<size_t>(bad)]) + " of block " +
+                     std::to_string(chunk->block_of(bad)) + ".");
   for (const auto& out : chunk->out) {
     columnar::ColumnView column;
     column.is_register = true;
@@ -329,17 +333,12 @@ void HeapRows::end_recheck() {
 }
 
 void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {
-  BlockNumber block;
-  OffsetNumber number;
+  ItemPointerData position;
   if (const auto found = kept_.find(index); found != kept_.end()) {
-    const Chunk::Line& line = found->second.lines[static_cast<size_t>(row)];
-    block = found->second.blocks[line.page];
-    number = line.number;
+    position = found->second.rows[static_cast<size_t>(row)];
   } else {
     const Chunk* chunk = active(index);
-    const Chunk::Line& line = chunk->lines[static_cast<size_t>(row)];
-    block = chunk->blocks[line.page];
-    number = line.number;
+    ItemPointerSet(&position, chunk->block_of(row), chunk->numbers[static_cast<size_t>(row)]);
   }
   const Relation relation = relation_;
   const Snapshot snapshot = snapshot_;
@@ -348,9 +347,10 @@ void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* val
   guard([=] {
     HeapTupleData tuple;
     Buffer buffer;
-    ItemPointerSet(&tuple.t_self, block, number);
+    tuple.t_self = position;
     if (!heap_fetch(relation, snapshot, &tuple, &buffer, false))
-      elog(ERROR, "row (%u,%u) of table \"%s\" is gone", block, number, RelationGetRelationName(relation));
+      elog(ERROR, "row (%u,%u) of table \"%s\" is gone", ItemPointerGetBlockNumber(&position),
+           ItemPointerGetOffsetNumber(&position), RelationGetRelationName(relation));
     const TupleDesc descriptor = RelationGetDescr(relation);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     for (size_t i = 0; i < count; ++i) {

@@ -53,6 +53,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void start();
   void unpin_released();
   Chunk* new_chunk();
+  void keep(const Chunk& chunk);
   bool load_page(Chunk* chunk, BlockNumber block);
   Chunk* active(int64_t index) const;
 
