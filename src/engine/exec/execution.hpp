@@ -27,7 +27,8 @@ Isa best_isa();
 int64_t default_morsel_rows();
 
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
-/// PostgreSQL; the views must stay valid until the Execution is gone.
+/// PostgreSQL; the views must stay valid as long as a copy of the chunk's BatchView is held, and text until the
+/// Execution is gone unless stable_text() says otherwise.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
@@ -36,6 +37,8 @@ class ChunkSource {
   virtual int64_t total_rows() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
+  /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
+  virtual bool stable_text() const { return true; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -53,7 +56,7 @@ struct DeclinedRow {
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
 struct ResultColumn {
   plan::ValueType type;
-  const void* values = nullptr;  // phys layout; StrView for text, pointing into source memory or the batch
+  const void* values = nullptr;  // phys layout; StrView for text, pointing into stable source memory or the batch
   const uint8_t* flags = nullptr;
 };
 
