@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "columnar/schema.hpp"
@@ -32,6 +33,7 @@ struct ColumnView {
 struct BatchView {
   int64_t rows = 0;
   std::vector<ColumnView> columns;
+  std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
 };
 
 }  // namespace strom::columnar

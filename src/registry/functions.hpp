@@ -14,13 +14,16 @@ enum FunctionTraits : uint32_t {
   kScaleSum = 4,
   kCLocale = 8,
   kDeterministic = 16,
+  kMakesText = 32,
 };
 
 enum class FunctionId : uint16_t {
 #define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) name,
+#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits) name,
 #define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) name,
 #include "registry/functions.def"
 #undef STROM_FUNCTION
+#undef STROM_FUNCTION3
 #undef STROM_EXTRACT
 };
 
@@ -30,18 +33,21 @@ struct FunctionInfo {
   const char* pg_name;  // pg_proc.proname, in pg_catalog
   TypeId result;
   int nargs;            // value arguments; the field name of EXTRACT is not counted
-  TypeId args[2];
+  TypeId args[3];
   uint32_t traits;
   const char* field;    // EXTRACT and date_part: the constant first argument; else nullptr
 };
 
 inline constexpr FunctionInfo kFunctions[] = {
 #define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) \
-  {FunctionId::name, #name, pg_name, TypeId::result, nargs, {TypeId::a, TypeId::b}, traits, nullptr},
+  {FunctionId::name, #name, pg_name, TypeId::result, nargs, {TypeId::a, TypeId::b, TypeId::kBool}, traits, nullptr},
+#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits) \
+  {FunctionId::name, #name, pg_name, TypeId::result, 3, {TypeId::a, TypeId::b, TypeId::c}, traits, nullptr},
 #define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) \
-  {FunctionId::name, #name, pg_name, TypeId::result, 1, {TypeId::source, TypeId::kBool}, traits, field},
+  {FunctionId::name, #name, pg_name, TypeId::result, 1, {TypeId::source, TypeId::kBool, TypeId::kBool}, traits, field},
 #include "registry/functions.def"
 #undef STROM_FUNCTION
+#undef STROM_FUNCTION3
 #undef STROM_EXTRACT
 };
 

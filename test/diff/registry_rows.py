@@ -55,10 +55,14 @@ def base(enumerator):
 
 def functions():
     rows = []
-    for macro, name, pg_name, result, *rest in _expand("functions.def", ["STROM_FUNCTION", "STROM_EXTRACT"]):
+    macros = ["STROM_FUNCTION", "STROM_FUNCTION3", "STROM_EXTRACT"]
+    for macro, name, pg_name, result, *rest in _expand("functions.def", macros):
         if macro == "STROM_EXTRACT":
             source, field, _functor, traits = rest
             rows.append(Function(name, string(pg_name), base(result), [base(source)], string(field), traits))
+        elif macro == "STROM_FUNCTION3":
+            *arguments, _functor, traits = rest
+            rows.append(Function(name, string(pg_name), base(result), [base(a) for a in arguments], None, traits))
         else:
             count, a, b, _functor, traits = rest
             rows.append(Function(name, string(pg_name), base(result), [base(a), base(b)][: int(count)], None, traits))

@@ -104,6 +104,8 @@ struct TileCode {
   ListRef group_keys;       // kAggregate by hash: key registers
   bool single_byte;         // one byte per character
   bool hashed_groups;
+  bool makes_text;          // some instruction allocates in the text arena
+  bool keeps_text;          // and the sink holds views of what it made
 };
 
 /// A register at work: `data` holds a tile of values of its physical kind; null `flags` = every value is fine.
@@ -172,6 +174,15 @@ struct OutputBuffer {
   int32_t count, capacity;
 };
 
+/// Memory of the texts that functions make (upper, ||, ...). What a segment has made is forgotten at its end, unless
+/// the sink holds views of it: then it stays until the host has copied what the sink keeps (RunResult::kTextFull).
+struct TextArena {
+  char* bytes;
+  int64_t used;        // may exceed the capacity on a device
+  int64_t capacity;    // 0 when no function makes text
+  int32_t overflowed;  // a text did not fit since the host looked
+};
+
 /// Rows that the engine leaves to PostgreSQL.
 struct DeclinedBuffer {
   int32_t* rows;         // relative to the morsel's first row
@@ -184,6 +195,7 @@ enum class RunResult : int32_t {
   kOutputFull,    // make room and call again
   kGroupsFull,
   kDeclinedFull,
+  kTextFull,      // the arena of computed text: copy what the sink holds, empty it, call again
   kPaused,        // TileState::budget is used up: a chance to stop; call again to go on
   kCorruptText,   // a text offset or view of source column corrupt_column lies outside its buffer
 };
@@ -200,6 +212,8 @@ struct TileState {
   GroupTable* groups;
   OutputBuffer* output;
   DeclinedBuffer* declined;
+  TextArena text;
+  int64_t text_mark;             // TextArena::used when the running segment began
   int32_t* scratch_positions;    // kTileRows + padding
   uint8_t* scratch_mask;
   void* scratch_values;          // kTileRows of 16 bytes

@@ -71,8 +71,9 @@ struct VirtualInstr {
 
 class Assembler {
  public:
-  Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte)
-      : program_(program), index_(pipeline), pipeline_(program.pipelines[pipeline]) {
+  Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte,
+            bool stable_text)
+      : program_(program), index_(pipeline), pipeline_(program.pipelines[pipeline]), stable_text_(stable_text) {
     order_joins(joins);
     collect_constants();
     for (size_t i = 0; i < pipeline_.joins.size(); ++i) row_register_.push_back(-1);
@@ -404,6 +405,7 @@ class Assembler {
     for (size_t i = 0; i < nodes.size(); ++i) {
       outputs.push_back(i < keys ? join_key(nodes[i]) : value(nodes[i]));
       out_.output_phys.push_back(program_.nodes[nodes[i]].type.phys());
+      out_.copied_outputs.push_back(!plan::has_stable_text(program_, nodes[i], stable_text_));
     }
     emit_gate(outputs);
     begin_segment(SegmentEnd::kOutput, pipeline_.sink == SinkKind::kBuild ? "build" : "projection");
@@ -512,6 +514,11 @@ class Assembler {
       keys.push_back(plain[next++]);
     }
     for (int key : keys) out_.key_phys.push_back(phys_[static_cast<size_t>(key)]);
+    out_.copied_keys.assign(keys.size(), false);
+    for (size_t i = 0; i < out_.group_keys.size(); ++i)
+      if (!out_.group_keys[i].coded)
+        out_.copied_keys[out_.group_keys[i].key_column] =
+            !plan::has_stable_text(program_, pipeline_.group_keys[i], stable_text_);
     const int hash = new_register(Phys::kI64), slot = new_register(Phys::kI32);
     emit(TileOp::kHash, hash).list = keys;
     emit(TileOp::kFindGroup, slot, hash).list = keys;
@@ -639,6 +646,14 @@ class Assembler {
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
+    code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), makes_text);
+    auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
+    code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys));
+  }
+
+  static bool makes_text(const TileInstr& instr) {
+    constexpr auto kFirst = static_cast<uint16_t>(TileOp::kFirstFunction);
+    return instr.op >= kFirst && (registry::kFunctions[instr.op - kFirst].traits & registry::kMakesText) != 0;
   }
 
   /// Build-row registers by the joins' order in the pipeline rather than the probing order.
@@ -651,6 +666,7 @@ class Assembler {
   const Program& program_;
   const uint32_t index_;
   const Pipeline& pipeline_;
+  const bool stable_text_;
   Assembly out_;
   int fixed_ = 0;
   std::vector<Phys> phys_;                     // per virtual register
@@ -670,8 +686,9 @@ class Assembler {
 
 }  // namespace
 
-Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte) {
-  return Assembler(program, pipeline, joins, single_byte).run();
+Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte,
+                  bool stable_text) {
+  return Assembler(program, pipeline, joins, single_byte, stable_text).run();
 }
 
 JoinNeeds join_needs(const Program& program, uint32_t join) {

@@ -40,6 +40,8 @@ struct Assembly {
   std::vector<uint32_t> constants;           // register i < size() holds constant constants[i]
   std::vector<registry::Phys> output_phys;   // kOutput
   std::vector<registry::Phys> key_phys;      // hashed groups
+  std::vector<bool> copied_outputs;          // kOutput: text that must be copied before its source goes on
+  std::vector<bool> copied_keys;             // hashed groups: the same of keys
   std::vector<GroupKeySource> group_keys;
   std::vector<JoinInfo> joins;               // in probing order
   std::vector<std::string> segment_names;
@@ -47,7 +49,9 @@ struct Assembly {
 };
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of join `build_join`.
-Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte);
+/// `stable_text`: ChunkSource::stable_text() of the pipeline's source.
+Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte,
+                  bool stable_text);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

@@ -81,10 +81,10 @@ class MorselQueue {
   Result<bool> next_slice(Morsel* morsel) {
     std::lock_guard lock(mutex_);
     while (!batch_ || row_ >= batch_->rows) {
+      batch_.reset();
       if (chunk_ + 1 >= chunks_) return false;
       ++chunk_;
       row_ = 0;
-      batch_.reset();
       STROM_ASSIGN(auto view, source_.chunk(chunk_));
       batch_ = std::make_shared<const columnar::BatchView>(std::move(view));
       rows_ += batch_->rows;
@@ -218,6 +218,7 @@ class PipelineRun : public WorkerSink {
     if (build_ != nullptr) {
       std::lock_guard lock(mutex_);
       build_->append(batch.columns, batch.has_flags, batch.rows);
+      build_->keep(batch.texts);
       return;
     }
     auto memory = std::make_shared<OutputBatch>(std::move(batch));
@@ -494,7 +495,9 @@ class ExecutionImpl : public Execution {
       joins.push_back({join, builds_[join].get(), match_fraction(join)});
       nothing_matches = nothing_matches || builds_[join]->rows() == 0;
     }
-    return std::make_unique<PipelineRun>(program_, index, assemble(program_, index, joins, options_.single_byte_encoding),
+    return std::make_unique<PipelineRun>(program_, index, 
+                                         assemble(program_, index, joins, options_.single_byte_encoding,
+                                                  sources_[pipeline.source]->stable_text()),
                                          *sources_[pipeline.source], options_, build, nothing_matches);
   }
 

@@ -40,7 +40,8 @@ class ChunkFeeder {
 };
 
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
-/// PostgreSQL; the views must stay valid until the Execution is gone.
+/// PostgreSQL; the views must stay valid as long as a copy of the chunk's BatchView is held, and text until the
+/// Execution is gone unless stable_text() says otherwise.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
@@ -52,6 +53,8 @@ class ChunkSource {
   /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one morsel;
   /// the view is valid until the chunk is released.
   virtual ChunkFeeder* feeder() const { return nullptr; }
+  /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
+  virtual bool stable_text() const { return true; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -69,7 +72,7 @@ struct DeclinedRow {
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
 struct ResultColumn {
   plan::ValueType type;
-  const void* values = nullptr;  // phys layout; StrView for text, pointing into source memory or the batch
+  const void* values = nullptr;  // phys layout; StrView for text, pointing into stable source memory or the batch
   const uint8_t* flags = nullptr;
 };
 

@@ -163,6 +163,15 @@ void HostGroupTable::refresh_view() {
   table_.values = value_pointers_.data();
 }
 
+void HostGroupTable::own_text() {
+  for (size_t k = 0; k < assembly_.copied_keys.size(); ++k) {
+    if (!assembly_.copied_keys[k]) continue;
+    auto* values = reinterpret_cast<registry::StrView*>(key_values_[k].data());
+    texts_.own(values + owned_groups_, key_flags_[k].data() + owned_groups_, table_.count - owned_groups_);
+  }
+  owned_groups_ = table_.count;
+}
+
 void HostGroupTable::grow() { allocate(table_.capacity * 4); }
 
 void HostGroupTable::reset() {
@@ -173,11 +182,13 @@ void HostGroupTable::reset() {
   }
   if (!hashed_) return;
   table_.count = 0;
+  owned_groups_ = 0;
+  texts_.clear();
   std::fill(slots_.begin(), slots_.end(), kNoRow);
 }
 
 int64_t HostGroupTable::memory() const {
-  int64_t bytes = static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
+  int64_t bytes = texts_.memory() + static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
   for (const auto& values : key_values_) bytes += static_cast<int64_t>(values.capacity());
   for (const auto& flags : key_flags_) bytes += static_cast<int64_t>(flags.capacity());
   for (const Accumulator& acc : accumulators_)
@@ -243,6 +254,8 @@ void HostGroupTable::merge(const HostGroupTable& other) {
     return;
   }
   for (uint32_t group = 0; group < other.table_.count; ++group) add_group(find_or_add(other, group), other, group);
+  texts_.share(other.texts_);
+  owned_groups_ = table_.count;
 }
 
 namespace {
@@ -251,6 +264,7 @@ namespace {
 struct Emitted {
   std::vector<std::vector<uint8_t>> values, flags;
   std::vector<std::vector<int64_t>> counts;
+  std::vector<TextStore::Block> texts;
 };
 
 void gather(std::vector<uint8_t>* out, const void* from, Phys phys, int64_t index) {
@@ -266,6 +280,7 @@ std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& pro
   for (uint32_t g = 0; g < table_.count; ++g)
     if (hashed_ || rows_[g] > 0) groups.push_back(g);
   auto memory = std::make_shared<Emitted>();
+  memory->texts = texts_.blocks();
   auto batch = std::make_shared<ResultBatch>();
   batch->rows = static_cast<int64_t>(groups.size());
   for (size_t k = 0; k < assembly_.group_keys.size(); ++k) {
@@ -308,6 +323,7 @@ std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& pro
   }
   for (const auto& values : memory->values) batch->memory_bytes += static_cast<int64_t>(values.size());
   for (const auto& flags : memory->flags) batch->memory_bytes += static_cast<int64_t>(flags.size());
+  batch->memory_bytes += texts_.memory();
   batch->memory_bytes += static_cast<int64_t>(memory->counts.size() * groups.size() * sizeof(int64_t));
   batch->memory = std::move(memory);
   return batch;

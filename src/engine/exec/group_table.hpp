@@ -8,6 +8,7 @@
 #include "engine/block/tile.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/execution.hpp"
+#include "engine/exec/text_store.hpp"
 
 namespace strom::engine::exec {
 
@@ -18,6 +19,9 @@ class HostGroupTable {
   block::GroupTable* view() { return &table_; }
   int64_t memory() const;
   bool hashed() const { return hashed_; }
+  /// Copies text keys of groups that are new since the last call, where their memory will not last: before the chunk
+  /// is left and before the arena of computed text is emptied.
+  void own_text();
   /// Hashed: makes room for four times the groups.
   void grow();
   /// Forgets all groups.
@@ -52,6 +56,8 @@ class HostGroupTable {
   std::vector<Accumulator> accumulators_;
   std::vector<int64_t*> null_pointers_;
   std::vector<void*> value_pointers_;
+  TextStore texts_{64 << 10};
+  uint32_t owned_groups_ = 0;  // whose text keys have been copied
   block::GroupTable table_{};
 };
 

@@ -256,7 +256,7 @@ Status JoinBuild::finish(int64_t memory_limit) {
 }
 
 int64_t JoinBuild::memory() const {
-  int64_t bytes = 0;
+  int64_t bytes = stored_texts_.memory();
   for (const HostColumn& column : keys_) bytes += column.memory();
   for (const HostColumn& column : payload_) bytes += column.memory();
   for (const auto* v : {&bitmap_, &index_, &key_codes_, &slots_, &tags_, &next_, &codes_, &code_rows_})

@@ -10,11 +10,13 @@
 
 #include "base/status.hpp"
 #include "engine/block/tile.hpp"
+#include "engine/exec/text_store.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {
 
-/// A column in register layout that owns its values; text stays where it was, or in `texts` when it was added by value.
+/// A column in register layout that owns its values; text stays where it was, in the
+/// build's store, or in `texts` when it was added by value.
 struct HostColumn {
   registry::Phys phys = registry::Phys::kI32;
   std::vector<uint8_t> values;  // phys_size bytes each
@@ -41,6 +43,8 @@ class JoinBuild {
 
   /// Rows of a finished tile output: key columns first, then payload.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows);
+  /// Keeps the texts that appended columns refer to.
+  void keep(const TextStore& texts) { stored_texts_.share(texts); }
   void append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload);
 
   /// Builds the table; kOverBudget when it would take more than `memory_limit` bytes.
@@ -70,6 +74,7 @@ class JoinBuild {
   std::vector<HostColumn> keys_, payload_;
   JoinNeeds needs_;
   std::deque<std::string> texts_;  // texts of rows that were added by value; a deque keeps their addresses
+  TextStore stored_texts_;         // texts of the rows that tiles put out
   block::JoinTable table_{};
   std::vector<block::TableColumn> key_views_, payload_views_;
   mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked

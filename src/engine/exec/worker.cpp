@@ -17,6 +17,8 @@ namespace {
 constexpr int32_t kOutputCapacity = 8 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
 constexpr int32_t kTilesPerPause = 2048;  // a few milliseconds; a morsel without row-multiplying joins takes fewer
+/// Arena of computed text; it grows when a tile needs more, and what does not fit then is PostgreSQL's.
+constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
 /// Sums stay exact for this many rows of one table, see agg/accumulate.hpp.
 constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 
@@ -40,6 +42,10 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
   state_.groups = groups_ ? groups_->view() : nullptr;
   state_.output = &output_;
   state_.declined = &declined_;
+  if (assembly.code.makes_text) {
+    text_.reset(new char[kTextCapacity]);
+    state_.text = {text_.get(), 0, kTextCapacity, 0};
+  }
   if (!groups_) new_output();  // also for results without columns, whose rows only count
 }
 
@@ -143,6 +149,7 @@ void Worker::flush_output() {
   OutputBatch batch = few ? copy_of_output() : std::move(output_batch_);
   batch.rows = output_.count;
   batch.has_flags.assign(output_has_flags_.begin(), output_has_flags_.end());
+  own_output_text(&batch);
   if (few) {
     output_has_flags_.assign(output_has_flags_.size(), 0);
     output_.count = 0;
@@ -150,6 +157,38 @@ void Worker::flush_output() {
     new_output();
   }
   sink_->take_output(std::move(batch));
+}
+
+/// Before the memory behind the output's text changes: when the chunk or the arena's text is done with.
+void Worker::own_output_text(OutputBatch* batch) const {
+  for (size_t i = 0; i < batch->columns.size(); ++i) {
+    if (!assembly_.copied_outputs[i]) continue;
+    const block::TableColumn& column = batch->columns[i];
+    batch->texts.own(static_cast<registry::StrView*>(column.data), batch->has_flags[i] ? column.flags : nullptr, batch->rows);
+  }
+  batch->memory_bytes += batch->texts.memory();
+}
+
+/// Large keys can fill the budget before the table is full.
+void Worker::own_group_text() {
+  if (!groups_) return;
+  groups_->own_text();
+  if (groups_->memory() <= group_budget_ || groups_->empty()) return;
+  sink_->take_groups(*groups_);
+  groups_->reset();
+  rows_since_flush_ = 0;
+}
+
+/// Nothing refers to the arena between tiles but what the sink holds.
+void Worker::empty_text_arena() {
+  block::TextArena& text = state_.text;
+  if (text.overflowed != 0 && text.capacity < kMostTextCapacity) {
+    text.capacity *= 2;
+    text_.reset(new char[static_cast<size_t>(text.capacity)]);
+    text.bytes = text_.get();
+  }
+  text.used = 0;
+  text.overflowed = 0;
 }
 
 void Worker::drain_declined(int64_t chunk, int64_t begin) {
@@ -174,6 +213,7 @@ void Worker::make_room_for_groups() {
     groups_->grow();
     return;
   }
+  groups_->own_text();
   sink_->take_groups(*groups_);
   groups_->reset();
   rows_since_flush_ = 0;
@@ -199,13 +239,20 @@ Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* c
     }
     if (result == RunResult::kOutputFull) flush_output();
     if (result == RunResult::kGroupsFull) make_room_for_groups();
+    if (result == RunResult::kTextFull) {
+      flush_output();
+      own_group_text();
+      empty_text_arena();
+    }
     if (result == RunResult::kDeclinedFull || result == RunResult::kDone) drain_declined(morsel.chunk, morsel.begin);
     if (result != RunResult::kDone) continue;
     flush_output();
+    own_group_text();
+    empty_text_arena();
     return Status::ok();
   }
 }
 
-int64_t Worker::memory() const { return memory_bytes_ + (groups_ ? groups_->memory() : 0); }
+int64_t Worker::memory() const { return memory_bytes_ + state_.text.capacity + (groups_ ? groups_->memory() : 0); }
 
 }  // namespace strom::engine::exec

@@ -10,6 +10,7 @@
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/group_table.hpp"
+#include "engine/exec/text_store.hpp"
 #include "engine/inst/tile_cpu.hpp"
 
 namespace strom::engine::exec {
@@ -26,6 +27,7 @@ struct OutputBatch {
   std::vector<block::TableColumn> columns;
   std::vector<bool> has_flags;
   std::vector<std::unique_ptr<uint8_t[]>> memory;
+  TextStore texts;
   int64_t rows = 0, memory_bytes = 0;
 };
 
@@ -66,6 +68,9 @@ class Worker {
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
+  void own_output_text(OutputBatch* batch) const;
+  void own_group_text();
+  void empty_text_arena();
   void* arena(size_t bytes);
 
   const plan::Program& program_;
@@ -87,6 +92,7 @@ class Worker {
   std::vector<uint8_t> output_has_flags_;
   block::OutputBuffer output_{};
   block::DeclinedBuffer declined_{};
+  std::unique_ptr<char[]> text_;
   block::TileState state_{};
 };
 

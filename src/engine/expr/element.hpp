@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/int128.hpp"
+#include "engine/block/tile.hpp"
 #include "engine/platform/platform.hpp"
 #include "registry/types.hpp"
 
@@ -20,7 +21,17 @@ using registry::StrView;
 using registry::TypeId;
 
 struct Context {
-  bool single_byte;  // one byte per character, else UTF-8
+  bool single_byte;         // one byte per character, else UTF-8
+  block::TextArena* text;   // of functions with the trait kMakesText
+
+  /// Memory for the text that a function makes, until the end of the tile. nullptr when there is no room: the row is
+  /// then PostgreSQL's. A single text may take an eighth of the arena, so that none takes the place of all others.
+  STROM_INLINE char* make_text(int64_t bytes) const {
+    const int64_t at = bytes > text->capacity / 8 ? text->capacity : platform::fetch_add(&text->used, bytes);
+    if (bytes <= text->capacity - at) return text->bytes + at;
+    text->overflowed = 1;
+    return nullptr;
+  }
 };
 
 template <Phys phys>

@@ -11,4 +11,22 @@ bool can_raise(const Program& program, NodeId id) {
   return false;
 }
 
+bool has_stable_text(const Program& program, NodeId id, bool stable_source) {
+  const Node& n = program.nodes[id];
+  if (n.type.phys() != registry::Phys::kStr) return true;
+  switch (n.kind) {
+    case NodeKind::kColumn: return stable_source;
+    case NodeKind::kPayload:
+    case NodeKind::kConst: return true;
+    case NodeKind::kCall:
+      if (registry::kFunctions[n.imm].traits & registry::kMakesText) return false;
+      break;
+    default: break;
+  }
+  // Any other result is a part of an argument or one of them.
+  for (NodeId arg : n.args)
+    if (arg != kNoNode && !has_stable_text(program, arg, stable_source)) return false;
+  return true;
+}
+
 }  // namespace strom::engine::plan

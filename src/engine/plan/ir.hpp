@@ -104,4 +104,8 @@ struct Program {
 /// True when evaluating expression `id` can fail for some rows (overflow, division by zero, ...).
 bool can_raise(const Program& program, NodeId id);
 
+/// True when the text of expression `id` stays where it is as long as the execution lasts: literals, payloads of
+/// joins, and columns of a source whose text is stable. Sinks must copy any other.
+bool has_stable_text(const Program& program, NodeId id, bool stable_source);
+
 }  // namespace strom::engine::plan

@@ -18,6 +18,13 @@
 namespace strom::engine::platform {
 namespace {
 
+/// Adds to a counter that the threads of a tile share; returns what it was.
+STROM_INLINE int64_t fetch_add(int64_t* counter, int64_t value) {
+  const int64_t before = *counter;
+  *counter = before + value;
+  return before;
+}
+
 struct Cpu {
   static constexpr bool kDevice = false;
 

@@ -13,6 +13,16 @@ namespace strom::engine::platform {
 
 inline constexpr int kCudaBlockThreads = 128;
 
+/// Adds to a counter that the threads of a tile share; returns what it was.
+__host__ __device__ __forceinline__ int64_t fetch_add(int64_t* counter, int64_t value) {
+#if defined(__CUDACC__) && !defined(__CUDA_ARCH__)
+  return *counter + value;  // nvcc's host pass: never called
+#else
+  return static_cast<int64_t>(
+      atomicAdd(reinterpret_cast<unsigned long long*>(counter), static_cast<unsigned long long>(value)));
+#endif
+}
+
 struct Cuda {
   static constexpr bool kDevice = true;
 

@@ -34,6 +34,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   Result<columnar::BatchView> chunk(int64_t index) const override;
   // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return const_cast<HeapRows*>(this); }
+  bool stable_text() const override { return false; }  // pages are unpinned
   std::string describe(int64_t index) const override;
 
   void begin_recheck() override;

@@ -22,10 +22,35 @@ void Table::new_chunk() {
   for (const Field& f : fields_) chunks_.back().emplace_back(f);
 }
 
+namespace {
+
+/// Moves the view's text to `texts`, where it is overwritten when the view is let go.
+void move_text(columnar::BatchView* view, std::vector<std::string>* texts) {
+  texts->reserve(view->columns.size());
+  for (columnar::ColumnView& c : view->columns) {
+    if (c.layout == Layout::kUtf8) {
+      texts->emplace_back(c.data, static_cast<size_t>(c.data_size));
+      c.data = texts->back().data();
+    } else if (c.layout == Layout::kFixedBinary) {
+      texts->emplace_back(static_cast<const char*>(c.values), static_cast<size_t>(c.length * c.byte_width));
+      c.values = texts->back().data();
+    }
+  }
+  view->memory = std::shared_ptr<const void>(texts, [texts](const void*) {
+    for (std::string& text : *texts) std::fill(text.begin(), text.end(), '#');
+  });
+}
+
+}  // namespace
+
 Result<columnar::BatchView> Table::chunk(int64_t index) const {
   columnar::BatchView view;
   for (const ColumnBuilder& column : chunks_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
   view.rows = view.columns.empty() ? 0 : view.columns[0].length;
+  if (!stable_text_) {
+    const std::lock_guard lock(mutex_);
+    move_text(&view, &faded_.emplace_back());
+  }
   return view;
 }
 
@@ -191,11 +216,15 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
   if (!valid.is_ok() || !execution.is_ok()) return outcome;
   exec::Execution& e = *execution.value();
   const plan::Pipeline& last = program.pipelines.back();
+  std::vector<std::shared_ptr<const exec::ResultBatch>> batches;  // read at the end: they must not need their sources
   for (;;) {
     auto next = e.next([] {});
     EXPECT_TRUE(next.is_ok()) << next.status().message() << " " << next.status().detail();
     if (!next.is_ok() || next.value() == nullptr) break;
-    const exec::ResultBatch& batch = *next.value();
+    batches.push_back(next.value());
+  }
+  for (const auto& held : batches) {
+    const exec::ResultBatch& batch = *held;
     for (int64_t row = 0; row < batch.rows; ++row) {
       std::string line;
       for (const exec::ResultColumn& c : batch.columns) {

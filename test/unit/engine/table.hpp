@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
@@ -28,9 +30,16 @@ class Table : public exec::ChunkSource {
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
 
+  /// From now on the text of a chunk is overwritten when its BatchView is let go.
+  void make_text_unstable() { stable_text_ = false; }
+  bool stable_text() const override { return stable_text_; }
+
  private:
   std::vector<columnar::Field> fields_;
   std::vector<std::vector<columnar::ColumnBuilder>> chunks_;
+  bool stable_text_ = true;
+  mutable std::mutex mutex_;
+  mutable std::deque<std::vector<std::string>> faded_;  // kept, so that a view which is left over reads the overwriting
 };
 
 columnar::Field field(columnar::Layout layout, int scale = 0, int byte_width = 0);

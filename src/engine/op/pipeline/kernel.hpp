@@ -34,7 +34,7 @@ STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, 
 
 template <class P, class F, class R, class A>
 STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte};
+  const expr::Context context{s.code->single_byte, &s.text};
   const A* a = values<A>(s, instr.a);
   R* out = static_cast<R*>(s.storage[instr.dst].data);
   unsigned raised = 0;
@@ -47,7 +47,7 @@ STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
 
 template <class P, class F, class R, class A, class B>
 STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte};
+  const expr::Context context{s.code->single_byte, &s.text};
   const A* a = values<A>(s, instr.a);
   const B* b = values<B>(s, instr.b);
   R* out = static_cast<R*>(s.storage[instr.dst].data);
@@ -64,10 +64,48 @@ STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) 
   });
 }
 
-template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b>
+/// A function that makes text, or has three arguments: rows with a flag are left out, as their arguments can be
+/// anything and should not cost memory.
+template <class P, class F, int kArgs, class R, class A, class B, class C>
+STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
+  const expr::Context context{s.code->single_byte, &s.text};
+  const A* a = values<A>(s, instr.a);
+  const B* b = kArgs > 1 ? values<B>(s, instr.b) : nullptr;
+  const C* c = kArgs > 2 ? values<C>(s, instr.c) : nullptr;
+  const uint8_t* fa = s.regs[instr.a].flags;
+  const uint8_t* fb = kArgs > 1 ? s.regs[instr.b].flags : nullptr;
+  const uint8_t* fc = kArgs > 2 ? s.regs[instr.c].flags : nullptr;
+  R* out = static_cast<R*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  unsigned flagged = 0;
+  p.for_each_shared(s.count, [&](int i) {
+    uint8_t flag = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (fb != nullptr ? fb[i] : 0) | (fc != nullptr ? fc[i] : 0));
+    R value{};
+    if (flag == 0) {
+      bool raised;
+      if constexpr (kArgs == 1)
+        raised = F::eval(context, value, a[i]);
+      else if constexpr (kArgs == 2)
+        raised = F::eval(context, value, a[i], b[i]);
+      else
+        raised = F::eval(context, value, a[i], b[i], c[i]);
+      flag = raised ? kErrorFlag : 0;
+    }
+    out[i] = flag == 0 ? value : R{};
+    flags[i] = flag;
+    flagged |= flag;
+  });
+  const bool any_flag = p.any(flagged != 0);
+  p.leader([&] { own(s, instr.dst, any_flag); });
+  p.sync();
+}
+
+template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b, expr::TypeId c, uint32_t kTraits>
 STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
   using expr::RegisterType;
-  if constexpr (kArgs == 1)
+  if constexpr (kArgs == 3 || (kTraits & registry::kMakesText) != 0)
+    call_by_row<P, F, kArgs, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s, instr);
+  else if constexpr (kArgs == 1)
     call_unary<P, F, RegisterType<r>, RegisterType<a>>(p, s, instr);
   else
     call_binary<P, F, RegisterType<r>, RegisterType<a>, RegisterType<b>>(p, s, instr);
@@ -125,19 +163,24 @@ STROM_KERNEL void numeric_to_float(const P& p, TileState& s, const TileInstr& in
 /// Calls of registry functions. Kept apart from execute(), so that the structural op-codes stay in one screen.
 template <class P>
 STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr) {
-  using registry::TypeId;
+  using namespace registry;
   using namespace expr;
   switch (static_cast<registry::FunctionId>(instr.op - static_cast<uint16_t>(TileOp::kFirstFunction))) {
 #define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) \
   case registry::FunctionId::name:                                         \
-    call<P, functor, nargs, TypeId::result, TypeId::a, TypeId::b>(p, s, instr); \
+    call<P, functor, nargs, TypeId::result, TypeId::a, TypeId::b, TypeId::kBool, (traits)>(p, s, instr); \
+    break;
+#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits) \
+  case registry::FunctionId::name:                                      \
+    call<P, functor, 3, TypeId::result, TypeId::a, TypeId::b, TypeId::c, (traits)>(p, s, instr); \
     break;
 #define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) \
   case registry::FunctionId::name:                                          \
-    call<P, functor, 1, TypeId::result, TypeId::source, TypeId::kBool>(p, s, instr); \
+    call<P, functor, 1, TypeId::result, TypeId::source, TypeId::kBool, TypeId::kBool, (traits)>(p, s, instr); \
     break;
 #include "registry/functions.def"
 #undef STROM_FUNCTION
+#undef STROM_FUNCTION3
 #undef STROM_EXTRACT
   }
 }
@@ -209,6 +252,7 @@ template <class P>
 STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   p.leader([&] {
     s.segment = segment;
+    s.text_mark = s.text.used;
     --s.budget;
     if (segment == 0) {
       const int32_t left = s.morsel_rows - s.cursor;
@@ -236,6 +280,16 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   p.sync();
 }
 
+/// Gives back the text that a segment has made, unless the sink has taken views of it.
+template <class P>
+STROM_INLINE void forget_text(const P& p, TileState& s, SegmentEnd kind) {
+  const bool sink = kind == SegmentEnd::kOutput || kind == SegmentEnd::kAggregate;
+  if (sink && s.code->keeps_text) return;
+  p.sync();
+  p.leader([&] { s.text.used = s.text_mark; });
+  p.sync();
+}
+
 /// Runs one segment over one tile. False when a source column is corrupt.
 template <class P>
 STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
@@ -249,6 +303,7 @@ STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
     case SegmentEnd::kAggregate: aggregate_rows(p, s, segment); break;
     case SegmentEnd::kOutput: output_rows(p, s, segment); break;
   }
+  if (s.code->makes_text) forget_text(p, s, seg.kind);
   return true;
 }
 
@@ -270,6 +325,7 @@ STROM_INLINE RunResult room_for(const TileState& s, int32_t segment) {
   if (kind == SegmentEnd::kOutput && s.output->capacity - s.output->count < kTileRows) return RunResult::kOutputFull;
   if (kind == SegmentEnd::kAggregate && s.code->hashed_groups && s.groups->capacity - s.groups->count < kTileRows)
     return RunResult::kGroupsFull;
+  if (s.code->makes_text && (s.text.overflowed != 0 || s.text.used > s.text.capacity / 2)) return RunResult::kTextFull;
   return RunResult::kDone;
 }
 
