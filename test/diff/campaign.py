@@ -227,7 +227,7 @@ class Campaign:
         session.must(f"CREATE SCHEMA r{number}")
         session.must(f"SET search_path = r{number}, public")
         for table in tables:
-            for statement in ddl(table, write_files(rng, table, folder)):
+            for statement in ddl(rng, table, write_files(rng, table, folder)):
                 session.must(statement)
             if rng.random() < 0.5:
                 session.must(f"ANALYZE {table.name}")

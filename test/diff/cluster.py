@@ -56,7 +56,7 @@ class Cluster:
                 "fsync = off\nautovacuum = off\nshared_buffers = 64MB\nmax_connections = 20\n"
                 "timezone = 'UTC'\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
                 "log_error_verbosity = verbose\nmax_parallel_workers_per_gather = 0\n"
-                "log_min_error_statement = panic\n"
+                "log_min_error_statement = panic\nsession_preload_libraries = 'pg_strom'\n"
             )
 
     def start(self, environment):

@@ -55,7 +55,7 @@ def key_class(column):
 
 def join_source(rng, tables, count):
     """`count` tables joined by equal keys; the first is the largest."""
-    facts = [t for t in tables if not t.heap and t.rows <= (4000 if count > 2 else 60000)]
+    facts = [t for t in tables if t.rows <= (4000 if count > 2 else 60000)]
     first = rng.choice(facts or tables)
     scope, rows = scope_of(first, "t0"), max(first.rows, 1)
     limit = ROW_LIMIT if any(t.rows > 400 for t in tables) else SMALL_ROW_LIMIT
@@ -320,7 +320,7 @@ class Writer:
 
     def lateral(self):
         """An inner query that is run again for each row outside."""
-        other = self.rng.choice([t for t in self.tables if t.rows <= 3000 and not t.heap] or self.tables)
+        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
         outer = self.rng.choice([t for t in self.tables if t.rows <= 60] or [min(self.tables, key=lambda t: t.rows)])
         if outer.rows > 200:
             return self.aggregation()

@@ -75,7 +75,7 @@ def random_table(rng, name, role, small=False):
         for column in columns:
             column.pool = [v if not isinstance(v, str) else v[:200] for v in column.pool]
     table = Table(name, columns, batches, rng.choice([1, 1, 1, 2, 3]))
-    table.heap = role == "dimension" and rng.random() < 0.15
+    table.heap = rng.random() < 0.4
     table.parent = not table.heap and table.files > 1 and rng.random() < 0.25
     mixed = rng.random() < 0.3
     first = [rng.choice(layouts(c)) for c in columns]
@@ -101,7 +101,7 @@ def write_files(rng, table, folder):
     return paths
 
 
-def ddl(table, paths):
+def ddl(rng, table, paths):
     """Statements that create the table."""
     columns = ", ".join(f"{c.name} {c.declared}" for c in table.columns)
     if table.parent:
@@ -115,7 +115,36 @@ def ddl(table, paths):
     option = f"file '{paths[0]}'" if len(paths) == 1 else "files '" + ",".join(map(str, paths)) + "'"
     if not table.heap:
         return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    return [
-        f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})",
-        f"CREATE TABLE {table.name} AS SELECT * FROM {table.name}_file",
+    made = [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
+    return made + heap_ddl(rng, table)
+
+
+def heap_ddl(rng, table):
+    """A heap copy: with dropped columns, dead and updated rows, pages that are all-visible or not, values out of line."""
+    name = table.name
+    parts = [f"{c.name} {c.declared}" for c in table.columns]
+    junk = []
+    for i in range(rng.choice([0, 0, 1, 2])):
+        junk.append(f"j{i}")
+        kind = rng.choice(["text DEFAULT 'dropped'", "int2 DEFAULT 1", "int8", "numeric DEFAULT 1.5"])
+        parts.insert(rng.randint(0, len(parts)), f"j{i} {kind}")
+    persistence = rng.choice(["", "", "", "UNLOGGED "])
+    made = [f"CREATE {persistence}TABLE {name} ({', '.join(parts)})", f"SELECT setseed({rng.random():.4f})"]
+    for column in table.columns:
+        if column.base in ("text", "varchar", "numeric") and rng.random() < 0.15:
+            made.append(f"ALTER TABLE {name} ALTER {column.name} SET STORAGE {rng.choice(['EXTERNAL', 'PLAIN', 'MAIN'])}")
+    if rng.random() < 0.2:
+        made.append(f"ALTER TABLE {name} SET (toast_tuple_target = 128)")
+    names = ", ".join(c.name for c in table.columns)
+    made.append(f"INSERT INTO {name} ({names}) SELECT * FROM {name}_file")
+    made += [f"ALTER TABLE {name} DROP COLUMN {column}" for column in junk]
+    some = rng.choice(table.columns).name
+    changes = [
+        f"UPDATE {name} SET {some} = {some} WHERE random() < 0.3",
+        f"DELETE FROM {name} WHERE random() < 0.2",
+        f"VACUUM {name}",
+        f"VACUUM FREEZE {name}",
+        f"INSERT INTO {name} SELECT * FROM {name} WHERE random() < 0.1",
+        f"ALTER TABLE {name} ADD COLUMN late int",
     ]
+    return made + rng.sample(changes, rng.randint(0, len(changes) - 1))
