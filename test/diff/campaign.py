@@ -51,14 +51,15 @@ def answer(session, query, statements, main):
     if not query.fetches:
         return session.run(main)
     session.must("BEGIN")
-    # FETCH 0 is a step back for PostgreSQL, which some plans take without being asked.
+    # FETCH 0 is a step back for PostgreSQL, which some plans take without being asked; it gives a row again, and which one
+    # depends on their order.
     found = session.run(f"DECLARE c {'SCROLL ' if 0 in query.fetches else ''}CURSOR FOR {main}")
     rows = []
     for size in query.fetches:
         if found.is_error():
             break
         found = session.run(f"FETCH {size} FROM c")
-        rows += found.rows or []
+        rows += found.rows or [] if size != 0 else []
     session.must("ROLLBACK")
     if not found.is_error():
         found.rows = rows
