@@ -1,0 +1,280 @@
+// The heap decoder against tuples put together here: random layouts, nulls, missing attributes, all forms of varlena, and
+// damaged bytes.
+#include "format/heap/tuple.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "format/heap/numeric.hpp"
+
+namespace strom::format::heap {
+namespace {
+
+enum class Form { kFixed, kShort, kLong, kCompressed, kOutOfLine };
+
+struct Value {
+  Form form;
+  std::string bytes;  // of the value, without a varlena header
+};
+using Attribute = std::optional<Value>;  // none = null
+
+void pad(std::string* out, size_t start, size_t alignment) {
+  while ((out->size() - start) % alignment != 0) out->push_back('\0');
+}
+
+void put_word(std::string* out, uint32_t word) { out->append(reinterpret_cast<const char*>(&word), 4); }
+
+/// A heap tuple as PostgreSQL forms it.
+std::string form_tuple(const std::vector<AttributeLayout>& layout, const std::vector<Attribute>& values) {
+  bool has_nulls = false;
+  for (const auto& value : values) has_nulls = has_nulls || !value;
+  std::string tuple(23, '\x55');
+  const uint16_t count = static_cast<uint16_t>(values.size() | 0x8000);  // other bits are flags
+  const uint16_t mask = static_cast<uint16_t>(0x0800 | (has_nulls ? 1 : 0));
+  std::memcpy(tuple.data() + 18, &count, 2);
+  std::memcpy(tuple.data() + 20, &mask, 2);
+  if (has_nulls) {
+    std::string bitmap((values.size() + 7) / 8, '\0');
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i]) bitmap[i / 8] = static_cast<char>(bitmap[i / 8] | (1 << (i % 8)));
+    tuple += bitmap;
+  }
+  pad(&tuple, 0, 8);
+  tuple[22] = static_cast<char>(tuple.size());
+  const size_t start = tuple.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) continue;
+    const std::string& bytes = values[i]->bytes;
+    const auto size = static_cast<uint32_t>(bytes.size());
+    switch (values[i]->form) {
+      case Form::kFixed:
+        pad(&tuple, start, layout[i].alignment);
+        tuple += bytes;
+        break;
+      case Form::kShort:
+        tuple.push_back(static_cast<char>((size + 1) << 1 | 1));
+        tuple += bytes;
+        break;
+      case Form::kLong:
+      case Form::kCompressed:
+        pad(&tuple, start, layout[i].alignment);
+        put_word(&tuple, (size + 4) << 2 | (values[i]->form == Form::kCompressed ? 2u : 0u));
+        tuple += bytes;
+        break;
+      case Form::kOutOfLine:
+        tuple += '\x01';
+        tuple += '\x12';
+        tuple.append(16, 'p');
+        break;
+    }
+  }
+  return tuple;
+}
+
+struct Columns {
+  explicit Columns(const std::vector<WantedColumn>& wanted, size_t rows) {
+    for (const WantedColumn& column : wanted) {
+      values.emplace_back(rows * 16 + 16);
+      flags.emplace_back(rows, uint8_t{0xEE});
+      out.push_back({values.back().data(), flags.back().data(), false});
+      (void)column;
+    }
+    scratch.resize(rows);
+  }
+  std::vector<std::vector<uint8_t>> values, flags;
+  std::vector<ColumnOut> out;
+  std::vector<const uint8_t*> scratch;
+};
+
+uint8_t flag_of(const ColumnOut& out, size_t row) { return out.has_flags ? out.flags[row] : 0; }
+
+struct Kind {
+  AttributeLayout layout;
+  Storage storage;
+};
+constexpr Kind kKinds[] = {
+    {{1, 1}, Storage::kBool},  {{2, 2}, Storage::kInt2},   {{4, 4}, Storage::kWord4},   {{8, 8}, Storage::kWord8},
+    {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText},
+};
+
+Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {
+  if (std::generate_canonical<double, 32>(random) < nulls) return std::nullopt;
+  std::string bytes;
+  if (kind.layout.length > 0) {
+    for (int i = 0; i < kind.layout.length; ++i) bytes.push_back(static_cast<char>(random()));
+    if (kind.storage == Storage::kBool) bytes[0] = static_cast<char>(random() & 1);
+    return Value{Form::kFixed, bytes};
+  }
+  const Form form = static_cast<Form>(1 + random() % 4);
+  const size_t size = form == Form::kShort ? random() % 126 : random() % 300;
+  for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<char>(random()));
+  return Value{form, bytes};
+}
+
+void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out, size_t row) {
+  if (!value) {
+    EXPECT_EQ(flag_of(out, row), kNullValue);
+    return;
+  }
+  if (value->form == Form::kCompressed || value->form == Form::kOutOfLine) {
+    EXPECT_EQ(flag_of(out, row), kValueOfHost);
+    return;
+  }
+  EXPECT_EQ(flag_of(out, row), 0);
+  if (kind.storage == Storage::kText) {
+    const auto& text = static_cast<const registry::StrView*>(out.values)[row];
+    EXPECT_EQ(std::string(text.ptr, static_cast<size_t>(text.len)), value->bytes);
+  } else if (kind.storage == Storage::kInt2) {
+    int16_t expected;
+    std::memcpy(&expected, value->bytes.data(), 2);
+    EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], expected);
+  } else {
+    const auto width = static_cast<size_t>(storage_width(kind.storage));
+    EXPECT_EQ(std::memcmp(static_cast<const uint8_t*>(out.values) + row * width, value->bytes.data(), width), 0);
+  }
+}
+
+class Round {
+ public:
+  explicit Round(uint32_t seed) : random_(seed) {
+    const size_t count = 1 + random_() % 12;
+    for (size_t i = 0; i < count; ++i) kinds_.push_back(kKinds[random_() % std::size(kKinds)]);
+    for (size_t i = 0; i < count; ++i) {
+      layout_.push_back(kinds_[i].layout);
+      if (random_() % 2 == 0) wanted_.push_back({static_cast<int>(i), kinds_[i].storage, 0});
+    }
+    std::shuffle(wanted_.begin(), wanted_.end(), random_);
+    const double nulls = random_() % 3 == 0 ? 0.0 : 0.3;
+    for (size_t row = 0; row < 1 + random_() % 50; ++row) {
+      std::vector<Attribute> values;
+      const size_t stored = random_() % 8 == 0 ? random_() % (count + 1) : count;  // stored before columns were added
+      for (size_t i = 0; i < stored; ++i) values.push_back(random_value(random_, kinds_[i], nulls));
+      tuples_.push_back(form_tuple(layout_, values));
+      values.resize(count);
+      rows_.push_back(values);
+    }
+  }
+
+  std::vector<TupleRef> refs() const {
+    std::vector<TupleRef> refs;
+    for (const std::string& tuple : tuples_)
+      refs.push_back({reinterpret_cast<const uint8_t*>(tuple.data()), static_cast<uint32_t>(tuple.size())});
+    return refs;
+  }
+
+  void check() const {
+    const TupleDecoder decoder(layout_, wanted_);
+    Columns columns(wanted_, tuples_.size());
+    const auto tuples = refs();
+    ASSERT_EQ(decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data(), columns.scratch.data()), -1);
+    for (size_t i = 0; i < wanted_.size(); ++i)
+      for (size_t row = 0; row < rows_.size(); ++row) {
+        const auto attribute = static_cast<size_t>(wanted_[i].attribute);
+        expect_value(kinds_[attribute], rows_[row][attribute], columns.out[i], row);
+      }
+  }
+
+  // Under AddressSanitizer this is a test that nothing outside of a tuple is read.
+  void check_damaged() {
+    for (std::string& tuple : tuples_) {
+      for (size_t n = random_() % 4; n > 0; --n) tuple[random_() % tuple.size()] = static_cast<char>(random_());
+      if (random_() % 3 == 0) tuple.resize(random_() % (tuple.size() + 1));
+      tuple.shrink_to_fit();
+    }
+    const TupleDecoder decoder(layout_, wanted_);
+    Columns columns(wanted_, tuples_.size());
+    const auto tuples = refs();
+    const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data(), columns.scratch.data());
+    EXPECT_LT(bad, static_cast<int64_t>(tuples.size()));
+  }
+
+ private:
+  std::mt19937 random_;
+  std::vector<Kind> kinds_;
+  std::vector<AttributeLayout> layout_;
+  std::vector<WantedColumn> wanted_;
+  std::vector<std::string> tuples_;
+  std::vector<std::vector<Attribute>> rows_;
+};
+
+TEST(HeapTuple, RandomTablesDecode) {
+  for (uint32_t seed = 0; seed < 2000; ++seed) {
+    SCOPED_TRACE(seed);
+    Round(seed).check();
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+TEST(HeapTuple, DamagedTuplesAreSafe) {
+  for (uint32_t seed = 0; seed < 3000; ++seed) Round(seed).check_damaged();
+}
+
+TEST(HeapTuple, TruncationIsSeen) {
+  const std::vector<AttributeLayout> layout = {{4, 4}, {-1, 4}, {8, 8}};
+  const TupleDecoder decoder(layout, {{2, Storage::kWord8, 0}});
+  const std::string whole = form_tuple(layout, {Value{Form::kFixed, "abcd"}, Value{Form::kLong, std::string(200, 'x')},
+                                                Value{Form::kFixed, "12345678"}});
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const std::string part = whole.substr(0, size);
+    const TupleRef ref{reinterpret_cast<const uint8_t*>(part.data()), static_cast<uint32_t>(part.size())};
+    Columns columns(decoder.wanted(), 1);
+    EXPECT_EQ(decoder.decode(&ref, 1, columns.out.data(), columns.scratch.data()), 0) << size;
+  }
+}
+
+// ---- numeric ----
+
+std::string numeric(bool is_long, bool negative, int weight, const std::vector<int16_t>& digits) {
+  std::string bytes;
+  const auto put = [&](uint16_t word) { bytes.append(reinterpret_cast<const char*>(&word), 2); };
+  if (is_long) {
+    put(static_cast<uint16_t>((negative ? 0x4000 : 0) | 2));
+    put(static_cast<uint16_t>(weight));
+  } else {
+    put(static_cast<uint16_t>(0x8000 | (negative ? 0x2000 : 0) | 2 << 7 | (weight & 0x7F)));
+  }
+  for (const int16_t digit : digits) put(static_cast<uint16_t>(digit));
+  return bytes;
+}
+
+std::optional<__int128> read(const std::string& bytes, int scale) {
+  __int128 value;
+  if (!numeric_to_int128(bytes.data(), static_cast<int>(bytes.size()), scale, &value)) return std::nullopt;
+  return value;
+}
+
+TEST(HeapNumeric, ValuesAtAScale) {
+  for (const bool is_long : {false, true}) {
+    EXPECT_EQ(read(numeric(is_long, false, 0, {123, 4500}), 2), 12345);
+    EXPECT_EQ(read(numeric(is_long, true, 0, {123, 4500}), 3), -123450);
+    EXPECT_EQ(read(numeric(is_long, false, 0, {123, 4500}), 1), std::nullopt);  // a digit would be lost
+    EXPECT_EQ(read(numeric(is_long, false, -1, {500}), 2), 5);
+    EXPECT_EQ(read(numeric(is_long, false, 2, {1}), 0), 100000000);
+    EXPECT_EQ(read(numeric(is_long, false, 0, {}), 5), 0);
+  }
+  __int128 largest = 1;
+  for (int i = 0; i < 38; ++i) largest *= 10;
+  --largest;
+  EXPECT_EQ(read(numeric(false, true, 9, {99, 9999, 9999, 9999, 9999, 9999, 9999, 9999, 9999, 9999}), 0), -largest);
+  EXPECT_EQ(read(numeric(false, false, 9, {100}), 0), std::nullopt);
+  EXPECT_EQ(read(numeric(true, false, 200, {1}), 0), std::nullopt);
+  EXPECT_EQ(read(numeric(true, false, -200, {1}), 0), std::nullopt);
+}
+
+TEST(HeapNumeric, SpecialAndDamagedValues) {
+  EXPECT_EQ(read(std::string("\x00\xC0", 2), 0), std::nullopt);  // NaN
+  EXPECT_EQ(read(std::string("\x00\xD0", 2), 0), std::nullopt);  // infinity
+  EXPECT_EQ(read("", 0), std::nullopt);
+  EXPECT_EQ(read("x", 0), std::nullopt);
+  EXPECT_EQ(read(numeric(false, false, 0, {-1}), 0), std::nullopt);
+  EXPECT_EQ(read(numeric(false, false, 0, {10000}), 0), std::nullopt);
+  EXPECT_EQ(read(numeric(true, false, 0, {}).substr(0, 3), 0), std::nullopt);
+}
+
+}  // namespace
+}  // namespace strom::format::heap
