@@ -15,6 +15,10 @@ enum FunctionTraits : uint32_t {
   kCLocale = 8,
   kDeterministic = 16,
   kMakesText = 32,
+  kAsciiCase = 64,
+  kScale0 = 128,
+  kScale3 = 256,
+  kScale6 = 512,
 };
 
 enum class FunctionId : uint16_t {

@@ -36,8 +36,11 @@ PATTERNS = [
     "\\a",
     "e_",
 ]
-DATE_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy"]
-STAMP_FIELDS = DATE_FIELDS + ["hour", "minute"]
+CALENDAR_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy", "week", "isoyear", "decade", "century"]
+CALENDAR_FIELDS += ["millennium"]
+DATE_FIELDS = CALENDAR_FIELDS + ["epoch", "julian"]
+STAMP_FIELDS = CALENDAR_FIELDS + ["hour", "minute", "second", "milliseconds", "microseconds", "epoch"]
+TRUNCATED = ["year", "month", "quarter", "week", "decade", "century", "millennium", "day", "hour", "minute", "second"]
 TEXTS = ("text", "varchar", "bpchar")
 BASES = [
     "bool",
@@ -166,7 +169,10 @@ class Expressions:
 
     def control(self, base, depth):
         rng, value = self.rng, lambda: self.value(base, depth - 1)
-        kind = rng.randrange(5)
+        kind = rng.randrange(6)
+        if kind == 5:
+            values = ", ".join(value() for _ in range(rng.choice([1, 2, 2, 3, 5])))
+            return f"{rng.choice(['GREATEST', 'LEAST'])}({values})"
         if kind == 0:
             return f"CASE WHEN {self.boolean(depth - 1)} THEN {value()} ELSE {value()} END"
         if kind == 1:
@@ -195,6 +201,10 @@ class Expressions:
                 lambda: f"octet_length({v('text')})",
                 lambda: f"({v('int2')})::int4",
                 lambda: f"char_length({v('text')})",
+                lambda: f"length({v('bpchar')})",
+                lambda: f"octet_length({v('bpchar')})",
+                lambda: f"strpos({v('text')}, {v('text')})",
+                lambda: f"ascii({v('text')})",
                 lambda: f"({v('bool')})::int4",
             ]
         if base == "int8":
@@ -209,6 +219,9 @@ class Expressions:
             lambda: f"({v()} / {rng.choice([2, 3, 7, 10])}::{base})",
             lambda: f"mod({v()}, {rng.choice([2, 3, 7])}::{base})",
             lambda: f"({v()} % '{rng.choice([2, 5, -3])}'::{base})",
+            lambda: f"({v()} {rng.choice('&|#')} {v()})",
+            lambda: f"(~ {v()})",
+            lambda: f"({v()} {rng.choice(['<<', '>>'])} {rng.choice([0, 1, 3, 15])})",
         ]
         if self.risky:
             wide = {
@@ -242,6 +255,8 @@ class Expressions:
             kinds += [
                 lambda: f"({v('float4')})::float8",
                 lambda: f"date_part('{rng.choice(STAMP_FIELDS)}', {v('timestamp')})",
+                lambda: f"{rng.choice(['round', 'trunc', 'ceil', 'floor', 'sign'])}({v()})",
+                lambda: f"sqrt(abs({v()}))",
             ]
         tame = [f"{a}.{c.name}" for a, c in self.columns(base) if c.domain != "wild"]
         if tame:
@@ -257,6 +272,9 @@ class Expressions:
         kinds += [
             lambda: f"(- {v()})",
             lambda: f"abs({v()})",
+            lambda: f"{rng.choice(['round', 'trunc'])}({v()}, {rng.choice([0, 0, 1, 2, 5])})",
+            lambda: f"{rng.choice(['round', 'trunc', 'ceil', 'floor', 'sign'])}({v()})",
+            lambda: f"({v()} % {rng.choice(['7', '0.3', '1.25', '1000'])})",
             lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
             lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v('timestamp')})",
             lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})",
@@ -271,6 +289,7 @@ class Expressions:
     def make_date(self, _base, depth):
         rng = self.rng
         kinds = [lambda: f"({self.value('timestamp', depth - 1)})::date"]
+        kinds += [lambda: f"make_date({rng.choice([1999, 2024, -44, 1])}, {rng.choice([1, 2, 12])}, {rng.choice([1, 28])})"]
         keys = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
         if keys:
             kinds += [lambda: f"({rng.choice(keys)} {rng.choice('+-')} {rng.choice([0, 1, 30, 365, 10000])})"] * 2
@@ -281,6 +300,8 @@ class Expressions:
     def make_timestamp(self, _base, depth):
         # The largest dates are no timestamps.
         tame = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
+        if self.risky or self.rng.random() < 0.5:
+            return f"date_trunc('{self.rng.choice(TRUNCATED)}', {self.value('timestamp', depth - 1)})"
         if tame:
             return f"({self.rng.choice(tame)})::timestamp"
         return f"({self.value('date', depth - 1)})::timestamp" if self.risky else None
@@ -290,13 +311,24 @@ class Expressions:
 
     def make_text(self, _base, depth):
         rng = self.rng
+        text, few = lambda: self.value("text", depth - 1), lambda: rng.choice([-3, -1, 0, 1, 2, 3, 5, 12])
+        literal = lambda: quote(rng.choice(["", "a", "ab", " ", "b", "ä", "日", "a ", "xyz", "\\"])) + "::text"
         kinds = [lambda: f"({self.value('bpchar', depth - 1)})::text"] * 3
-        if rng.random() < 0.2:
-            kinds += [
-                lambda: f"upper({self.value('text', 0)})",
-                lambda: f"substr({self.value('text', 0)}, 1, 2)",
-                lambda: f"({self.value('text', 0)} || 'x')",
-            ]
+        kinds += [
+            lambda: f"{rng.choice(['upper', 'lower', 'initcap', 'reverse'])}({text()})",
+            lambda: f"{rng.choice(['substr', 'left', 'right'])}({text()}, {few()})",
+            lambda: f"substring({text()} FROM {few()} FOR {rng.choice([0, 1, 2, 5])})",
+            lambda: f"({text()} || {rng.choice([literal, text])()})",
+            lambda: f"concat({text()}, {literal()}, {text()})",
+            lambda: f"{rng.choice(['btrim', 'ltrim', 'rtrim'])}({text()})",
+            lambda: f"{rng.choice(['btrim', 'ltrim', 'rtrim'])}({text()}, {literal()})",
+            lambda: f"replace({text()}, {literal()}, {rng.choice([literal, text])()})",
+            lambda: f"split_part({text()}, {literal()}, {rng.choice([1, 1, 2, 3, -1, -2])})",
+            lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
+            lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
+            lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
+            lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",
+        ]
         return rng.choice(kinds)()
 
     def make_bpchar(self, _base, _depth):
@@ -372,7 +404,10 @@ class Expressions:
         column = self.column(base) or self.value(base, depth - 1)
         if self.rng.random() < 0.05:
             pattern = self.value("text", 0)
-        return f"({column} {self.rng.choice(['', 'NOT '])}LIKE {pattern})"
+        if base == "text" and self.rng.random() < 0.15:
+            return f"starts_with({column}, {self.value('text', 0)})"
+        operator = "ILIKE" if base == "text" and self.rng.random() < 0.2 else "LIKE"
+        return f"({column} {self.rng.choice(['', 'NOT '])}{operator} {pattern})"
 
     def distinct(self, depth):
         base = self.some_base()

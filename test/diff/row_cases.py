@@ -1,7 +1,7 @@
 """One case or more for every row of functions.def, aggregates.def and types.def, over the extremes of its types.
 
-The table `pairs` has two columns for each type, x_TYPE and y_TYPE, whose rows are all pairs of the type's values, and
-the row number `id`. PostgreSQL itself tells which rows raise an error: the others are compared all at once, and some of
+The table `pairs` has two columns for each type, x_TYPE and y_TYPE, whose rows are all pairs of the type's values, a
+third one z_TYPE with values as they come, and the row number `id`. PostgreSQL itself tells which rows raise an error: the others are compared all at once, and some of
 the raising ones one by one. A row whose function or aggregate did not run in the engine fails.
 """
 
@@ -30,6 +30,8 @@ from queries import Query
 VALUES = 25  # of each type; a null besides
 FEW_VALUES = 10  # where a row takes long
 RAISING_IDS = 2  # rows of a function that are tried alone
+# Arguments whose extremes would make texts of hundreds of megabytes.
+SMALL_ARGUMENTS = {"repeat": 1, "lpad": 1, "rpad": 1}
 # A type of the engine, with the layouts of its two columns.
 TYPES = {
     "bool": ("plain", "plain"),
@@ -110,11 +112,13 @@ class RowCases:
         arrays, fields, declared = [pa.array(range(side * side), pa.int32())], [("id", pa.int32())], ["id int4"]
         groups = pa.array([i % 7 for i in range(side * side)], pa.int32())
         for base, layouts in TYPES.items():
-            for n, (letter, layout) in enumerate(zip("xy", layouts)):
-                modifier = self.modifiers.get(base, [(), ()])[n]
+            for n, (letter, layout) in enumerate(zip("xyz", layouts + layouts[:1])):
+                modifier = (self.modifiers.get(base, [(), ()]) * 2)[n]
                 column = Column(f"{letter}_{base}", base, "wild", 0, modifier)
                 column.pool = self.pools[column.name] = values(self.rng, base, modifier)[: self.values]
-                places = [i // side if letter == "x" else i % side for i in range(side * side)]
+                places = [
+                    {"x": i // side, "y": i % side, "z": self.rng.randrange(side)}[letter] for i in range(side * side)
+                ]
                 picks = pa.array([p if p < self.values else None for p in places], pa.int64())
                 array = pool_array(column, layout).take(picks).cast(arrow_type(column, layout))
                 arrays.append(array)
@@ -158,7 +162,7 @@ class RowCases:
         )
         self.session.must(
             "CREATE FUNCTION raises(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
-            "PERFORM a LIKE b; RETURN false; EXCEPTION WHEN data_exception THEN RETURN true; END $$"
+            "PERFORM a LIKE b; RETURN false; EXCEPTION WHEN data_exception OR program_limit_exceeded THEN RETURN true; END $$"
         )
 
     def pattern_cases(self):
@@ -185,12 +189,12 @@ class RowCases:
 
     def split_rows(self, row, arguments):
         """Fills `calm` with the rows for which the function does not raise; ids of some others."""
-        declared = ", ".join(f"{letter} {base}" for letter, base in zip("ab", row.arguments))
+        declared = ", ".join(f"{letter} {base}" for letter, base in zip("abc", row.arguments))
         self.session.must("TRUNCATE calm")
         self.session.must(
             f"CREATE OR REPLACE FUNCTION pg_temp.raises({declared}) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
-            f"PERFORM {self.call(row, list('ab')[: len(row.arguments)])}; RETURN false; "
-            f"EXCEPTION WHEN data_exception THEN RETURN true; END $$"
+            f"PERFORM {self.call(row, list('abc')[: len(row.arguments)])}; RETURN false; "
+            f"EXCEPTION WHEN data_exception OR program_limit_exceeded THEN RETURN true; END $$"
         )
         raising = self.session.must(f"SELECT id FROM pairs p WHERE pg_temp.raises({', '.join(arguments)})").rows
         self.session.must(f"INSERT INTO calm SELECT id FROM pairs p WHERE NOT pg_temp.raises({', '.join(arguments)})")
@@ -202,7 +206,9 @@ class RowCases:
         unknown = [a for a in row.arguments if a not in TYPES]
         if unknown:
             raise LookupError(f"{row.name} takes {unknown[0]}, for which row_cases.py has no values")
-        columns = [f"p.{letter}_{base}" for letter, base in zip("xy", row.arguments)]
+        columns = [f"p.{letter}_{base}" for letter, base in zip("xyz", row.arguments)]
+        if (small := SMALL_ARGUMENTS.get(row.pg_name)) is not None:
+            columns[small] = f"({columns[small]} % 40)"
         raising = "kRaises" in row.traits
         ids = self.split_rows(row, columns) if raising else []
         source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
@@ -212,20 +218,24 @@ class RowCases:
         yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {condition}")
         if row.result in ("int2", "int4", "int8", "numeric", "date", "timestamp"):
             yield self.case(f"SELECT p.g, min({call}), max({call}) FROM {source} GROUP BY p.g")
+        if row.result == "text":
+            yield self.case(f"SELECT {call}, count(*), min(p.id) FROM {source} GROUP BY 1")
         for number in ids:
             yield self.case(f"SELECT {call} FROM pairs p WHERE p.id = {number}")
-        if len(columns) == 2:
-            yield from self.constant_cases(row, columns[0])
+        if len(columns) >= 2:
+            yield from self.constant_cases(row, columns)
 
-    def constant_cases(self, row, column):
+    def constant_cases(self, row, columns):
         """With a literal on the right, which has a path of its own in the engine."""
         for _ in range(2):
-            literal = self.literal(row.arguments[1])
+            arguments = columns[:-1] + [self.literal(row.arguments[-1])]
+            if len(arguments) == 2 and row.pg_name in SMALL_ARGUMENTS:
+                arguments[1] = str(self.rng.randrange(-2, 40))
             raising = "kRaises" in row.traits
             if raising:
-                self.split_rows(row, [column, literal])
+                self.split_rows(row, arguments)
             source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
-            call = self.call(row, [column, literal])
+            call = self.call(row, arguments)
             if row.result != "bool":
                 yield self.case(f"SELECT p.id, {call} FROM {source}")
             else:

@@ -195,7 +195,8 @@ class Assembler {
     switch (n.kind) {
       case NodeKind::kCall: {
         VirtualInstr& instr =
-            emit(static_cast<TileOp>(static_cast<uint32_t>(TileOp::kFirstFunction) + n.imm), reg, args[0], args[1]);
+            emit(static_cast<TileOp>(static_cast<uint32_t>(TileOp::kFirstFunction) + n.imm), reg, args[0], args[1], args[2],
+                 n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
         if (is_constant(args[1])) instr.flags = block::kConstRight;
         break;
       }

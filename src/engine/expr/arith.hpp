@@ -1,6 +1,8 @@
 // Arithmetic with PostgreSQL's errors: integer overflow, division by zero, float overflow and underflow.
 #pragma once
 
+#include <math.h>
+
 #include "engine/expr/element.hpp"
 
 namespace strom::engine::expr {
@@ -149,6 +151,91 @@ struct DivFloat {
     const bool overflow = is_infinite(out) & !is_infinite(x) & (y != 0);
     const bool underflow = (out == 0) & (x != 0) & !is_infinite(y);
     return by_zero | overflow | underflow;
+  }
+};
+
+struct AndInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, R b) {
+    out = a & b;
+    return false;
+  }
+};
+struct OrInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, R b) {
+    out = a | b;
+    return false;
+  }
+};
+struct XorInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, R b) {
+    out = a ^ b;
+    return false;
+  }
+};
+struct NotInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a) {
+    out = ~a;
+    return false;
+  }
+};
+
+/// Shifts by a count outside of the type's width do what PostgreSQL's machine does.
+template <class Limit>
+struct ShiftLeft {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, int32_t bits) {
+    const bool bad = (bits < 0) | (bits >= static_cast<int32_t>(sizeof(R) * 8));
+    out = static_cast<R>(static_cast<Limit>(static_cast<uint64_t>(static_cast<int64_t>(a)) << (bad ? 0 : bits)));
+    return bad;
+  }
+};
+struct ShiftRight {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, int32_t bits) {
+    const bool bad = (bits < 0) | (bits >= static_cast<int32_t>(sizeof(R) * 8));
+    out = static_cast<R>(a >> (bad ? 0 : bits));
+    return bad;
+  }
+};
+
+struct RoundFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = rint(a);
+    return false;
+  }
+};
+struct FloorFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = floor(a);
+    return false;
+  }
+};
+struct CeilFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = ceil(a);
+    return false;
+  }
+};
+struct TruncFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = trunc(a);
+    return false;
+  }
+};
+struct SignFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = a > 0 ? 1.0 : a < 0 ? -1.0 : 0.0;
+    return false;
+  }
+};
+struct SqrtFloat {
+  STROM_INLINE static bool eval(const Context&, double& out, double a) {
+    out = sqrt(a < 0 ? 0 : a);
+    return a < 0;
   }
 };
 

@@ -14,7 +14,11 @@ inline constexpr int32_t kUnixToPgDays = 10957;  // 2000-01-01 minus 1970-01-01
 inline constexpr int32_t kMinDate = -2451545, kEndDate = 2147483494 - 2451545;
 inline constexpr int64_t kMinTimestamp = -211813488000000000ll, kEndTimestamp = 9223371331200000000ll;
 
-enum class DateField { kYear, kMonth, kDay, kQuarter, kDow, kIsodow, kDoy, kHour, kMinute };
+enum class DateField {
+  kYear, kMonth, kDay, kQuarter, kDow, kIsodow, kDoy, kWeek, kIsoyear, kDecade, kCentury, kMillennium,
+  kEpoch, kJulian,                                                // of dates
+  kHour, kMinute, kSecond, kMilliseconds, kMicroseconds,          // of timestamps
+};
 
 STROM_INLINE bool is_finite_date(int32_t date) { return date != kDateNegInfinity && date != kDatePosInfinity; }
 STROM_INLINE bool is_finite_time(int64_t time) { return time != kTimeNegInfinity && time != kTimePosInfinity; }
@@ -40,15 +44,42 @@ STROM_INLINE CivilDate civil_from_days(int64_t days) {
   return c;
 }
 
+/// Days since 2000-01-01 of a Gregorian date.
+STROM_INLINE int64_t days_from_civil(int64_t year, int32_t month, int32_t day) {
+  const int64_t y = month <= 2 ? year - 1 : year;
+  const int64_t era = (y >= 0 ? y : y - 399) / 400, year_of_era = y - era * 400;
+  const int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 730425;
+}
+
+/// Monday is 1, Sunday 7.
+STROM_INLINE int64_t iso_weekday(int64_t days) {
+  const int64_t dow = (days + 5) % 7;  // 2000-01-01 was a Saturday
+  return (dow < 0 ? dow + 7 : dow) + 1;
+}
+
+/// PostgreSQL's numbers of spans of `length` years: the first begins with the year 1, the last before it ends there.
+STROM_INLINE int64_t year_span(int64_t year, int64_t length) {
+  return year > 0 ? (year + length - 1) / length : -((length - 1 - (year - 1)) / length);
+}
+
+STROM_INLINE int64_t decade_of(int64_t year) { return year >= 0 ? year / 10 : -((8 - (year - 1)) / 10); }
+
 template <DateField field>
 STROM_INLINE int64_t date_field(int64_t days) {
-  if constexpr (field == DateField::kDow || field == DateField::kIsodow) {
-    int64_t dow = (days + 6) % 7;  // 2000-01-01 was a Saturday
-    if (dow < 0) dow += 7;
-    return field == DateField::kIsodow && dow == 0 ? 7 : dow;
-  }
-  const CivilDate c = civil_from_days(days);
-  if constexpr (field == DateField::kYear) return c.year > 0 ? c.year : c.year - 1;  // there is no year 0
+  if constexpr (field == DateField::kIsodow) return iso_weekday(days);
+  if constexpr (field == DateField::kDow) return iso_weekday(days) % 7;
+  if constexpr (field == DateField::kEpoch) return (days + kUnixToPgDays) * 86400;
+  if constexpr (field == DateField::kJulian) return days - kMinDate;
+  constexpr bool kIsoWeek = field == DateField::kWeek || field == DateField::kIsoyear;
+  // An ISO week belongs to the year of its Thursday.
+  const CivilDate c = civil_from_days(kIsoWeek ? days - iso_weekday(days) + 4 : days);
+  if constexpr (field == DateField::kWeek) return (c.day_of_year - 1) / 7 + 1;
+  if constexpr (field == DateField::kYear || field == DateField::kIsoyear)
+    return c.year > 0 ? c.year : c.year - 1;  // there is no year 0
+  if constexpr (field == DateField::kDecade) return decade_of(c.year);
+  if constexpr (field == DateField::kCentury) return year_span(c.year, 100);
+  if constexpr (field == DateField::kMillennium) return year_span(c.year, 1000);
   if constexpr (field == DateField::kMonth) return c.month;
   if constexpr (field == DateField::kQuarter) return (c.month - 1) / 3 + 1;
   if constexpr (field == DateField::kDoy) return c.day_of_year;
@@ -83,14 +114,85 @@ struct ExtractTimestamp {
       out = static_cast<R>(in_day / 3600000000ll);
     else if constexpr (field == DateField::kMinute)
       out = static_cast<R>(in_day / 60000000ll % 60);
+    else if constexpr (field >= DateField::kSecond)  // what differs is the scale of the numeric
+      out = static_cast<R>(in_day % 60000000ll);
     else
       out = static_cast<R>(date_field<field>(days));
     return !finite;
   }
 };
 
+inline constexpr int64_t kUnixEpoch = -kUnixToPgDays * kMicrosPerDay;
+
+/// Microseconds since 1970, in a numeric of six digits behind the point.
+struct ExtractEpoch {
+  STROM_INLINE static bool eval(const Context&, int128& out, int64_t time) {
+    out = static_cast<int128>(time) - kUnixEpoch;
+    return !is_finite_time(time) | (time >= INT64_MAX + kUnixEpoch);
+  }
+};
+
+/// date_part: the fields as float8, with PostgreSQL's operations in its order.
 template <DateField field>
-using PartTimestamp = ExtractTimestamp<field>;
+struct PartTimestamp {
+  STROM_INLINE static bool eval(const Context& context, double& out, int64_t time) {
+    if constexpr (field == DateField::kEpoch) {
+      const bool bad = !is_finite_time(time) | (time >= INT64_MAX + kUnixEpoch);
+      out = static_cast<double>((bad ? 0 : time) - kUnixEpoch) / 1000000.0;
+      return bad;
+    }
+    int64_t value;
+    const bool bad = ExtractTimestamp<field>::eval(context, value, time);
+    out = static_cast<double>(value);
+    if constexpr (field == DateField::kSecond)
+      out = static_cast<double>(value / 1000000) + static_cast<double>(value % 1000000) / 1000000.0;
+    if constexpr (field == DateField::kMilliseconds)
+      out = static_cast<double>(value / 1000000) * 1000.0 + static_cast<double>(value % 1000000) / 1000.0;
+    return bad;
+  }
+};
+
+/// date_trunc to units of a fixed length; infinite values stay what they are.
+template <int64_t kUnit>
+struct TruncToUnit {
+  STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t time) {
+    const int64_t rest = time % kUnit, below = rest < 0 ? rest + kUnit : rest;
+    out = is_finite_time(time) ? time - below : time;
+    return false;
+  }
+};
+
+/// date_trunc to units of the calendar.
+template <DateField field>
+struct TruncToDate {
+  STROM_INLINE static int64_t first_day(int64_t days) {
+    if constexpr (field == DateField::kWeek) return days - iso_weekday(days) + 1;
+    const CivilDate c = civil_from_days(days);
+    const int64_t y = c.year;
+    if constexpr (field == DateField::kMonth) return days_from_civil(y, c.month, 1);
+    if constexpr (field == DateField::kQuarter) return days_from_civil(y, (c.month - 1) / 3 * 3 + 1, 1);
+    if constexpr (field == DateField::kDecade) return days_from_civil(decade_of(y) * 10, 1, 1);
+    constexpr int64_t kSpan = field == DateField::kCentury ? 100 : field == DateField::kMillennium ? 1000 : 1;
+    if constexpr (kSpan > 1) return days_from_civil(year_span(y, kSpan) * kSpan + (y > 0 ? 1 - kSpan : 1), 1, 1);
+    return days_from_civil(y, 1, 1);
+  }
+  STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t time) {
+    const bool finite = is_finite_time(time);
+    const int64_t truncated = first_day(floor_days(finite ? time : 0)) * kMicrosPerDay;
+    out = finite ? truncated : time;
+    return finite & (truncated < kMinTimestamp);
+  }
+};
+
+/// Negative years are BC; there is no year 0.
+struct MakeDate {
+  STROM_INLINE static bool eval(const Context&, int32_t& out, int32_t year, int32_t month, int32_t day) {
+    if (year == 0 || year < -4713 || year > 5874897 || month < 1 || month > 12 || day < 1 || day > 31) return true;
+    const int64_t days = days_from_civil(year < 0 ? year + 1 : year, month, day);
+    out = static_cast<int32_t>(days);
+    return civil_from_days(days).day != day || days < kMinDate || days >= kEndDate;
+  }
+};
 
 struct DatePlusDays {
   STROM_INLINE static bool eval(const Context&, int32_t& out, int32_t date, int32_t days) {

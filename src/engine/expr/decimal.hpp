@@ -70,6 +70,40 @@ struct AbsI128 {
     return false;
   }
 };
+struct ModI128 {
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 a, int128 b) {
+    out = b == 0 || b == -1 ? 0 : a % b;
+    return b == 0;
+  }
+};
+/// div(): both of one scale, towards zero, without digits behind the point.
+struct DivTruncI128 {
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 a, int128 b) {
+    if (b == -1) return NegI128::eval(Context{}, out, a);
+    out = b == 0 ? 0 : a / b;
+    return b == 0;
+  }
+};
+struct FloorI128 {
+  STROM_INLINE static bool eval(const Context& context, int128& out, int128 a) {
+    const int128 unit = base::power_of_ten(context.scale);
+    out = a / unit - (a % unit < 0);
+    return false;
+  }
+};
+struct CeilI128 {
+  STROM_INLINE static bool eval(const Context& context, int128& out, int128 a) {
+    const int128 unit = base::power_of_ten(context.scale);
+    out = a / unit + (a % unit > 0);
+    return false;
+  }
+};
+struct SignI128 {
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {
+    out = (a > 0) - (a < 0);
+    return false;
+  }
+};
 struct ConvertI128 {
   template <class A>
   STROM_INLINE static bool eval(const Context&, int128& out, A a) {

@@ -23,6 +23,7 @@ using registry::TypeId;
 struct Context {
   bool single_byte;         // one byte per character, else UTF-8
   block::TextArena* text;   // of functions with the trait kMakesText
+  int scale;                // of the first argument, a numeric
 
   /// Memory for the text that a function makes, until the end of the tile. nullptr when there is no room: the row is
   /// then PostgreSQL's. A single text may take an eighth of the arena, so that none takes the place of all others.

@@ -79,26 +79,6 @@ struct TrimBpchar {
   }
 };
 
-/// Copies `from` to `to`; returns what is behind it.
-STROM_INLINE char* put(char* to, StrView from) {
-#if defined(STROM_PLATFORM_CUDA)
-  for (int64_t i = 0; i < from.len; ++i) to[i] = from.ptr[i];
-#else
-  if (from.len > 0) __builtin_memcpy(to, from.ptr, static_cast<size_t>(from.len));
-#endif
-  return to + from.len;
-}
-
-struct ConcatText {
-  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView a, StrView b) {
-    char* made = context.make_text(a.len + b.len);
-    if (made == nullptr) return true;
-    put(put(made, a), b);
-    out = {made, a.len + b.len};
-    return false;
-  }
-};
-
 /// LIKE with `\` as the escape. Returns 1 match, 0 no match, -1 when the pattern ends in a lone escape and PostgreSQL
 /// is to say whether that matters. Backtracks to the last `%` only: enough, as that one can take any text.
 STROM_INLINE int like(const Context& context, StrView text, StrView pattern) {

@@ -103,6 +103,9 @@ Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>
     for (NodeId arg : args) scale = static_cast<int16_t>(scale + program_.nodes[arg].type.scale);
     if (scale > base::kMaxDecimalDigits) return unsupported("numeric product of scale " + std::to_string(scale));
   }
+  if (info->traits & registry::kScale0) scale = 0;
+  if (info->traits & registry::kScale3) scale = 3;
+  if (info->traits & registry::kScale6) scale = 6;
   Node node{NodeKind::kCall, {info->result, info->result == TypeId::kNumeric ? scale : int16_t{0}},
             static_cast<uint32_t>(info->id)};
   for (size_t i = 0; i < args.size(); ++i) node.args[i] = args[i];

@@ -52,14 +52,12 @@ const char* kind_of_expression(const Node* expr) {
     case T_AlternativeSubPlan: return "subquery";
     case T_Aggref: return "aggregate";
     case T_WindowFunc: return "window function";
-    case T_CoerceViaIO: return "cast through text";
     case T_ArrayExpr:
     case T_SubscriptingRef:
     case T_ArrayCoerceExpr: return "array";
     case T_RowExpr:
     case T_RowCompareExpr:
     case T_FieldSelect: return "row value";
-    case T_MinMaxExpr: return "GREATEST or LEAST";
     case T_XmlExpr: return "XML expression";
     default: return "kind of expression";
   }
@@ -102,6 +100,7 @@ Result<NodeId> Lowering::lower(const Node* expr) {
     case T_FuncExpr: {
       const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
       if (call.funcretset) return unsupported("set-returning function");
+      if (call.funcvariadic) return unsupported("VARIADIC array");
       return function(call.funcid, nodes_of(call.args), call.inputcollid);
     }
     case T_OpExpr: {
@@ -121,6 +120,8 @@ Result<NodeId> Lowering::lower(const Node* expr) {
     case T_ScalarArrayOpExpr: return array_op(*reinterpret_cast<const ScalarArrayOpExpr*>(expr));
     case T_CaseExpr: return case_of(*reinterpret_cast<const CaseExpr*>(expr));
     case T_CoalesceExpr: return coalesce(*reinterpret_cast<const CoalesceExpr*>(expr));
+    case T_MinMaxExpr: return min_max(*reinterpret_cast<const MinMaxExpr*>(expr));
+    case T_CoerceViaIO: return cast_through_text(*reinterpret_cast<const CoerceViaIO*>(expr));
     case T_NullIfExpr: return null_if(*reinterpret_cast<const OpExpr*>(expr));
     case T_DistinctExpr: return distinct_from(*reinterpret_cast<const OpExpr*>(expr));
     default: return unsupported(std::string(kind_of_expression(expr)) + " is not supported");
@@ -214,6 +215,42 @@ Result<NodeId> Lowering::coalesce(const CoalesceExpr& expr) {
     STROM_ASSIGN(value, builder_.coalesce(earlier, value));
   }
   return value;
+}
+
+// Nulls do not take part. Of equal values the first counts; halves are compared, so that nothing is nested deeply.
+Result<NodeId> Lowering::min_max(const MinMaxExpr& expr) {
+  const Oid less = guard([&expr] { return get_opcode(lookup_type_cache(expr.minmaxtype, TYPECACHE_LT_OPR)->lt_opr); });
+  const char* name = guard([less] { return get_func_name(less); });
+  if (name == nullptr) return unsupported("GREATEST or LEAST of a type without an order");
+  std::vector<NodeId> values;
+  for (const Node* arg : nodes_of(expr.args)) {
+    STROM_ASSIGN(const NodeId value, lower(arg));
+    values.push_back(value);
+  }
+  while (values.size() > 1) {
+    std::vector<NodeId> winners;
+    for (size_t i = 0; i + 1 < values.size(); i += 2) {
+      const NodeId a = values[i], b = values[i + 1];
+      const bool greatest = expr.op == IS_GREATEST;
+      STROM_ASSIGN(const NodeId later, call(name, {greatest ? a : b, greatest ? b : a}, expr.inputcollid));
+      STROM_ASSIGN(const NodeId first, builder_.coalesce(a, b));
+      STROM_ASSIGN(const NodeId winner, builder_.select(later, b, first));
+      winners.push_back(winner);
+    }
+    if (values.size() % 2) winners.push_back(values.back());
+    values = std::move(winners);
+  }
+  return values[0];
+}
+
+// To text, from the types that the engine prints.
+Result<NodeId> Lowering::cast_through_text(const CoerceViaIO& cast) {
+  if (cast.resulttype != TEXTOID && cast.resulttype != VARCHAROID) return unsupported("cast from text");
+  STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(cast.arg)));
+  const TypeId type = builder_.node(arg).type.type;
+  if (type == TypeId::kText || type == TypeId::kBpchar || type == TypeId::kBool)
+    return unsupported("cast through text");
+  return builder_.call("text", {arg});
 }
 
 Result<NodeId> Lowering::null_if(const OpExpr& expr) {

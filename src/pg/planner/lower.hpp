@@ -40,6 +40,8 @@ class Lowering {
   Result<NodeId> constant(const Const& value);
   Result<NodeId> run_time_constant(const Node* expr);
   Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
+  Result<NodeId> concat(const std::vector<const Node*>& args);
+  Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);
   Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
   Result<NodeId> relabel(const RelabelType& relabel);
@@ -49,6 +51,8 @@ class Lowering {
   Result<std::vector<NodeId>> array_elements(const Node* array);
   Result<NodeId> case_of(const CaseExpr& expr);
   Result<NodeId> coalesce(const CoalesceExpr& expr);
+  Result<NodeId> min_max(const MinMaxExpr& expr);
+  Result<NodeId> cast_through_text(const CoerceViaIO& cast);
   Result<NodeId> null_if(const OpExpr& expr);
   Result<NodeId> distinct_from(const OpExpr& expr);
   NodeId boolean(bool value);

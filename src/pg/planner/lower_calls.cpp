@@ -1,7 +1,7 @@
 // Lowering of literals, functions, operators and array operators.
-#include <cctype>
 #include <cstring>
 
+#include "base/int128.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/planner/lower.hpp"
@@ -37,6 +37,28 @@ FunctionFacts function_facts(Oid function) {
   });
 }
 
+bool is_ascii_alnum(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
+// between letters, where a collation could see the end of a word.
+bool maps_ascii_case(const char* function, Oid collation) {
+  using Map = char* (*)(const char*, size_t, Oid);
+  const bool upper = std::strcmp(function, "upper") == 0, lower = std::strcmp(function, "lower") == 0;
+  const Map map = upper ? str_toupper : lower ? str_tolower : str_initcap;
+  std::string text, expected;
+  for (char c = 1; c > 0 && c < 127; ++c)
+    for (char part : {c, 'i', 'I', c, 'z', 'Z', ' '}) text += part;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool in_word = i > 0 && is_ascii_alnum(text[i - 1]);
+    const auto c = static_cast<unsigned char>(text[i]);
+    expected += static_cast<char>(upper || (!lower && !in_word) ? pg_ascii_toupper(c) : pg_ascii_tolower(c));
+  }
+  const char* mapped = guard([&] { return map(text.data(), text.size(), collation); });
+  return expected == mapped;
+}
+
 std::string collation_text(Oid collation) {
   const char* name = guard([collation] { return get_collation_name(collation); });
   return name != nullptr ? std::string("collation \"") + name + "\"" : std::string("the collation");
@@ -56,7 +78,14 @@ bool field_name(const Node* expr, std::string* name) {
   const auto& literal = *reinterpret_cast<const Const*>(expr);
   if (literal.constisnull || literal.consttype != TEXTOID) return false;
   *name = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
-  for (char& c : *name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : *name) c = static_cast<char>(pg_ascii_tolower(static_cast<unsigned char>(c)));
+  static constexpr struct {
+    const char *also, *name;
+  } kOthers[] = {{"years", "year"},   {"months", "month"},     {"mon", "month"},   {"days", "day"},         {"weeks", "week"},
+                 {"hours", "hour"},   {"minutes", "minute"},   {"min", "minute"},  {"seconds", "second"},   {"sec", "second"},
+                 {"decades", "decade"}, {"ms", "milliseconds"}, {"us", "microseconds"}};
+  for (const auto& other : kOthers)
+    if (*name == other.also) *name = other.name;
   return true;
 }
 
@@ -86,7 +115,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   const char* name = NameStr(facts.name);
   if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported(std::string("volatile function ") + name);
   if (!facts.in_catalog) return unsupported(std::string("function ") + name + " is not built in");
-  const bool is_extract = std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0;
+  const bool is_extract = std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0 ||
+                          std::strcmp(name, "date_trunc") == 0;
   if (is_extract && args.size() == 2) {
     std::string field;
     if (!field_name(args[0], &field)) return unsupported(std::string(name) + " of a field that is not a literal");
@@ -94,12 +124,60 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
     return call(name, {source}, collation, field.c_str());
   }
   if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
+  if (std::strcmp(name, "concat") == 0) return concat(args);
+  const bool round = std::strcmp(name, "round") == 0;
+  if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
+  const bool ilike = std::strcmp(name, "texticlike") == 0, not_ilike = std::strcmp(name, "texticnlike") == 0;
   std::vector<NodeId> lowered;
   for (const Node* arg : args) {
     STROM_ASSIGN(const NodeId id, lower(arg));
     lowered.push_back(id);
   }
-  return call(name, lowered, collation);
+  if (!ilike && !not_ilike) return call(name, lowered, collation);
+  for (NodeId& text : lowered) {  // as PostgreSQL does in multi-byte encodings
+    STROM_ASSIGN(text, call("lower", {text}, collation));
+  }
+  return call(ilike ? "textlike" : "textnlike", lowered, collation);
+}
+
+// round(numeric, n) and trunc(numeric, n).
+Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node*>& args) {
+  if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
+    return unsupported("rounding to a variable scale");
+  const int32_t digits = DatumGetInt32(reinterpret_cast<const Const*>(args[1])->constvalue);
+  if (digits < 0 || digits > base::kMaxDecimalDigits) return unsupported("rounding to scale " + std::to_string(digits));
+  STROM_ASSIGN(NodeId value, lower(args[0]));
+  const ValueType type = builder_.node(value).type;
+  if (type.type != TypeId::kNumeric) return unsupported("rounding of other types than numeric");
+  if (!round && digits < type.scale) {  // what is cut off goes first
+    const __int128 unit = base::power_of_ten(type.scale - digits);
+    const NodeId last = builder_.constant(type, false, std::string(reinterpret_cast<const char*>(&unit), sizeof unit));
+    STROM_ASSIGN(const NodeId rest, builder_.call("numeric_mod", {value, last}));
+    STROM_ASSIGN(value, builder_.call("numeric_sub", {value, rest}));
+  }
+  return builder_.rescale(value, static_cast<int16_t>(digits));
+}
+
+// Nulls count as empty. Only what prints as a cast to text does.
+Result<NodeId> Lowering::concat(const std::vector<const Node*>& args) {
+  const NodeId empty = builder_.constant({TypeId::kText, 0}, false, {});
+  NodeId all = empty;
+  for (const Node* arg : args) {
+    STROM_ASSIGN(const NodeId id, lower(arg));
+    const TypeId type = builder_.node(id).type.type;
+    if (type == TypeId::kBpchar || type == TypeId::kBool) return unsupported(std::string("concat of ") + registry::type_info(type).pg_name);
+    NodeId text = id;
+    if (type != TypeId::kText) {
+      STROM_ASSIGN(text, builder_.call("text", {id}));
+    }
+    STROM_ASSIGN(text, builder_.coalesce(text, empty));
+    if (all == empty) {
+      all = text;
+      continue;
+    }
+    STROM_ASSIGN(all, builder_.call("textcat", {all, text}));
+  }
+  return all;
 }
 
 // numeric(p, s) as a function. Only where no value can exceed the precision: there is no check for it in the engine.
@@ -124,8 +202,10 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
   const engine::plan::Node& node = builder_.node(id);
   if (node.kind != NodeKind::kCall) return id;
   const registry::FunctionInfo& info = registry::function_info(static_cast<registry::FunctionId>(node.imm));
-  if ((info.traits & (registry::kDeterministic | registry::kCLocale)) == 0) return id;
+  if ((info.traits & (registry::kDeterministic | registry::kCLocale | registry::kAsciiCase)) == 0) return id;
   if (!OidIsValid(collation)) return unsupported("collation of the comparison is not known");
+  if ((info.traits & registry::kAsciiCase) != 0 && !maps_ascii_case(name, collation))
+    return unsupported(collation_text(collation) + " has letters of its own in ASCII");
   if ((info.traits & registry::kDeterministic) != 0 &&
       !guard([collation] { return get_collation_isdeterministic(collation); }))
     return unsupported(collation_text(collation) + " does not compare bytes");

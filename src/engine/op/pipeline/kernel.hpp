@@ -8,6 +8,8 @@
 #include "engine/expr/datetime.hpp"
 #include "engine/expr/decimal.hpp"
 #include "engine/expr/text.hpp"
+#include "engine/expr/text_make.hpp"
+#include "engine/expr/text_parts.hpp"
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
@@ -34,7 +36,7 @@ STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, 
 
 template <class P, class F, class R, class A>
 STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text};
+  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
   const A* a = values<A>(s, instr.a);
   R* out = static_cast<R*>(s.storage[instr.dst].data);
   unsigned raised = 0;
@@ -47,7 +49,7 @@ STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
 
 template <class P, class F, class R, class A, class B>
 STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text};
+  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
   const A* a = values<A>(s, instr.a);
   const B* b = values<B>(s, instr.b);
   R* out = static_cast<R*>(s.storage[instr.dst].data);
@@ -68,7 +70,7 @@ STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) 
 /// anything and should not cost memory.
 template <class P, class F, int kArgs, class R, class A, class B, class C>
 STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text};
+  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
   const A* a = values<A>(s, instr.a);
   const B* b = kArgs > 1 ? values<B>(s, instr.b) : nullptr;
   const C* c = kArgs > 2 ? values<C>(s, instr.c) : nullptr;
