@@ -75,6 +75,7 @@ extern "C" {
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 }
 
 // Function-like or one-letter macros of c.h and port.h that rewrite names of the C++ library.

@@ -64,11 +64,19 @@ struct EngineAggregation {
   double groups;
 };
 
+/// Of a scan's or join's rows only the first ones are wanted; see engine::plan::TopRows.
+struct EngineTop {
+  Node* key;
+  bool descending, nulls_first;
+  double rows;
+};
+
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
 struct EnginePath {
   CustomPath custom;
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
+  EngineTop* top;                  // nullptr: all rows
 };
 
 /// All that is remembered for one PlannerInfo.

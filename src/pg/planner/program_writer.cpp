@@ -156,7 +156,7 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
       {false, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
 }
 
-void ProgramWriter::write(const List* outputs, bool aggregation) {
+void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop* top) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
@@ -169,6 +169,8 @@ void ProgramWriter::write(const List* outputs, bool aggregation) {
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
   for (int i = 0; i < list_length(outputs); ++i)
     add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
+  if (top != nullptr)
+    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first};
   // Rows without a value cannot be handed over; a column that is read anyway stands in.
   if (!aggregation && probing.outputs.empty())
     probing.outputs.push_back(builder_.column(0, program_.sources[index].columns.at(0)));

@@ -31,8 +31,8 @@ class ProgramWriter {
   ProgramWriter(const EngineInput* input, const List* child_plans);
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
-  /// aggregation.
-  void write(const List* outputs, bool aggregation);
+  /// aggregation; `top` may be nullptr.
+  void write(const List* outputs, bool aggregation, const EngineTop* top);
 
   const engine::plan::Program& program() const { return program_; }
   /// For each pipeline.
