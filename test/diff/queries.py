@@ -294,6 +294,53 @@ class Writer:
             sql += f" ORDER BY {', '.join(str(i + 1) for i in range(len(items)))} LIMIT {self.rng.choice([1, 5, 100])}"
         return sql
 
+    def grouping_sets(self):
+        rng = self.rng
+        keys = []
+        for _ in range(rng.choice([1, 2, 2, 3])):
+            key = self.group_key()
+            keys.append(key if "." in key else self.e.any_column()[0])
+        keys = list(dict.fromkeys(keys))
+
+        def some():
+            return "(" + ", ".join(rng.sample(keys, rng.randint(0, len(keys)))) + ")"
+
+        names = ", ".join(f"({k})" for k in keys)
+        clause = rng.choice([f"ROLLUP ({names})", f"CUBE ({names})", f"({keys[0]}), ROLLUP ({names})", ""])
+        if not clause:
+            clause = f"GROUPING SETS ({', '.join([some() for _ in range(rng.randint(1, 4))] + [names])})"
+        items = keys + [f"GROUPING({', '.join(rng.sample(keys, rng.randint(1, len(keys))))})"]
+        items += [self.aggregate(len(items) + i) for i in range(rng.randint(0, 3))]
+        self.query.representative_open = True
+        self.query.kind = "sets"
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} GROUP BY {clause}{self.having(0.2)}"
+
+    def distinct_aggregates(self):
+        rng = self.rng
+        keys = [self.group_key() for _ in range(rng.choice([0, 0, 1, 1, 2]))]
+        keys = [k if "." in k else self.e.any_column()[0] for k in keys]
+        items = list(keys)
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            column, base = self.e.any_column()[0], rng.choice(["int2", "int4", "int8", "numeric"])
+            number = self.e.value(base, rng.choice([0, 0, 1]))
+            text = rng.choice(
+                [
+                    f"count(DISTINCT {column})",
+                    f"count(DISTINCT {column})",
+                    f"{rng.choice(['sum', 'avg', 'count', 'var_pop'])}(DISTINCT {number})",
+                    f"array_agg(DISTINCT {self.e.value('int4', 0)})",
+                    f"{rng.choice(['min', 'max'])}({self.e.value('int4', 0)})",
+                    f"bool_or({self.e.boolean(0)})",
+                ]
+            )
+            items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
+        items.append(f"count(DISTINCT {self.e.any_column()[0]})")
+        self.query.representative_open = True
+        self.query.kind = "distinct aggregate"
+        names = ", ".join(f"({k})" for k in keys)
+        group = f" GROUP BY {names}" if keys else ""
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()}{group}{self.having(0.1)}"
+
     # Constructs around or beside the engine's nodes.
 
     def semi_join(self):
@@ -398,6 +445,8 @@ class Writer:
         kinds = (
             [self.projection] * 5
             + [self.top] * 3
+            + [self.grouping_sets] * 2
+            + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5
             + [self.grouping] * 8
             + [self.distinct, self.sub_select]

@@ -51,6 +51,7 @@ extern "C" {
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"

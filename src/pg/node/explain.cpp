@@ -36,6 +36,7 @@ class Explainer {
     List* join_filters = plan_part(scan_, kPlanJoinFilters);
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
+    if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const int64_t rows = plan_.program.pipelines.back().top.rows; rows > 0) number("Top Rows", nullptr, rows);
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);

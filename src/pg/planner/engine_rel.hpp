@@ -62,6 +62,8 @@ struct EngineInput {
 struct EngineAggregation {
   PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
   double groups;
+  List* sets;  // NIL, or for each grouping set an IntList: 1 for the empty set, then for each expression of the target
+               // 1 for a key that the set does not have, the value of a GroupingFunc, 0 for others
 };
 
 /// Of a scan's or join's rows only the first ones are wanted; see engine::plan::TopRows.

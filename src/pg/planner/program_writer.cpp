@@ -132,12 +132,16 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate) {
     argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
   }
   const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;
-  outputs_.push_back({true, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
+  outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
 }
 
 void ProgramWriter::add_output(const Node* expr, bool aggregation) {
   if (IsA(expr, Aggref)) {
     add_aggregate(*reinterpret_cast<const Aggref*>(expr));
+    return;
+  }
+  if (IsA(expr, GroupingFunc)) {
+    outputs_.push_back({OutputKind::kGrouping, 0, 0, 0, -1});
     return;
   }
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
@@ -153,7 +157,7 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   const bool padded = type.type == registry::TypeId::kBpchar && typmod >= VARHDRSZ;
   outputs_.push_back(
-      {false, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
+      {OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
 }
 
 void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop* top) {

@@ -6,6 +6,7 @@
 #include "engine/plan/ir.hpp"
 #include "pg/planner/engine_rel.hpp"
 #include "pg/planner/lower.hpp"
+#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -18,7 +19,7 @@ struct SourceColumnRef {
 
 /// Where one output of the node comes from; see OutputField.
 struct OutputRef {
-  bool is_aggregate;
+  OutputKind kind;
   int index;
   int format;
   int scale;
