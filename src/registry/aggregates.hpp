@@ -19,6 +19,22 @@ enum class AccKind : uint8_t {
   kAvgF64,         // sum in float8 for avg(float4|float8)
   kMin,            // in the argument's type; NaN above everything
   kMax,
+  kCountTrue,      // true inputs, of a boolean: bool_and and bool_or
+  kBitAnd,         // in the argument's type
+  kBitOr,
+  kBitXor,
+  kSumSquares,     // exact sums of x and x * x, see SquareSums
+  kMoments,        // count, sum and sum of squared differences from the mean, by Youngs and Cramer; see Moments
+};
+
+/// State of kSumSquares: sums of the inputs, and of the lower and the upper 64 bits of their squares.
+struct alignas(16) SquareSums {
+  __int128 sum, low, high;
+};
+
+/// State of kMoments.
+struct Moments {
+  double count, sum, squares;
 };
 
 /// Transition state that PostgreSQL's combine (after deserialise) function of the aggregate takes.
@@ -30,7 +46,12 @@ enum class PartialFormat : uint8_t {
   kFloat4,
   kFloat8,
   kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as NaN
-  kSame,             // the value itself: min, max
+  kFloat8Moments,    // the same with Sxx: variances of float4 and float8
+  kPolyVarState,     // bytea of numeric_poly_serialize: variances of int2 and int4
+  kNumericVarState,  // bytea of numeric_serialize: variances of int8 and numeric
+  kAllTrue,          // bool: bool_and
+  kAnyTrue,          // bool: bool_or
+  kSame,             // the value itself: min, max, bit_and, bit_or, bit_xor
 };
 
 enum class AggregateId : uint8_t {

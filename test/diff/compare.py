@@ -9,7 +9,7 @@ COLLATION_ERRORS = ("42P21", "42P22", "0A000")
 TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
 
 
-def close(a, b, tolerance):
+def close(a, b, tolerance, slack=0):
     if a == b or a is None or b is None:
         return a == b
     x, y = float(a), float(b)
@@ -17,7 +17,7 @@ def close(a, b, tolerance):
         return True
     if not (math.isfinite(x) and math.isfinite(y)):
         return False
-    return abs(x - y) <= tolerance * max(abs(x), abs(y))
+    return abs(x - y) <= max(tolerance * max(abs(x), abs(y)), slack)
 
 
 def differences(plain, engine, query):
@@ -109,6 +109,8 @@ def approximate_differences(left, right, types, query):
     if len(left) != len(right):
         return [f"{len(left)} rows became {len(right)} rows"]
     for a, b in zip(sorted(left, key=key), sorted(right, key=key)):
-        if any(a[i] != b[i] for i in exact) or not all(close(a[i], b[i], query.tolerance(types[i])) for i in loose):
+        if any(a[i] != b[i] for i in exact) or not all(
+            close(a[i], b[i], query.tolerance(types[i]), query.slack(i)) for i in loose
+        ):
             return [f"- {show(a)}", f"+ {show(b)}"]
     return []

@@ -7,9 +7,11 @@ from expressions import Expressions
 AGGREGATED = {
     "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
     "avg": ["int2", "int4", "int8", "numeric", "float4", "float8"],
-    "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
-    "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz"],
+    "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"],
+    "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"],
 }
+VARIANCES = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"]
+SPREAD_ERROR = 0.05  # of a float's variance: equal values leave rounding errors of their squares
 ROW_LIMIT = 200_000  # of a join, estimated
 SMALL_ROW_LIMIT = 2_000  # where all tables are small, because the engine is slow
 
@@ -25,6 +27,7 @@ class Query:
         self.settings = {}  # of both sessions
         self.engine_settings = {}  # of the engine's session alone
         self.approximate = set()  # columns that are sums or averages of floats
+        self.spread = set()  # those of them that are variances
         self.representative_open = False  # which of several equal values stands for all is open
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
@@ -34,6 +37,9 @@ class Query:
         if oid == FLOAT4:
             return TOLERANCE[oid] * max(1, self.rows / 4096)
         return TOLERANCE.get(oid, 1e-9)
+
+    def slack(self, position):
+        return SPREAD_ERROR if position in self.spread else 0
 
 
 class Source:
@@ -150,8 +156,15 @@ class Writer:
 
     def aggregate(self, position):
         rng = self.rng
-        name = rng.choice(["count", "sum", "sum", "avg", "min", "max"])
-        if name == "count":
+        name = rng.choice(["count", "sum", "sum", "avg", "min", "max", "bool", "bits", "variance"])
+        if name == "bool":
+            text = f"{rng.choice(['bool_and', 'bool_or', 'every'])}({self.e.boolean(rng.choice([0, 1, 2]))})"
+        elif name == "bits":
+            argument = self.e.value(rng.choice(["int2", "int4", "int8"]), rng.choice([0, 1]))
+            text = f"{rng.choice(['bit_and', 'bit_or', 'bit_xor'])}({argument})"
+        elif name == "variance":
+            text = self.variance(position)
+        elif name == "count":
             text = rng.choice(
                 [
                     "count(*)",
@@ -176,17 +189,27 @@ class Writer:
                 argument = f"DISTINCT {argument}"
             text = f"{name}({argument})"
         if rng.random() < 0.03:
-            text = rng.choice(
-                [
-                    f"bool_and({self.e.boolean(0)})",
-                    f"min({self.e.value('text', 0)})",
-                    f"stddev_pop({self.e.value('int4', 0)})",
-                ]
-            )
+            argument = self.e.value("int4", 0)
+            text = rng.choice([f"array_agg({argument} ORDER BY {argument})", f"mode() WITHIN GROUP (ORDER BY {argument})"])
             self.query.approximate.discard(position)
+            self.query.spread.discard(position)
         if rng.random() < 0.2:
             text += f" FILTER (WHERE {self.e.boolean(1)})"
         return text
+
+    def variance(self, position):
+        rng = self.rng
+        base = rng.choice(["int2", "int4", "int8", "numeric", "float4", "float8"])
+        if base in ("float4", "float8"):
+            found = [f"{a}.{c.name}" for a, c in self.e.columns(base) if c.domain != "wild"]
+            if not found:
+                return "count(*)"
+            self.query.approximate.add(position)
+            self.query.spread.add(position)
+            argument = rng.choice(found)
+        else:
+            argument = self.e.value(base, rng.choice([0, 0, 1]))
+        return f"{rng.choice(VARIANCES)}({argument})"
 
     def projection(self):
         items = [self.item() for _ in range(self.rng.randint(1, 5))]
@@ -201,6 +224,25 @@ class Writer:
                 sql += f" OFFSET {self.rng.choice([0, 1, 3, 1000])}"
             self.query.representative_open = True
         self.query.kind = "scan"
+        return sql
+
+    def top(self):
+        """The first rows of an order: columns, and expressions that rarely fail."""
+        rng = self.rng
+        items = []
+        for _ in range(rng.randint(1, 5)):
+            items.append(self.e.any_column()[0] if rng.random() < 0.85 else self.e.boolean(1))
+        places = [
+            f"{i + 1}{rng.choice(['', ' DESC', ' ASC'])}{rng.choice(['', '', ' NULLS FIRST', ' NULLS LAST'])}"
+            for i in range(len(items))
+        ]
+        rng.shuffle(places)
+        sql = f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} ORDER BY {', '.join(places)}"
+        sql += f" LIMIT {rng.choice([1, 3, 10, 10, 100, 3000])}"
+        if rng.random() < 0.3:
+            sql += f" OFFSET {rng.choice([0, 1, 7, 50])}"
+        self.query.representative_open = True
+        self.query.kind = "top"
         return sql
 
     def distinct(self):
@@ -251,6 +293,53 @@ class Writer:
         if shown and not self.query.approximate and self.rng.random() < 0.2:
             sql += f" ORDER BY {', '.join(str(i + 1) for i in range(len(items)))} LIMIT {self.rng.choice([1, 5, 100])}"
         return sql
+
+    def grouping_sets(self):
+        rng = self.rng
+        keys = []
+        for _ in range(rng.choice([1, 2, 2, 3])):
+            key = self.group_key()
+            keys.append(key if "." in key else self.e.any_column()[0])
+        keys = list(dict.fromkeys(keys))
+
+        def some():
+            return "(" + ", ".join(rng.sample(keys, rng.randint(0, len(keys)))) + ")"
+
+        names = ", ".join(f"({k})" for k in keys)
+        clause = rng.choice([f"ROLLUP ({names})", f"CUBE ({names})", f"({keys[0]}), ROLLUP ({names})", ""])
+        if not clause:
+            clause = f"GROUPING SETS ({', '.join([some() for _ in range(rng.randint(1, 4))] + [names])})"
+        items = keys + [f"GROUPING({', '.join(rng.sample(keys, rng.randint(1, len(keys))))})"]
+        items += [self.aggregate(len(items) + i) for i in range(rng.randint(0, 3))]
+        self.query.representative_open = True
+        self.query.kind = "sets"
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} GROUP BY {clause}{self.having(0.2)}"
+
+    def distinct_aggregates(self):
+        rng = self.rng
+        keys = [self.group_key() for _ in range(rng.choice([0, 0, 1, 1, 2]))]
+        keys = [k if "." in k else self.e.any_column()[0] for k in keys]
+        items = list(keys)
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            column, base = self.e.any_column()[0], rng.choice(["int2", "int4", "int8", "numeric"])
+            number = self.e.value(base, rng.choice([0, 0, 1]))
+            text = rng.choice(
+                [
+                    f"count(DISTINCT {column})",
+                    f"count(DISTINCT {column})",
+                    f"{rng.choice(['sum', 'avg', 'count', 'var_pop'])}(DISTINCT {number})",
+                    f"array_agg(DISTINCT {self.e.value('int4', 0)})",
+                    f"{rng.choice(['min', 'max'])}({self.e.value('int4', 0)})",
+                    f"bool_or({self.e.boolean(0)})",
+                ]
+            )
+            items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
+        items.append(f"count(DISTINCT {self.e.any_column()[0]})")
+        self.query.representative_open = True
+        self.query.kind = "distinct aggregate"
+        names = ", ".join(f"({k})" for k in keys)
+        group = f" GROUP BY {names}" if keys else ""
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()}{group}{self.having(0.1)}"
 
     # Constructs around or beside the engine's nodes.
 
@@ -304,6 +393,7 @@ class Writer:
         self.query.kind = "subselect"
         if self.rng.random() < 0.5:
             self.query.approximate = set()
+            self.query.spread = set()
             return f"SELECT count(*) FROM ({inner}) q"
         return f"SELECT * FROM ({inner}) q"
 
@@ -333,6 +423,7 @@ class Writer:
         self.query.rows = other.rows
         inner = self.aggregation()
         self.query.approximate = {i + 1 for i in self.query.approximate}
+        self.query.spread = {i + 1 for i in self.query.spread}
         self.query.kind = "lateral"
         shown = self.rng.choice(outer.columns)
         return f"SELECT x.{shown.name}, q.* FROM {outer.name} x, LATERAL ({inner}) q"
@@ -353,6 +444,9 @@ class Writer:
     def write(self):
         kinds = (
             [self.projection] * 5
+            + [self.top] * 3
+            + [self.grouping_sets] * 2
+            + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5
             + [self.grouping] * 8
             + [self.distinct, self.sub_select]

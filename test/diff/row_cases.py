@@ -25,7 +25,7 @@ from columns import (
     pool_array,
     quote,
 )
-from queries import Query
+from queries import VARIANCES, Query
 
 VALUES = 25  # of each type; a null besides
 FEW_VALUES = 10  # where a row takes long
@@ -256,20 +256,22 @@ class RowCases:
         else:
             arguments = [f"x_{row.argument}", f"y_{row.argument}"]
         where = ""
-        approximate = row.argument in ("float4", "float8") and row.pg_name in ("sum", "avg")
+        spread = row.argument in ("float4", "float8") and row.pg_name in VARIANCES
+        approximate = spread or row.argument in ("float4", "float8") and row.pg_name in ("sum", "avg")
         if approximate:  # what overflows or cancels depends on the order of the rows
             where = f" WHERE abs({arguments[0]}) < 100000 AND {arguments[0]} >= 0 OR {arguments[0]} = 'NaN' AND g = 3"
             arguments = arguments[:1]
         for argument in arguments:
             call = f"{row.pg_name}({argument})"
-            yield self.case(f"SELECT {call} FROM pairs{where}", approximate and {0})
+            yield self.case(f"SELECT {call} FROM pairs{where}", approximate and {0}, spread)
             yield self.case(
                 f"SELECT {call} FILTER (WHERE id < 0), {call} FILTER (WHERE id % 3 = 0) FROM pairs{where}",
                 approximate and {0, 1},
+                spread,
             )
-            yield self.case(f"SELECT g, {call} FROM pairs{where} GROUP BY g", approximate and {1})
+            yield self.case(f"SELECT g, {call} FROM pairs{where} GROUP BY g", approximate and {1}, spread)
             yield self.case(
-                f"SELECT x_int4, y_text, {call} FROM pairs{where} GROUP BY x_int4, y_text", approximate and {2}
+                f"SELECT x_int4, y_text, {call} FROM pairs{where} GROUP BY x_int4, y_text", approximate and {2}, spread
             )
 
     def type_cases(self, base):
@@ -284,9 +286,10 @@ class RowCases:
             )
 
     @staticmethod
-    def case(sql, approximate=None):
+    def case(sql, approximate=None, spread=False):
         query = Query(sql, 700)
         query.approximate = approximate or set()
+        query.spread = query.approximate if spread else set()
         query.representative_open = "GROUP BY" in sql or "min(" in sql
         query.must_offload = True
         query.kind = "row"

@@ -81,7 +81,7 @@ class Session:
         return answer
 
     def engine_nodes(self, statement):
-        """Names of the engine's nodes in the statement's plan, and what the planner refused with its reasons."""
+        """Names of the engine's nodes in the statement's plan ("Top Rows" where only the first are wanted), and what the planner refused with its reasons."""
         answer = self.run("EXPLAIN (FORMAT JSON) " + statement)
         if answer.is_error():
             return [], []
@@ -90,7 +90,7 @@ class Session:
         def visit(plan):
             name = plan.get("Custom Plan Provider", "")
             if name in ENGINE_NODES:
-                nodes.append(name)
+                nodes.append("Top Rows" if "Top Rows" in plan else name)
             reasons = plan.get("Not Offloaded", [])
             refused.extend(reasons if isinstance(reasons, list) else [reasons])
             for child in plan.get("Plans", []):

@@ -45,6 +45,7 @@ def candidates(query):
                 query, "SELECT " + ", ".join(items[:i] + items[i + 1 :]) + " FROM " + " FROM ".join(sources[1:])
             )
             smaller.approximate = {n - (n > i) for n in query.approximate if n != i}
+            smaller.spread = {n - (n > i) for n in query.spread if n != i}
             yield smaller
     for name in query.engine_settings:
         smaller = copy.copy(query)

@@ -4,6 +4,7 @@
 
 #include "engine/block/registers.hpp"
 #include "engine/expr/compare.hpp"
+#include "engine/expr/text.hpp"
 
 namespace strom::engine::agg {
 
@@ -15,6 +16,10 @@ inline constexpr int kSummableBits = 87;
 inline constexpr double kSummableF64 = 1e290, kSummableF32 = 1e28;
 /// avg(float8) combines with squared differences of means (float8_combine), which must stay finite, too.
 inline constexpr double kAveragableF64 = 1e145;
+/// Variances multiply differences from the mean by the count before they square them.
+inline constexpr double kMomentF64 = 1e135;
+/// Squares of wider integers do not fit in 128 bits.
+inline constexpr int kSquareBits = 63;
 
 /// f(group, value, entry) for every entry whose value is not null; counts the null ones.
 template <class P, class T, class F>
@@ -73,6 +78,13 @@ STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& 
   }
 }
 
+/// Texts have no value that any other would replace: a negative length stands for none.
+STROM_INLINE bool text_replaces(StrView value, StrView best, bool less) {
+  if (best.len < 0) return true;
+  const int order = expr::text_compare(value, best);
+  return less ? order < 0 : order > 0;
+}
+
 template <class P, class T>
 STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
   if (code.acc == AccKind::kMin)
@@ -89,8 +101,55 @@ STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& cod
     case Phys::kI128: best_values<P, expr::int128>(p, s, code, index, slots); break;
     case Phys::kF32: best_values<P, float>(p, s, code, index, slots); break;
     case Phys::kF64: best_values<P, double>(p, s, code, index, slots); break;
+    case Phys::kStr: {
+      const bool less = code.acc == AccKind::kMin;
+      improve_values<P, StrView>(p, s, code, index, slots, [less](StrView a, StrView b) { return text_replaces(a, b, less); });
+      break;
+    }
     default: break;
   }
+}
+
+template <class P, class T>
+STROM_INLINE void combine_bits(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  T* bits = static_cast<T*>(s.groups->values[index]);
+  const AccKind acc = code.acc;
+  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
+    p.combine(bits + slot, value,
+              [acc](T a, T b) { return acc == AccKind::kBitAnd ? a & b : acc == AccKind::kBitOr ? a | b : a ^ b; });
+  });
+}
+
+template <class P, class T>
+STROM_INLINE void sum_squares(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  auto* sums = static_cast<registry::SquareSums*>(s.groups->values[index]);
+  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
+    const auto x = static_cast<int64_t>(value);
+    const auto square = static_cast<expr::uint128>(static_cast<expr::int128>(x) * x);
+    p.add_i128(&sums[slot].sum, x);
+    p.add_i128(&sums[slot].low, static_cast<expr::int128>(static_cast<uint64_t>(square)));
+    if constexpr (sizeof(T) > 4) p.add_i128(&sums[slot].high, static_cast<expr::int128>(square >> 64));
+  });
+}
+
+/// E. A. Youngs, E. M. Cramer, "Some results relevant to choice of sum and sum-of-product algorithms", 1971.
+STROM_INLINE void add_to_moments(registry::Moments& m, double value) {
+  m.count += 1;
+  m.sum += value;
+  if (m.count <= 1) return;
+  const double difference = value * m.count - m.sum;
+  m.squares += difference * difference / (m.count * (m.count - 1));
+}
+
+template <class P, class T>
+STROM_INLINE void update_moments(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  auto* moments = static_cast<registry::Moments*>(s.groups->values[index]);
+  const T* in = values<T>(s, code.arg);
+  const uint8_t* flags = s.regs[code.arg].flags;
+  count_nulls(p, s, code, index, slots);
+  p.for_each_alone(s.count, [&](int i) {
+    if (flags == nullptr || flags[i] == 0) add_to_moments(moments[slots[i]], static_cast<double>(in[i]));
+  });
 }
 
 /// Adds the running tile to aggregate `index`; slots[i] is the group of entry i.
@@ -119,6 +178,29 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
       break;
     case AccKind::kMin:
     case AccKind::kMax: update_best(p, s, code, index, slots); break;
+    case AccKind::kCountTrue: sum_values<P, uint8_t, int64_t>(p, s, code, index, slots); break;
+    case AccKind::kBitAnd:
+    case AccKind::kBitOr:
+    case AccKind::kBitXor:
+      if (code.phys == Phys::kI64)
+        combine_bits<P, int64_t>(p, s, code, index, slots);
+      else
+        combine_bits<P, int32_t>(p, s, code, index, slots);
+      break;
+    case AccKind::kSumSquares:
+      if (code.phys == Phys::kI32)
+        sum_squares<P, int32_t>(p, s, code, index, slots);
+      else if (code.phys == Phys::kI64)
+        sum_squares<P, int64_t>(p, s, code, index, slots);
+      else
+        sum_squares<P, expr::int128>(p, s, code, index, slots);
+      break;
+    case AccKind::kMoments:
+      if (code.phys == Phys::kF32)
+        update_moments<P, float>(p, s, code, index, slots);
+      else
+        update_moments<P, double>(p, s, code, index, slots);
+      break;
   }
 }
 

@@ -53,11 +53,15 @@ enum class TileOp : uint16_t {
   kKeepWhere,     // dst <- register a, null where the boolean register b is not true
   kGate,          // drops rows for which a register of list imm has an error; list c = registers alive after it
   kSlotAdd,       // dst <- register a * imm + register b (kNoRegister: 0): dense group slot from codes
+  kOrderKey,      // dst (int64) <- place of register a in an order; imm = kOrder... bits
+  kWithinTop,     // dst (bool) <- the place in register a is not behind TileState::top_last
   kFindGroup,     // dst <- slot of the group whose keys are the registers of list imm; a = hash
   kFirstFunction = 64,
 };
 
 inline constexpr uint16_t kConstRight = 1;  // TileInstr::flags: register b holds one value repeated
+
+inline constexpr uint32_t kOrderDescending = 1, kOrderNullsFirst = 2;  // of kOrderKey
 
 struct TileInstr {
   uint16_t op;
@@ -222,6 +226,7 @@ struct TileState {
   int64_t morsel_begin;          // first row in the chunk
   int32_t morsel_rows;
   int32_t budget;                // tiles to run before a pause
+  int64_t top_last;              // place of the last row that is wanted so far, see kWithinTop
   int32_t cursor;                // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;

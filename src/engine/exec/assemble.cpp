@@ -42,8 +42,12 @@ void visit(const Program& program, NodeId id, F&& f) {
 
 std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   const Pipeline& p = program.pipelines[pipeline];
-  if (p.sink == SinkKind::kProject) return p.outputs;
   std::vector<NodeId> nodes;
+  if (p.sink == SinkKind::kProject) {
+    nodes = p.outputs;
+    if (p.top.rows > 0) nodes.push_back(p.top.key);
+    return nodes;
+  }
   if (p.sink == SinkKind::kBuild) {
     for (const plan::Join& join : program.joins) {
       if (join.build_pipeline != pipeline) continue;
@@ -397,8 +401,16 @@ class Assembler {
       emit_aggregate();
       return;
     }
+    const bool top = pipeline_.sink == SinkKind::kProject && pipeline_.top.rows > 0;
+    if (top) {
+      const int place = order_key();
+      const int mask = new_register(Phys::kBool);
+      emit(TileOp::kWithinTop, mask, place);
+      end_filter(mask, {mask}, "top rows");
+    }
     std::vector<int> outputs;
-    const std::vector<NodeId> nodes = sink_nodes(program_, index_);
+    std::vector<NodeId> nodes = sink_nodes(program_, index_);
+    if (top) nodes.pop_back();
     size_t keys = 0;
     if (pipeline_.sink == SinkKind::kBuild)
       for (const plan::Join& join : program_.joins)
@@ -408,10 +420,25 @@ class Assembler {
       out_.output_phys.push_back(program_.nodes[nodes[i]].type.phys());
       out_.copied_outputs.push_back(!plan::has_stable_text(program_, nodes[i], stable_text_));
     }
+    if (top) {  // one more column than the program has, for the worker alone
+      outputs.push_back(order_key());
+      out_.output_phys.push_back(Phys::kI64);
+      out_.copied_outputs.push_back(false);
+    }
     emit_gate(outputs);
     begin_segment(SegmentEnd::kOutput, pipeline_.sink == SinkKind::kBuild ? "build" : "projection");
     sink_outputs_ = outputs;
     end_segment();
+  }
+
+  /// Register with the rows' places in the order of which the first ones are wanted.
+  int order_key() {
+    const plan::TopRows& top = pipeline_.top;
+    const int key = value(top.key);
+    const int place = new_register(Phys::kI64);
+    emit(TileOp::kOrderKey, place, key, -1, -1,
+         (top.descending ? block::kOrderDescending : 0) | (top.nulls_first ? block::kOrderNullsFirst : 0));
+    return place;
   }
 
   struct AggregateInput {
@@ -426,7 +453,8 @@ class Assembler {
       input.reg = value(a.arg);
       input.code.phys = program_.nodes[a.arg].type.phys();
       const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
-      if (wide && info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64) {
+      const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;
+      if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments)) {
         const int narrow = new_register(input.code.phys);
         emit(TileOp::kNarrowSum, narrow, input.reg, -1, -1, static_cast<uint32_t>(info.acc));
         input.reg = narrow;
@@ -703,6 +731,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
     };
     for (NodeId id : p.join_quals) reads_rows(id);
     for (NodeId id : p.outputs) reads_rows(id);
+    if (p.top.rows > 0) reads_rows(p.top.key);
     for (uint32_t other : p.joins)
       for (NodeId id : program.joins[other].outer_keys) reads_rows(id);
     for (const plan::Aggregate& a : p.aggregates) {

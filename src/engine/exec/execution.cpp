@@ -226,7 +226,7 @@ class PipelineRun : public WorkerSink {
     result->rows = memory->rows;
     result->memory_bytes = memory->memory_bytes;
     const Pipeline& pipeline = program_.pipelines[index_];
-    for (size_t i = 0; i < memory->columns.size(); ++i)
+    for (size_t i = 0; i < pipeline.outputs.size(); ++i)
       result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
                                  memory->has_flags[i] ? memory->columns[i].flags : nullptr});
     result->memory = std::move(memory);

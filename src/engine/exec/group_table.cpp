@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
+#include "engine/agg/accumulate.hpp"
 #include "engine/block/hash.hpp"
-#include "engine/expr/compare.hpp"
 
 namespace strom::engine::exec {
 
 using block::AccKind;
 using block::AggregateCode;
 using block::kNoRow;
+using registry::Moments;
 using registry::Phys;
+using registry::SquareSums;
+using registry::StrView;
 
 namespace {
 
@@ -25,16 +29,22 @@ int accumulator_size(const AggregateCode& code) {
     case AccKind::kCount: return 0;
     case AccKind::kSumI64:
     case AccKind::kSumF64:
-    case AccKind::kAvgF64: return 8;
+    case AccKind::kAvgF64:
+    case AccKind::kCountTrue: return 8;
     case AccKind::kSumI128: return 16;
     case AccKind::kSumF32: return 4;
     case AccKind::kMin:
-    case AccKind::kMax: return registry::phys_size(code.phys);
+    case AccKind::kMax:
+    case AccKind::kBitAnd:
+    case AccKind::kBitOr:
+    case AccKind::kBitXor: return registry::phys_size(code.phys);
+    case AccKind::kSumSquares: return sizeof(SquareSums);
+    case AccKind::kMoments: return sizeof(Moments);
   }
   return 0;
 }
 
-/// The value that any other replaces: NaN is the largest float, hence min's identity.
+/// The value that any other replaces: NaN is the largest float, hence min's identity; of texts see text_replaces().
 template <class T>
 T identity(AccKind acc) {
   using Limits = std::numeric_limits<T>;
@@ -46,6 +56,10 @@ __int128 identity(AccKind acc) {
   const __int128 highest = ~(static_cast<__int128>(1) << 127);
   return acc == AccKind::kMin ? highest : -highest - 1;
 }
+template <>
+StrView identity(AccKind) {
+  return {nullptr, -1};
+}
 
 template <class F>
 void with_min_max_type(Phys phys, F&& f) {
@@ -55,8 +69,18 @@ void with_min_max_type(Phys phys, F&& f) {
     case Phys::kI128: f(__int128{}); break;
     case Phys::kF32: f(float{}); break;
     case Phys::kF64: f(double{}); break;
+    case Phys::kStr: f(StrView{}); break;
     default: break;
   }
+}
+
+template <class T>
+bool replaces(AccKind acc, T value, T best) {
+  return acc == AccKind::kMin ? expr::value_less(value, best) : expr::value_less(best, value);
+}
+template <>
+bool replaces(AccKind acc, StrView value, StrView best) {
+  return agg::text_replaces(value, best, acc == AccKind::kMin);
 }
 
 template <class T>
@@ -68,11 +92,34 @@ void add_value(void* into, const void* from) {
   std::memcpy(into, &a, sizeof a);
 }
 
+void combine_bytes(AccKind acc, uint8_t* into, const uint8_t* from, int size) {
+  for (int i = 0; i < size; ++i)
+    into[i] = static_cast<uint8_t>(acc == AccKind::kBitAnd  ? into[i] & from[i]
+                                   : acc == AccKind::kBitOr ? into[i] | from[i]
+                                                            : into[i] ^ from[i]);
+}
+
+/// T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+/// variances", 1979.
+void combine_moments(Moments* into, const Moments& from) {
+  if (from.count == 0) return;
+  if (into->count == 0) {
+    *into = from;
+    return;
+  }
+  const double count = into->count + from.count;
+  const double difference = into->sum / into->count - from.sum / from.count;
+  into->squares += from.squares + into->count * from.count * difference * difference / count;
+  into->sum += from.sum;
+  into->count = count;
+}
+
 void combine_value(const AggregateCode& code, void* into, const void* from) {
   switch (code.acc) {
     case AccKind::kCountRows:
     case AccKind::kCount: return;
-    case AccKind::kSumI64: return add_value<int64_t>(into, from);
+    case AccKind::kSumI64:
+    case AccKind::kCountTrue: return add_value<int64_t>(into, from);
     case AccKind::kSumI128: return add_value<__int128>(into, from);
     case AccKind::kSumF32: return add_value<float>(into, from);
     case AccKind::kSumF64:
@@ -84,9 +131,21 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
         T a, b;
         std::memcpy(&a, into, sizeof a);
         std::memcpy(&b, from, sizeof b);
-        const bool better = code.acc == AccKind::kMin ? expr::value_less(b, a) : expr::value_less(a, b);
-        if (better) std::memcpy(into, &b, sizeof b);
+        if (replaces(code.acc, b, a)) std::memcpy(into, &b, sizeof b);
       });
+      return;
+    case AccKind::kBitAnd:
+    case AccKind::kBitOr:
+    case AccKind::kBitXor:
+      return combine_bytes(code.acc, static_cast<uint8_t*>(into), static_cast<const uint8_t*>(from),
+                           registry::phys_size(code.phys));
+    case AccKind::kSumSquares: {
+      add_value<__int128>(into, from);
+      for (const size_t part : {offsetof(SquareSums, low), offsetof(SquareSums, high)})
+        add_value<__int128>(static_cast<uint8_t*>(into) + part, static_cast<const uint8_t*>(from) + part);
+      return;
+    }
+    case AccKind::kMoments: return combine_moments(static_cast<Moments*>(into), *static_cast<const Moments*>(from));
   }
 }
 
@@ -104,7 +163,8 @@ HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), 
 
 void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, uint32_t from, uint32_t to) {
   if (code.acc != AccKind::kMin && code.acc != AccKind::kMax) {
-    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size, acc.values.begin() + static_cast<long>(to) * acc.size, 0);
+    const int byte = code.acc == AccKind::kBitAnd ? 0xff : 0;
+    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size, acc.values.begin() + static_cast<long>(to) * acc.size, byte);
     return;
   }
   with_min_max_type(code.phys, [&](auto zero) {

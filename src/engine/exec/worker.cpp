@@ -46,6 +46,8 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
     text_.reset(new char[kTextCapacity]);
     state_.text = {text_.get(), 0, kTextCapacity, 0};
   }
+  if (program.pipelines[pipeline].top.rows > 0) top_.emplace(program.pipelines[pipeline].top.rows);
+  state_.top_last = top_ ? top_->last() : 0;
   if (!groups_) new_output();  // also for results without columns, whose rows only count
 }
 
@@ -142,7 +144,30 @@ OutputBatch Worker::copy_of_output() const {
   return copy;
 }
 
+/// The rows' places are the output's last column.
+void Worker::drop_output_behind_top() {
+  const auto* places = static_cast<const int64_t*>(output_batch_.columns.back().data);
+  top_->add(places, output_.count);
+  state_.top_last = top_->last();
+  std::vector<int32_t> kept;
+  for (int32_t i = 0; i < output_.count; ++i)
+    if (places[i] <= state_.top_last) kept.push_back(i);
+  for (size_t c = 0; c < output_batch_.columns.size(); ++c) {
+    block::TableColumn& column = output_batch_.columns[c];
+    const size_t size = static_cast<size_t>(registry::phys_size(column.phys));
+    auto* bytes = static_cast<uint8_t*>(column.data);
+    for (size_t to = 0; to < kept.size(); ++to) {
+      const auto from = static_cast<size_t>(kept[to]);
+      std::memmove(bytes + to * size, bytes + from * size, size);
+      if (output_has_flags_[c]) column.flags[to] = column.flags[from];
+    }
+  }
+  output_.count = static_cast<int32_t>(kept.size());
+}
+
 void Worker::flush_output() {
+  if (output_.count == 0) return;
+  if (top_) drop_output_behind_top();
   if (output_.count == 0) return;
   // Few rows leave in memory of their size, and the buffer stays.
   const bool few = output_.count <= kOutputCapacity / 4;

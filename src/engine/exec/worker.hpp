@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/group_table.hpp"
 #include "engine/exec/text_store.hpp"
+#include "engine/exec/top_places.hpp"
 #include "engine/inst/tile_cpu.hpp"
 
 namespace strom::engine::exec {
@@ -65,6 +67,7 @@ class Worker {
   void new_output();
   OutputBatch make_output(int32_t capacity) const;
   OutputBatch copy_of_output() const;
+  void drop_output_behind_top();
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
@@ -88,6 +91,7 @@ class Worker {
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<HostGroupTable> groups_;
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  std::optional<TopPlaces> top_;
   OutputBatch output_batch_;
   std::vector<uint8_t> output_has_flags_;
   block::OutputBuffer output_{};

@@ -77,6 +77,14 @@ struct Aggregate {
   NodeId filter = kNoNode;  // FILTER (WHERE ...), else kNoNode
 };
 
+/// Of a projection only the first `rows` rows in the order of `key` are wanted. The engine may give more; whoever sorts
+/// them decides about equal keys. Text keys are ordered by bytes.
+struct TopRows {
+  int64_t rows = 0;  // 0: all rows are wanted
+  NodeId key = kNoNode;
+  bool descending = false, nulls_first = false;
+};
+
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
 /// source -> quals -> joins (each with quals of its own that need its payload) -> sink.
@@ -87,6 +95,7 @@ struct Pipeline {
   std::vector<NodeId> join_quals;    // conjuncts that refer to payloads, evaluated after the joins
   SinkKind sink = SinkKind::kProject;
   std::vector<NodeId> outputs;       // kProject: columns of the result
+  TopRows top;                       // kProject
   std::vector<NodeId> group_keys;    // kAggregate; empty = one group
   std::vector<Aggregate> aggregates; // kAggregate
 };

@@ -84,6 +84,11 @@ std::string print_nodes(const Program& program, const std::vector<NodeId>& ids) 
   return text;
 }
 
+std::string print_top(const Program& program, const TopRows& top) {
+  return std::to_string(top.rows) + " by " + print_node(program, top.key) + (top.descending ? " descending" : "") +
+         (top.nulls_first ? ", nulls first" : "");
+}
+
 std::string print_program(const Program& program) {
   std::string text;
   auto line = [&](const std::string& label, const std::string& body) {
@@ -99,6 +104,7 @@ std::string print_program(const Program& program) {
                                                 std::to_string(program.joins[j].build_pipeline));
     line("join quals", print_nodes(program, p.join_quals));
     line("outputs", print_nodes(program, p.outputs));
+    if (p.top.rows > 0) line("top rows", print_top(program, p.top));
     line("group keys", print_nodes(program, p.group_keys));
     for (const Aggregate& a : p.aggregates)
       line("aggregate", std::string(registry::aggregate_info(a.id).name + 1) + "(" +

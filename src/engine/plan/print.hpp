@@ -12,6 +12,8 @@ namespace strom::engine::plan {
 std::string print_node(const Program& program, NodeId id);
 /// A list of them joined by `, `.
 std::string print_nodes(const Program& program, const std::vector<NodeId>& ids);
+/// The rows that a projection wants, e.g. `10 by column 2 descending`.
+std::string print_top(const Program& program, const TopRows& top);
 /// The whole program, one line per pipeline part.
 std::string print_program(const Program& program);
 

@@ -9,7 +9,7 @@ namespace strom::engine::plan {
 namespace {
 
 constexpr uint32_t kMagic = 0x52545350;  // "PSTR"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 class Writer {
  public:
@@ -96,6 +96,10 @@ void write_pipeline(Writer& w, const Pipeline& p) {
   w.ids(p.join_quals);
   w.value(static_cast<uint8_t>(p.sink));
   w.ids(p.outputs);
+  w.value(p.top.rows);
+  w.value(p.top.key);
+  w.value(static_cast<uint8_t>(p.top.descending));
+  w.value(static_cast<uint8_t>(p.top.nulls_first));
   w.ids(p.group_keys);
   w.list(p.aggregates, [&](const Aggregate& a) {
     w.value(static_cast<uint8_t>(a.id));
@@ -112,6 +116,10 @@ Pipeline read_pipeline(Reader& r) {
   r.ids(&p.join_quals);
   p.sink = static_cast<SinkKind>(r.value<uint8_t>());
   r.ids(&p.outputs);
+  p.top.rows = r.value<int64_t>();
+  p.top.key = r.value<uint32_t>();
+  p.top.descending = r.value<uint8_t>() != 0;
+  p.top.nulls_first = r.value<uint8_t>() != 0;
   r.ids(&p.group_keys);
   r.list(&p.aggregates, [&] {
     Aggregate a;

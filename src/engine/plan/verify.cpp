@@ -139,6 +139,7 @@ class Verifier {
     STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
     for (size_t i = 0; i < pl.joins.size(); ++i) STROM_TRY(join(pl, i, index));
     STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
+    STROM_TRY(top(pl));
     STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
     for (const Aggregate& agg : pl.aggregates) {
       if (static_cast<size_t>(agg.id) >= std::size(registry::kAggregates)) return bad("aggregate");
@@ -155,6 +156,14 @@ class Verifier {
     for (NodeId id : pl.join_quals)
       if (!is_bool(p_.nodes[id].type)) return bad("join qual is not boolean");
     return Status::ok();
+  }
+
+  Status top(const Pipeline& pl) {
+    const TopRows& wanted = pl.top;
+    if (wanted.rows == 0) return wanted.key == kNoNode ? Status::ok() : bad("order without a number of rows");
+    if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
+    STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
+    return p_.nodes[wanted.key].type.type != TypeId::kBpchar ? Status::ok() : bad("order of char(n)");
   }
 
   Status join(const Pipeline& pl, size_t position, uint32_t pipeline_index) {

@@ -124,6 +124,11 @@ struct Cpu {
   STROM_INLINE void improve(T* target, T value, Better better) const {
     if (better(value, *target)) *target = value;
   }
+  /// *target = f(*target, value), for an f that is commutative and associative.
+  template <class T, class F>
+  STROM_INLINE void combine(T* target, T value, F f) const {
+    *target = f(*target, value);
+  }
   STROM_INLINE void prefetch(const void* address) const { __builtin_prefetch(address); }
 };
 

@@ -107,6 +107,14 @@ struct Cuda {
       *target = value;
   }
 
+  template <class T, class F>
+  __device__ __forceinline__ void combine(T* target, T value, F f) const {
+    if constexpr (sizeof(T) == 4)
+      combine_as<unsigned>(target, value, f);
+    else
+      combine_as<unsigned long long>(target, value, f);
+  }
+
   __device__ __forceinline__ void prefetch(const void*) const {}
 
  private:
@@ -123,6 +131,17 @@ struct Cuda {
       const Word before = atomicCAS(reinterpret_cast<Word*>(target), seen.word, wanted.word);
       if (before == seen.word) return;
       seen.word = before;
+    }
+  }
+
+  template <class Word, class T, class F>
+  __device__ __forceinline__ void combine_as(T* target, T value, F f) const {
+    Word seen = static_cast<Word>(*target);
+    for (;;) {
+      const Word wanted = static_cast<Word>(f(static_cast<T>(seen), value));
+      const Word before = atomicCAS(reinterpret_cast<Word*>(target), seen, wanted);
+      if (before == seen) return;
+      seen = before;
     }
   }
 };

@@ -51,6 +51,7 @@ extern "C" {
 #include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
+#include "parser/parse_oper.h"
 #include "parser/parsetree.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
@@ -77,6 +78,7 @@ extern "C" {
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 #include "utils/timestamp.h"
+#include "utils/typcache.h"
 }
 
 // Function-like or one-letter macros of c.h and port.h that rewrite names of the C++ library.

@@ -8,7 +8,7 @@
 
 namespace strom::pg::codec {
 
-/// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 38), palloc'd. May ereport.
+/// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 63), palloc'd. May ereport.
 Datum numeric_from_int128(__int128 unscaled, int scale);
 
 /// The value of `numeric` (detoasted or not) times 10^`scale`. False when it is NaN or infinite, has digits behind

@@ -36,6 +36,8 @@ class Explainer {
     List* join_filters = plan_part(scan_, kPlanJoinFilters);
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
+    if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
+    if (const int64_t rows = plan_.program.pipelines.back().top.rows; rows > 0) number("Top Rows", nullptr, rows);
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
@@ -244,6 +246,7 @@ class Explainer {
     }
     nodes("Join Quals OpCode", probe.join_quals);
     nodes("Projection OpCode", probe.outputs);
+    if (probe.top.rows > 0) text("Top Rows OpCode", "{" + engine::plan::print_top(program, probe.top) + "}");
     nodes("Group-By Key OpCode", probe.group_keys);
     std::string aggregates;
     for (const engine::plan::Aggregate& aggregate : probe.aggregates) {

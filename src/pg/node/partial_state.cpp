@@ -1,8 +1,9 @@
 // The formats are those of PostgreSQL's src/backend/utils/adt: int4_avg_accum and float8_accum keep arrays,
-// int8_avg_serialize and numeric_avg_serialize define the bytes of the others; they are the same in PostgreSQL 15
-// to 18.
+// int8_avg_serialize, numeric_avg_serialize, numeric_poly_serialize and numeric_serialize define the bytes of the
+// others; they are the same in PostgreSQL 15 to 18.
 #include "pg/node/partial_state.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "pg/codec/decode.hpp"
@@ -12,7 +13,9 @@ namespace strom::pg::node {
 
 using engine::exec::ResultAggregate;
 using registry::AccKind;
+using registry::Moments;
 using registry::PartialFormat;
+using registry::SquareSums;
 using registry::TypeId;
 
 namespace {
@@ -71,8 +74,9 @@ Datum int8_avg_state(int64_t count, Datum sum) {
   return PointerGetDatum(pq_endtypsend(&buffer));
 }
 
-// NaN and infinities are counted apart and are not part of `count`.
-Datum numeric_avg_state(int64_t count, Datum sum) {
+// numeric_avg_serialize's fields, or numeric_serialize's when there is a sum of squares. NaN and infinities are counted
+// apart and are not part of `count`.
+Datum numeric_state(int64_t count, Datum sum, const Datum* squares) {
   NumericParts parts = parts_of(sum);
   const int special = parts.sign;
   const bool finite = special == 0 || special == kNumericNegative;
@@ -84,12 +88,44 @@ Datum numeric_avg_state(int64_t count, Datum sum) {
   pq_begintypsend(&buffer);
   pq_sendint64(&buffer, static_cast<uint64_t>(count));
   send_sum(&buffer, &parts);
+  if (squares != nullptr) {
+    NumericParts square_parts = parts_of(*squares);
+    if (finite)
+      send_sum(&buffer, &square_parts);
+    else
+      send_sum(&buffer, &parts);
+  }
   pq_sendint32(&buffer, static_cast<uint32_t>(parts.scale));  // largest display scale, and how many inputs have it
   pq_sendint64(&buffer, static_cast<uint64_t>(count));
   pq_sendint64(&buffer, special == kNumericNan ? 1 : 0);
   pq_sendint64(&buffer, special == kNumericPlusInfinity ? 1 : 0);
   pq_sendint64(&buffer, special == kNumericMinusInfinity ? 1 : 0);
   return PointerGetDatum(pq_endtypsend(&buffer));
+}
+
+Datum numeric_poly_state(int64_t count, Datum sum, Datum squares) {
+  StringInfoData buffer;
+  pq_begintypsend(&buffer);
+  pq_sendint64(&buffer, static_cast<uint64_t>(count));
+  NumericParts parts = parts_of(sum);
+  send_sum(&buffer, &parts);
+  parts = parts_of(squares);
+  send_sum(&buffer, &parts);
+  return PointerGetDatum(pq_endtypsend(&buffer));
+}
+
+Datum numeric_product(Datum a, Datum b) { return DirectFunctionCall2(numeric_mul, a, b); }
+
+// The sum of squares of integers with `scale` digits behind the point.
+Datum squares_of(const SquareSums& sums, int scale) {
+  const Datum high = codec::numeric_from_int128(sums.high, 2 * scale);
+  const Datum shift = codec::numeric_from_int128(static_cast<__int128>(1) << 64, 0);
+  const Datum low = codec::numeric_from_int128(sums.low, 2 * scale);
+  return DirectFunctionCall2(numeric_add, numeric_product(high, shift), low);
+}
+
+Datum moments_state(const Moments& moments) {
+  return float8_triple(moments.count, moments.sum, moments.squares);
 }
 
 template <class T>
@@ -100,7 +136,7 @@ T value_at(const ResultAggregate& aggregate, int64_t row) {
 // Of an accumulator that has seen no input.
 Datum empty_state(PartialFormat format, bool* is_null) {
   if (format == PartialFormat::kInt8Pair) return int8_pair(0, 0);
-  if (format == PartialFormat::kFloat8Triple) return float8_triple(0, 0, 0);
+  if (format == PartialFormat::kFloat8Triple || format == PartialFormat::kFloat8Moments) return float8_triple(0, 0, 0);
   *is_null = true;
   return Datum{0};
 }
@@ -120,11 +156,22 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kInt8AvgState:
       return int8_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0));
     case PartialFormat::kNumericAvgState:
-      return numeric_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale));
+      return numeric_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale), nullptr);
     case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
     case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
     case PartialFormat::kFloat8Triple:
       return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), kNoSquares);
+    case PartialFormat::kFloat8Moments: return moments_state(value_at<Moments>(aggregate, row));
+    case PartialFormat::kPolyVarState:
+    case PartialFormat::kNumericVarState: {
+      const auto sums = value_at<SquareSums>(aggregate, row);
+      const Datum sum = codec::numeric_from_int128(sums.sum, type.scale);
+      const Datum squares = squares_of(sums, type.scale);
+      return type.format == PartialFormat::kPolyVarState ? numeric_poly_state(count, sum, squares)
+                                                         : numeric_state(count, sum, &squares);
+    }
+    case PartialFormat::kAllTrue: return BoolGetDatum(value_at<int64_t>(aggregate, row) == count);
+    case PartialFormat::kAnyTrue: return BoolGetDatum(value_at<int64_t>(aggregate, row) > 0);
     case PartialFormat::kSame:
       return codec::datum_from_register(type.argument, type.scale, type.length, aggregate.values, row);
   }
@@ -149,10 +196,23 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, bool argumen
     case PartialFormat::kInt8: return Int64GetDatum(integer());
     case PartialFormat::kInt8Pair: return int8_pair(1, integer());
     case PartialFormat::kInt8AvgState: return int8_avg_state(1, codec::numeric_from_int128(integer(), 0));
-    case PartialFormat::kNumericAvgState: return numeric_avg_state(1, argument);
+    case PartialFormat::kNumericAvgState: return numeric_state(1, argument, nullptr);
     case PartialFormat::kFloat8Triple: return float8_triple(1, real(), kNoSquares);
+    case PartialFormat::kFloat8Moments: {
+      const double value = real();
+      return float8_triple(1, value, std::isfinite(value) ? 0 : kNoSquares);
+    }
+    case PartialFormat::kPolyVarState:
+    case PartialFormat::kNumericVarState: {
+      const Datum value = type.argument == TypeId::kNumeric ? argument : codec::numeric_from_int128(integer(), 0);
+      const Datum square = numeric_product(value, value);
+      return type.format == PartialFormat::kPolyVarState ? numeric_poly_state(1, value, square)
+                                                         : numeric_state(1, value, &square);
+    }
     case PartialFormat::kFloat4:
     case PartialFormat::kFloat8:
+    case PartialFormat::kAllTrue:
+    case PartialFormat::kAnyTrue:
     case PartialFormat::kSame: return argument;
   }
   pg_unreachable();

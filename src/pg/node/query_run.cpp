@@ -17,6 +17,7 @@ using engine::exec::Execution;
 using engine::exec::Stats;
 using engine::plan::Constant;
 using engine::plan::NodeId;
+using planner::OutputKind;
 
 namespace {
 
@@ -325,7 +326,30 @@ void QueryRun::keep_batch() {
   }
 }
 
+// Empty grouping sets have a group whatever there is to aggregate.
+bool QueryRun::next_empty_set() {
+  from_nothing_ = false;
+  for (; empty_sets_ < plan_.grouping_sets.size(); ++empty_sets_) {
+    if (!plan_.grouping_sets[empty_sets_].is_empty) continue;
+    set_ = empty_sets_++;
+    from_nothing_ = true;
+    return true;
+  }
+  return false;
+}
+
 bool QueryRun::next_row() {
+  if (next_empty_set()) return true;
+  if (on_row_ && set_ + 1 < plan_.grouping_sets.size()) {
+    ++set_;
+    return true;
+  }
+  set_ = 0;
+  on_row_ = next_input_row();
+  return on_row_;
+}
+
+bool QueryRun::next_input_row() {
   for (;;) {
     if (recheck_ != nullptr && recheck_->pop()) {
       from_recheck_ = true;
@@ -343,48 +367,78 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
   const int attributes = slot->tts_tupleDescriptor->natts;
   const int count = static_cast<int>(plan_.outputs.size());
   for (int i = count; i < attributes; ++i) slot->tts_isnull[i] = true;
-  if (from_recheck_) {
-    for (int i = 0; i < count; ++i) {
-      slot->tts_values[i] = recheck_->values()[i];
-      slot->tts_isnull[i] = recheck_->nulls()[i];
-    }
-    ExecStoreVirtualTuple(slot);
+  for (int i = 0; i < count; ++i) {
+    const auto index = static_cast<size_t>(i);
+    const Output& output = plan_.outputs[index];
+    if (from_nothing_ && output.kind == OutputKind::kAggregate)
+      slot->tts_values[i] = partial_state_of_row(output.partial, Datum{0}, true, false, &slot->tts_isnull[i]);
+    else if (from_nothing_)
+      slot->tts_isnull[i] = true;
+    else if (!from_recheck_)
+      fill_from_batch(slot, index);
+  }
+  if (!from_nothing_ && from_recheck_) fill_from_recheck(slot);
+  if (!plan_.grouping_sets.empty()) apply_grouping_set(slot);
+  ExecStoreVirtualTuple(slot);
+}
+
+void QueryRun::fill_from_recheck(TupleTableSlot* slot) const {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    slot->tts_values[i] = recheck_->values()[i];
+    slot->tts_isnull[i] = recheck_->nulls()[i];
+  }
+}
+
+void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
+  const Output& output = plan_.outputs[i];
+  const auto index = static_cast<size_t>(output.index);
+  if (output.kind == OutputKind::kGrouping) return;
+  if (output.kind == OutputKind::kAggregate) {
+    slot->tts_values[i] = partial_state(output.partial, batch_->aggregates[index], row_, &slot->tts_isnull[i]);
     return;
   }
-  for (int i = 0; i < count; ++i) {
-    const Output& output = plan_.outputs[static_cast<size_t>(i)];
-    const auto index = static_cast<size_t>(output.index);
-    if (output.is_aggregate) {
-      slot->tts_values[i] = partial_state(output.partial, batch_->aggregates[index], row_, &slot->tts_isnull[i]);
-      continue;
+  const engine::exec::ResultColumn& column = batch_->columns[index];
+  slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
+  if (!slot->tts_isnull[i])
+    slot->tts_values[i] =
+        codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_);
+}
+
+void QueryRun::apply_grouping_set(TupleTableSlot* slot) const {
+  const std::vector<int>& values = plan_.grouping_sets[set_].values;
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    if (plan_.outputs[i].kind == OutputKind::kGrouping) {
+      slot->tts_values[i] = Int32GetDatum(values[i]);
+      slot->tts_isnull[i] = false;
+    } else if (values[i] != 0) {
+      slot->tts_isnull[i] = true;
     }
-    const engine::exec::ResultColumn& column = batch_->columns[index];
-    slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
-    if (!slot->tts_isnull[i])
-      slot->tts_values[i] =
-          codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_);
   }
-  ExecStoreVirtualTuple(slot);
+}
+
+void QueryRun::first_row_again() {
+  batch_.reset();
+  row_ = -1;
+  set_ = empty_sets_ = 0;
+  on_row_ = from_nothing_ = false;
 }
 
 bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_children) {
   const bool kept_all = std::find(keep_children.begin(), keep_children.end(), false) == keep_children.end();
   if (!started_ || !keeping_ || rechecked_ > 0 || !same_parameters || !kept_all) return false;
   replayed_ = 0;
-  batch_.reset();
-  row_ = -1;
+  first_row_again();
   return true;
 }
 
 void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
   if (replay(same_parameters, keep_children)) return;
   abandon();
-  batch_.reset();
+  first_row_again();
   kept_.clear();
   kept_bytes_ = 0;
   replayed_ = 0;
   if (recheck_ != nullptr) recheck_->bind({}, {});
-  row_ = -1;
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
   for (size_t i = 0; i < collected_.size(); ++i)
     if (!keep_children[i]) collected_[i].reset();

@@ -61,6 +61,12 @@ class QueryRun {
   std::vector<engine::plan::Constant> parameters();
   void release_threads();
   bool next_batch();
+  bool next_empty_set();
+  bool next_input_row();
+  void first_row_again();
+  void fill_from_recheck(TupleTableSlot* slot) const;
+  void fill_from_batch(TupleTableSlot* slot, size_t index) const;
+  void apply_grouping_set(TupleTableSlot* slot) const;
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
   void keep_batch();
   void take_declined();
@@ -85,6 +91,10 @@ class QueryRun {
   int64_t kept_bytes_ = 0;
   size_t replayed_ = 0;
   int64_t row_ = -1;           // in batch_
+  size_t set_ = 0;             // grouping set that the current row is handed over for
+  size_t empty_sets_ = 0;      // sets that were asked for a group of no rows
+  bool on_row_ = false;        // there is a current row
+  bool from_nothing_ = false;  // it is the group of no rows of an empty set
   bool from_recheck_ = false;  // the current row is recheck_'s
   const bool keep_results_;
   bool keeping_ = false;

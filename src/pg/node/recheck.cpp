@@ -238,7 +238,8 @@ void Recheck::emit() {
       continue;
     }
     const auto index = static_cast<size_t>(output.index);
-    if (!output.is_aggregate) {
+    if (output.kind == OutputKind::kGrouping) continue;
+    if (output.kind == OutputKind::kColumn) {
       const Value value = evaluate(group_keys_[index], context_);
       row.values[i] = value.datum;
       row.nulls[i] = value.is_null;

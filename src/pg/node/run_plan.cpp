@@ -24,12 +24,13 @@ engine::plan::Program program_of(const CustomScan* plan) {
 
 Output output_of(const List* fields, const engine::plan::Program& program) {
   Output output;
-  output.is_aggregate = list_nth_int(fields, kOutputIsAggregate) != 0;
+  output.kind = static_cast<OutputKind>(list_nth_int(fields, kOutputKind));
   output.index = list_nth_int(fields, kOutputIndex);
   output.length = list_nth_int(fields, kOutputLength);
   const int format = list_nth_int(fields, kOutputFormat);
   const int scale = list_nth_int(fields, kOutputScale);
-  if (!output.is_aggregate) {
+  if (output.kind == OutputKind::kGrouping) return output;
+  if (output.kind == OutputKind::kColumn) {
     output.type = {static_cast<registry::TypeId>(format), static_cast<int16_t>(scale)};
     return output;
   }
@@ -61,6 +62,11 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
   const List* output_lists = plan_part(plan, kPlanOutputs);
   for (int i = 0; i < list_length(output_lists); ++i)
     outputs.push_back(output_of(static_cast<const List*>(list_nth(output_lists, i)), program));
+  const List* sets = plan_part(plan, kPlanGroupingSets);
+  for (int i = 0; i < list_length(sets); ++i) {
+    const auto* set = static_cast<const List*>(list_nth(sets, i));
+    grouping_sets.push_back({linitial_int(set) != 0, integers(set, 1, 1)});
+  }
   const List* payloads = plan_part(plan, kPlanPayloads);
   for (int i = 0; i < list_length(payloads); ++i)
     payload_slots.push_back(integers(static_cast<const List*>(list_nth(payloads, i)), 0, 1));

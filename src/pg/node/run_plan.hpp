@@ -19,11 +19,17 @@ struct PipelineSource {
 };
 
 struct Output {
-  bool is_aggregate = false;
+  planner::OutputKind kind = planner::OutputKind::kColumn;
   int index = 0;                 // in ResultBatch::columns or aggregates
   engine::plan::ValueType type;  // of a column
   int length = -1;               // n of char(n)
   PartialType partial{};         // of an aggregate
+};
+
+/// Each group is handed over once for each of these.
+struct GroupingSet {
+  bool is_empty;            // has a group even if there is no row
+  std::vector<int> values;  // for each output: 1 = a key that the set does not have; the value of a kGrouping
 };
 
 struct RunPlan {
@@ -34,6 +40,7 @@ struct RunPlan {
   engine::plan::Program program;
   std::vector<PipelineSource> sources;  // one for each pipeline
   std::vector<Output> outputs;
+  std::vector<GroupingSet> grouping_sets;  // empty: groups are handed over as they are
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots
 

@@ -1,14 +1,15 @@
 // CpuPreAgg: partial aggregation over a scan or join of ours, below a final aggregation by PostgreSQL. May ereport.
+#include "pg/planner/agg_path.hpp"
+
+#include <algorithm>
+
 #include "pg/guc.hpp"
+#include "pg/planner/grouping_sets.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
 
-namespace {
-
-// What the final aggregation needs from below: grouping expressions as they are, and for all else the columns and
-// aggregates in it, the latter in partial form.
 PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause) {
   PathTarget* partial = create_empty_pathtarget();
   List* others = NIL;
@@ -37,6 +38,8 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
   return set_pathtarget_cost_width(root, partial);
 }
 
+namespace {
+
 // The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values
 // come out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that
 // way, because the engine's filters on the same column would not agree with it.
@@ -48,11 +51,13 @@ const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
   return nullptr;
 }
 
-// First expression of `target` that the engine cannot compute.
+}  // namespace
+
 Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
+    if (IsA(expr, GroupingFunc)) continue;  // known by the grouping set
     const char* reason = IsA(expr, Aggref) ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
                                            : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);
@@ -60,7 +65,6 @@ Refusal* refused_output(PlannerState* state, const PathTarget* target, int* oper
   return nullptr;
 }
 
-// The chain below, when an aggregation can be fused with it.
 EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel) {
   PlannerState* state = find_state(root);
   if (state == nullptr || !guc::pg_strom::enable_gpupreagg) return nullptr;
@@ -76,10 +80,21 @@ EngineAggregation* make_aggregation(PathTarget* target, double groups) {
   return aggregation;
 }
 
+namespace {
+
+bool has_grouping_function(const PathTarget* target) {
+  ListCell* cell;
+  foreach (cell, target->exprs)
+    if (IsA(lfirst(cell), GroupingFunc)) return true;
+  return false;
+}
+
 double estimate_groups(PlannerInfo* root, List* clauses, List* target_list, double rows) {
   if (clauses == NIL) return 1;
   return estimate_num_groups(root, get_sortgrouplist_exprs(clauses, target_list), rows, nullptr, nullptr);
 }
+
+}  // namespace
 
 void refuse(EngineInput* input, Refusal* refusal) {
   // Partial aggregates are shown as the query has them.
@@ -91,34 +106,41 @@ void refuse(EngineInput* input, Refusal* refusal) {
   input->refusals = lappend(input->refusals, refusal);
 }
 
-}  // namespace
-
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra) {
   const Query* parse = root->parse;
-  if (grouped_rel->reloptkind != RELOPT_UPPER_REL || parse->groupingSets != NIL) return;
-  if (!parse->hasAggs && parse->groupClause == NIL) return;
+  if (grouped_rel->reloptkind != RELOPT_UPPER_REL) return;
+  if (!parse->hasAggs && parse->groupClause == NIL && parse->groupingSets == NIL) return;
   EngineInput* input = fusable_input(root, input_rel);
   if (input == nullptr) return;
+  if (has_distinct_aggregates(grouped_rel->reltarget, extra->havingQual)) {
+    offer_distinct_aggregates(root, input_rel, grouped_rel, extra, input);
+    return;
+  }
   PathTarget* target = partial_target(root, grouped_rel->reltarget, extra->havingQual, parse->groupClause);
+  List* clause = parse->groupClause;
+  List* sets = NIL;
+  if (parse->groupingSets != NIL) sets = add_grouping_sets(root, target, &clause);
+  if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;
   int operations = 0;
   Refusal* refusal = refused_output(find_state(root), target, &operations);
   if (refusal != nullptr) {
     refuse(input, refusal);
     return;
   }
-  if (root->hasNonPartialAggs || root->hasNonSerialAggs) return;
+  if (root->hasNonPartialAggs || root->hasNonSerialAggs || !grouping_is_hashable(clause)) return;
   const double groups = estimate_groups(root, parse->groupClause, extra->targetList, input->rows);
-  EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
+  EngineAggregation* aggregation = make_aggregation(target, groups);
+  aggregation->sets = sets;
+  EnginePath* partial = make_engine_path(root, input_rel, target, input, aggregation);
 
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
   if (parse->hasAggs) get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-  const AggStrategy strategy = parse->groupClause == NIL ? AGG_PLAIN : AGG_HASHED;
-  if (strategy == AGG_HASHED && !grouping_is_hashable(parse->groupClause)) return;
-  add_path(grouped_rel, reinterpret_cast<Path*>(
-                            create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
-                                            strategy, AGGSPLIT_FINAL_DESERIAL, parse->groupClause,
-                                            reinterpret_cast<List*>(extra->havingQual), &costs, groups)));
+  add_path(grouped_rel,
+           reinterpret_cast<Path*>(create_agg_path(
+               root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
+               clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clause,
+               reinterpret_cast<List*>(extra->havingQual), &costs, groups * std::max(1, list_length(sets)))));
 }
 
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel) {

@@ -1,4 +1,8 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
+#include <math.h>
+
+#include <algorithm>
+
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -43,6 +47,11 @@ Cost scan_rows(const EngineScan* scan) {
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 
+// Of rows in random order, those that are among the first `wanted` of the rows before them.
+double top_rows_found(double wanted, double rows) {
+  return rows <= wanted ? rows : clamp_row_est(wanted * (1 + log(rows / wanted)));
+}
+
 }  // namespace
 
 void cost_scan(EngineInput* input) {
@@ -64,7 +73,7 @@ void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
-                             EngineAggregation* aggregation) {
+                             EngineAggregation* aggregation, EngineTop* top) {
   auto* path = reinterpret_cast<EnginePath*>(palloc0(sizeof(EnginePath)));
   path->custom.path.type = T_CustomPath;
   path->custom.path.pathtype = T_CustomScan;
@@ -76,6 +85,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   path->custom.methods = engine_path_methods();
   path->input = input;
   path->aggregation = aggregation;
+  path->top = top;
   ListCell* cell;
   foreach (cell, input->joins) {
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
@@ -87,13 +97,14 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   Cost start = cpu_setup_cost + input->startup;
   if (aggregation != nullptr) {
     work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
-    rows = produced = aggregation->groups;
+    rows = produced = aggregation->groups * std::max(1, list_length(aggregation->sets));
     start += work;
     work = 0;
   } else {
     start += cpu_setup_cost * kQueueSetup;
     work += work * kQueueWork;
   }
+  if (top != nullptr) rows = produced = top_rows_found(top->rows, input->rows);
   const List* host_quals = input->joins == NIL ? input->scan->host_quals : NIL;
   if (host_quals != NIL) {
     QualCost host;

@@ -62,6 +62,15 @@ struct EngineInput {
 struct EngineAggregation {
   PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
   double groups;
+  List* sets;  // NIL, or for each grouping set an IntList: 1 for the empty set, then for each expression of the target
+               // 1 for a key that the set does not have, the value of a GroupingFunc, 0 for others
+};
+
+/// Of a scan's or join's rows only the first ones are wanted; see engine::plan::TopRows.
+struct EngineTop {
+  Node* key;
+  bool descending, nulls_first;
+  double rows;
 };
 
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
@@ -69,6 +78,7 @@ struct EnginePath {
   CustomPath custom;
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
+  EngineTop* top;                  // nullptr: all rows
 };
 
 /// All that is remembered for one PlannerInfo.

@@ -12,6 +12,9 @@ using registry::TypeId;
 
 namespace {
 
+/// Twice this scale is the most that codec::numeric_from_int128() writes.
+constexpr int kMaxSquareScale = 31;
+
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
 }  // namespace
@@ -40,6 +43,12 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
     const std::string signature = nargs == 0 ? "*" : registry::type_info(type).pg_name;
     return unsupported("aggregate " + name + "(" + signature + ") is not supported");
   }
+  const bool by_order = info->acc == registry::AccKind::kMin || info->acc == registry::AccKind::kMax;
+  if (by_order && registry::type_info(type).phys == registry::Phys::kStr &&
+      !guard([&aggregate] { return lc_collate_is_c(aggregate.inputcollid); }))
+    return unsupported("collation orders text differently from bytes");
+  if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
+    return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));
   result.id = info->id;
   if (aggregate.aggfilter != nullptr) {
     STROM_ASSIGN(result.filter, lowering.lower(reinterpret_cast<const Node*>(aggregate.aggfilter)));

@@ -79,6 +79,17 @@ const char* why_not_lowered(PlannerState* state, const Node* expr, int* operatio
   });
 }
 
+bool can_fail(PlannerState* state, const Node* expr) {
+  return boundary::entry([&] {
+    int operations = 0;
+    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
+      return builder.raises(id) ? Status(ErrorCode::kUnsupported, "can fail") : Status::ok();
+    });
+    return reason != nullptr;
+  });
+}
+
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
   return boundary::entry([&]() -> const char* {
     return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {

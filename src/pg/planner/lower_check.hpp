@@ -9,10 +9,13 @@ namespace strom::pg::planner {
 /// what it costs for each row. Columns of engine tables are resolved by `state`, others by their SQL type.
 const char* why_not_lowered(PlannerState* state, const Node* expr, int* operations);
 
-/// The same for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly them.
+/// True unless the engine can compute `expr` for all rows without an error.
+bool can_fail(PlannerState* state, const Node* expr);
+
+/// The same as why_not_lowered() for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly them.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations);
 
-/// The same for an aggregate in its plain (not partial) form.
+/// And for an aggregate in its plain (not partial) form.
 const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations);
 
 }  // namespace strom::pg::planner

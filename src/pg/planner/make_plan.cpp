@@ -130,7 +130,7 @@ List* source_lists(const ProgramWriter& writer, const EngineInput* input, const 
 List* output_lists(const ProgramWriter& writer) {
   List* result = NIL;
   for (const OutputRef& output : writer.outputs()) {
-    List* fields = list_make2_int(output.is_aggregate ? 1 : 0, output.index);
+    List* fields = list_make2_int(static_cast<int>(output.kind), output.index);
     fields = lappend_int(fields, output.format);
     fields = lappend_int(fields, output.scale);
     result = lappend(result, lappend_int(fields, output.length));
@@ -188,6 +188,7 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   parts[kPlanGroupKeys] = mapped_vector(writer.group_keys(), slots);
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
   parts[kPlanArgFilters] = mapped_vector(writer.argument_filters(), slots);
+  if (path->aggregation != nullptr) parts[kPlanGroupingSets] = path->aggregation->sets;
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
@@ -204,7 +205,7 @@ struct Written {
 Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
-    writer.write(outputs, path->aggregation != nullptr);
+    writer.write(outputs, path->aggregation != nullptr, path->top);
     const std::string serialized = engine::plan::serialize(writer.program());
     return boundary::guard([&] {
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));

@@ -1,4 +1,4 @@
-// The three kinds of path, one source file each, and what they share. All functions may ereport.
+// The kinds of path, one source file each, and what they share. All functions may ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -17,9 +17,13 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra);
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel);
 
-/// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names.
+/// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
+void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+
+/// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
+/// `top` nullptr: all of them.
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
-                             EngineAggregation* aggregation);
+                             EngineAggregation* aggregation, EngineTop* top = nullptr);
 
 /// make_plan.cpp: PlanCustomPath and what identifies our paths.
 const CustomPathMethods* engine_path_methods();

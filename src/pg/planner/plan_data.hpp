@@ -24,16 +24,23 @@ enum PlanPart : int {
   kPlanGroupKeys,    // List of Expr, as Program::group_keys
   kPlanArguments,    // List of Expr or NULL, as Program::aggregates
   kPlanArgFilters,   // List of Expr or NULL, likewise
+  kPlanGroupingSets,  // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once
   kPlanRefusals,     // List of two-element Lists: Expr with planning-time varnos, String reason
   kPlanEstimates,    // List of Float: rows of the scan, after its filters, after each join, rows of the node
   kPlanPartCount,
 };
 
+enum class OutputKind : int {
+  kColumn,     // Program outputs or group keys
+  kAggregate,  // Program::aggregates
+  kGrouping,   // a value of the grouping set
+};
+
 /// Fields of an output's IntList.
 enum OutputField : int {
-  kOutputIsAggregate,  // 0: Program outputs or group keys; 1: Program::aggregates
-  kOutputIndex,        // in those
-  kOutputFormat,       // registry::TypeId of a column, registry::PartialFormat of an aggregate
+  kOutputKind,    // OutputKind
+  kOutputIndex,   // in the program
+  kOutputFormat,  // registry::TypeId of a column, registry::PartialFormat of an aggregate
   kOutputScale,        // of a numeric
   kOutputLength,       // n of char(n), -1 = none
 };

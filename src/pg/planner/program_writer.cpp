@@ -132,12 +132,16 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate) {
     argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
   }
   const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;
-  outputs_.push_back({true, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
+  outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
 }
 
 void ProgramWriter::add_output(const Node* expr, bool aggregation) {
   if (IsA(expr, Aggref)) {
     add_aggregate(*reinterpret_cast<const Aggref*>(expr));
+    return;
+  }
+  if (IsA(expr, GroupingFunc)) {
+    outputs_.push_back({OutputKind::kGrouping, 0, 0, 0, -1});
     return;
   }
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
@@ -153,10 +157,10 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   const bool padded = type.type == registry::TypeId::kBpchar && typmod >= VARHDRSZ;
   outputs_.push_back(
-      {false, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
+      {OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
 }
 
-void ProgramWriter::write(const List* outputs, bool aggregation) {
+void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop* top) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
@@ -169,6 +173,8 @@ void ProgramWriter::write(const List* outputs, bool aggregation) {
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
   for (int i = 0; i < list_length(outputs); ++i)
     add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
+  if (top != nullptr)
+    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first};
   // Rows without a value cannot be handed over; a column that is read anyway stands in.
   if (!aggregation && probing.outputs.empty())
     probing.outputs.push_back(builder_.column(0, program_.sources[index].columns.at(0)));

@@ -6,6 +6,7 @@
 #include "engine/plan/ir.hpp"
 #include "pg/planner/engine_rel.hpp"
 #include "pg/planner/lower.hpp"
+#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -18,7 +19,7 @@ struct SourceColumnRef {
 
 /// Where one output of the node comes from; see OutputField.
 struct OutputRef {
-  bool is_aggregate;
+  OutputKind kind;
   int index;
   int format;
   int scale;
@@ -31,8 +32,8 @@ class ProgramWriter {
   ProgramWriter(const EngineInput* input, const List* child_plans);
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
-  /// aggregation.
-  void write(const List* outputs, bool aggregation);
+  /// aggregation; `top` may be nullptr.
+  void write(const List* outputs, bool aggregation, const EngineTop* top);
 
   const engine::plan::Program& program() const { return program_; }
   /// For each pipeline.

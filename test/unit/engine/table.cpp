@@ -186,7 +186,8 @@ std::string print_value(Phys phys, const void* values, int64_t row) {
 Phys accumulator_phys(const plan::Program& program, const plan::Aggregate& a) {
   using registry::AccKind;
   switch (registry::aggregate_info(a.id).acc) {
-    case AccKind::kSumI64: return Phys::kI64;
+    case AccKind::kSumI64:
+    case AccKind::kCountTrue: return Phys::kI64;
     case AccKind::kSumI128: return Phys::kI128;
     case AccKind::kSumF32: return Phys::kF32;
     case AccKind::kSumF64:
@@ -200,6 +201,17 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
   const std::string count = std::to_string(result.counts[row]);
   if (acc == registry::AccKind::kCountRows || acc == registry::AccKind::kCount) return count;
   if (result.counts[row] == 0) return count + ":NULL";
+  if (acc == registry::AccKind::kSumSquares) {
+    std::string text = count;
+    for (int64_t part = 0; part < 3; ++part) text += ":" + print_value(Phys::kI128, result.values, row * 3 + part);
+    return text;
+  }
+  if (acc == registry::AccKind::kMoments) {
+    const auto& moments = static_cast<const registry::Moments*>(result.values)[row];
+    char text[96];
+    std::snprintf(text, sizeof text, ":%.0f:%.9g:%.6g", moments.count, moments.sum, moments.squares);
+    return count + text;
+  }
   return count + ":" + print_value(accumulator_phys(program, a), result.values, row);
 }
 

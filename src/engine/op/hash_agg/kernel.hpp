@@ -100,11 +100,12 @@ STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& in
 /// kNarrowSum: leaves values to PostgreSQL whose sum could overflow.
 template <class P>
 STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
-  const bool average = static_cast<AccKind>(instr.imm) == AccKind::kAvgF64;
+  const auto acc = static_cast<AccKind>(instr.imm);
+  const bool average = acc == AccKind::kAvgF64 || acc == AccKind::kMoments;
   switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
     case Phys::kI128: {
-      constexpr expr::int128 kLimit = static_cast<expr::int128>(1) << agg::kSummableBits;
-      narrow_sum_typed<P, expr::int128>(p, s, instr, [](expr::int128 v) { return v >= kLimit || v <= -kLimit; });
+      const expr::int128 limit = static_cast<expr::int128>(1) << (acc == AccKind::kSumSquares ? agg::kSquareBits : agg::kSummableBits);
+      narrow_sum_typed<P, expr::int128>(p, s, instr, [limit](expr::int128 v) { return v >= limit || v <= -limit; });
       break;
     }
     case Phys::kF32:
@@ -114,9 +115,10 @@ STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
       });
       break;
     default:
-      narrow_sum_typed<P, double>(p, s, instr, [average](double v) {
+      const double limit = acc == AccKind::kMoments ? agg::kMomentF64 : agg::kAveragableF64;
+      narrow_sum_typed<P, double>(p, s, instr, [average, limit](double v) {
         const double size = v < 0 ? -v : v;
-        return average ? !(size < agg::kAveragableF64) : size > agg::kSummableF64 && size < INFINITY;
+        return average ? !(size < limit) : size > agg::kSummableF64 && size < INFINITY;
       });
   }
 }

@@ -14,6 +14,7 @@
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
 #include "engine/op/scan/kernel.hpp"
+#include "engine/op/top_rows/kernel.hpp"
 
 namespace strom::engine::op {
 
@@ -214,6 +215,8 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kKeepWhere: keep_where(p, s, instr); break;
     case TileOp::kGate: gate(p, s, instr); break;
     case TileOp::kSlotAdd: slot_add(p, s, instr); break;
+    case TileOp::kOrderKey: order_key(p, s, instr); break;
+    case TileOp::kWithinTop: within_top(p, s, instr); break;
     case TileOp::kFindGroup: find_groups(p, s, instr); break;
     default: execute_call(p, s, instr);
   }

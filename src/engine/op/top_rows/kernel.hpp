@@ -1,0 +1,82 @@
+// The first rows of an order: a sort key becomes an integer of the same order, and rows behind those that the worker
+// has found already are dropped. Rows that are alike in the integer stay, so that whoever sorts what is left decides
+// about them. Single source.
+#pragma once
+
+#include "engine/block/registers.hpp"
+#include "engine/expr/compare.hpp"
+#include "engine/expr/text.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+
+/// a <= b in SQL's order means order_of(a) <= order_of(b); different values may become the same.
+STROM_INLINE int64_t order_of(uint8_t v) { return v; }
+STROM_INLINE int64_t order_of(int32_t v) { return v; }
+STROM_INLINE int64_t order_of(int64_t v) { return v; }
+STROM_INLINE int64_t order_of(expr::int128 v) {
+  return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : static_cast<int64_t>(v);
+}
+STROM_INLINE int64_t order_of(double v) {
+  if (v != v) return INT64_MAX;
+  union {
+    double value;
+    int64_t bits;
+  } cast;
+  cast.value = v == 0 ? 0 : v;  // -0 = 0
+  return cast.bits >= 0 ? cast.bits : cast.bits ^ INT64_MAX;
+}
+STROM_INLINE int64_t order_of(float v) { return order_of(static_cast<double>(v)); }
+STROM_INLINE int64_t order_of(StrView v) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; ++i) word = word << 8 | (i < v.len ? static_cast<uint8_t>(v.ptr[i]) : 0u);
+  return static_cast<int64_t>(word ^ uint64_t{1} << 63);
+}
+
+/// kOrderKey: dst (int64) <- place of register a in the order; imm: bit 0 descending, bit 1 nulls first. Errors stay.
+template <class P>
+STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
+  const int64_t reverse = instr.imm & kOrderDescending ? -1 : 0;
+  const int64_t null_place = instr.imm & kOrderNullsFirst ? INT64_MIN : INT64_MAX;
+  const uint8_t* fa = s.regs[instr.a].flags;
+  int64_t* out = static_cast<int64_t*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  const auto place = [&](auto zero) {
+    using T = decltype(zero);
+    const T* in = values<T>(s, instr.a);
+    if (fa == nullptr) {
+      p.for_each(s.count, [&](int i) { out[i] = order_of(in[i]) ^ reverse; });
+      return;
+    }
+    p.for_each(s.count, [&](int i) {
+      out[i] = fa[i] == 0 ? order_of(in[i]) ^ reverse : null_place;
+      flags[i] = fa[i] & kErrorFlag;
+    });
+  };
+  switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
+    case Phys::kBool: place(uint8_t{}); break;
+    case Phys::kI32: place(int32_t{}); break;
+    case Phys::kI64: place(int64_t{}); break;
+    case Phys::kI128: place(expr::int128{}); break;
+    case Phys::kF32: place(float{}); break;
+    case Phys::kF64: place(double{}); break;
+    case Phys::kStr: place(StrView{}); break;
+  }
+  p.leader([&] { own(s, instr.dst, fa != nullptr); });
+  p.sync();
+}
+
+/// kWithinTop: dst (bool) <- register a, a row's place, is not behind the last of the rows that are wanted.
+template <class P>
+STROM_KERNEL void within_top(const P& p, TileState& s, const TileInstr& instr) {
+  const int64_t* in = values<int64_t>(s, instr.a);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  const int64_t last = s.top_last;
+  p.for_each(s.count, [&](int i) { out[i] = in[i] <= last; });
+  const bool flagged = merge_flags(p, s, instr.dst, instr.a, kNoRegister);
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+}  // namespace strom::engine::op

@@ -1,0 +1,30 @@
+// What the paths of aggregations share. Used by agg_path.cpp and distinct_aggregates.cpp; all functions may ereport.
+#pragma once
+
+#include "pg/planner/engine_rel.hpp"
+
+namespace strom::pg::planner {
+
+/// What the final aggregation needs from below: grouping expressions as they are, and for all else the columns and
+/// aggregates in it, the latter in partial form.
+PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause);
+
+/// First expression of `target` that the engine cannot compute, or nullptr.
+Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations);
+
+/// The chain below `rel` when an aggregation can be fused with it, or nullptr.
+EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel);
+
+EngineAggregation* make_aggregation(PathTarget* target, double groups);
+
+/// Remembers for EXPLAIN why an aggregation over `input` stays with PostgreSQL.
+void refuse(EngineInput* input, Refusal* refusal);
+
+/// distinct_aggregates.cpp: whether an aggregate of the query has DISTINCT or ORDER BY.
+bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having);
+
+/// distinct_aggregates.cpp: offers to group by the keys and the aggregates' arguments, below PostgreSQL's aggregation.
+void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
+                               GroupPathExtraData* extra, EngineInput* input);
+
+}  // namespace strom::pg::planner

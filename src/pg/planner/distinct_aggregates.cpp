@@ -1,0 +1,121 @@
+// Aggregates with DISTINCT: what they see does not change when equal rows are left out. So the engine groups by the keys
+// and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
+#include <cstring>
+
+#include "pg/planner/agg_path.hpp"
+#include "pg/planner/lower_check.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+// Of the rows that go in, the share that may be left for the detour to be worth it.
+constexpr double kWorthwhile = 0.5;
+
+List* aggregates_of(const PathTarget* target, Node* having) {
+  List* exprs = list_copy(target->exprs);
+  if (having != nullptr) exprs = lappend(exprs, having);
+  return pull_var_clause(reinterpret_cast<Node*>(exprs),
+                         PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
+}
+
+// Aggregates that give the same when a row is there once or more often.
+bool ignores_copies(const Aggref* aggregate) {
+  if (aggregate->aggdistinct != NIL) return true;
+  if (get_func_namespace(aggregate->aggfnoid) != PG_CATALOG_NAMESPACE) return false;
+  const char* name = get_func_name(aggregate->aggfnoid);
+  for (const char* known : {"min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or"})
+    if (name != nullptr && strcmp(name, known) == 0) return true;
+  return false;
+}
+
+void add_input(PathTarget* target, Node* expr) {
+  if (!list_member(target->exprs, expr) && !IsA(expr, Const))
+    add_column_to_pathtarget(target, reinterpret_cast<Expr*>(expr), 0);
+}
+
+// Arguments and conditions of `aggregate` become columns of `target`; the reason why not, or nullptr.
+const char* add_inputs(PlannerState* state, PathTarget* target, const Aggref* aggregate) {
+  if (aggregate->aggkind != AGGKIND_NORMAL) return "ordered-set aggregate";
+  if (!ignores_copies(aggregate)) return "aggregate without DISTINCT beside one with it";
+  ListCell* cell;
+  foreach (cell, aggregate->args) {
+    auto* expr = reinterpret_cast<Node*>(lfirst_node(TargetEntry, cell)->expr);
+    // The engine evaluates arguments for the rows that FILTER leaves out, too.
+    if (aggregate->aggfilter != nullptr && can_fail(state, expr)) return "argument that can fail, under FILTER";
+    add_input(target, expr);
+  }
+  if (aggregate->aggfilter != nullptr) add_input(target, reinterpret_cast<Node*>(aggregate->aggfilter));
+  return nullptr;
+}
+
+// Grouping expressions and what the aggregates take; nullptr when the engine cannot group by it.
+PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, EngineInput* input) {
+  PlannerState* state = find_state(root);
+  PathTarget* target = create_empty_pathtarget();
+  ListCell* cell;
+  int i = 0;
+  foreach (cell, grouping_target->exprs) {
+    const Index ref = get_pathtarget_sortgroupref(grouping_target, i++);
+    if (ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != nullptr)
+      add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), ref);
+  }
+  foreach (cell, aggregates_of(grouping_target, having)) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (IsA(expr, GroupingFunc)) return nullptr;
+    if (!IsA(expr, Aggref)) {
+      add_input(target, expr);
+      continue;
+    }
+    const char* reason = add_inputs(state, target, reinterpret_cast<Aggref*>(expr));
+    if (reason == nullptr) continue;
+    refuse(input, make_refusal(expr, reason));
+    return nullptr;
+  }
+  if (target->exprs == NIL) return nullptr;  // constant arguments alone
+  int operations = 0;
+  Refusal* refusal = refused_output(state, target, &operations);
+  if (refusal == nullptr) return set_pathtarget_cost_width(root, target);
+  refuse(input, refusal);
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
+  ListCell* cell;
+  foreach (cell, aggregates_of(grouping_target, having)) {
+    const auto* expr = static_cast<Node*>(lfirst(cell));
+    if (IsA(expr, Aggref) && reinterpret_cast<const Aggref*>(expr)->aggdistinct != NIL) return true;
+  }
+  return false;
+}
+
+void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
+                               GroupPathExtraData* extra, EngineInput* input) {
+  const Query* parse = root->parse;
+  if (parse->groupingSets != NIL || !grouping_is_sortable(parse->groupClause)) return;
+  PathTarget* target = distinct_target(root, grouped_rel->reltarget, extra->havingQual, input);
+  if (target == nullptr) return;
+  const double rows = estimate_num_groups(root, target->exprs, input->rows, nullptr, nullptr);
+  if (rows > input->rows * kWorthwhile) return;
+  EnginePath* engine = make_engine_path(root, input_rel, target, input, make_aggregation(target, rows));
+  Path* path = reinterpret_cast<Path*>(engine);
+  if (root->group_pathkeys != NIL)
+    path = reinterpret_cast<Path*>(create_sort_path(root, grouped_rel, path, root->group_pathkeys, -1));
+  AggClauseCosts costs;
+  MemSet(&costs, 0, sizeof(costs));
+  get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+  const bool grouped = parse->groupClause != NIL;
+  const double groups =
+      grouped ? estimate_num_groups(root, get_sortgrouplist_exprs(parse->groupClause, extra->targetList), input->rows,
+                                    nullptr, nullptr)
+              : 1;
+  add_path(grouped_rel, reinterpret_cast<Path*>(create_agg_path(
+                            root, grouped_rel, path, grouped_rel->reltarget, grouped ? AGG_SORTED : AGG_PLAIN,
+                            AGGSPLIT_SIMPLE, parse->groupClause, reinterpret_cast<List*>(extra->havingQual), &costs,
+                            groups)));
+}
+
+}  // namespace strom::pg::planner

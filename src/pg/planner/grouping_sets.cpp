@@ -1,0 +1,71 @@
+#include "pg/planner/grouping_sets.hpp"
+
+#include <algorithm>
+
+namespace strom::pg::planner {
+
+namespace {
+
+// Of int4, for the label.
+SortGroupClause* label_clause(Index ref) {
+  auto* clause = makeNode(SortGroupClause);
+  clause->tleSortGroupRef = ref;
+  get_sort_group_operators(INT4OID, true, true, false, &clause->sortop, &clause->eqop, nullptr, &clause->hashable);
+  return clause;
+}
+
+// GROUPING() of a set: one bit for each argument, the last one lowest, set when it is not a key of the set.
+int grouping_bits(const GroupingFunc* grouping, const List* set) {
+  int bits = 0;
+  ListCell* cell;
+  foreach (cell, grouping->refs) bits = bits << 1 | (list_member_int(set, lfirst_int(cell)) ? 0 : 1);
+  return bits;
+}
+
+List* output_values(const PathTarget* target, const List* set, Index label, int number) {
+  List* values = NIL;
+  int i = 0;
+  ListCell* cell;
+  foreach (cell, target->exprs) {
+    const auto* expr = static_cast<Node*>(lfirst(cell));
+    const Index ref = get_pathtarget_sortgroupref(target, i++);
+    int value = 0;
+    if (ref == label)
+      value = number;
+    else if (IsA(expr, GroupingFunc))
+      value = grouping_bits(reinterpret_cast<const GroupingFunc*>(expr), set);
+    else if (ref != 0)
+      value = list_member_int(set, static_cast<int>(ref)) ? 0 : 1;
+    values = lappend_int(values, value);
+  }
+  return values;
+}
+
+}  // namespace
+
+List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause) {
+  const Query* parse = root->parse;
+  Index label = 0;
+  int i = 0;
+  ListCell* cell;
+  foreach (cell, target->exprs) {
+    const Index ref = get_pathtarget_sortgroupref(target, i++);
+    // A constant would not be taken from below.
+    if (ref != 0 && !contain_var_clause(static_cast<Node*>(lfirst(cell)))) return NIL;
+  }
+  foreach (cell, parse->groupClause) label = std::max(label, lfirst_node(SortGroupClause, cell)->tleSortGroupRef);
+  foreach (cell, root->processed_tlist) label = std::max(label, lfirst_node(TargetEntry, cell)->ressortgroupref);
+  ++label;
+  // No query can write a GROUPING() without arguments, so that nothing else is equal to it.
+  add_column_to_pathtarget(target, reinterpret_cast<Expr*>(makeNode(GroupingFunc)), label);
+  List* sets = NIL;
+  foreach (cell, parse->groupingSets) {
+    const auto* set = static_cast<const List*>(lfirst(cell));
+    if (set != nullptr && !IsA(set, IntList)) return NIL;
+    sets = lappend(sets, lcons_int(set == NIL ? 1 : 0, output_values(target, set, label, list_length(sets))));
+  }
+  *clause = lappend(list_copy(*clause), label_clause(label));
+  return sets;
+}
+
+}  // namespace strom::pg::planner

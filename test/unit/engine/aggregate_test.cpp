@@ -1,0 +1,304 @@
+// Each accumulator against a loop over the same rows, and the first rows of an order, on every machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "table.hpp"
+
+namespace strom::engine::test {
+namespace {
+
+using plan::ValueType;
+using registry::AggregateId;
+using registry::TypeId;
+
+const ValueType kBool{TypeId::kBool, 0}, kInt2{TypeId::kInt2, 0}, kInt4{TypeId::kInt4, 0}, kInt8{TypeId::kInt8, 0},
+    kFloat8{TypeId::kFloat8, 0}, kNumeric{TypeId::kNumeric, 2}, kText{TypeId::kText, 0};
+
+std::string hex(__int128 v) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(static_cast<unsigned __int128>(v) >> 64),
+                static_cast<unsigned long long>(v));
+  return text;
+}
+
+/// `rows` rows of (key int4, value of `type`, keep bool), a fifth of the values null; one group when `keys` is 0.
+template <class T>
+struct Input {
+  struct Row {
+    int32_t key;
+    std::optional<T> value;
+    bool keep;
+  };
+  std::vector<Row> rows;
+  Table table;
+
+  template <class Make>
+  Input(ValueType type, int count, int keys, uint64_t seed, Make make)
+      : table({field(columnar::Layout::kInt32), field_of(type), field(columnar::Layout::kBool)}) {
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < count; ++i) {
+      if (i % 1000 == 999) table.new_chunk();
+      Row row{keys > 0 ? static_cast<int32_t>(random() % static_cast<uint64_t>(keys)) : 0, std::nullopt, random() % 3 != 0};
+      if (random() % 5 != 0) row.value = make(random);
+      table.column(0).append_value(row.key);
+      append(row.value, type);
+      table.column(2).append_bool(row.keep);
+      rows.push_back(row);
+    }
+  }
+
+  void append(const std::optional<T>& value, ValueType type) {
+    columnar::ColumnBuilder& column = table.column(1);
+    if (!value)
+      column.append_null();
+    else if constexpr (std::is_same_v<T, std::string>)
+      ASSERT_TRUE(column.append_bytes(*value));
+    else if (type.type == TypeId::kBool)
+      column.append_bool(*value != 0);
+    else if (type.type == TypeId::kInt2)
+      column.append_value(static_cast<int16_t>(*value));
+    else
+      column.append_value(*value);
+  }
+};
+
+/// Runs `id` with and without keys and FILTER on all machines. `print` gives the state of the values of one group.
+template <class T, class Make, class Print>
+void check(AggregateId id, ValueType type, Make make, Print print) {
+  for (const Machine& machine : machines())
+    for (int variant = 0; variant < 4; ++variant) {
+      Input<T> input(type, machine.slow ? 700 : 9000, 40, 7, make);
+      plan::Program p;
+      plan::Builder b(p);
+      p.sources = {{{kInt4, type, kBool}}};
+      p.pipelines.resize(1);
+      plan::Pipeline& pipeline = p.pipelines[0];
+      pipeline.sink = plan::SinkKind::kAggregate;
+      if (variant & 1) pipeline.group_keys = {b.column(0, kInt4)};
+      pipeline.aggregates = {{id, b.column(1, type), variant & 2 ? b.column(2, kBool) : plan::kNoNode}};
+      std::map<int32_t, std::vector<T>> groups;
+      for (const auto& row : input.rows) {
+        std::vector<T>& values = groups[variant & 1 ? row.key : 0];
+        if (row.value && (row.keep || !(variant & 2))) values.push_back(*row.value);
+      }
+      Rows expected;
+      for (const auto& [key, values] : groups)
+        expected.push_back((variant & 1 ? std::to_string(key) + "|" : "") + std::to_string(values.size()) + ":" +
+                           (values.empty() ? "NULL" : print(values)));
+      std::sort(expected.begin(), expected.end());
+      exec::Options options;
+      options.threads = machine.slow ? 1 : 3;
+      options.morsel_rows = 500;
+      const Outcome outcome = run(p, {&input.table}, machine, options);
+      EXPECT_EQ(outcome.rows, expected) << machine.name << " variant " << variant << " " << registry::aggregate_info(id).name;
+      EXPECT_TRUE(outcome.declined.empty());
+    }
+}
+
+TEST(Accumulators, CountOfTrueValues) {
+  check<uint8_t>(
+      AggregateId::kBoolAnd, kBool, [](auto& random) { return static_cast<uint8_t>(random() % 2); },
+      [](const std::vector<uint8_t>& values) { return std::to_string(std::count(values.begin(), values.end(), 1)); });
+}
+
+template <class T, class F>
+void check_bits(AggregateId id, ValueType type, T start, F f) {
+  check<T>(
+      id, type, [](auto& random) { return static_cast<T>(random() | (random() & 7)); },
+      [=](const std::vector<T>& values) {
+        T bits = start;
+        for (T v : values) bits = static_cast<T>(f(bits, v));
+        return std::to_string(bits);
+      });
+}
+
+TEST(Accumulators, Bits) {
+  const auto conjunction = [](auto a, auto b) { return a & b; };
+  const auto disjunction = [](auto a, auto b) { return a | b; };
+  const auto difference = [](auto a, auto b) { return a ^ b; };
+  check_bits<int16_t>(AggregateId::kBitAndInt2, kInt2, -1, conjunction);
+  check_bits<int32_t>(AggregateId::kBitOrInt4, kInt4, 0, disjunction);
+  check_bits<int32_t>(AggregateId::kBitXorInt4, kInt4, 0, difference);
+  check_bits<int64_t>(AggregateId::kBitAndInt8, kInt8, -1, conjunction);
+  check_bits<int64_t>(AggregateId::kBitOrInt8, kInt8, 0, disjunction);
+  check_bits<int64_t>(AggregateId::kBitXorInt8, kInt8, 0, difference);
+}
+
+template <class T>
+std::string print_squares(const std::vector<T>& values) {
+  __int128 sum = 0, low = 0, high = 0;
+  for (T v : values) {
+    const unsigned __int128 square = static_cast<unsigned __int128>(static_cast<__int128>(v) * v);
+    sum += v;
+    low += static_cast<uint64_t>(square);
+    high += static_cast<__int128>(square >> 64);
+  }
+  return hex(sum) + ":" + hex(low) + ":" + hex(high);
+}
+
+TEST(Accumulators, ExactSquares) {
+  check<int16_t>(
+      AggregateId::kVarPopInt2, kInt2, [](auto& random) { return static_cast<int16_t>(random()); }, print_squares<int16_t>);
+  check<int32_t>(
+      AggregateId::kStddevInt4, kInt4, [](auto& random) { return random() % 9 == 0 ? INT32_MIN : static_cast<int32_t>(random()); },
+      print_squares<int32_t>);
+  check<int64_t>(
+      AggregateId::kVarianceInt8, kInt8, [](auto& random) { return random() % 9 == 0 ? INT64_MIN : static_cast<int64_t>(random()); },
+      print_squares<int64_t>);
+  check<__int128>(
+      AggregateId::kVarSampNumeric, kNumeric, [](auto& random) { return static_cast<__int128>(static_cast<int64_t>(random() | 1)); },
+      print_squares<__int128>);
+}
+
+TEST(Accumulators, Moments) {
+  check<double>(
+      AggregateId::kVarPopFloat8, kFloat8, [](auto& random) { return static_cast<double>(random() % 1000) / 8; },
+      [](const std::vector<double>& values) {
+        double sum = 0, squares = 0;
+        for (double v : values) sum += v;
+        const double mean = sum / static_cast<double>(values.size());
+        for (double v : values) squares += (v - mean) * (v - mean);
+        char text[96];
+        std::snprintf(text, sizeof text, "%zu:%.9g:%.6g", values.size(), sum, squares);
+        return std::string(text);
+      });
+}
+
+TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
+  for (const auto& [type, id] : {std::pair(kNumeric, AggregateId::kVarPopNumeric), std::pair(kFloat8, AggregateId::kVarPopFloat8)}) {
+    plan::Program p;
+    plan::Builder b(p);
+    p.sources = {{{type}}};
+    p.pipelines.resize(1);
+    p.pipelines[0].sink = plan::SinkKind::kAggregate;
+    p.pipelines[0].aggregates = {{id, b.column(0, type), plan::kNoNode}};
+    Table table({field_of(type)});
+    if (type == kNumeric)
+      for (const __int128 v : {static_cast<__int128>(5), static_cast<__int128>(1) << 63, -(static_cast<__int128>(1) << 63)})
+        table.column(0).append_value(v);
+    else
+      for (const double v : {5.0, 1e140, static_cast<double>(INFINITY)}) table.column(0).append_value(v);
+    for (const Machine& machine : machines())
+      EXPECT_EQ(run(p, {&table}, machine).declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}})) << machine.name;
+  }
+}
+
+TEST(Accumulators, TextExtremes) {
+  const auto word = [](auto& random) {
+    std::string text;
+    for (uint64_t i = random() % 4; i > 0; --i) text += static_cast<char>("ab\xc3\x01"[random() % 4]);
+    return text;
+  };
+  const auto less = [](const std::string& a, const std::string& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
+                                        [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
+  };
+  check<std::string>(AggregateId::kMinText, kText, word,
+                     [&](const std::vector<std::string>& values) { return *std::min_element(values.begin(), values.end(), less); });
+  check<std::string>(AggregateId::kMaxText, kText, word,
+                     [&](const std::vector<std::string>& values) { return *std::max_element(values.begin(), values.end(), less); });
+}
+
+struct Order {
+  const char* name;
+  ValueType type;
+  bool descending, nulls_first;
+};
+
+class TopRows : public testing::TestWithParam<Order> {};
+
+/// Order of the keys as lines of text, as SQL has it.
+bool goes_before(const std::string& a, const std::string& b, const Order& order) {
+  if (a == "NULL" || b == "NULL") return a != b && (a == "NULL") == order.nulls_first;
+  const std::string& left = order.descending ? b : a;
+  const std::string& right = order.descending ? a : b;
+  switch (order.type.type) {
+    case TypeId::kText:
+      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                          [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
+    case TypeId::kBool: return left < right;
+    case TypeId::kNumeric: {  // hexadecimal of 128 bits
+      const auto number = [](const std::string& s) {
+        return static_cast<__int128>(static_cast<unsigned __int128>(std::stoull(s.substr(0, 16), nullptr, 16)) << 64 |
+                                     std::stoull(s.substr(16), nullptr, 16));
+      };
+      return number(left) < number(right);
+    }
+    case TypeId::kInt8: return std::stoll(left) < std::stoll(right);
+    default: {
+      const double x = std::strtod(left.c_str(), nullptr), y = std::strtod(right.c_str(), nullptr);
+      return !std::isnan(x) && (std::isnan(y) || x < y);
+    }
+  }
+}
+
+std::string key_of(const std::string& line) { return line.substr(line.find('|') + 1); }
+
+TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
+  const Order order = GetParam();
+  for (const Machine& machine : machines())
+    for (const int64_t wanted : {1, 10, 3000}) {
+      std::mt19937_64 random(31);
+      Table table({field_of(order.type), field(columnar::Layout::kInt32)});
+      const int rows = machine.slow ? 4000 : 40000;
+      for (int32_t i = 0; i < rows; ++i) {
+        if (i % 7000 == 6999) table.new_chunk();
+        append_random(random, order.type, 0.0002, table.column(0));
+        table.column(1).append_value(i);
+      }
+      plan::Program p;
+      plan::Builder b(p);
+      p.sources = {{{order.type, kInt4}}};
+      p.pipelines.resize(1);
+      p.pipelines[0].outputs = {b.column(1, kInt4), b.column(0, order.type)};
+      const auto by_key = [&](const std::string& x, const std::string& y) {
+        const std::string a = key_of(x), c = key_of(y);
+        if (goes_before(a, c, order)) return true;
+        return !goes_before(c, a, order) && x < y;
+      };
+      Rows all = run(p, {&table}, machine).rows;
+      ASSERT_EQ(all.size(), static_cast<size_t>(rows));
+      std::sort(all.begin(), all.end(), by_key);
+      p.pipelines[0].top = {wanted, b.column(0, order.type), order.descending, order.nulls_first};
+      exec::Options options;
+      options.threads = machine.slow ? 1 : 2;
+      options.morsel_rows = 6000;
+      Rows top = run(p, {&table}, machine, options).rows;
+      std::sort(top.begin(), top.end(), by_key);
+      ASSERT_GE(top.size(), std::min(all.size(), static_cast<size_t>(wanted))) << machine.name;
+      // Equal keys may come in any number: compare keys, and that every row is one of the table's.
+      for (size_t i = 0; i < static_cast<size_t>(std::min<int64_t>(wanted, rows)); ++i)
+        ASSERT_EQ(key_of(top[i]), key_of(all[i])) << machine.name << " row " << i;
+      EXPECT_TRUE(std::includes(all.begin(), all.end(), top.begin(), top.end(), by_key)) << machine.name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, TopRows,
+                         testing::Values(Order{"Int4", kInt4, false, false}, Order{"Int8Descending", kInt8, true, true},
+                                         Order{"NumericNullsFirst", kNumeric, false, true}, Order{"Float8", kFloat8, false, false},
+                                         Order{"Float8Descending", kFloat8, true, false},
+                                         Order{"Float4", ValueType{TypeId::kFloat4, 0}, true, true}, Order{"Bool", kBool, true, false},
+                                         Order{"Text", kText, false, false}, Order{"TextDescending", kText, true, true}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(FirstRows, RisingKeysLeaveFewRows) {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{{kInt4}}};
+  p.pipelines.resize(1);
+  p.pipelines[0].outputs = {b.column(0, kInt4)};
+  p.pipelines[0].top = {5, b.column(0, kInt4), true, true};
+  Table table({field(columnar::Layout::kInt32)});
+  for (int32_t i = 0; i < 200000; ++i) table.column(0).append_value(i);
+  const Rows rows = run(p, {&table}, machines().front()).rows;
+  EXPECT_LE(rows.size(), 100u);
+  for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
+    EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
+}
+
+}  // namespace
+}  // namespace strom::engine::test
