@@ -97,6 +97,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   const Query* parse = root->parse;
   if (grouped_rel->reloptkind != RELOPT_UPPER_REL || parse->groupingSets != NIL) return;
   if (!parse->hasAggs && parse->groupClause == NIL) return;
+  if (parse->hasTargetSRFs) return;  // their rows come into being below or above the grouping
   EngineInput* input = fusable_input(root, input_rel);
   if (input == nullptr) return;
   PathTarget* target = partial_target(root, grouped_rel->reltarget, extra->havingQual, parse->groupClause);
