@@ -4,7 +4,7 @@
 # build [--debug|--asan|--tsan] [--tests] [--cuda]
 # Sanitizer builds hold the libraries and their unit tests alone: a server is not started under a sanitizer.
 build() {
-  local preset=release tests=OFF options=()
+  local preset=release tests=OFF options=() targets=()
   while (($#)); do
     case $1 in
       --debug) preset=debug ;;
@@ -18,17 +18,29 @@ build() {
   setup
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")")
+  if [[ -n ${STROM_SERVER:-} ]]; then
+    # What does not depend on PostgreSQL was built and tested once, for the system's.
+    options+=(-B "$(build_dir "$preset")")
+    targets=(pg_strom pg_strom_sql)
+    [[ $tests == OFF ]] || targets+=(boundary_test)
+  fi
   local log=$STROM_LOCAL/configure-$preset.log
   if ! cmake --preset "$preset" -DSTROM_TESTS="$tests" "${options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     die "cmake failed"
   fi
-  cmake --build --preset "$preset" || die "the build failed"
+  if [[ -n ${STROM_SERVER:-} ]]; then
+    cmake --build "$(build_dir "$preset")" --target "${targets[@]}" || die "the build failed"
+  else
+    cmake --build --preset "$preset" || die "the build failed"
+  fi
   case $preset in release | debug) install_private "$(build_dir "$preset")" ;; esac
 }
 
 build_dir() {
-  if [[ $1 == release ]]; then printf '%s/build' "$STROM_ROOT"; else printf '%s/build-%s' "$STROM_ROOT" "$1"; fi
+  local name=build
+  [[ $1 == release ]] || name+=-$1
+  printf '%s/%s%s' "$STROM_ROOT" "$name" "${STROM_SERVER:+-pg$STROM_SERVER}"
 }
 
 # copy_private_pg: the private tree follows the system's PostgreSQL. PostgreSQL finds its files relative to its

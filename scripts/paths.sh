@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # Where things are and who runs the server: every other script asks here. Sourced by ./strom.
 #
+# STROM_SERVER, set by use_server, is the major version of a PostgreSQL beside the system's: its builds and its state are
+# in folders of their own.
+#
 #   .strom/            what only the caller uses: Python environment, CUDA compiler, stamps
 #   $(state_dir)/      what the server uses too: private PostgreSQL tree, clusters, benchmark data
 #
@@ -53,6 +56,7 @@ state_dir() {
         test -x "$STROM_ROOT" -a -r "$STROM_ROOT"; then
       STROM_STATE=/var/tmp/pg_strom-$(checkout_hash)
     fi
+    STROM_STATE+=${STROM_SERVER:+/postgresql-$STROM_SERVER}
     export STROM_STATE
   fi
   printf '%s' "$STROM_STATE"
@@ -78,7 +82,7 @@ prepare_state() {
   mkdir -p "$STROM_LOCAL"
   STROM_STATE=$(state_dir)
   export STROM_STATE
-  if [[ $STROM_STATE != "$STROM_LOCAL" && ! -d $STROM_STATE ]]; then
+  if [[ $STROM_STATE != "$STROM_LOCAL"* && ! -d $STROM_STATE ]]; then
     say "user $SERVER_USER_OF_ROOT cannot enter $STROM_ROOT: the private PostgreSQL goes to $STROM_STATE"
   fi
   own_folder "$STROM_STATE" 755

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/explain.hpp"
 #include "pg/guc.hpp"
 
 namespace strom::pg::fdw_arrow {

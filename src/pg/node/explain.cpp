@@ -2,6 +2,7 @@
 
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/explain.hpp"
 #include "pg/fdw_arrow/explain.hpp"
 #include "pg/guc.hpp"
 
@@ -24,7 +25,7 @@ class Explainer {
       : run_(run), plan_(run.plan()), scan_(run.plan().custom_scan), es_(es) {
     auto* plan = state->ss.ps.plan;
     context_ = guard([=] { return set_deparse_context_plan(es->deparse_cxt, plan, ancestors); });
-    prefix_ = es->verbose || list_length(es->rtable) > 1;
+    prefix_ = es->verbose || compat::explained_tables(es) > 1;
     hide_ = guc::pg_strom::regression_test_mode;
     if (es->analyze) stats_ = run.stats();
   }

@@ -4,6 +4,7 @@
 #include "base/int128.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/compat/collation.hpp"
 #include "pg/planner/lower.hpp"
 
 namespace strom::pg::planner {
@@ -209,7 +210,8 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
   if ((info.traits & registry::kDeterministic) != 0 &&
       !guard([collation] { return get_collation_isdeterministic(collation); }))
     return unsupported(collation_text(collation) + " does not compare bytes");
-  if ((info.traits & registry::kCLocale) != 0 && !guard([collation] { return lc_collate_is_c(collation); }))
+  if ((info.traits & registry::kCLocale) != 0 &&
+      !guard([collation] { return compat::collation_orders_bytes(collation); }))
     return unsupported(collation_text(collation) + " orders text differently from bytes");
   return id;
 }

