@@ -50,8 +50,8 @@ server_from_wheel() {
     -print0)
 }
 
-# debian_source DEST PACKAGE SUITE…: DEST/source is the unpacked source package, of the installed version if the
-# suites still have that. The lists of the system's apt stay as they are.
+# debian_source DEST PACKAGE SUITE…: DEST/source is the unpacked source package, of the installed version if it
+# can still be had. The lists of the system's apt stay as they are.
 debian_source() {
   local dest=$1 package=$2 uri suite
   shift 2
@@ -73,14 +73,16 @@ Dir::Cache "$dest/apt/cache";
 Acquire::Check-Valid-Until "false";
 APT::Sandbox::User "";
 CONF
-  local installed version=""
+  local installed
   installed=$(dpkg-query -W -f='${source:Version}' "$package" 2>/dev/null) || true
   (
     cd "$dest/apt" || exit 1
     export APT_CONFIG=$dest/apt/apt.conf
     apt-get -q update >apt.log 2>&1 || exit 1
-    [[ -z $installed ]] || ! apt-cache showsrc "$package" | grep -qxF "Version: $installed" || version="=$installed"
-    apt-get -q source --download-only "$package$version" >>apt.log 2>&1 || exit 1
+    # Mirrors keep a suite's own version, and not always its updates.
+    [[ -n $installed ]] && apt-get -q source --download-only "$package=$installed" >>apt.log 2>&1 ||
+      apt-get -q source --download-only "$package" >>apt.log 2>&1 ||
+      apt-get -q source --download-only "$package/$1" >>apt.log 2>&1 || exit 1
     dpkg-source --skip-patches -x ./*.dsc "$dest/source" >>apt.log 2>&1
   ) || { tail -n 20 "$dest/apt/apt.log" >&2 && die "no source of $package"; }
 }

@@ -14,11 +14,13 @@ usage: ./strom test [OPTIONS]
   --asan         also the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
   --tsan         also the unit tests under ThreadSanitizer
   --pg N         on PostgreSQL 16, 17 or 18, which is fetched first: the parts regress and tap
+  --pg-regress   PostgreSQL's own regression suite with the engine's plans forced, instead of all else
   --fuzz N       also each libFuzzer target for N seconds
 HELP
 }
 
 TEST_PARTS=(unit regress tap diff tools)
+EXTRA_PARTS=(pg_regress)
 tests_passed=0
 tests_failed=0
 
@@ -30,6 +32,7 @@ run_tests() {
       --part) parts+=("${2:?--part needs a value}") && shift ;;
       --seconds) seconds=${2:?--seconds needs a value} && shift ;;
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
+      --pg-regress) parts=(pg_regress) ;;
       --pg) server=${2:?--pg needs a value} && shift ;;
       --seed) seed=${2:?--seed needs a value} && shift ;;
       --long) seconds=7200 seed=clock ;;
@@ -46,7 +49,7 @@ run_tests() {
   ((${#parts[@]})) || parts=("${TEST_PARTS[@]}")
   local name
   for name in "${parts[@]}"; do
-    [[ " ${TEST_PARTS[*]} " == *" $name "* ]] || die "test: no part $name; there are ${TEST_PARTS[*]}"
+    [[ " ${TEST_PARTS[*]} ${EXTRA_PARTS[*]} " == *" $name "* ]] || die "test: no part $name; there are ${TEST_PARTS[*]}"
   done
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   local cuda=()
@@ -114,7 +117,7 @@ test_server() {
   PGPORT=$(cluster_port test)
   # What the parts may rely on besides: see docs/dev/building.md.
   export STROM_BUILD_DIR STROM_TEST_DIR=$TEST_DIR/tmp STROM_PG_BINDIR STROM_DATA_DIR
-  export STROM_SERVER_USER STROM_PG_CONFIG=$PG_CONFIG
+  export STROM_SERVER_USER STROM_PG_CONFIG=$PG_CONFIG STROM_PRIVATE_PG=$STROM_STATE/pg
   STROM_BUILD_DIR=$(build_dir release)
   STROM_PG_BINDIR=$(private_pg bindir)
   STROM_DATA_DIR=$(cluster_dir test)
@@ -249,6 +252,15 @@ test_diff() {
   install -m 0755 "$library" "$STROM_TEST_DIR/" || { count_one "diff: emulated CUDA is not built" 1 && return; }
   run_counted "test/diff/run, emulated CUDA" "$runner" --seconds $(($2 / 2)) "${seed[@]}" --no-rows \
     --tile-library "$STROM_TEST_DIR/libstrom_tile_emulated.so"
+}
+
+# test_pg_regress FILTER: names of tests, separated by commas.
+test_pg_regress() {
+  local home=$STROM_LOCAL/servers/source-15
+  [[ -f $home/source/src/test/regress/parallel_schedule ]] ||
+    { mkdir -p "$home" && debian_source "$home" postgresql-15 bookworm bookworm-security; }
+  test_server || { count_one "pg_regress: server" 1 && return; }
+  run_counted "test/pg_regress/run" "$STROM_ROOT/test/pg_regress/run" --source "$home/source" --tests "$1"
 }
 
 test_tools() {
