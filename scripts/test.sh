@@ -52,13 +52,15 @@ run_tests() {
     [[ " ${TEST_PARTS[*]} ${EXTRA_PARTS[*]} " == *" $name "* ]] || die "test: no part $name; there are ${TEST_PARTS[*]}"
   done
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
-  local cuda=()
-  [[ -n $server ]] || cuda=(--cuda)
+  # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
+  local tests=() cuda=()
+  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools)\  ]] && tests=(--tests)
+  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
   prepare_test_folder
   trap test_cleanup EXIT
   # In a process of its own, because a build that fails must not end the run.
-  "$STROM_ROOT/strom" build --tests "${cuda[@]}" || count_one "build" 1
+  "$STROM_ROOT/strom" build "${tests[@]}" "${cuda[@]}" || count_one "build" 1
   for name in "${parts[@]}"; do
     timed "$name" "test_$name" "$filter" "$seconds" "$seed"
   done
