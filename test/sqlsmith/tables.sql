@@ -1,4 +1,8 @@
 -- What sqlsmith asks about: heap tables of all types, partitions, and the test suite's Arrow files (:data is their folder).
+\set facts_file :data '/queries/facts.arrow'
+\set dimension_file :data '/queries/dimension.arrow'
+\set edges_file :data '/queries/edges.arrow'
+\set types_file :data '/types.arrow'
 CREATE EXTENSION pg_strom;
 CREATE ROLE smith LOGIN;
 CREATE SCHEMA play;
@@ -43,12 +47,12 @@ CREATE MATERIALIZED VIEW counted AS SELECT k, count(*) AS c, sum(y) AS s FROM na
 
 CREATE FOREIGN TABLE facts (id int, k int, k8 bigint, i2 smallint, i4 int, i8 bigint, f4 real, f8 float8,
   n numeric(15,2), d date, ts timestamp, t text, c char(4), b bool)
-  SERVER arrow_fdw OPTIONS (file :'data//queries/facts.arrow');
+  SERVER arrow_fdw OPTIONS (file :'facts_file');
 CREATE FOREIGN TABLE dimension (k int, name text, region text, weight numeric(6,3), opened date)
-  SERVER arrow_fdw OPTIONS (file :'data//queries/dimension.arrow');
+  SERVER arrow_fdw OPTIONS (file :'dimension_file');
 CREATE FOREIGN TABLE edges (id int, x int, y int, z bigint, n numeric(38,0))
-  SERVER arrow_fdw OPTIONS (file :'data//queries/edges.arrow');
-IMPORT FOREIGN SCHEMA all_types FROM SERVER arrow_fdw INTO play OPTIONS (file :'data//types.arrow');
+  SERVER arrow_fdw OPTIONS (file :'edges_file');
+IMPORT FOREIGN SCHEMA all_types FROM SERVER arrow_fdw INTO play OPTIONS (file :'types_file');
 
 GRANT USAGE ON SCHEMA play TO smith;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA play TO smith;
