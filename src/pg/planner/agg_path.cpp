@@ -110,6 +110,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   const Query* parse = root->parse;
   if (grouped_rel->reloptkind != RELOPT_UPPER_REL) return;
   if (!parse->hasAggs && parse->groupClause == NIL && parse->groupingSets == NIL) return;
+  if (parse->hasTargetSRFs) return;  // their rows come into being below or above the grouping
   EngineInput* input = fusable_input(root, input_rel);
   if (input == nullptr) return;
   if (has_distinct_aggregates(grouped_rel->reltarget, extra->havingQual)) {

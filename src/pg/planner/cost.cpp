@@ -37,6 +37,7 @@ double thread_count() { return node::wanted_threads(); }
 // What cannot be divided among threads.
 Cost read_pages(const EngineScan* scan) {
   if (scan->pages == 0) return 0;
+  if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   return scan->pages * sequential_page_cost;

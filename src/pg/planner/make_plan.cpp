@@ -101,12 +101,20 @@ List* estimates_of(const EnginePath* path) {
   return lappend(estimates, row_estimate(path->custom.path.rows));
 }
 
+// EXPLAIN cannot print a PlaceHolderVar; setrefs.c removes them from what it knows.
+Node* without_placeholders(Node* node, void* context) {
+  if (node == nullptr) return nullptr;
+  if (IsA(node, PlaceHolderVar))
+    return without_placeholders(reinterpret_cast<Node*>(reinterpret_cast<PlaceHolderVar*>(node)->phexpr), context);
+  return compat::mutate(node, without_placeholders, context);
+}
+
 List* refusals_of(const EngineInput* input) {
   List* result = NIL;
   ListCell* cell;
   foreach (cell, list_concat_copy(input->scan->refusals, input->refusals)) {
     const auto* refusal = static_cast<Refusal*>(lfirst(cell));
-    result = lappend(result, list_make2(copyObjectImpl(refusal->expr), makeString(pstrdup(refusal->reason))));
+    result = lappend(result, list_make2(without_placeholders(refusal->expr, nullptr), makeString(pstrdup(refusal->reason))));
   }
   return result;
 }

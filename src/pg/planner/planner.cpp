@@ -14,9 +14,38 @@ create_upper_paths_hook_type next_upper_hook = nullptr;
 
 bool is_enabled() { return guc::pg_strom::enabled && guc::pg_strom::device() != guc::DeviceChoice::kOff; }
 
+planner_hook_type next_planner_hook = nullptr;
+
+// The statement being planned is a cursor's. PostgreSQL tells nobody but the planner.
+bool planning_cursor = false;
+
+PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
+  const bool outer = planning_cursor;
+  PlannedStmt* plan = nullptr;
+  planning_cursor = (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
+  PG_TRY();
+  {
+    plan = next_planner_hook != nullptr ? next_planner_hook(parse, text, cursor_options, params)
+                                        : standard_planner(parse, text, cursor_options, params);
+  }
+  PG_FINALLY();
+  { planning_cursor = outer; }
+  PG_END_TRY();
+  return plan;
+}
+
+// A cursor over one table can be moved backwards, and its row updated by WHERE CURRENT OF, when a scan of PostgreSQL's
+// is behind it. Programs rely on that.
+bool serves_simple_cursor(const PlannerInfo* root) {
+  const Query* parse = root->parse;
+  return planning_cursor && root->query_level == 1 && list_length(parse->jointree->fromlist) == 1 &&
+         IsA(linitial(parse->jointree->fromlist), RangeTblRef) && parse->groupClause == NIL && !parse->hasAggs &&
+         parse->distinctClause == NIL && !parse->hasWindowFuncs && parse->sortClause == NIL;
+}
+
 void on_rel(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
   if (next_rel_hook != nullptr) next_rel_hook(root, rel, relid, rte);
-  if (is_enabled()) offer_scan(root, rel, relid, rte);
+  if (is_enabled() && !serves_simple_cursor(root)) offer_scan(root, rel, relid, rte);
 }
 
 void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
@@ -40,6 +69,8 @@ void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel,
 }  // namespace
 
 void install() {
+  next_planner_hook = planner_hook;
+  planner_hook = on_statement;
   next_rel_hook = set_rel_pathlist_hook;
   set_rel_pathlist_hook = on_rel;
   next_join_hook = set_join_pathlist_hook;

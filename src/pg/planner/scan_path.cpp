@@ -157,6 +157,7 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     scan->quals = lappend(scan->quals, clause);
   }
   scan->quals = evaluation_order(state->root, scan->quals);
+  scan->host_quals = evaluation_order(state->root, scan->host_quals);
 }
 
 }  // namespace
