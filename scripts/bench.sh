@@ -1,10 +1,16 @@
 # shellcheck shell=bash
 # ./strom bench and ./strom demo. Sourced by ./strom.
 
-# bench ssb [--scale N] [--runs N] [--peers LIST] [--out FILE] [further options of bench/ssb/run.py]
 bench() {
-  [[ ${1:-} == ssb ]] || die "usage: ./strom bench ssb [--scale N] [--runs N] [--peers LIST] [--out FILE]"
-  shift
+  case ${1:-} in
+    ssb) bench_ssb "${@:2}" ;;
+    never-slower) bench_never_slower "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+  esac
+}
+
+# bench_ssb [--scale N] [--runs N] [--peers LIST] [--out FILE] [further options of bench/ssb/run.py]
+bench_ssb() {
   local scale=1 runs=5 peers=postgres,duckdb,polars,datafusion,clickhouse out="" more=()
   while (($#)); do
     case $1 in
@@ -17,15 +23,40 @@ bench() {
     esac
     shift
   done
-  out=$(realpath -m -- "${out:-$STROM_ROOT/results/ssb-$scale.json}")
+  prepare_bench
+  run_bench ssb/run.py "${out:-$STROM_ROOT/results/ssb-$scale.json}" --scale "$scale" --runs "$runs" \
+    --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_never_slower [--out FILE] [further options of bench/never_slower/run.py]
+bench_never_slower() {
+  local out=$STROM_ROOT/results/never-slower.json more=()
+  while (($#)); do
+    case $1 in
+      --out) out=${2:?bench: --out needs a value} && shift ;;
+      *) more+=("$1") ;;
+    esac
+    shift
+  done
+  prepare_bench
+  run_bench never_slower/run.py "$out" "${more[@]}"
+}
+
+prepare_bench() {
   setup --peers
   build
   cluster_start main
-  local data=$STROM_STATE/data/ssb
-  mkdir -p "$data" "$(dirname "$out")"
-  "$STROM_LOCAL/venv/bin/python3" "$STROM_ROOT/bench/ssb/run.py" --scale "$scale" --runs "$runs" --peers "$peers" \
-    --out "$out" --data-dir "$data" --pg-socket-dir "$(socket_dir)" --pg-port "$(cluster_port main)" \
-    --pg-user postgres --build-dir "$STROM_ROOT/build" "${more[@]}"
+  mkdir -p "$STROM_STATE/data/ssb"
+}
+
+# run_bench SCRIPT OUT OPTION…: on the private cluster.
+run_bench() {
+  local script=$1 out
+  out=$(realpath -m -- "$2")
+  shift 2
+  mkdir -p "$(dirname "$out")"
+  "$STROM_LOCAL/venv/bin/python3" "$STROM_ROOT/bench/$script" --out "$out" --pg-socket-dir "$(socket_dir)" \
+    --pg-port "$(cluster_port main)" --pg-user postgres "$@"
 }
 
 demo() {

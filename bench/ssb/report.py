@@ -55,7 +55,7 @@ def figures(results: List[dict]) -> Dict[str, dict]:
     return {name: entry for name, entry in compared.items() if entry}
 
 
-def _aligned(rows: List[List[str]]) -> str:
+def aligned(rows: List[List[str]]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join([row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])])
              for row in rows]  # fmt: skip
@@ -101,7 +101,7 @@ def time_table(report: dict) -> str:
         for text in (_time(means[engine]) if engine in means else "",
                      _times(ratios[engine]["geometric_mean"]) if engine in ratios else "")
     ])  # fmt: skip
-    return _aligned(_without_empty_columns(rows))
+    return aligned(_without_empty_columns(rows))
 
 
 def _without_empty_columns(rows: List[List[str]]) -> List[List[str]]:
@@ -121,7 +121,7 @@ def engine_table(report: dict, engine: str) -> str:
             f"{result['rows_per_s'] / 1e6:.0f}", f"{result['gb_per_s']:.2f}", f"{peak:.0f}" if peak else "",
             "yes" if result["equal"] else "NO", result["answered_by"],
         ])  # fmt: skip
-    return _aligned(_without_empty_columns(rows))
+    return aligned(_without_empty_columns(rows))
 
 
 def summary_lines(report: dict) -> List[str]:

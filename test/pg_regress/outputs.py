@@ -37,7 +37,7 @@ def parse(text):
     """The output as plain lines (statements, messages) and Tables, in order."""
     lines, items, at = text.splitlines(), [], 0
     while at < len(lines):
-        starts = at + 1 < len(lines) and lines[at].startswith(" ") and RULER.match(lines[at + 1])
+        starts = lines[at].startswith(" ") and is_ruler(lines[at], lines[at + 1] if at + 1 < len(lines) else "")
         # \d prints frames without a footer; they end with an empty line.
         end = next((i for i in range(at + 2, len(lines)) if FOOTER.match(lines[i]) or not lines[i]), None) if starts else None
         if end is None or not lines[end]:
@@ -47,6 +47,10 @@ def parse(text):
         items.append(Table(last_statement(items), lines[at], lines[at + 2 : end]))
         at = end + 1
     return items
+
+
+def is_ruler(header, line):
+    return bool(RULER.match(line)) and abs(len(line) - len(header)) <= 1
 
 
 def last_statement(items):

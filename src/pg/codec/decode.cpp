@@ -188,7 +188,8 @@ Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   return decoder;
 }
 
-Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row) {
+Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
+                          bool check_text) {
   using registry::TypeId;
   switch (type) {
     case TypeId::kBool: return BoolGetDatum(load<uint8_t>(values, row) != 0);
@@ -206,7 +207,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kBpchar: {
       const auto text = load<registry::StrView>(values, row);
       struct varlena* value = copy_text(text.ptr, text.len);
-      pg_verifymbstr(VARDATA(value), static_cast<int>(text.len), false);
+      if (check_text) pg_verifymbstr(VARDATA(value), static_cast<int>(text.len), false);
       return PointerGetDatum(type == TypeId::kBpchar && length >= 0 ? pad_to_length(value, length) : value);
     }
   }

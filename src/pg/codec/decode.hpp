@@ -42,7 +42,9 @@ inline Datum decode(const Decoder& decoder, int64_t row, bool* is_null) {
 }
 
 /// Value of row `row` of a column of engine registers (see registry::Phys) whose SQL type is `type`; `scale` is that
-/// of the fixed-point values of numeric, `length` the n of char(n) or -1. Text is in the server's encoding.
-Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row);
+/// of the fixed-point values of numeric, `length` the n of char(n) or -1. Text is in the server's encoding;
+/// `check_text`: it is an error if it is invalid there.
+Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
+                          bool check_text = true);
 
 }  // namespace strom::pg::codec

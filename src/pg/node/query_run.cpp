@@ -87,6 +87,7 @@ const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
     const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
     tables_[pipeline] =
         std::make_shared<source::ArrowRows>(fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
+    reads_files_ = true;
   }
   return &tables_[pipeline]->source();
 }
@@ -400,8 +401,8 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
   const engine::exec::ResultColumn& column = batch_->columns[index];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
   if (!slot->tts_isnull[i])
-    slot->tts_values[i] =
-        codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_);
+    slot->tts_values[i] = codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values,
+                                                     row_, reads_files_);
 }
 
 void QueryRun::apply_grouping_set(TupleTableSlot* slot) const {

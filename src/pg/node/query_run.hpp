@@ -98,6 +98,7 @@ class QueryRun {
   bool from_recheck_ = false;  // the current row is recheck_'s
   const bool keep_results_;
   bool keeping_ = false;
+  bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;
