@@ -15,12 +15,13 @@ usage: ./strom test [OPTIONS]
   --tsan         also the unit tests under ThreadSanitizer
   --pg N         on PostgreSQL 16, 17 or 18, which is fetched first: the parts regress and tap
   --pg-regress   PostgreSQL's own regression suite with the engine's plans forced, instead of all else
+  --sqlsmith N   sqlsmith's random statements for N seconds, instead of all else
   --fuzz N       also each libFuzzer target for N seconds
 HELP
 }
 
 TEST_PARTS=(unit regress tap diff tools)
-EXTRA_PARTS=(pg_regress)
+EXTRA_PARTS=(pg_regress sqlsmith)
 tests_passed=0
 tests_failed=0
 
@@ -33,6 +34,7 @@ run_tests() {
       --seconds) seconds=${2:?--seconds needs a value} && shift ;;
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
       --pg-regress) parts=(pg_regress) ;;
+      --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
       --pg) server=${2:?--pg needs a value} && shift ;;
       --seed) seed=${2:?--seed needs a value} && shift ;;
       --long) seconds=7200 seed=clock ;;
@@ -55,7 +57,7 @@ run_tests() {
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
   [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools)\  ]] && tests=(--tests)
-  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress)\ $ ]] || cuda=(--cuda)
+  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
   prepare_test_folder
   trap test_cleanup EXIT
@@ -263,6 +265,15 @@ test_pg_regress() {
     { mkdir -p "$home" && debian_source "$home" postgresql-15 bookworm bookworm-security; }
   test_server || { count_one "pg_regress: server" 1 && return; }
   run_counted "test/pg_regress/run" "$STROM_ROOT/test/pg_regress/run" --source "$home/source" --tests "$1"
+}
+
+# test_sqlsmith FILTER SECONDS SEED
+test_sqlsmith() {
+  require_packages sqlsmith
+  test_server || { count_one "sqlsmith: server" 1 && return; }
+  local seed=()
+  [[ $3 == clock ]] || seed=(--seed "$3")
+  run_counted "test/sqlsmith/run" "$STROM_ROOT/test/sqlsmith/run" --seconds "$2" "${seed[@]}"
 }
 
 test_tools() {
