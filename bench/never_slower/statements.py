@@ -30,7 +30,7 @@ insert into product select i, 'product ' || i, i % 1000 + 0.99, array['t' || i %
 create index on product using gin (tags);
 create table purchase (id bigint primary key, customer_id int not null, at timestamp not null, status text not null,
                        total numeric(12,2) not null, note text);
-insert into purchase select i, i * 7919 % 50000 + 1, timestamp '2020-01-01' + i * interval '2 minutes',
+insert into purchase select i, i * 7919::bigint % 50000 + 1, timestamp '2020-01-01' + i * interval '2 minutes',
     case i % 1000 when 0 then 'open' else 'done' end, i % 100000 / 100.0, case when i % 10 = 0 then 'note ' || i end
   from generate_series(1, 600000) i;
 create index on purchase (customer_id, at);
@@ -69,7 +69,7 @@ class Statement:
 
     @property
     def writes(self) -> bool:
-        return self.sql.split(None, 1)[0] in ("update", "insert", "delete", "begin")
+        return self.sql.startswith(("update", "insert", "delete", "begin"))
 
 
 _GROUPS: Tuple[Tuple[str, Tuple[str, ...]], ...] = (

@@ -401,9 +401,8 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
   const engine::exec::ResultColumn& column = batch_->columns[index];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
   if (!slot->tts_isnull[i])
-    slot->tts_values[i] =
-        codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_,
-                                                   reads_files_);
+    slot->tts_values[i] = codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values,
+                                                     row_, reads_files_);
 }
 
 void QueryRun::apply_grouping_set(TupleTableSlot* slot) const {
