@@ -50,9 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     memory.push_back(std::make_unique<uint64_t[]>(kMostRows * 3));
     out.push_back({memory.back().get(), reinterpret_cast<uint8_t*>(memory.back().get() + kMostRows * 2), false});
   }
-  std::vector<const uint8_t*> scratch(tuples.size());
   const TupleDecoder decoder(layout, wanted);
-  const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), out.data(), scratch.data());
+  const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), out.data());
   const int64_t good = bad < 0 ? static_cast<int64_t>(tuples.size()) : bad;
   uint64_t sum = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {

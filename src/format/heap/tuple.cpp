@@ -16,7 +16,8 @@ namespace {
 constexpr uint32_t kCountOffset = 18, kMaskOffset = 20, kDataOffset = 22, kBitmapOffset = 23;
 constexpr uint16_t kCountMask = 0x07FF, kHasNulls = 0x0001;
 constexpr uint32_t kOutOfLineSize = 18;
-constexpr int64_t kPrefetchRows = 16;  // tuples come from memory, not from caches
+/// Rows whose tuples stay in the first-level cache while piece after piece is read from them.
+constexpr int kBlockRows = 128;
 
 template <class T>
 T load(const uint8_t* bytes) {
@@ -112,13 +113,15 @@ void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* 
   }
 }
 
-template <class To, class From, class F>
-void gather(const uint8_t* const* data, int64_t count, uint32_t offset, const ColumnOut& out, F convert) {
-  To* values = static_cast<To*>(out.values);
-  for (int64_t i = 0; i < count; ++i) values[i] = convert(load<From>(data[i] + offset));
-}
-
 }  // namespace
+
+/// Tuples of a block that have no nulls and all wanted attributes: where each is, and how far it has been read.
+struct TupleDecoder::Regular {
+  const uint8_t* data[kBlockRows];
+  uint32_t available[kBlockRows], offset[kBlockRows];
+  uint32_t row[kBlockRows];  // in the output
+  int count = 0;
+};
 
 TupleDecoder::TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
     : attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
@@ -127,48 +130,85 @@ TupleDecoder::TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<
   attributes_.resize(static_cast<size_t>(last + 1));
   wanted_of_attribute_.assign(attributes_.size(), -1);
   for (size_t i = 0; i < wanted_.size(); ++i) wanted_of_attribute_[static_cast<size_t>(wanted_[i].attribute)] = static_cast<int>(i);
+  for (size_t a = 0; a < attributes_.size(); ++a) add_to_pieces(a);
+}
+
+// A fixed attribute joins the piece before it unless its place there would depend on where the piece begins.
+void TupleDecoder::add_to_pieces(size_t attribute) {
+  const AttributeLayout& layout = attributes_[attribute];
+  const bool fixed = layout.length > 0;
+  const bool joins = fixed && !pieces_.empty() && !pieces_.back().is_varlena &&
+                     (pieces_.size() == 1 || layout.alignment <= pieces_.back().alignment);
+  if (!joins) pieces_.push_back({!fixed, layout.alignment, 0, {}});
+  Piece& piece = pieces_.back();
   uint32_t offset = 0;
-  size_t a = 0;
-  for (; a < attributes_.size() && attributes_[a].length > 0; ++a) {
-    offset = aligned(offset, attributes_[a].alignment);
-    prefix_offsets_.push_back(offset);
-    offset += static_cast<uint32_t>(attributes_[a].length);
+  if (fixed) {
+    offset = aligned(piece.size, layout.alignment);
+    piece.size = offset + static_cast<uint32_t>(layout.length);
   }
-  first_walked_ = static_cast<int>(a);
-  prefix_offsets_.push_back(offset);
-  prefix_size_ = offset;
-  zeros_.resize(prefix_size_ + 1);
+  if (const int index = wanted_of_attribute_[attribute]; index >= 0) piece.columns.push_back({static_cast<size_t>(index), offset});
 }
 
-void TupleDecoder::decode_prefix(const uint8_t* const* data, int64_t count, ColumnOut* out) const {
-  for (size_t i = 0; i < wanted_.size(); ++i) {
-    if (wanted_[i].attribute >= first_walked_) continue;
-    const uint32_t offset = prefix_offsets_[static_cast<size_t>(wanted_[i].attribute)];
-    switch (wanted_[i].storage) {
-      case Storage::kBool:
-        gather<uint8_t, uint8_t>(data, count, offset, out[i], [](uint8_t v) { return static_cast<uint8_t>(v != 0); });
-        break;
-      case Storage::kInt2: gather<int32_t, int16_t>(data, count, offset, out[i], [](int16_t v) { return int32_t{v}; }); break;
-      case Storage::kWord4: gather<uint32_t, uint32_t>(data, count, offset, out[i], [](uint32_t v) { return v; }); break;
-      case Storage::kWord8: gather<uint64_t, uint64_t>(data, count, offset, out[i], [](uint64_t v) { return v; }); break;
-      default: gather<__int128, __int128>(data, count, offset, out[i], [](__int128 v) { return v; }); break;
-    }
+namespace {
+
+template <class To, class From, class Rows>
+void gather(const Rows& rows, uint32_t offset, const ColumnOut& out, To (*convert)(From) = [](From value) { return To{value}; }) {
+  To* values = static_cast<To*>(out.values);
+  for (int i = 0; i < rows.count; ++i)
+    values[rows.row[i]] = convert(load<From>(rows.data[i] + rows.offset[i] + offset));
+}
+
+template <class Rows>
+void gather_column(Storage storage, const Rows& rows, uint32_t offset, const ColumnOut& out) {
+  switch (storage) {
+    case Storage::kBool: gather<uint8_t, uint8_t>(rows, offset, out, [](uint8_t value) { return uint8_t{value != 0}; }); break;
+    case Storage::kInt2: gather<int32_t, int16_t>(rows, offset, out); break;
+    case Storage::kWord4: gather<uint32_t, uint32_t>(rows, offset, out); break;
+    case Storage::kWord8: gather<uint64_t, uint64_t>(rows, offset, out); break;
+    default: gather<__int128, __int128>(rows, offset, out); break;
   }
 }
 
-template <bool kMayBeNull>
-bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out, size_t first) const {
+}  // namespace
+
+// Moves all rows behind a piece of fixed attributes. Returns -1, or a row that is too short.
+int64_t TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
+  for (int i = 0; i < rows->count; ++i) {
+    const uint32_t offset = aligned(rows->offset[i], piece.alignment);
+    if (offset > rows->available[i] || piece.size > rows->available[i] - offset) return rows->row[i];
+    rows->offset[i] = offset;
+  }
+  for (const auto& column : piece.columns) gather_column(wanted_[column.index].storage, *rows, column.offset, out[column.index]);
+  for (int i = 0; i < rows->count; ++i) rows->offset[i] += piece.size;
+  return -1;
+}
+
+// The same for a varlena.
+int64_t TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t count, ColumnOut* out) const {
+  const WantedColumn* wanted = piece.columns.empty() ? nullptr : &wanted_[piece.columns[0].index];
+  ColumnOut* column = wanted == nullptr ? nullptr : &out[piece.columns[0].index];
+  for (int i = 0; i < rows->count; ++i) {
+    Varlena value;
+    if (!read_varlena(rows->data[i], rows->available[i], piece.alignment, &rows->offset[i], &value)) return rows->row[i];
+    if (column != nullptr) store_varlena(*wanted, value, column, rows->row[i], count);
+    rows->offset[i] += value.total;
+  }
+  return -1;
+}
+
+// Attribute by attribute, with a look at the null bitmap.
+bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out) const {
   const Header header = read_header(tuple.bytes);
   const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
   if (header.data < kBitmapOffset || header.data > tuple.size) return false;
-  if (kMayBeNull && header.has_nulls && kBitmapOffset + (header.attributes + 7) / 8 > header.data) return false;
+  if (header.has_nulls && kBitmapOffset + (header.attributes + 7) / 8 > header.data) return false;
   const uint8_t* data = tuple.bytes + header.data;
   const uint32_t available = tuple.size - header.data;
-  uint32_t offset = prefix_offsets_[first];
-  for (size_t a = first; a < attributes_.size(); ++a) {
+  uint32_t offset = 0;
+  for (size_t a = 0; a < attributes_.size(); ++a) {
     const int index = wanted_of_attribute_[a];
     ColumnOut* column = index < 0 ? nullptr : &out[index];
-    if (kMayBeNull && (a >= header.attributes || (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0))) {
+    if (a >= header.attributes || (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0)) {
       if (column != nullptr) store_null(wanted_[static_cast<size_t>(index)], column, row, count, kNullValue);
       continue;
     }
@@ -189,28 +229,38 @@ bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, Colum
   return true;
 }
 
-int64_t TupleDecoder::decode(const TupleRef* tuples, int64_t count, ColumnOut* out, const uint8_t** scratch) const {
-  for (size_t i = 0; i < wanted_.size(); ++i) out[i].has_flags = false;
-  // Tuples without nulls that have all wanted attributes; the others' prefix is read from zeros first.
-  int64_t irregular = 0;
-  for (int64_t row = 0; row < count; ++row) {
-    __builtin_prefetch(tuples[std::min(row + kPrefetchRows, count - 1)].bytes);
+int64_t TupleDecoder::decode_block(const TupleRef* tuples, int64_t begin, int64_t end, int64_t count, ColumnOut* out) const {
+  Regular rows;
+  for (int64_t row = begin; row < end; ++row) {
+    const uint8_t* next = tuples[std::min(row + kBlockRows, count - 1)].bytes;
+    __builtin_prefetch(next);
+    __builtin_prefetch(next + 64);
     const TupleRef& tuple = tuples[row];
     if (tuple.size < kBitmapOffset) return row;
     const Header header = read_header(tuple.bytes);
     const bool regular = !header.has_nulls && header.attributes >= attributes_.size() && header.data >= kBitmapOffset &&
-                         header.data + prefix_size_ <= tuple.size;
-    scratch[row] = regular ? tuple.bytes + header.data : zeros_.data();
-    irregular += !regular;
+                         header.data <= tuple.size;
+    if (regular) {
+      rows.data[rows.count] = tuple.bytes + header.data;
+      rows.available[rows.count] = tuple.size - header.data;
+      rows.offset[rows.count] = 0;
+      rows.row[rows.count++] = static_cast<uint32_t>(row);
+    } else if (!walk(tuple, row, count, out)) {
+      return row;
+    }
   }
-  decode_prefix(scratch, count, out);
-  const auto walked = static_cast<size_t>(first_walked_);
-  if (irregular == 0 && walked == attributes_.size()) return -1;
-  for (int64_t row = 0; row < count; ++row) {
-    const bool regular = scratch[row] != zeros_.data();
-    if (regular && walked == attributes_.size()) continue;
-    const bool ok = regular ? walk<false>(tuples[row], row, count, out, walked) : walk<true>(tuples[row], row, count, out, 0);
-    if (!ok) return row;
+  for (const Piece& piece : pieces_) {
+    const int64_t bad = piece.is_varlena ? read_varlenas(piece, &rows, count, out) : read_fixed(piece, &rows, out);
+    if (bad >= 0) return bad;
+  }
+  return -1;
+}
+
+int64_t TupleDecoder::decode(const TupleRef* tuples, int64_t count, ColumnOut* out) const {
+  for (size_t i = 0; i < wanted_.size(); ++i) out[i].has_flags = false;
+  for (int64_t begin = 0; begin < count; begin += kBlockRows) {
+    const int64_t bad = decode_block(tuples, begin, std::min(begin + kBlockRows, count), count, out);
+    if (bad >= 0) return bad;
   }
   return -1;
 }

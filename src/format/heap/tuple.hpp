@@ -57,23 +57,35 @@ class TupleDecoder {
   TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted);
 
   /// Decodes `count` tuples into out[i] for the i-th wanted column. Returns -1, or the index of a tuple whose bytes
-  /// contradict the format. `scratch`: room for `count` pointers.
-  int64_t decode(const TupleRef* tuples, int64_t count, ColumnOut* out, const uint8_t** scratch) const;
+  /// contradict the format.
+  int64_t decode(const TupleRef* tuples, int64_t count, ColumnOut* out) const;
 
   const std::vector<WantedColumn>& wanted() const { return wanted_; }
 
  private:
-  void decode_prefix(const uint8_t* const* data, int64_t count, ColumnOut* out) const;
-  template <bool kMayBeNull>
-  bool walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out, size_t first) const;
+  struct PieceColumn {
+    size_t index;     // in wanted_
+    uint32_t offset;  // from the piece's begin
+  };
+  /// Consecutive attributes that are found together in a tuple without nulls: a varlena, or fixed ones at constant distances.
+  struct Piece {
+    bool is_varlena;
+    uint8_t alignment;
+    uint32_t size;  // of fixed ones
+    std::vector<PieceColumn> columns;
+  };
+  struct Regular;
+
+  void add_to_pieces(size_t attribute);
+  int64_t read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const;
+  int64_t read_varlenas(const Piece& piece, Regular* rows, int64_t count, ColumnOut* out) const;
+  int64_t decode_block(const TupleRef* tuples, int64_t begin, int64_t end, int64_t count, ColumnOut* out) const;
+  bool walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out) const;
 
   std::vector<AttributeLayout> attributes_;  // up to the last that is wanted
   std::vector<WantedColumn> wanted_;
   std::vector<int> wanted_of_attribute_;  // index into wanted_, or -1
-  std::vector<uint32_t> prefix_offsets_;  // of the attributes before the first varlena, and of their end
-  uint32_t prefix_size_ = 0;
-  int first_walked_ = 0;  // the first varlena
-  std::vector<uint8_t> zeros_;  // stands for the prefix of tuples that have to be walked
+  std::vector<Piece> pieces_;
 };
 
 /// Bytes of one value in ColumnOut::values.

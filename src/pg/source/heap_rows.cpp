@@ -47,7 +47,6 @@ struct HeapRows::Chunk {
   std::vector<format::heap::TupleRef> tuples;  // with the row's number in its page beside it
   std::vector<OffsetNumber> numbers;
   // Of the engine thread that reads the chunk.
-  std::vector<const uint8_t*> scratch;
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
@@ -293,9 +292,8 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
       chunk->memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + rows]));
       chunk->out.push_back({chunk->memory.back().get(), chunk->memory.back().get() + bytes, false});
     }
-    chunk->scratch.resize(static_cast<size_t>(chunk->capacity));
   }
-  const int64_t bad = decoder_->decode(chunk->tuples.data(), chunk->rows, chunk->out.data(), chunk->scratch.data());
+  const int64_t bad = decoder_->decode(chunk->tuples.data(), chunk->rows, chunk->out.data());
   if (bad >= 0)
     return Status(ErrorCode::kCorruptFile, "row of table \"" + table_name_ + "\" is damaged")
         .with_detail("It is item " + std::to_string(chunk->numbers[static_cast<size_t>(bad)]) + " of block " +

@@ -84,11 +84,9 @@ struct Columns {
       out.push_back({values.back().data(), flags.back().data(), false});
       (void)column;
     }
-    scratch.resize(rows);
   }
   std::vector<std::vector<uint8_t>> values, flags;
   std::vector<ColumnOut> out;
-  std::vector<const uint8_t*> scratch;
 };
 
 uint8_t flag_of(const ColumnOut& out, size_t row) { return out.has_flags ? out.flags[row] : 0; }
@@ -171,7 +169,7 @@ class Round {
     const TupleDecoder decoder(layout_, wanted_);
     Columns columns(wanted_, tuples_.size());
     const auto tuples = refs();
-    ASSERT_EQ(decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data(), columns.scratch.data()), -1);
+    ASSERT_EQ(decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data()), -1);
     for (size_t i = 0; i < wanted_.size(); ++i)
       for (size_t row = 0; row < rows_.size(); ++row) {
         const auto attribute = static_cast<size_t>(wanted_[i].attribute);
@@ -189,7 +187,7 @@ class Round {
     const TupleDecoder decoder(layout_, wanted_);
     Columns columns(wanted_, tuples_.size());
     const auto tuples = refs();
-    const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data(), columns.scratch.data());
+    const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data());
     EXPECT_LT(bad, static_cast<int64_t>(tuples.size()));
   }
 
@@ -223,7 +221,7 @@ TEST(HeapTuple, TruncationIsSeen) {
     const std::string part = whole.substr(0, size);
     const TupleRef ref{reinterpret_cast<const uint8_t*>(part.data()), static_cast<uint32_t>(part.size())};
     Columns columns(decoder.wanted(), 1);
-    EXPECT_EQ(decoder.decode(&ref, 1, columns.out.data(), columns.scratch.data()), 0) << size;
+    EXPECT_EQ(decoder.decode(&ref, 1, columns.out.data()), 0) << size;
   }
 }
 
