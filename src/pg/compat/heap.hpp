@@ -24,6 +24,19 @@ inline bool is_heap(Oid table) {
   return result;
 }
 
+/// Pins the page when it lies in buffer `guess`, which saves the look-up; else InvalidBuffer.
+inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
+#if PG_VERSION_NUM >= 160000
+  const bool found = ReadRecentBuffer(relation->rd_locator, MAIN_FORKNUM, block, guess);
+#else
+  const bool found = ReadRecentBuffer(relation->rd_node, MAIN_FORKNUM, block, guess);
+#endif
+  if (!found) return InvalidBuffer;
+  pgstat_count_buffer_read(relation);
+  pgstat_count_buffer_hit(relation);
+  return guess;
+}
+
 /// Raises "snapshot too old" where that still exists.
 inline void check_snapshot_age([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kMostPages = 64;  // of a chunk
 constexpr int64_t kReadyPerThread = 2;
+constexpr int kPinnedAhead = 8;
+constexpr int kPrefetchedLines = 6;  // page header and about 90 line pointers
 constexpr int64_t kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
@@ -150,9 +152,20 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   return chunk;
 }
 
-// Pins a page and notes its visible tuples; false when there are none, and then it is not kept. May ereport.
-bool HeapRows::load_page(Chunk* chunk, BlockNumber block) {
-  const Buffer buffer = ReadBufferExtended(relation_, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
+// Neighbours in the table are often neighbours in the pool. May ereport.
+Buffer HeapRows::pin_page(BlockNumber block) {
+  const Buffer guess = last_buffer_ + 1;
+  last_buffer_ = InvalidBuffer;
+  if (guess > 1 && guess <= NBuffers) last_buffer_ = compat::pin_if_there(relation_, block, guess);
+  if (last_buffer_ == InvalidBuffer) last_buffer_ = ReadBufferExtended(relation_, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
+  if (BufferIsLocal(last_buffer_)) return std::exchange(last_buffer_, InvalidBuffer);
+  const auto* line_pointers = reinterpret_cast<const uint8_t*>(BufferGetPage(last_buffer_));
+  for (int line = 0; line < kPrefetchedLines; ++line) __builtin_prefetch(line_pointers + line * 64);
+  return last_buffer_;
+}
+
+// Notes the visible tuples of a pinned page; without any, the page is not kept. May ereport.
+void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
   heap_page_prune_opt(relation_, buffer);
   LockBuffer(buffer, BUFFER_LOCK_SHARE);
   const Page page = BufferGetPage(buffer);
@@ -187,7 +200,7 @@ bool HeapRows::load_page(Chunk* chunk, BlockNumber block) {
   LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
   if (rows == 0) {
     ReleaseBuffer(buffer);
-    return false;
+    return;
   }
   const auto place = static_cast<size_t>(chunk->pages);
   chunk->buffers[place] = buffer;
@@ -195,7 +208,16 @@ bool HeapRows::load_page(Chunk* chunk, BlockNumber block) {
   chunk->first_rows[place] = chunk->rows;
   chunk->rows += rows;
   ++chunk->pages;
-  return true;
+}
+
+// Pins some pages before the first is looked at, so that their line pointers are on their way. May ereport.
+void HeapRows::load_pages(Chunk* chunk) {
+  Buffer buffers[kPinnedAhead];
+  const BlockNumber first = block_;
+  const int room = std::min(kPinnedAhead, pages_in_chunk_ - chunk->pages);
+  const int count = static_cast<int>(std::min<BlockNumber>(static_cast<BlockNumber>(room), block_count_ - block_));
+  for (int i = 0; i < count; ++i) buffers[i] = pin_page(block_++);
+  for (int i = 0; i < count; ++i) load_page(chunk, first + static_cast<BlockNumber>(i), buffers[i]);
 }
 
 bool HeapRows::feed() {
@@ -206,8 +228,7 @@ bool HeapRows::feed() {
   guard([&] {
     const int64_t before = chunk->rows;
     while (block_ < block_count_ && chunk->pages < pages_in_chunk_) {
-      load_page(chunk, block_++);
-      ++pages_read_;
+      load_pages(chunk);
       if (InterruptPending && chunk->rows > 0) break;
     }
     compat::count_scanned_rows(relation_, chunk->rows - before);
@@ -264,6 +285,7 @@ void HeapRows::close() {
   strategy_ = nullptr;
   started_ = false;
   block_ = block_count_ = 0;
+  last_buffer_ = InvalidBuffer;
   next_chunk_ = 0;
 }
 

@@ -41,7 +41,6 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
   void end_recheck() override;
 
-  int64_t pages_read() const { return pages_read_; }
 
  private:
   struct Chunk;
@@ -55,7 +54,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void unpin_released();
   Chunk* new_chunk();
   void keep(const Chunk& chunk);
-  bool load_page(Chunk* chunk, BlockNumber block);
+  Buffer pin_page(BlockNumber block);
+  void load_pages(Chunk* chunk);
+  void load_page(Chunk* chunk, BlockNumber block, Buffer buffer);
   Chunk* active(int64_t index) const;
 
   Relation relation_;
@@ -67,7 +68,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool started_ = false;
   BlockNumber block_ = 0, block_count_ = 0;
   int pages_in_chunk_ = 1;
-  int64_t next_chunk_ = 0, pages_read_ = 0;
+  Buffer last_buffer_ = InvalidBuffer;
+  int64_t next_chunk_ = 0;
 
   mutable std::mutex mutex_;  // of the members below
   std::unordered_map<int64_t, Chunk*> active_;
