@@ -255,8 +255,10 @@ class PipelineRun : public WorkerSink {
       build_->keep(batch.texts);
       if (!divisible_ || build_->memory() <= options_.join_memory_budget) return;
       divisible_ = build_->is_divisible();
-      if (divisible_) stopping_.store(true);
-      overflowed_ = divisible_;
+      if (!divisible_) return;
+      overflowed_ = true;
+      stopping_.store(true);
+      queue_.end_feeding();
       return;
     }
     auto memory = std::make_shared<OutputBatch>(std::move(batch));

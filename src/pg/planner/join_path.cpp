@@ -70,6 +70,13 @@ bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo*
   return false;
 }
 
+// Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
+bool outlives_semi_join(PlannerInfo* root, const RelOptInfo* joinrel, JoinType type, const RelOptInfo* inner) {
+  if (type != JOIN_SEMI) return false;
+  auto* exprs = reinterpret_cast<Node*>(joinrel->reltarget->exprs);
+  return bms_overlap(pull_varnos(root, exprs), inner->relids);
+}
+
 // Without keys every pair of rows is tried, so that conditions are worth evaluating there.
 void move_to_match(PlannerState* state, EngineJoin* join) {
   if (join->type != JOIN_INNER || join->outer_keys != NIL) return;
@@ -134,6 +141,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   PlannerState* state = find_state(root);
   if (state == nullptr || !is_offered(type) || joinrel->reloptkind != RELOPT_JOINREL) return;
   if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, inner)) return;
+  if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
   if (probing == nullptr || probing->scan->host_quals != NIL || probing->scan->gated) return;
 
