@@ -460,7 +460,7 @@ class ExecutionImpl : public Execution {
     for (;;) {
       interrupt();
       STROM_TRY(main_run_->error());
-      if (auto batch = main_run_->pop_result()) return batch;
+      if (auto batch = main_run_->pop_result()) return with_texts(std::move(batch));
       if (finished_) {
         if (!has_next_pass()) return std::shared_ptr<const ResultBatch>();
         STROM_TRY(next_pass(interrupt));
@@ -547,6 +547,20 @@ class ExecutionImpl : public Execution {
     for (uint32_t i = 0; i < main_pipeline(); ++i) STROM_TRY(run_build(i, interrupt));
     main_run_ = make_run(main_pipeline(), nullptr);
     return Status::ok();
+  }
+
+  /// Views of a result may point to texts of tables that the next pass drops.
+  std::shared_ptr<const ResultBatch> with_texts(std::shared_ptr<const ResultBatch> batch) const {
+    struct Held {
+      std::shared_ptr<const ResultBatch> batch;
+      TextStore texts;
+    };
+    auto held = std::make_shared<Held>();
+    for (size_t join = 0; join < inner_.size(); ++join)
+      if (inner_[join].parts.size() > 1 && builds_[join]) held->texts.share(builds_[join]->stored_texts());
+    if (held->texts.blocks().empty()) return batch;
+    held->batch = std::move(batch);
+    return {held, held->batch.get()};
   }
 
   bool has_next_pass() const {
@@ -678,7 +692,7 @@ class ExecutionImpl : public Execution {
   const Options options_;
   std::vector<std::unique_ptr<JoinBuild>> builds_;
   std::vector<InnerParts> inner_;  // for each join
-  std::deque<std::string> texts_;
+  std::deque<std::string> texts_;  // of build rows that were added by value
   std::vector<int64_t> build_rows_scanned_;
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;

@@ -62,6 +62,7 @@ class JoinBuild {
   /// Whether its rows can be divided into smaller partitions: not when most of them have the same key.
   bool is_divisible() const;
   Partition partition() const { return partition_; }
+  const TextStore& stored_texts() const { return stored_texts_; }
   /// Whether a row with these keys belongs to the table's partition.
   bool is_in_partition(const std::vector<plan::Constant>& keys) const;
 
