@@ -23,7 +23,16 @@ from tables import ddl, random_table, write_files
 QUERIES_PER_ROUND = 80
 ALL_LEVELS_SECONDS = 300  # from this length on, the rows of the registry are tried on each instruction set
 # Of the queries of a kind, the share that the engine must take part in.
-FLOORS = {"scan": 0.6, "aggregate": 0.6, "group": 0.6, "top": 0.12, "sets": 0.5, "distinct aggregate": 0.15}
+FLOORS = {
+    "scan": 0.6,
+    "aggregate": 0.6,
+    "group": 0.6,
+    "top": 0.12,
+    "sets": 0.5,
+    "distinct aggregate": 0.15,
+    "joins": 0.6,
+    "semi": 0.5,
+}
 HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'60s'", "extra_float_digits": "1"}
 # Costs that leave PostgreSQL no better plan.
 ENGINE_SETTINGS = {

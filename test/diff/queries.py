@@ -386,7 +386,78 @@ class Writer:
             self.source.joined,
         )
         self.e = Expressions(self.rng, scope, self.risky, self.parameters)
-        return self.aggregation() if self.rng.random() < 0.5 else self.projection()
+        sql = self.aggregation() if self.rng.random() < 0.5 else self.projection()
+        self.query.kind = "outer"
+        return sql
+
+    def join_chain(self):
+        """Left, semi and anti joins beside inner ones: several rows for a key, nulls, conditions that decide what
+        matches, no keys."""
+        rng = self.rng
+        first = rng.choice([t for t in self.tables if t.rows <= 4000] or self.tables)
+        small = [t for t in self.tables if t.rows <= 2500]
+        text, scope, rows, conditions = f"{first.name} t0", scope_of(first, "t0"), max(first.rows, 1), []
+        limit = ROW_LIMIT if any(t.rows > 400 for t in self.tables) else SMALL_ROW_LIMIT
+        for i in range(1, rng.choice([2, 2, 3, 3, 4, 5])):
+            if not small:
+                break
+            table, alias = rng.choice(small), f"t{i}"
+            kind = rng.choice(["JOIN", "LEFT JOIN", "LEFT JOIN", "EXISTS", "NOT EXISTS", "IN"])
+            clauses, fan = self.join_clauses(scope, table, alias)
+            if rows * fan > limit:
+                continue
+            if kind == "IN":
+                conditions.append(self.in_condition(scope, table, alias, clauses))
+            elif kind.endswith("JOIN"):
+                text += f" {kind} {table.name} {alias} ON {' AND '.join(clauses)}"
+                scope = scope + scope_of(table, alias)
+                rows *= max(fan, 1)
+            else:
+                conditions.append(f"{kind} (SELECT 1 FROM {table.name} {alias} WHERE {' AND '.join(clauses)})")
+        self.source = Source(text, scope, rows, conditions)
+        self.e = Expressions(rng, scope, self.risky, self.parameters)
+        self.joins = True
+        sql = rng.choice([self.aggregation, self.grouping, self.projection])()
+        self.query.rows = rows
+        self.query.kind = "joins"
+        return sql
+
+    def join_clauses(self, scope, table, alias):
+        """Conditions that join `table`, and about how many of its rows there are for a row in sight."""
+        rng = self.rng
+        keys = join_keys(rng, scope, table, alias)
+        if not keys or rng.random() < 0.1:
+            pairs = [
+                (f"{a}.{c.name}", f"{alias}.{d.name}")
+                for a, c in scope
+                for d in table.columns
+                if key_class(c) == key_class(d) == "int"
+            ]
+            compared = [f"{a} {rng.choice(['<', '>=', '<>'])} {b}" for a, b in rng.sample(pairs, min(len(pairs), 2))]
+            return compared or ["true"], max(table.rows, 1)
+        clauses = [k[0] for k in keys]
+        both = Expressions(rng, scope + scope_of(table, alias))
+        if rng.random() < 0.3:
+            clauses.append(both.comparison(rng.choice([0, 0, 1])))
+        if rng.random() < 0.3:
+            clauses.append(Expressions(rng, scope_of(table, alias)).boolean(1))
+        if rng.random() < 0.15:
+            clauses.append(both.null_test(0))
+        return clauses, max(table.rows / max(keys[0][1], 1), 0.5)
+
+    def in_condition(self, scope, table, alias, clauses):
+        pairs = [
+            (f"{a}.{c.name}", f"{alias}.{d.name}")
+            for a, c in scope
+            for d in table.columns
+            if c.domain == d.domain == "key" and key_class(c) == key_class(d)
+        ]
+        if not pairs:
+            return f"EXISTS (SELECT 1 FROM {table.name} {alias} WHERE {' AND '.join(clauses)})"
+        chosen = self.rng.sample(pairs, min(len(pairs), self.rng.choice([1, 1, 2])))
+        inside = Expressions(self.rng, scope_of(table, alias)).boolean(1)
+        left, right = (", ".join(p[i] for p in chosen) for i in (0, 1))
+        return f"({left}) IN (SELECT {right} FROM {table.name} {alias} WHERE {inside})"
 
     def sub_select(self):
         inner = self.grouping() if self.rng.random() < 0.6 else self.projection()
@@ -449,6 +520,7 @@ class Writer:
             + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5
             + [self.grouping] * 8
+            + [self.join_chain] * 5
             + [self.distinct, self.sub_select]
             + [
                 self.semi_join,
@@ -504,7 +576,7 @@ def random_settings(rng, query):
         )
     engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
     if rng.random() < 0.3:
-        engine["pg_strom.work_memory"] = rng.choice(["1MB", "1MB", "2MB"])
+        engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "2MB"])
     if rng.random() < 0.2:
         engine["enable_hashagg"] = "off"
     if rng.random() < 0.2:

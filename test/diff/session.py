@@ -1,6 +1,7 @@
 """Two sessions on the same tables, one with the engine and one without, and what they answer."""
 
 import json
+import re
 import select
 import time
 
@@ -8,6 +9,7 @@ from psycopg import OperationalError, pq
 
 HANG = 100  # seconds without an answer; statement_timeout is below
 ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg")
+JOIN_KIND = re.compile(r"CPU (Left Outer|Semi|Anti) Join Quals")
 
 
 class Answer:
@@ -81,7 +83,8 @@ class Session:
         return answer
 
     def engine_nodes(self, statement):
-        """Names of the engine's nodes in the statement's plan ("Top Rows" where only the first are wanted), and what the planner refused with its reasons."""
+        """Names of the engine's nodes in the statement's plan ("Top Rows" where only the first are wanted) and kinds of
+        their joins, and what the planner refused with its reasons."""
         answer = self.run("EXPLAIN (FORMAT JSON) " + statement)
         if answer.is_error():
             return [], []
@@ -91,6 +94,8 @@ class Session:
             name = plan.get("Custom Plan Provider", "")
             if name in ENGINE_NODES:
                 nodes.append("Top Rows" if "Top Rows" in plan else name)
+                kinds = [JOIN_KIND.match(label) for label in plan]
+                nodes.extend(kind.group(1) + " join" for kind in kinds if kind)
             reasons = plan.get("Not Offloaded", [])
             refused.extend(reasons if isinstance(reasons, list) else [reasons])
             for child in plan.get("Plans", []):

@@ -17,6 +17,12 @@ STROM_INLINE uint64_t mix(uint64_t k) {
 
 STROM_INLINE uint64_t combine(uint64_t seed, uint64_t hash) { return mix(seed * 0x9e3779b97f4a7c15ull + hash); }
 
+/// Partition of `count` (a power of two) that rows with this hash belong to. Partitions nest: those of 2 * `count`
+/// split each one in two. Independent of the slots and tags of hash tables.
+STROM_INLINE uint32_t partition_of(uint64_t hash, uint32_t count) {
+  return static_cast<uint32_t>(hash * 0xd6e8feb86659fd93ull >> 40) & (count - 1);
+}
+
 inline constexpr uint64_t kNullHash = 0x7f4a7c159e3779b9ull;
 
 template <class T>

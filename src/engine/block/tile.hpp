@@ -38,7 +38,11 @@ enum class TileOp : uint16_t {
   kLookupCode,    // dst <- group code of join imm for the key in register a, which is known to be there
   kHash,          // dst (int64) <- hash of the registers of list imm
   kProbeHash,     // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
+  kFirstRow,      // dst <- first build row of join imm, kNoRow when it has none: a join without keys
   kRowFound,      // dst (bool) <- register a is not kNoRow
+  kInPartition,   // dst (bool) <- the keys of list c, whose hash is register a, are of partition imm >> 16 of imm & 0xffff
+  kFalse,         // dst (bool) <- false
+  kIsNotTrue,     // dst (bool) <- the boolean register a is false or null
   kAnd,           // three-valued logic of registers a and b
   kOr,
   kNot,
@@ -59,7 +63,9 @@ enum class TileOp : uint16_t {
   kFirstFunction = 64,
 };
 
-inline constexpr uint16_t kConstRight = 1;  // TileInstr::flags: register b holds one value repeated
+// TileInstr::flags
+inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeated
+inline constexpr uint16_t kMayMiss = 2;     // kLoadPayload: register a may be kNoRow, whose values are null
 
 inline constexpr uint32_t kOrderDescending = 1, kOrderNullsFirst = 2;  // of kOrderKey
 
@@ -76,16 +82,28 @@ using ListRef = uint32_t;
 enum class SegmentEnd : uint8_t {
   kFilter,     // rows with a true mask register go to the next segment
   kExpand,     // all rows go to the next segment, and stay while their build row has a duplicate
+  kMatch,      // rows try one build row after the other; what goes on is decided by Segment::match
   kAggregate,
   kOutput,
+};
+
+/// What leaves a kMatch segment. A match is a build row for which the mask is true.
+enum class MatchKind : uint8_t {
+  kInner,  // the row with each of its matches
+  kLeft,   // the same; with kNoRow when there is none
+  kSemi,   // the row once, if it has a match
+  kAnti,   // the row once, if it has none
 };
 
 struct Segment {
   uint32_t begin, end;   // instructions
   SegmentEnd kind;
-  uint16_t mask;         // kFilter: register; kAggregate: slot register, kNoRegister for a single group
-  uint16_t join;         // kExpand: join whose duplicates are followed
-  uint16_t index;        // kExpand: register with the current build row
+  MatchKind match;       // kMatch
+  uint16_t mask;         // kFilter, kMatch: register, kNoRegister when all rows pass; kAggregate: slot register,
+                         // kNoRegister for a single group
+  uint16_t join;         // kExpand, kMatch: join whose duplicates are followed
+  uint16_t index;        // kExpand, kMatch: register with the current build row
+  uint16_t matched;      // kMatch of kLeft: boolean register, the row has had a match
   ListRef carried;       // registers handed to the next segment, which sees them under the same numbers
   ListRef errors;        // kFilter: registers whose errors decline a row (the mask among them)
   ListRef join_rows;     // per join of the pipeline: register with its build row, kNoRegister = look up by key
@@ -144,6 +162,7 @@ struct TableColumn {
 struct JoinTable {
   JoinTableKind kind;
   bool unique;                // no key has two rows
+  uint32_t row_count;
   int64_t min;                // kDirect: key of entry 0
   uint64_t range;             // kDirect: entries
   const uint32_t* bitmap;     // kDirect: key present

@@ -48,10 +48,10 @@ struct Assembly {
   uint32_t dense_groups = 0;                 // 0 = hashed
 };
 
-/// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of join `build_join`.
-/// `stable_text`: ChunkSource::stable_text() of the pipeline's source.
-Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte,
-                  bool stable_text);
+/// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
+/// of; only rows of `partition` then. `stable_text`: ChunkSource::stable_text() of the pipeline's source.
+Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
+                  bool single_byte, bool stable_text);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

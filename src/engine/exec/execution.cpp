@@ -1,6 +1,7 @@
 #include "engine/exec/execution.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -26,6 +27,8 @@ using registry::Phys;
 constexpr int64_t kMostMorselRows = 128 * 1024;
 /// Result batches that wait for the consumer, per thread.
 constexpr size_t kQueuedPerThread = 4;
+/// Passes over the outer side that one look at a part of the inner side may ask for; it can turn out to need more.
+constexpr int64_t kMostPartsAtOnce = 64;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
 
 /// Hands out morsels of a source, chunk after chunk. A fed source's chunks are loaded by whoever takes them.
@@ -121,6 +124,37 @@ class BlockSignals {
 
  private:
   sigset_t before_;
+};
+
+/// Adds counts of a run to those of an earlier one of the same pipeline, whose stages may be others.
+void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum) {
+  std::vector<bool> taken(sum->size(), false);
+  for (const StageStats& stage : run) {
+    size_t place = 0;
+    while (place < taken.size() && (taken[place] || (*sum)[place].name != stage.name)) ++place;
+    if (place == taken.size()) {
+      taken.push_back(false);
+      sum->push_back({stage.name, 0, 0});
+    }
+    taken[place] = true;
+    (*sum)[place].rows_in += stage.rows_in;
+    (*sum)[place].rows_out += stage.rows_out;
+  }
+}
+
+/// An inner side in the parts that fit its budget, and the one that the running pass joins with.
+struct InnerParts {
+  std::vector<Partition> parts{Partition{}};
+  size_t at = 0;
+
+  /// Divides the current part into `count` parts.
+  void divide(uint32_t count) {
+    const Partition whole = parts[at];
+    std::vector<Partition> smaller;
+    for (uint32_t i = 0; i < count; ++i) smaller.push_back({whole.number + i * whole.count, whole.count * count});
+    parts.erase(parts.begin() + static_cast<long>(at));
+    parts.insert(parts.begin() + static_cast<long>(at), smaller.begin(), smaller.end());
+  }
 };
 
 /// The workers of one pipeline while it runs.
@@ -219,6 +253,12 @@ class PipelineRun : public WorkerSink {
       std::lock_guard lock(mutex_);
       build_->append(batch.columns, batch.has_flags, batch.rows);
       build_->keep(batch.texts);
+      if (!divisible_ || build_->memory() <= options_.join_memory_budget) return;
+      divisible_ = build_->is_divisible();
+      if (!divisible_) return;
+      overflowed_ = true;
+      stopping_.store(true);
+      queue_.end_feeding();
       return;
     }
     auto memory = std::make_shared<OutputBatch>(std::move(batch));
@@ -259,6 +299,10 @@ class PipelineRun : public WorkerSink {
     return stages;
   }
   double milliseconds() const { return finished_ms_; }
+  /// For a build: its rows are too many, and it ended before all of them were there.
+  bool overflowed() const { return overflowed_; }
+  /// For a build: the rows shall be collected whatever they take.
+  void collect_all() { divisible_ = false; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
   int64_t declined_count() const { return declined_count_; }
@@ -385,6 +429,7 @@ class PipelineRun : public WorkerSink {
   const block::RunMorsel run_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
+  bool divisible_ = true, overflowed_ = false;  // of a build
   int64_t group_budget_ = 0;
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
@@ -405,15 +450,21 @@ class ExecutionImpl : public Execution {
  public:
   ExecutionImpl(Program program, std::vector<const ChunkSource*> sources, Options options)
       : program_(std::move(program)), sources_(std::move(sources)), options_(options), builds_(program_.joins.size()),
-        build_rows_scanned_(program_.joins.size(), 0) {}
+        inner_(program_.joins.size()), build_rows_scanned_(program_.joins.size(), 0) {
+    past_stats_.stages.resize(program_.pipelines.size());
+    past_stats_.milliseconds.resize(program_.pipelines.size());
+  }
 
   Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) override {
     if (!main_run_) STROM_TRY(start(interrupt));
     for (;;) {
       interrupt();
       STROM_TRY(main_run_->error());
-      if (auto batch = main_run_->pop_result()) return batch;
-      if (finished_) return std::shared_ptr<const ResultBatch>();
+      if (auto batch = main_run_->pop_result()) return with_texts(std::move(batch));
+      if (finished_) {
+        if (!has_next_pass()) return std::shared_ptr<const ResultBatch>();
+        STROM_TRY(next_pass(interrupt));
+      }
       STROM_ASSIGN(const bool worked, main_run_->step(interrupt));
       if (worked) continue;
       if (!main_run_->wait_a_moment()) continue;
@@ -446,22 +497,30 @@ class ExecutionImpl : public Execution {
     return value;
   }
 
+  bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const override {
+    if (!held) return builds_[join]->partition().number == 0;
+    return builds_[join]->is_in_partition(trimmed_keys(join, keys));
+  }
+
   Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
                        const std::vector<plan::Constant>& payload) override {
     if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not being built");
-    builds_[join]->append_row(trimmed_keys(join, keys), payload);
+    const std::vector<plan::Constant> trimmed = trimmed_keys(join, keys);
+    if (builds_[join]->is_in_partition(trimmed)) builds_[join]->append_row(trimmed, payload);
     return Status::ok();
   }
 
   void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
+
+  void on_pass_end(PassEndHook hook) override { pass_end_ = std::move(hook); }
 
   void stop() override {
     if (main_run_) main_run_->stop();
   }
 
   Stats stats() const override {
-    Stats stats = build_stats_;
-    if (main_run_) add_run(*main_run_, &stats);
+    Stats stats = past_stats_;
+    if (main_run_) add_run(*main_run_, main_pipeline(), &stats);
     for (const auto& build : builds_)
       if (build) stats.peak_memory += build->memory();
     if (main_run_) {
@@ -473,17 +532,63 @@ class ExecutionImpl : public Execution {
   }
 
  private:
-  static void add_run(const PipelineRun& run, Stats* stats) {
-    stats->stages.push_back(run.stages());
-    stats->milliseconds.push_back(run.milliseconds());
+  uint32_t main_pipeline() const { return static_cast<uint32_t>(program_.pipelines.size() - 1); }
+
+  void add_run(const PipelineRun& run, uint32_t pipeline, Stats* stats) const {
+    add_stages(run.stages(), &stats->stages[pipeline]);
+    stats->milliseconds[pipeline] += run.milliseconds();
+    stats->passes += pipeline == main_pipeline() ? 1 : 0;
     stats->declined += run.declined_count();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }
 
   Status start(const InterruptCheck& interrupt) {
-    for (uint32_t i = 0; i + 1 < program_.pipelines.size(); ++i) STROM_TRY(run_build(i, interrupt));
-    main_run_ = make_run(static_cast<uint32_t>(program_.pipelines.size() - 1), nullptr);
+    for (uint32_t i = 0; i < main_pipeline(); ++i) STROM_TRY(run_build(i, interrupt));
+    main_run_ = make_run(main_pipeline(), nullptr);
+    return Status::ok();
+  }
+
+  /// Views of a result may point to texts of tables that the next pass drops.
+  std::shared_ptr<const ResultBatch> with_texts(std::shared_ptr<const ResultBatch> batch) const {
+    struct Held {
+      std::shared_ptr<const ResultBatch> batch;
+      TextStore texts;
+    };
+    auto held = std::make_shared<Held>();
+    for (size_t join = 0; join < inner_.size(); ++join)
+      if (inner_[join].parts.size() > 1 && builds_[join]) held->texts.share(builds_[join]->stored_texts());
+    if (held->texts.blocks().empty()) return batch;
+    held->batch = std::move(batch);
+    return {held, held->batch.get()};
+  }
+
+  bool has_next_pass() const {
+    return std::any_of(inner_.begin(), inner_.end(), [](const InnerParts& inner) { return inner.at + 1 < inner.parts.size(); });
+  }
+
+  /// Every combination of the inner sides' parts is one pass over the outer side: the next part of the last join that
+  /// has one, and the first part of those behind it.
+  Status next_pass(const InterruptCheck& interrupt) {
+    const std::vector<DeclinedRow> declined = main_run_->take_declined_rows();
+    if (!declined.empty() && !pass_end_) return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
+    if (!declined.empty()) pass_end_(declined);
+    add_run(*main_run_, main_pipeline(), &past_stats_);
+    main_run_.reset();
+    finished_ = false;
+    std::vector<bool> changed(inner_.size(), false);
+    for (size_t join = inner_.size(); join-- > 0;) {
+      InnerParts& inner = inner_[join];
+      changed[join] = inner.parts.size() > 1;
+      if (inner.at + 1 < inner.parts.size()) {
+        ++inner.at;
+        break;
+      }
+      inner.at = 0;
+    }
+    for (uint32_t i = 0; i < main_pipeline(); ++i)
+      if (changed[join_of(i)]) STROM_TRY(run_build(i, interrupt));
+    main_run_ = make_run(main_pipeline(), nullptr);
     return Status::ok();
   }
 
@@ -493,38 +598,73 @@ class ExecutionImpl : public Execution {
     bool nothing_matches = false;
     for (uint32_t join : pipeline.joins) {
       joins.push_back({join, builds_[join].get(), match_fraction(join)});
-      nothing_matches = nothing_matches || builds_[join]->rows() == 0;
+      const plan::JoinKind kind = program_.joins[join].kind;
+      const bool needs_match = kind == plan::JoinKind::kInner || kind == plan::JoinKind::kSemi;
+      nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
-    return std::make_unique<PipelineRun>(program_, index, 
-                                         assemble(program_, index, joins, options_.single_byte_encoding,
-                                                  sources_[pipeline.source]->stable_text()),
-                                         *sources_[pipeline.source], options_, build, nothing_matches);
+    const Partition partition = build != nullptr ? build->partition() : Partition{};
+    if (ChunkFeeder* feeder = sources_[pipeline.source]->feeder()) feeder->rewind();
+    const bool stable_text = sources_[pipeline.source]->stable_text();
+    return std::make_unique<PipelineRun>(
+        program_, index, assemble(program_, index, joins, partition, options_.single_byte_encoding, stable_text),
+        *sources_[pipeline.source], options_, build, nothing_matches);
   }
 
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
   double match_fraction(uint32_t join) const {
     const double scanned = static_cast<double>(std::max<int64_t>(1, build_rows_scanned_[join]));
-    return static_cast<double>(builds_[join]->rows()) / scanned;
+    return static_cast<double>(builds_[join]->rows()) * builds_[join]->partition().count / scanned;
   }
 
+  /// The join that build pipeline `index` is for.
+  uint32_t join_of(uint32_t index) const {
+    uint32_t join = 0;
+    while (join < program_.joins.size() && program_.joins[join].build_pipeline != index) ++join;
+    return join;
+  }
+
+  /// Builds the table of the current part of an inner side, which is divided further until it fits.
   Status run_build(uint32_t index, const InterruptCheck& interrupt) {
-    for (uint32_t join = 0; join < program_.joins.size(); ++join) {
-      if (program_.joins[join].build_pipeline != index) continue;
-      std::vector<Phys> keys, payload;
-      for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
-      for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
-      builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join));
-      auto run = make_run(index, builds_[join].get());
+    const uint32_t join = join_of(index);
+    if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
+    std::vector<Phys> keys, payload;
+    for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
+    for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
+    // Passes are made over the last pipeline; what another one probes has to be there as a whole.
+    const std::vector<uint32_t>& probed = program_.pipelines.back().joins;
+    const bool may_divide = std::find(probed.begin(), probed.end(), join) != probed.end();
+    for (;;) {
+      const Partition partition = inner_[join].parts[inner_[join].at];
+      builds_[join].reset();
+      builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), partition, &texts_);
+      JoinBuild& build = *builds_[join];
+      auto run = make_run(index, &build);
+      if (!may_divide) run->collect_all();
       STROM_TRY(run_to_end(*run, interrupt));
+      if (run->overflowed()) {
+        inner_[join].divide(parts_needed(build, *run, sources_[program_.pipelines[index].source]->total_rows()));
+        continue;
+      }
       if (auto declined = run->take_declined_rows(); !declined.empty()) {
         if (!declined_build_) return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
         declined_build_(index, declined);
       }
+      if (may_divide && !build.fits(options_.join_memory_budget) && build.is_divisible()) {
+        inner_[join].divide(parts_needed(build, *run, run->rows()));
+        continue;
+      }
       build_rows_scanned_[join] = run->rows();
-      add_run(*run, &build_stats_);
-      return builds_[join]->finish(options_.join_memory_budget);
+      add_run(*run, index, &past_stats_);
+      return build.finish(options_.join_memory_budget);
     }
-    return Status(ErrorCode::kInternal, "build pipeline without a join");
+  }
+
+  /// Parts that a build is to be divided into when `run` has read a share of `total` rows.
+  uint32_t parts_needed(const JoinBuild& build, const PipelineRun& run, int64_t total) const {
+    const double share = static_cast<double>(std::max<int64_t>(1, run.rows())) / static_cast<double>(std::max<int64_t>(1, total));
+    const double bytes = 2.0 * static_cast<double>(build.memory()) / std::clamp(share, 1e-6, 1.0);
+    const double parts = std::clamp(bytes / static_cast<double>(options_.join_memory_budget), 2.0, static_cast<double>(kMostPartsAtOnce));
+    return std::min(std::bit_ceil(static_cast<uint32_t>(parts)), kMaxPartitions / build.partition().count);
   }
 
   static Status run_to_end(PipelineRun& run, const InterruptCheck& interrupt) {
@@ -551,11 +691,14 @@ class ExecutionImpl : public Execution {
   const std::vector<const ChunkSource*> sources_;
   const Options options_;
   std::vector<std::unique_ptr<JoinBuild>> builds_;
+  std::vector<InnerParts> inner_;  // for each join
+  std::deque<std::string> texts_;  // of build rows that were added by value
   std::vector<int64_t> build_rows_scanned_;
   DeclinedBuildHook declined_build_;
+  PassEndHook pass_end_;
   std::unique_ptr<PipelineRun> main_run_;
   bool finished_ = false;
-  Stats build_stats_;
+  Stats past_stats_;  // of the runs that have ended
 };
 
 /// The program with parameters filled in.

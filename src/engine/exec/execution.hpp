@@ -35,13 +35,16 @@ class ChunkFeeder {
   virtual bool feed() = 0;
   /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
   virtual int64_t limit(int threads) = 0;
+  /// Chunks begin anew. The caller's thread, when no thread reads any and all declined rows have been taken.
+  virtual void rewind() = 0;
   /// The rows of a chunk have been processed; `declined`: PostgreSQL will ask for some of them. Any thread.
   virtual void release(int64_t chunk, bool declined) = 0;
 };
 
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
 /// PostgreSQL; the views must stay valid as long as a copy of the chunk's BatchView is held, and text until the
-/// Execution is gone unless stable_text() says otherwise.
+/// Execution is gone unless stable_text() says otherwise. A source is read more than once, from chunk 0 on, when an inner
+/// side does not fit its budget.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
@@ -97,8 +100,8 @@ struct Options {
   block::RunMorsel run = nullptr;      // runs tiles; null = the CPU's for `isa`
   int threads = 1;                     // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
-  int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results; join tables beyond it fail
-  int64_t join_memory_budget = 1ll << 30;
+  int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results
+  int64_t join_memory_budget = 1ll << 30;  // for each join table; a larger inner side is joined in several passes
   bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8
 };
 
@@ -113,6 +116,7 @@ struct Stats {
   int64_t chunks = 0, rows = 0, bytes = 0;      // of the last pipeline's source
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
+  int64_t passes = 0;  // over the last pipeline's source
 };
 
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by
@@ -127,7 +131,8 @@ class Execution {
   virtual ~Execution() = default;
 
   /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
-  /// them are known once next() has returned nullptr.
+  /// them are known once next() has returned nullptr. Those of a pass over the outer side that is not the last one are
+  /// given to on_pass_end()'s hook.
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
 
@@ -136,12 +141,20 @@ class Execution {
   /// `rows`; payload() then reads one value of a build row.
   virtual Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const = 0;
   virtual plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const = 0;
+  /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
+  /// pipeline; `held` false: the keys are none that the engine can hold.
+  virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const = 0;
   /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below.
+  /// Those of other passes are left out.
   virtual Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
                                const std::vector<plan::Constant>& payload) = 0;
   /// Called on the caller's thread when build pipeline `pipeline` has declined rows, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
+  /// Called on the caller's thread when a pass over the outer side that is not the last one has declined rows, while
+  /// its join tables are still there.
+  using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
+  virtual void on_pass_end(PassEndHook hook) = 0;
 
   /// Ends the threads of an execution of which no more results are wanted.
   virtual void stop() = 0;

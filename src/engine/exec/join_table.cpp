@@ -80,7 +80,9 @@ TableColumn HostColumn::view() const {
   return {const_cast<uint8_t*>(values.data()), flags.empty() ? nullptr : const_cast<uint8_t*>(flags.data()), phys};
 }
 
-JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs) : needs_(std::move(needs)) {
+JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, Partition partition,
+                     std::deque<std::string>* texts)
+    : needs_(std::move(needs)), partition_(partition), texts_(texts) {
   for (Phys phys : keys) keys_.push_back({phys, {}, {}, 0});
   for (Phys phys : payload) payload_.push_back({phys, {}, {}, 0});
 }
@@ -90,11 +92,13 @@ void JoinBuild::append(const std::vector<TableColumn>& columns, const std::vecto
     HostColumn& column = i < keys_.size() ? keys_[i] : payload_[i - keys_.size()];
     column.append(columns[i].data, has_flags[i] ? columns[i].flags : nullptr, rows);
   }
+  rows_ += rows;
 }
 
 void JoinBuild::append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload) {
-  for (size_t i = 0; i < keys.size(); ++i) keys_[i].append_constant(keys[i], &texts_);
-  for (size_t i = 0; i < payload.size(); ++i) payload_[i].append_constant(payload[i], &texts_);
+  for (size_t i = 0; i < keys.size(); ++i) keys_[i].append_constant(keys[i], texts_);
+  for (size_t i = 0; i < payload.size(); ++i) payload_[i].append_constant(payload[i], texts_);
+  ++rows_;
 }
 
 bool JoinBuild::null_key(int64_t row) const {
@@ -120,25 +124,70 @@ bool JoinBuild::same_key(int64_t a, int64_t b) const {
   return true;
 }
 
-bool JoinBuild::plan_direct() {
-  if (keys_.size() != 1 || (keys_[0].phys != Phys::kI32 && keys_[0].phys != Phys::kI64)) return false;
+/// Entries of a direct-address table; nothing when the keys are none of dense integers.
+std::optional<uint64_t> JoinBuild::direct_range(int64_t* first) const {
+  if (keys_.size() != 1 || (keys_[0].phys != Phys::kI32 && keys_[0].phys != Phys::kI64)) return {};
   int64_t lowest = INT64_MAX, highest = INT64_MIN;
   for (int64_t row = 0; row < rows(); ++row) {
     if (null_key(row)) continue;
     lowest = std::min(lowest, int_key(row));
     highest = std::max(highest, int_key(row));
   }
-  if (lowest > highest) {
-    table_.min = 0;
-    table_.range = 0;
-    return true;
-  }
+  *first = 0;
+  if (lowest > highest) return 0;
   const uint64_t range = static_cast<uint64_t>(highest) - static_cast<uint64_t>(lowest) + 1;
-  if (range == 0 || range > kMaxRange) return false;
-  if (range > kSmallRange && range > kRangePerRow * static_cast<uint64_t>(rows())) return false;
-  table_.min = lowest;
-  table_.range = range;
+  if (range == 0 || range > kMaxRange) return {};
+  if (range > kSmallRange && range > kRangePerRow * static_cast<uint64_t>(rows())) return {};
+  *first = lowest;
+  return range;
+}
+
+/// As if there were duplicates.
+int64_t JoinBuild::direct_memory(uint64_t range) const {
+  int64_t bytes = static_cast<int64_t>(range / 8);
+  if (needs_.rows || !needs_.any_match) bytes += static_cast<int64_t>(range + static_cast<uint64_t>(rows())) * 4;
+  if (!needs_.group_columns.empty()) bytes += static_cast<int64_t>(range + static_cast<uint64_t>(rows())) * 4;
+  return bytes;
+}
+
+int64_t JoinBuild::hash_memory() const {
+  if (keys_.empty()) return rows() * 4;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(rows()) * 2 + 16)) * 8 +
+         rows() * (needs_.group_columns.empty() ? 4 : 8);
+}
+
+int64_t JoinBuild::table_memory(int64_t memory_limit) const {
+  int64_t lowest;
+  const auto range = direct_range(&lowest);
+  const int64_t hash = hash_memory();
+  if (!range) return hash;
+  const int64_t direct = direct_memory(*range);
+  return memory() + direct <= memory_limit ? direct : std::min(direct, hash);
+}
+
+bool JoinBuild::is_divisible() const {
+  constexpr int64_t kSample = 1024;
+  if (keys_.empty() || rows() < 2 || partition_.count >= kMaxPartitions) return false;
+  const int64_t sampled = std::min(rows(), kSample);
+  std::vector<uint64_t> hashes;
+  for (int64_t i = 0; i < sampled; ++i) hashes.push_back(hash_row(rows() / sampled * i));
+  std::sort(hashes.begin(), hashes.end());
+  for (size_t i = 0; i + hashes.size() / 2 < hashes.size(); ++i)
+    if (hashes[i] == hashes[i + hashes.size() / 2]) return false;
   return true;
+}
+
+bool JoinBuild::is_in_partition(const std::vector<plan::Constant>& keys) const {
+  if (partition_.count == 1) return true;
+  std::deque<std::string> texts;
+  uint64_t hash = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    HostColumn column{keys_[i].phys, {}, {}, 0};
+    column.append_constant(keys[i], &texts);
+    const uint64_t value = hash_value_at(column, 0);
+    hash = i == 0 ? value : block::combine(hash, value);
+  }
+  return block::partition_of(hash, partition_.count) == partition_.number;
 }
 
 void JoinBuild::build_direct() {
@@ -150,7 +199,7 @@ void JoinBuild::build_direct() {
     const uint64_t entry = static_cast<uint64_t>(int_key(row)) - static_cast<uint64_t>(table_.min);
     uint32_t& word = bitmap_[entry >> 5];
     const uint32_t bit = 1u << (entry & 31);
-    if (word & bit) table_.unique = false;
+    if (word & bit) table_.unique = needs_.any_match;
     word |= bit;
   }
   const bool coded = !needs_.group_columns.empty() && table_.unique;
@@ -181,6 +230,7 @@ void JoinBuild::build_hash() {
     const uint32_t tag = static_cast<uint32_t>(hash >> 32);
     uint64_t slot = hash & table_.slot_mask;
     while (slots_[slot] != kNoRow && !(tags_[slot] == tag && same_key(slots_[slot], row))) slot = (slot + 1) & table_.slot_mask;
+    if (slots_[slot] != kNoRow && needs_.any_match) continue;
     if (slots_[slot] != kNoRow) {
       if (next_.empty()) next_.assign(rows(), kNoRow);
       table_.unique = false;
@@ -189,6 +239,16 @@ void JoinBuild::build_hash() {
     slots_[slot] = static_cast<uint32_t>(row);
     tags_[slot] = tag;
   }
+}
+
+/// Without keys each row leads to the next one.
+void JoinBuild::build_list() {
+  table_.kind = JoinTableKind::kHash;
+  table_.unique = rows() <= 1 || needs_.any_match;
+  if (table_.unique) return;
+  next_.resize(static_cast<size_t>(rows()));
+  for (uint32_t row = 0; row < next_.size(); ++row) next_[row] = row + 1;
+  next_.back() = kNoRow;
 }
 
 /// Numbers the distinct combinations of the grouped payload columns.
@@ -228,15 +288,14 @@ void JoinBuild::assign_codes() {
 }
 
 Status JoinBuild::finish(int64_t memory_limit) {
-  if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kOverBudget, "inner side of a join has too many rows");
-  const bool direct = plan_direct();
-  const int64_t tables = direct ? static_cast<int64_t>(table_.range / 8 + (table_.range + rows()) * 8) : rows() * 40;
-  if (memory() + tables > memory_limit)
-    return Status(ErrorCode::kOverBudget, "inner side of a join needs " + std::to_string((memory() + tables) >> 20) +
-                                              " MB, more than the limit of " + std::to_string(memory_limit >> 20) + " MB")
-        .with_hint("Increase pg_strom.work_memory.");
+  if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kUnsupported, "inner side of a join has too many rows with the same key");
+  table_.row_count = static_cast<uint32_t>(rows());
   if (!needs_.group_columns.empty()) assign_codes();
-  if (direct)
+  const auto range = direct_range(&table_.min);
+  table_.range = range.value_or(0);
+  if (keys_.empty())
+    build_list();
+  else if (range && (memory() + direct_memory(*range) <= memory_limit || direct_memory(*range) <= hash_memory()))
     build_direct();
   else
     build_hash();
@@ -271,6 +330,10 @@ void JoinBuild::lookup(const std::vector<plan::Constant>& keys, std::vector<int6
     wanted.push_back({keys_[i].phys, {}, {}, 0});
     wanted.back().append_constant(keys[i], &texts);
     if (keys[i].is_null) return;
+  }
+  if (keys_.empty()) {
+    for (int64_t row = 0; row < rows(); ++row) found->push_back(row);
+    return;
   }
   index_for_lookup();
   std::vector<const HostColumn*> columns;

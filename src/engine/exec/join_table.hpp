@@ -1,9 +1,10 @@
-// The build side of a hash join on the host: collects rows, decides between a direct-address and a hash table, gives
+// The build side of a join on the host: collects rows, decides between a direct-address and a hash table, gives
 // out group codes. Made by exec/execution.cpp after a build pipeline, read by tile code through block::JoinTable.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -31,15 +32,24 @@ struct HostColumn {
   int64_t memory() const { return static_cast<int64_t>(values.capacity() + flags.capacity()); }
 };
 
+/// Rows whose keys hash to it (block::partition_of); all rows when there is one partition only.
+struct Partition {
+  uint32_t number = 0, count = 1;  // a power of two, at most kMaxPartitions
+};
+inline constexpr uint32_t kMaxPartitions = 1u << 14;
+
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
+  bool any_match = false;              // one row of each key is enough
   bool rows = false;                   // build rows: payload is read or the join is not a mere filter
   std::vector<uint32_t> group_columns; // payload ordinals that are grouped by, coded together
 };
 
 class JoinBuild {
  public:
-  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs);
+  /// `texts` keeps texts of rows that are added by value; results may point to them when the table is gone.
+  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, Partition partition,
+            std::deque<std::string>* texts);
 
   /// Rows of a finished tile output: key columns first, then payload.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows);
@@ -47,23 +57,36 @@ class JoinBuild {
   void keep(const TextStore& texts) { stored_texts_.share(texts); }
   void append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload);
 
-  /// Builds the table; kOverBudget when it would take more than `memory_limit` bytes.
+  /// Whether the table, once built of the rows so far, takes at most `memory_limit` bytes.
+  bool fits(int64_t memory_limit) const { return memory() + table_memory(memory_limit) <= memory_limit; }
+  /// Whether its rows can be divided into smaller partitions: not when most of them have the same key.
+  bool is_divisible() const;
+  Partition partition() const { return partition_; }
+  const TextStore& stored_texts() const { return stored_texts_; }
+  /// Whether a row with these keys belongs to the table's partition.
+  bool is_in_partition(const std::vector<plan::Constant>& keys) const;
+
+  /// Builds the table, of a kind that takes at most `memory_limit` bytes if there is one.
   Status finish(int64_t memory_limit);
 
   const block::JoinTable& table() const { return table_; }
-  int64_t rows() const { return keys_.empty() ? 0 : keys_[0].rows; }
+  int64_t rows() const { return rows_; }
   int64_t memory() const;
   uint32_t code_count() const { return static_cast<uint32_t>(code_rows_.size()); }
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
-  /// Build rows whose key equals `keys`; for rows that are re-checked one by one, on the caller's thread.
+  /// Build rows whose key equals `keys`, all rows when there are no keys; for rows that are re-checked one by one, on the caller's thread.
   void lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;
 
  private:
-  bool plan_direct();
+  std::optional<uint64_t> direct_range(int64_t* lowest) const;
+  int64_t direct_memory(uint64_t range) const;
+  int64_t hash_memory() const;
+  int64_t table_memory(int64_t memory_limit) const;
   void build_direct();
   void build_hash();
+  void build_list();
   void assign_codes();
   uint64_t hash_row(int64_t row) const;
   void index_for_lookup() const;
@@ -73,8 +96,10 @@ class JoinBuild {
 
   std::vector<HostColumn> keys_, payload_;
   JoinNeeds needs_;
-  std::deque<std::string> texts_;  // texts of rows that were added by value; a deque keeps their addresses
-  TextStore stored_texts_;         // texts of the rows that tiles put out
+  Partition partition_;
+  std::deque<std::string>* texts_;  // a deque keeps their addresses
+  TextStore stored_texts_;          // texts of the rows that tiles put out
+  int64_t rows_ = 0;
   block::JoinTable table_{};
   std::vector<block::TableColumn> key_views_, payload_views_;
   mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked

@@ -63,12 +63,24 @@ struct Source {
   std::vector<ValueType> columns;  // in the order in which ChunkSource::chunk returns them
 };
 
-/// A hash join seen from the probing side; inner join. Keys of both sides have pairwise equal physical kinds.
+/// What a join makes of a probing row.
+enum class JoinKind : uint8_t {
+  kInner,  // the row with each of its matches
+  kLeft,   // the same; with nulls for the payload when there is none
+  kSemi,   // the row once, if it has a match
+  kAnti,   // the row once, if it has none
+};
+
+/// A join seen from the probing side. Keys of both sides have pairwise equal physical kinds; without keys every row of
+/// the build side is a candidate. A candidate is a match when all quals are true for it.
 struct Join {
   uint32_t build_pipeline = 0;
   std::vector<NodeId> outer_keys;  // expressions of the probing pipeline (columns or payloads of earlier joins)
   std::vector<NodeId> inner_keys;  // expressions of the build pipeline
-  std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to
+  std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to; behind the
+                                   // quals not for semi and anti joins
+  JoinKind kind = JoinKind::kInner;
+  std::vector<NodeId> quals;       // conjuncts over the probing row and the payload; must not raise
 };
 
 struct Aggregate {

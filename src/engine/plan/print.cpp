@@ -60,6 +60,16 @@ const char* kind_name(NodeKind kind) {
   }
 }
 
+const char* join_kind_name(JoinKind kind) {
+  switch (kind) {
+    case JoinKind::kInner: return "";
+    case JoinKind::kLeft: return "left ";
+    case JoinKind::kSemi: return "semi ";
+    case JoinKind::kAnti: return "anti ";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string print_node(const Program& program, NodeId id) {
@@ -98,10 +108,13 @@ std::string print_program(const Program& program) {
     const Pipeline& p = program.pipelines[i];
     text += "pipeline " + std::to_string(i) + " over source " + std::to_string(p.source) + "\n";
     line("quals", print_nodes(program, p.quals));
-    for (uint32_t j : p.joins)
-      line("join " + std::to_string(j + 1), "{" + print_nodes(program, program.joins[j].outer_keys) + "} = {" +
-                                                print_nodes(program, program.joins[j].inner_keys) + "} of pipeline " +
-                                                std::to_string(program.joins[j].build_pipeline));
+    for (uint32_t j : p.joins) {
+      const Join& join = program.joins[j];
+      line(std::string(join_kind_name(join.kind)) + "join " + std::to_string(j + 1),
+           "{" + print_nodes(program, join.outer_keys) + "} = {" + print_nodes(program, join.inner_keys) +
+               "} of pipeline " + std::to_string(join.build_pipeline) +
+               (join.quals.empty() ? "" : " where " + print_nodes(program, join.quals)));
+    }
     line("join quals", print_nodes(program, p.join_quals));
     line("outputs", print_nodes(program, p.outputs));
     if (p.top.rows > 0) line("top rows", print_top(program, p.top));

@@ -155,6 +155,8 @@ std::string serialize(const Program& program) {
     w.ids(j.outer_keys);
     w.ids(j.inner_keys);
     w.ids(j.payload);
+    w.value(static_cast<uint8_t>(j.kind));
+    w.ids(j.quals);
   });
   w.list(program.pipelines, [&](const Pipeline& p) { write_pipeline(w, p); });
   return w.take();
@@ -192,6 +194,8 @@ Result<Program> deserialize(std::string_view bytes) {
     r.ids(&j.outer_keys);
     r.ids(&j.inner_keys);
     r.ids(&j.payload);
+    j.kind = static_cast<JoinKind>(r.value<uint8_t>());
+    r.ids(&j.quals);
     return j;
   });
   r.list(&program.pipelines, [&] { return read_pipeline(r); });

@@ -103,8 +103,11 @@ class Verifier {
 
   static bool is_bool(const ValueType& t) { return t.type == TypeId::kBool; }
 
-  /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins.
-  Status scope(const Pipeline& pipeline, NodeId id, size_t joins) {
+  static bool has_payload_behind(const Join& join) { return join.kind == JoinKind::kInner || join.kind == JoinKind::kLeft; }
+
+  /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins, and of join
+  /// `tried`, whose quals they are.
+  Status scope(const Pipeline& pipeline, NodeId id, size_t joins, uint32_t tried = UINT32_MAX) {
     if (id >= p_.nodes.size()) return bad("node out of range");
     const Node& n = p_.nodes[id];
     if (n.kind == NodeKind::kColumn) {
@@ -114,6 +117,7 @@ class Verifier {
     if (n.kind == NodeKind::kPayload) {
       for (size_t i = 0; i < joins; ++i) {
         if (pipeline.joins[i] != n.imm >> 16) continue;
+        if (pipeline.joins[i] != tried && !has_payload_behind(p_.joins[pipeline.joins[i]])) break;
         const auto& payload = p_.joins[n.imm >> 16].payload;
         const uint32_t ordinal = n.imm & 0xffff;
         return ordinal < payload.size() && p_.nodes[payload[ordinal]].type == n.type ? Status::ok() : bad("payload");
@@ -121,7 +125,7 @@ class Verifier {
       return bad("payload out of scope");
     }
     for (NodeId arg : n.args)
-      if (arg != kNoNode) STROM_TRY(scope(pipeline, arg, joins));
+      if (arg != kNoNode) STROM_TRY(scope(pipeline, arg, joins, tried));
     return Status::ok();
   }
 
@@ -136,8 +140,8 @@ class Verifier {
     for (const ValueType& t : p_.sources[pl.source].columns) STROM_TRY(type(t));
     if ((index + 1 == p_.pipelines.size()) == (pl.sink == SinkKind::kBuild)) return bad("sink");
     STROM_TRY(scope_all(pl, pl.quals, 0));
-    STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
     for (size_t i = 0; i < pl.joins.size(); ++i) STROM_TRY(join(pl, i, index));
+    STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
     STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
     STROM_TRY(top(pl));
     STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
@@ -171,7 +175,8 @@ class Verifier {
     const Join& j = p_.joins[pl.joins[position]];
     if (j.build_pipeline >= pipeline_index) return bad("build pipeline does not come first");
     const Pipeline& build = p_.pipelines[j.build_pipeline];
-    if (j.outer_keys.size() != j.inner_keys.size() || j.outer_keys.empty()) return bad("join keys");
+    if (j.outer_keys.size() != j.inner_keys.size()) return bad("join keys");
+    if (j.kind > JoinKind::kAnti) return bad("join kind");
     STROM_TRY(scope_all(pl, j.outer_keys, position));
     STROM_TRY(scope_all(build, j.inner_keys, build.joins.size()));
     STROM_TRY(scope_all(build, j.payload, build.joins.size()));
@@ -179,6 +184,10 @@ class Verifier {
       const ValueType& a = p_.nodes[j.outer_keys[i]].type;
       const ValueType& b = p_.nodes[j.inner_keys[i]].type;
       if (a.phys() != b.phys() || a.scale != b.scale) return bad("join key types");
+    }
+    for (NodeId id : j.quals) {
+      STROM_TRY(scope(pl, id, position + 1, pl.joins[position]));
+      if (!is_bool(p_.nodes[id].type) || can_raise(p_, id)) return bad("qual of a join");
     }
     return Status::ok();
   }

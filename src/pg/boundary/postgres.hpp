@@ -27,6 +27,7 @@ extern "C" {
 #include "catalog/pg_user_mapping.h"
 #include "commands/defrem.h"
 #include "commands/explain.h"
+#include "commands/tablespace.h"
 #include "commands/vacuum.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
@@ -57,6 +58,7 @@ extern "C" {
 #include "rewrite/rewriteManip.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
+#include "storage/fd.h"
 #include "storage/ipc.h"
 #include "storage/predicate.h"
 #include "utils/acl.h"
@@ -78,7 +80,7 @@ extern "C" {
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
+#include "utils/wait_event.h"
 }
 
 // Function-like or one-letter macros of c.h and port.h that rewrite names of the C++ library.

@@ -101,6 +101,23 @@ class Explainer {
     }
   }
 
+  void set_left(RowCounts* counts, const std::string& stage) const {
+    RowCounts last;
+    set_executed(&last, probing(), stage);
+    if (last.exec_in >= 0) counts->exec_out = last.exec_out;
+  }
+
+  const char* kind_of(size_t join) const {
+    using engine::plan::JoinKind;
+    switch (plan_.program.joins[join].kind) {
+      case JoinKind::kInner: return "";
+      case JoinKind::kLeft: return "Left Outer ";
+      case JoinKind::kSemi: return "Semi ";
+      case JoinKind::kAnti: return "Anti ";
+    }
+    return "";
+  }
+
   RowCounts counts_of_scan() const {
     RowCounts counts;
     counts.plan_in = estimate(0);
@@ -138,14 +155,20 @@ class Explainer {
     const std::string number = " [" + std::to_string(index + 1) + "]";
     const auto* outer = static_cast<List*>(list_nth(plan_part(scan_, kPlanOuterKeys), static_cast<int>(index)));
     const auto* inner = static_cast<List*>(list_nth(plan_part(scan_, kPlanInnerKeys), static_cast<int>(index)));
+    const List* quals = plan_part(scan_, kPlanMatchFilters);
+    auto* further = static_cast<List*>(list_nth(quals, static_cast<int>(index)));
     std::string clauses;
     for (int i = 0; i < list_length(outer); ++i)
       clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
+    if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
+    if (clauses.empty()) clauses = "true";
     RowCounts counts;
     counts.plan_in = estimate(static_cast<int>(index) + 1);
     counts.plan_out = estimate(static_cast<int>(index) + 2);
-    set_executed(&counts, probing(), "join " + std::to_string(index + 1));
-    counted("CPU Join Quals" + number, clauses, counts);
+    const std::string stage = "join " + std::to_string(index + 1);
+    set_executed(&counts, probing(), stage);
+    set_left(&counts, stage + " matches");
+    counted(std::string("CPU ") + kind_of(index) + "Join Quals" + number, clauses, counts);
     expressions("CPU Outer Hash" + number, outer);
     expressions("CPU Inner Hash" + number, inner);
   }
@@ -211,6 +234,7 @@ class Explainer {
   void execution() {
     if (run_.rechecked() > 0) number("Rechecked", nullptr, run_.rechecked());
     if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
+    if (stats_.passes > 1 && !hide_) number("Join Passes", nullptr, stats_.passes);
     if (hide_) return;
     if (stats_.threads > 0)
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
@@ -244,6 +268,7 @@ class Explainer {
       nodes("Inner Quals OpCode" + index, program.pipelines[join.build_pipeline].quals);
       nodes("Join HashValue OpCode" + index, join.outer_keys);
       nodes("Inner HashValue OpCode" + index, join.inner_keys);
+      nodes("Match Quals OpCode" + index, join.quals);
     }
     nodes("Join Quals OpCode", probe.join_quals);
     nodes("Projection OpCode", probe.outputs);

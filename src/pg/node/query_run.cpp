@@ -52,6 +52,7 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
   sum->threads = std::max(sum->threads, more.threads);
+  sum->passes = std::max(sum->passes, more.passes);
 }
 
 Oid table_of(const CustomScanState* state, Index relid) { return exec_rt_fetch(relid, state->ss.ps.state)->relid; }
@@ -156,14 +157,9 @@ void QueryRun::collect_child(size_t pipeline) {
       nulls[i] = slot->tts_isnull[source.positions[i] - 1];
     }
     collected->add(values.data(), nulls.get());
-    if (count % 4096 == 4095 && collected->memory_bytes() > limit)
-      throw boundary::StatusError(
-          Status(ErrorCode::kOverBudget, "inner relation of a join needs more memory than allowed")
-              .with_detail("It has " + std::to_string(collected->memory_bytes() / 1024) + " kB after " +
-                           std::to_string(collected->total_rows()) + " rows; the limit is " +
-                           std::to_string(guc::pg_strom::work_memory) + " kB.")
-              .with_hint("Increase pg_strom.work_memory."));
+    if (count % 4096 == 4095 && collected->memory_bytes() > limit) collected->spill();
   }
+  collected->finish();
   rows = std::move(collected);
 }
 
@@ -226,6 +222,12 @@ void QueryRun::start() {
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
+  execution_->on_pass_end([this](const std::vector<DeclinedRow>& rows) {
+    source::RowSource* probing = row_source(plan_.sources.size() - 1);
+    probing->begin_recheck();
+    decide_rows(rows);
+    probing->end_recheck();
+  });
   started_ = true;
   keeping_ = keep_results_;
   files_checked_ = std::chrono::steady_clock::now();
@@ -275,10 +277,13 @@ void QueryRun::decide_build_rows(uint32_t pipeline, const std::vector<DeclinedRo
 void QueryRun::take_declined() {
   source::RowSource* probing = row_source(plan_.sources.size() - 1);
   probing->begin_recheck();
-  const std::vector<DeclinedRow> rows = execution_->take_declined();
+  decide_rows(execution_->take_declined());
+  probing->end_recheck();
+}
+
+void QueryRun::decide_rows(const std::vector<DeclinedRow>& rows) {
   note_declined(rows.size());
   for (const DeclinedRow& row : rows) recheck().decide(row, *execution_);
-  probing->end_recheck();
 }
 
 void QueryRun::check_files(bool now) {

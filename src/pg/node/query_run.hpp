@@ -70,6 +70,7 @@ class QueryRun {
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
   void keep_batch();
   void take_declined();
+  void decide_rows(const std::vector<engine::exec::DeclinedRow>& rows);
   void decide_build_rows(uint32_t pipeline, const std::vector<engine::exec::DeclinedRow>& rows);
   void note_declined(size_t count);
   void check_files(bool now);

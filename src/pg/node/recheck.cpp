@@ -89,6 +89,9 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   });
   context_->ecxt_scantuple = slot_;
   for (size_t i = 0; i < plan.sources.size(); ++i) filters_.push_back(compile_filter(plan.filters(i), parent));
+  const List* match_filters = plan_part(scan, kPlanMatchFilters);
+  for (size_t i = 0; i < plan.join_count(); ++i)
+    match_filters_.push_back(compile_filter(static_cast<List*>(list_nth(match_filters, static_cast<int>(i))), parent));
   join_filters_ = compile_filter(plan_part(scan, kPlanJoinFilters), parent);
   outer_keys_ = compile_lists(plan_part(scan, kPlanOuterKeys), parent);
   inner_keys_ = compile_lists(plan_part(scan, kPlanInnerKeys), parent);
@@ -175,34 +178,54 @@ void Recheck::decide(const DeclinedRow& row, const Execution& execution) {
   if (passes(filters_[row.pipeline])) join(0, row, execution);
 }
 
+// As the engine joins, one join after the other in the planner's order.
 void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution) {
+  using engine::plan::JoinKind;
   boundary::check_for_interrupts();
   if (depth == plan_.join_count()) {
     if (passes(join_filters_)) emit();
     return;
   }
-  std::vector<int64_t> matches;
+  const engine::plan::Program& program = plan_.program;
+  const JoinKind kind = program.joins[program.pipelines.back().joins[depth]].kind;
+  std::vector<int64_t> candidates;
   const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
-  if (known) {
-    matches.push_back(row.inner_rows[depth]);
-  } else {
-    const engine::plan::Program& program = plan_.program;
-    const uint32_t join = program.pipelines.back().joins[depth];
-    std::vector<Constant> keys;
-    for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
-      bool held;
-      keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
-      if (keys.back().is_null) return;
-      if (!held && left_out_[join])  // it could equal one of those
-        throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric join keys are out of the engine's range"));
-      if (!held) return;
-    }
-    throw_if_failed(execution.lookup(join, keys, &matches));
+  if (known)
+    candidates.push_back(row.inner_rows[depth]);
+  else if (!find_candidates(depth, execution, &candidates))
+    return;
+  bool matched = false;
+  for (const int64_t candidate : candidates) {
+    load_payload(depth, candidate, execution);
+    if (!known && !passes(match_filters_[depth])) continue;
+    matched = true;
+    if (kind == JoinKind::kAnti) return;
+    join(depth + 1, row, execution);
+    if (kind == JoinKind::kSemi) return;
   }
-  for (const int64_t match : matches) {
-    load_payload(depth, match, execution);
-    this->join(depth + 1, row, execution);
+  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi) return;
+  clear_payload(depth);
+  join(depth + 1, row, execution);
+}
+
+// Build rows with the row's key. False when another pass over the outer side looks for them.
+bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+  const engine::plan::Program& program = plan_.program;
+  const uint32_t join = program.pipelines.back().joins[depth];
+  std::vector<Constant> keys;
+  bool held = true, has_null = false;
+  for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
+    bool key_held;
+    keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
+    has_null = has_null || keys.back().is_null;
+    held = held && key_held;
   }
+  if (!execution.is_in_pass(join, keys, held)) return false;
+  if (has_null) return true;
+  if (!held && left_out_[join])  // it could equal one of those
+    throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric join keys are out of the engine's range"));
+  if (held) throw_if_failed(execution.lookup(join, keys, candidates));
+  return true;
 }
 
 void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
@@ -218,6 +241,10 @@ void Recheck::load_payload(size_t join, int64_t row, const Execution& execution)
     slot_->tts_values[attribute] = datum_of(value, padded ? column->atttypmod - VARHDRSZ : -1);
     MemoryContextSwitchTo(caller);
   }
+}
+
+void Recheck::clear_payload(size_t join) {
+  for (const int slot : plan_.payload_slots[join]) slot_->tts_isnull[slot - 1] = true;
 }
 
 // Queues the row in the slot: its outputs, or a group of its own.

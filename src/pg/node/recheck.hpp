@@ -44,7 +44,9 @@ class Recheck {
   bool passes(ExprState* filters);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
   void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
+  bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
+  void clear_payload(size_t join);
   void emit();
 
   const RunPlan& plan_;
@@ -53,6 +55,7 @@ class Recheck {
   ExprContext* context_;        // its per-tuple memory holds the queued rows
   TupleTableSlot* slot_;
   std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
+  std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
   std::vector<ExprState*> group_keys_, arguments_, argument_filters_;

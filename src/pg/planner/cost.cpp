@@ -17,6 +17,7 @@ using guc::pg_strom::cpu_setup_cost;
 // In units of pg_strom.cpu_tuple_cost for each row. Building has to stay dearer than probing, so that the largest
 // relation becomes the outermost.
 constexpr double kProbe = 0.5;
+constexpr double kTry = 0.5;  // a pair of rows, where there are no keys
 constexpr double kBuild = 4.0;
 
 // A row that PostgreSQL takes from us, in units of its cpu_tuple_cost.
@@ -64,13 +65,16 @@ void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
   const auto* join = static_cast<EngineJoin*>(llast(input->joins));
   Cost read;
   if (join->scan != nullptr)
-    read = read_pages(join->scan) + scan_rows(join->scan);
+    read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
   else
-    read = join->path->total_cost + join->path->rows * ::cpu_tuple_cost;
+    read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
   input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
-  input->run = outer->run +
-               (outer->rows * (kProbe * row_cost() + cpu_operator_cost) + join->rows * cpu_operator_cost * operations) /
-                   thread_count();
+  // Without keys all pairs of rows are tried; else about as many as match.
+  const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
+  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
+                     (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
+  input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
+               probe / thread_count();
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,

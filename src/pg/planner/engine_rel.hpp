@@ -41,10 +41,13 @@ struct EngineJoin {
   RelOptInfo* inner;
   EngineScan* scan;
   Path* path;
-  List* outer_keys;  // of Expr, pairwise with inner_keys
+  JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI
+  List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
-  List* other_quals;  // of Expr: join clauses that are not keys
+  List* match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
+  List* other_quals;  // of Expr: clauses that are evaluated on the rows that result
   double rows;        // after the join
+  double passes;      // over the outer side, because the inner side is larger than pg_strom.work_memory
 };
 
 /// A scan and the joins on top of it.

@@ -1,4 +1,7 @@
-// CpuJoin: an inner hash join on top of a scan or join of ours, fused with it. May ereport.
+// CpuJoin: an inner, left, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
+#include <algorithm>
+#include <cmath>
+
 #include "pg/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -24,6 +27,7 @@ Path* subplan_path(PlannerState* state, RelOptInfo* inner) {
 // on.
 bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   List* used = list_copy(joinrel->reltarget->exprs);
+  used = list_concat(used, join->match_quals);
   used = list_concat(used, join->other_quals);
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(used), PVC_RECURSE_PLACEHOLDERS)) {
@@ -53,30 +57,74 @@ bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** 
   return false;
 }
 
+bool is_offered(JoinType type) {
+  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+}
+
+// An expression of the side whose rows get nulls that is to be computed below the join; the engine computes it above.
+bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* inner) {
+  if (type != JOIN_LEFT && type != JOIN_ANTI) return false;
+  ListCell* cell;
+  foreach (cell, root->placeholder_list)
+    if (bms_overlap(static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at, inner->relids)) return true;
+  return false;
+}
+
+// Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
+bool outlives_semi_join(PlannerInfo* root, const RelOptInfo* joinrel, JoinType type, const RelOptInfo* inner) {
+  if (type != JOIN_SEMI) return false;
+  auto* exprs = reinterpret_cast<Node*>(joinrel->reltarget->exprs);
+  return bms_overlap(pull_varnos(root, exprs), inner->relids);
+}
+
+// Without keys every pair of rows is tried, so that conditions are worth evaluating there.
+void move_to_match(PlannerState* state, EngineJoin* join) {
+  if (join->type != JOIN_INNER || join->outer_keys != NIL) return;
+  List* others = NIL;
+  ListCell* cell;
+  foreach (cell, join->other_quals) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (!can_fail(state, expr))
+      join->match_quals = lappend(join->match_quals, expr);
+    else
+      others = lappend(others, expr);
+  }
+  join->other_quals = others;
+}
+
 // Distributes the join's clauses; the first that does not lower is refused and ends it.
-Refusal* take_clauses(PlannerState* state, EngineJoin* join, Relids outer, List* clauses, int* operations) {
+Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* joinrel, Relids outer, List* clauses,
+                      int* operations) {
   ListCell* cell;
   foreach (cell, clauses) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     auto* expr = reinterpret_cast<Node*>(clause->clause);
     Expr *outer_key, *inner_key;
-    if (split_sides(clause, outer, join->inner->relids, &outer_key, &inner_key) &&
+    const bool filters = IS_OUTER_JOIN(join->type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids);
+    if (!filters && split_sides(clause, outer, join->inner->relids, &outer_key, &inner_key) &&
         why_not_key(state, reinterpret_cast<OpExpr*>(expr), operations) == nullptr) {
       join->outer_keys = lappend(join->outer_keys, outer_key);
       join->inner_keys = lappend(join->inner_keys, inner_key);
       continue;
     }
+    const bool decides = !filters && join->type != JOIN_INNER;
     const char* reason = why_not_lowered(state, expr, operations);
+    if (reason == nullptr && decides && can_fail(state, expr)) reason = "can fail where it decides whether rows match";
     if (reason != nullptr) return make_refusal(expr, reason);
-    join->other_quals = lappend(join->other_quals, expr);
+    if (decides)
+      join->match_quals = lappend(join->match_quals, expr);
+    else
+      join->other_quals = lappend(join->other_quals, expr);
   }
+  move_to_match(state, join);
   return nullptr;
 }
 
-// Estimated table against pg_strom.work_memory, which would stop the query when it is reached.
-bool fits_memory(const RelOptInfo* inner) {
+// How often the outer side has to be read because of pg_strom.work_memory.
+double pass_count(const RelOptInfo* inner) {
   constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
-  return inner->rows * (inner->reltarget->width + kOverhead) <= guc::pg_strom::work_memory * 1024.0;
+  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
+  return std::max(1.0, std::ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
 bool same_refusal(const List* refusals, const Refusal* refusal) {
@@ -91,22 +139,25 @@ bool same_refusal(const List* refusals, const Refusal* refusal) {
 void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
                 JoinPathExtraData* extra) {
   PlannerState* state = find_state(root);
-  if (state == nullptr || type != JOIN_INNER || joinrel->reloptkind != RELOPT_JOINREL) return;
-  if (!bms_is_empty(joinrel->lateral_relids)) return;
+  if (state == nullptr || !is_offered(type) || joinrel->reloptkind != RELOPT_JOINREL) return;
+  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, inner)) return;
+  if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
   if (probing == nullptr || probing->scan->host_quals != NIL || probing->scan->gated) return;
 
   auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
   join->inner = inner;
+  join->type = type;
+  join->passes = pass_count(inner);
   join->rows = joinrel->rows;
   int operations = 0;
-  Refusal* refusal = take_clauses(state, join, outer->relids, extra->restrictlist, &operations);
+  Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations);
   if (refusal != nullptr) {
     const bool lasting = root->join_search_private == nullptr;  // as in remember()
     if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
     return;
   }
-  if (join->outer_keys == NIL || !fits_memory(inner)) return;
+  if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
 
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;

@@ -88,7 +88,7 @@ Result<NodeId> Lowering::lower(const Node* expr) {
     case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
     case T_RestrictInfo:
       return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
-    case T_PlaceHolderVar:  // no outer join is below us that could null it
+    case T_PlaceHolderVar:  // offer_join() takes no outer join that could null it
       return lower(reinterpret_cast<const Node*>(reinterpret_cast<const PlaceHolderVar*>(expr)->phexpr));
     case T_CaseTestExpr:
       if (case_value_ == kNoNode) return unsupported("CASE value outside of CASE");

@@ -33,6 +33,7 @@ List* add_input_vars(List* known, const EngineInput* input) {
     if (join->scan != nullptr) known = add_vars(known, bare_clauses(join->scan->quals));
     known = add_vars(known, join->outer_keys);
     known = add_vars(known, join->inner_keys);
+    known = add_vars(known, join->match_quals);
     known = add_vars(known, join->other_quals);
   }
   return known;
@@ -174,12 +175,14 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin
                                                      : PlanKind::kScan;
+  List* match_filters = NIL;
   List* join_filters = NIL;
   List* outer_keys = NIL;
   List* inner_keys = NIL;
   ListCell* cell;
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    match_filters = lappend(match_filters, mapped_list(join->match_quals, slots));
     join_filters = list_concat(join_filters, mapped_list(join->other_quals, slots));
     outer_keys = lappend(outer_keys, mapped_list(join->outer_keys, slots));
     inner_keys = lappend(inner_keys, mapped_list(join->inner_keys, slots));
@@ -190,6 +193,7 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   parts[kPlanOutputs] = output_lists(writer);
   parts[kPlanPayloads] = payload_lists(writer, slots);
   parts[kPlanFilters] = filter_lists(input, slots);
+  parts[kPlanMatchFilters] = match_filters;
   parts[kPlanJoinFilters] = join_filters;
   parts[kPlanOuterKeys] = outer_keys;
   parts[kPlanInnerKeys] = inner_keys;

@@ -18,7 +18,8 @@ enum PlanPart : int {
   kPlanOutputs,   // for each output an IntList, see OutputField
   kPlanPayloads,  // for each join an IntList: slot of each payload
   kPlanFilters,   // for each pipeline a List of Expr: the source's filters
-  kPlanJoinFilters,  // List of Expr: join clauses that are not keys
+  kPlanMatchFilters,  // for each join a List of Expr: clauses besides the keys that decide whether rows match
+  kPlanJoinFilters,  // List of Expr: join clauses that are evaluated on the joined rows
   kPlanOuterKeys,    // for each join a List of Expr
   kPlanInnerKeys,    // for each join a List of Expr
   kPlanGroupKeys,    // List of Expr, as Program::group_keys

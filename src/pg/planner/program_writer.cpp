@@ -13,20 +13,41 @@ using engine::plan::Aggregate;
 using engine::plan::NodeId;
 using engine::plan::ValueType;
 
+namespace {
+
+engine::plan::JoinKind join_kind(JoinType type) {
+  switch (type) {
+    case JOIN_LEFT: return engine::plan::JoinKind::kLeft;
+    case JOIN_SEMI: return engine::plan::JoinKind::kSemi;
+    case JOIN_ANTI: return engine::plan::JoinKind::kAnti;
+    default: return engine::plan::JoinKind::kInner;
+  }
+}
+
+/// `scan` nullptr: a column of a PostgreSQL plan's rows.
+Result<ValueType> column_type(const EngineScan* scan, const Var& var) {
+  if (scan != nullptr) return scan->columns[var.varattno].type;
+  return value_type_of(var.vartype, var.vartypmod);
+}
+
+}  // namespace
+
 /// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
+/// `tried_join`: the one whose quals are written.
 class PipelineScope : public Scope {
  public:
-  PipelineScope(ProgramWriter& writer, uint32_t pipeline) : writer_(writer), pipeline_(pipeline) {}
+  PipelineScope(ProgramWriter& writer, uint32_t pipeline, uint32_t tried_join = UINT32_MAX)
+      : writer_(writer), pipeline_(pipeline), tried_join_(tried_join) {}
 
   Result<NodeId> column(const Var& var) override {
     SourceColumnRef ref;
-    return pipeline_ == writer_.joins_.size() ? writer_.probing_column(var)
+    return pipeline_ == writer_.joins_.size() ? writer_.probing_column(var, tried_join_)
                                               : writer_.source_column(pipeline_, var, &ref);
   }
 
  private:
   ProgramWriter& writer_;
-  uint32_t pipeline_;
+  uint32_t pipeline_, tried_join_;
 };
 
 ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) : input_(input), builder_(program_) {
@@ -43,8 +64,8 @@ ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) 
   payloads_.resize(joins_.size());
 }
 
-NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr) {
-  PipelineScope scope(*this, pipeline);
+NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr, uint32_t tried_join) {
+  PipelineScope scope(*this, pipeline, tried_join);
   Lowering lowering(builder_, scope, params_);
   return value_or_throw(lowering.lower(static_cast<const Node*>(expr)));
 }
@@ -53,12 +74,9 @@ NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr) {
 Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref) {
   const bool probing = pipeline == joins_.size();
   const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
-  ValueType type;
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
-  if (scan != nullptr) {
-    type = scan->columns[var.varattno].type;
-  } else {
-    STROM_ASSIGN(type, value_type_of(var.vartype, var.vartypmod));
+  STROM_ASSIGN(const ValueType type, column_type(scan, var));
+  if (scan == nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const auto* entry = guard([&var, tlist] {
       return tlist_member(reinterpret_cast<Expr*>(const_cast<Var*>(&var)), const_cast<List*>(tlist));
@@ -75,10 +93,14 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   return builder_.column(static_cast<uint32_t>(columns.size() - 1), type);
 }
 
-Result<NodeId> ProgramWriter::probing_column(const Var& var) {
+Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join) {
   SourceColumnRef ref;
   for (uint32_t i = 0; i < joins_.size(); ++i) {
     if (!bms_is_member(var.varno, joins_[i]->inner->relids)) continue;
+    if (joins_[i]->type == JOIN_ANTI && i != tried_join) {  // the rows that are left have none
+      STROM_ASSIGN(const ValueType type, column_type(joins_[i]->scan, var));
+      return builder_.constant(type, true, {});
+    }
     STROM_ASSIGN(const NodeId source, source_column(i, var, &ref));
     std::vector<NodeId>& payload = program_.joins[i].payload;
     size_t ordinal = 0;
@@ -109,6 +131,9 @@ void ProgramWriter::write_join(uint32_t index) {
     program_.joins[index].outer_keys.push_back(outer);
     program_.joins[index].inner_keys.push_back(inner);
   }
+  program_.joins[index].kind = join_kind(join.type);
+  for (int i = 0; i < list_length(join.match_quals); ++i)
+    program_.joins[index].quals.push_back(lower(probing, list_nth(join.match_quals, i), index));
   program_.pipelines[probing].joins.push_back(index);
 }
 
@@ -175,9 +200,9 @@ void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop
     add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
   if (top != nullptr)
     probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first};
-  // Rows without a value cannot be handed over; a column that is read anyway stands in.
+  // Rows without a value cannot be handed over; a constant stands in.
   if (!aggregation && probing.outputs.empty())
-    probing.outputs.push_back(builder_.column(0, program_.sources[index].columns.at(0)));
+    probing.outputs.push_back(builder_.constant({registry::TypeId::kBool, 0}, false, std::string(1, '\0')));
   throw_if_failed(engine::plan::verify(program_));
 }
 

@@ -51,9 +51,9 @@ class ProgramWriter {
   friend class PipelineScope;
   using NodeId = engine::plan::NodeId;
 
-  NodeId lower(uint32_t pipeline, const void* expr);
+  NodeId lower(uint32_t pipeline, const void* expr, uint32_t tried_join = UINT32_MAX);
   Result<NodeId> source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref);
-  Result<NodeId> probing_column(const Var& var);
+  Result<NodeId> probing_column(const Var& var, uint32_t tried_join);
   void write_join(uint32_t index);
   void add_output(const Node* expr, bool aggregation);
   void add_aggregate(const Aggref& aggregate);

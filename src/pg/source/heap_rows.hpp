@@ -47,6 +47,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   struct Kept;  // what is left of a chunk for its declined rows
 
   bool feed() override;
+  void rewind() override { close(); }
   int64_t limit(int threads) override;
   void release(int64_t chunk, bool declined) override;
 

@@ -95,19 +95,34 @@ void CollectedRows::add(const Datum* values, const bool* nulls) {
   ++rows_;
 }
 
+void CollectedRows::spill() {
+  for (const Batch& batch : batches_) {
+    std::vector<columnar::ColumnView> columns;
+    for (const auto& column : batch) columns.push_back(column.view());
+    spilled_.write(columns);
+  }
+  batches_.clear();
+}
+
+std::vector<columnar::ColumnView> CollectedRows::views(int64_t chunk) const {
+  const auto index = static_cast<size_t>(chunk);
+  if (index < spilled_.batch_count()) return spilled_.columns(index);
+  std::vector<columnar::ColumnView> columns;
+  for (const auto& column : batches_[index - spilled_.batch_count()]) columns.push_back(column.view());
+  return columns;
+}
+
 Result<columnar::BatchView> CollectedRows::chunk(int64_t index) const {
-  columnar::BatchView view;
-  view.rows = batch_rows_[static_cast<size_t>(index)];
-  for (const auto& column : batches_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
-  return view;
+  return columnar::BatchView{batch_rows_[static_cast<size_t>(index)], views(index)};
 }
 
 std::span<const codec::Decoder> CollectedRows::decoders(int64_t chunk) {
   decoders_.clear();
+  const std::vector<columnar::ColumnView> columns = views(chunk);
   for (size_t i = 0; i < types_.size(); ++i) {
     const registry::TypeInfo& info = registry::type_info(types_[i].type);
     decoders_.push_back(codec::make_decoder(fields_[i], {info.pg_oid, -1}));
-    decoders_.back().view = batches_[static_cast<size_t>(chunk)][i].view();
+    decoders_.back().view = columns[i];
   }
   return decoders_;
 }

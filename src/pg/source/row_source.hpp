@@ -10,6 +10,7 @@
 #include "engine/exec/execution.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/fdw_arrow/source.hpp"
+#include "pg/source/spill_file.hpp"
 
 namespace strom::pg::source {
 
@@ -62,11 +63,17 @@ class CollectedRows : public DecodedRows {
   /// is not a key; PostgresError.
   void add(const Datum* values, const bool* nulls);
 
-  int64_t chunk_count() const override { return static_cast<int64_t>(batches_.size()); }
+  /// Moves the rows so far into a temporary file, which is read after finish().
+  void spill();
+  /// There are no more rows.
+  void finish() { spilled_.map(); }
+
+  int64_t chunk_count() const override { return static_cast<int64_t>(batch_rows_.size()); }
   Result<columnar::BatchView> chunk(int64_t index) const override;
   int64_t total_rows() const override { return rows_; }
   /// Rows that add() left out.
   int64_t dropped() const { return dropped_; }
+  /// Without the file.
   int64_t memory_bytes() const;
 
  private:
@@ -74,11 +81,13 @@ class CollectedRows : public DecodedRows {
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   bool holds(size_t column, Datum value, bool is_null) const;
   void append(size_t column, Datum value, bool is_null);
+  std::vector<columnar::ColumnView> views(int64_t chunk) const;
 
   std::vector<engine::plan::ValueType> types_;
   std::vector<bool> is_key_;
   std::vector<columnar::Field> fields_;
-  std::vector<Batch> batches_;
+  SpillFile spilled_;            // the first batches
+  std::vector<Batch> batches_;   // the others
   std::vector<int64_t> batch_rows_;
   std::vector<codec::Decoder> decoders_;
   int64_t rows_ = 0, dropped_ = 0;

@@ -217,6 +217,17 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
 
 }  // namespace
 
+void append_rows(const exec::ResultBatch& batch, Rows* rows) {
+  for (int64_t row = 0; row < batch.rows; ++row) {
+    std::string line;
+    for (const exec::ResultColumn& c : batch.columns) {
+      const bool null = c.flags != nullptr && (c.flags[row] & block::kNullFlag);
+      line += (line.empty() ? "" : "|") + (null ? "NULL" : print_value(c.type.phys(), c.values, row));
+    }
+    rows->push_back(line);
+  }
+}
+
 Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
             exec::Options options) {
   Outcome outcome;
@@ -237,15 +248,12 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
   }
   for (const auto& held : batches) {
     const exec::ResultBatch& batch = *held;
+    const size_t before = outcome.rows.size();
+    append_rows(batch, &outcome.rows);
     for (int64_t row = 0; row < batch.rows; ++row) {
-      std::string line;
-      for (const exec::ResultColumn& c : batch.columns) {
-        const bool null = c.flags != nullptr && (c.flags[row] & block::kNullFlag);
-        line += (line.empty() ? "" : "|") + (null ? "NULL" : print_value(c.type.phys(), c.values, row));
-      }
+      std::string& line = outcome.rows[before + static_cast<size_t>(row)];
       for (size_t a = 0; a < batch.aggregates.size(); ++a)
         line += (line.empty() ? "" : "|") + print_aggregate(program, last.aggregates[a], batch.aggregates[a], row);
-      outcome.rows.push_back(line);
     }
   }
   for (const exec::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);

@@ -57,6 +57,9 @@ struct Outcome {
 Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
             exec::Options options = {});
 
+/// The rows of a projection's batch.
+void append_rows(const exec::ResultBatch& batch, Rows* rows);
+
 std::string int_bytes(int32_t value);
 std::string long_bytes(int64_t value);
 

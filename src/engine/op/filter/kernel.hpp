@@ -70,6 +70,33 @@ STROM_KERNEL void null_test(const P& p, TileState& s, const TileInstr& instr, ui
   p.sync();
 }
 
+/// kIsNotTrue. Errors stay.
+template <class P>
+STROM_KERNEL void is_not_true(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* a = values<uint8_t>(s, instr.a);
+  const uint8_t* fa = s.regs[instr.a].flags;
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  if (fa == nullptr)
+    p.for_each(s.count, [&](int i) { out[i] = a[i] ^ 1; });
+  else
+    p.for_each(s.count, [&](int i) {
+      out[i] = (a[i] ^ 1) | ((fa[i] & kNullFlag) != 0);
+      flags[i] = fa[i] & kErrorFlag;
+    });
+  p.leader([&] { own(s, instr.dst, fa != nullptr); });
+  p.sync();
+}
+
+/// kFalse.
+template <class P>
+STROM_KERNEL void all_false(const P& p, TileState& s, const TileInstr& instr) {
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = 0; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
 template <class P, class T>
 STROM_INLINE void select_values(const P& p, TileState& s, uint16_t dst, const uint8_t* take, uint16_t b, uint16_t c) {
   const T* vb = values<T>(s, b);
@@ -249,13 +276,18 @@ STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carrie
   p.sync();
 }
 
-/// End of a kFilter segment.
+/// End of a kFilter segment. Without a mask, rows without an error go on.
 template <class P>
 STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
-  decline_errors(p, s, seg.errors);
-  const uint8_t* mask = values<uint8_t>(s, seg.mask);
-  const uint8_t* flags = s.regs[seg.mask].flags;
+  const bool declined = decline_errors(p, s, seg.errors);
+  const bool all = seg.mask == kNoRegister;
+  const uint8_t* mask = all ? s.scratch_mask : values<uint8_t>(s, seg.mask);
+  const uint8_t* flags = all ? nullptr : s.regs[seg.mask].flags;
+  if (all && !declined) {
+    p.for_each(s.count, [&](int i) { s.scratch_mask[i] = 1; });
+    p.sync();
+  }
   if (flags != nullptr) {
     p.for_each(s.count, [&](int i) { s.scratch_mask[i] = mask[i] & (flags[i] == 0); });
     p.sync();

@@ -1,6 +1,6 @@
-// Hash join, probing side. Dense integer keys use a direct-address table: a bitmap decides first, build rows and group
-// codes are looked up for survivors only. Other keys use an open-addressing table with tags. Rows with a null key
-// never match. Single source.
+// Joins, probing side. Dense integer keys use a direct-address table: a bitmap decides first, build rows and group
+// codes are looked up for survivors only. Other keys use an open-addressing table with tags, joins without keys try
+// every build row. Rows with a null key never match. Single source.
 #pragma once
 
 #include "engine/block/hash.hpp"
@@ -86,6 +86,31 @@ STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
+/// kFirstRow.
+template <class P>
+STROM_KERNEL void first_row(const P& p, TileState& s, const TileInstr& instr) {
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  const uint32_t row = s.joins[instr.imm].row_count > 0 ? 0 : kNoRow;
+  p.for_each(s.count, [&](int i) { out[i] = row; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+/// kInPartition. Keys with errors are in every partition, so that the row is declined and PostgreSQL says which.
+template <class P>
+STROM_KERNEL void in_partition(const P& p, TileState& s, const TileInstr& instr) {
+  const uint64_t* hashes = values<uint64_t>(s, instr.a);
+  const uint16_t* keys = s.code->lists + instr.c;
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  const uint32_t partition = instr.imm >> 16, count = instr.imm & 0xffff;
+  p.for_each(s.count, [&](int i) { out[i] = partition_of(hashes[i], count) == partition; });
+  for (int k = 1; k <= keys[0]; ++k)
+    if (const uint8_t* flags = s.regs[keys[k]].flags; flags != nullptr)
+      p.for_each(s.count, [&](int i) { out[i] |= (flags[i] & kErrorFlag) != 0; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
 /// kRowFound.
 template <class P>
 STROM_KERNEL void row_found(const P& p, TileState& s, const TileInstr& instr) {
@@ -106,6 +131,26 @@ STROM_KERNEL void load_payload(const P& p, TileState& s, const TileInstr& instr)
   uint8_t* flags = s.storage[instr.dst].flags;
   if (column.flags != nullptr) p.for_each(s.count, [&](int i) { flags[i] = column.flags[rows[i]]; });
   p.leader([&] { own(s, instr.dst, column.flags != nullptr); });
+  p.sync();
+}
+
+/// kLoadPayload with kMayMiss: null where register a is kNoRow.
+template <class P>
+STROM_KERNEL void load_payload_or_null(const P& p, TileState& s, const TileInstr& instr) {
+  const TableColumn& column = s.joins[instr.imm >> 16].payload[instr.imm & 0xffff];
+  const uint32_t* rows = values<uint32_t>(s, instr.a);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  with_phys(column.phys, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = static_cast<const T*>(column.data);
+    T* out = static_cast<T*>(s.storage[instr.dst].data);
+    p.for_each(s.count, [&](int i) { out[i] = rows[i] == kNoRow ? T{} : from[rows[i]]; });
+  });
+  const uint8_t* from_flags = column.flags;
+  p.for_each(s.count, [&](int i) {
+    flags[i] = rows[i] == kNoRow ? kNullFlag : from_flags != nullptr ? from_flags[rows[i]] : 0;
+  });
+  p.leader([&] { own(s, instr.dst, true); });
   p.sync();
 }
 
@@ -166,6 +211,62 @@ STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
   p.for_each(count, [&](int i) {
     index[i] = next[index[i]];
     s.scratch_mask[i] = index[i] != kNoRow;
+  });
+  p.sync();
+  const int kept = p.compact(s.scratch_mask, count, s.scratch_positions);
+  if (kept > 0) requeue(p, s, segment, s.scratch_positions, kept);
+}
+
+/// One try of each row of a kMatch segment: which rows go on (scratch_mask), with their build row or kNoRow in the index
+/// register, and the build row that each is to try next (scratch_values, kNoRow = none).
+template <class P>
+STROM_INLINE void try_matches(const P& p, TileState& s, const Segment& seg) {
+  const uint32_t* next = s.joins[seg.join].next;
+  const bool all = seg.mask == kNoRegister;
+  const uint8_t* mask = all ? nullptr : values<uint8_t>(s, seg.mask);
+  const uint8_t* flags = all ? nullptr : s.regs[seg.mask].flags;
+  uint32_t* index = values<uint32_t>(s, seg.index);
+  uint8_t* matched = seg.matched == kNoRegister ? nullptr : values<uint8_t>(s, seg.matched);
+  auto* following = static_cast<uint32_t*>(s.scratch_values);
+  const MatchKind kind = seg.match;
+  p.for_each(s.count, [&](int i) {
+    const uint32_t row = index[i];
+    const bool match = row != kNoRow && (all || (mask[i] != 0 && (flags == nullptr || flags[i] == 0)));
+    uint32_t after = row != kNoRow && next != nullptr ? next[row] : kNoRow;
+    bool out = match;
+    if (kind == MatchKind::kLeft) {
+      const bool any = match || matched[i] != 0;
+      out = match || (!any && after == kNoRow);
+      matched[i] = any;
+      if (!match) index[i] = kNoRow;
+    } else if (kind == MatchKind::kSemi) {
+      if (match) after = kNoRow;
+    } else if (kind == MatchKind::kAnti) {
+      out = !match && after == kNoRow;
+      if (match) after = kNoRow;
+    }
+    s.scratch_mask[i] = out;
+    following[i] = after;
+  });
+  p.sync();
+}
+
+/// End of a kMatch segment. As in expand_rows(), index and matched register lie in the segment's own buffer.
+template <class P>
+STROM_INLINE void match_rows(const P& p, TileState& s, uint32_t segment) {
+  const Segment& seg = s.code->segments[segment];
+  const int count = s.count;
+  try_matches(p, s, seg);
+  const int out = p.compact(s.scratch_mask, count, s.scratch_positions);
+  p.leader([&] { s.segment_rows_out[segment] += out; });
+  if (out > 0) append(p, s, segment + 1, seg.carried, s.scratch_positions, out);
+  p.sync();
+  if (s.joins[seg.join].next == nullptr) return;
+  uint32_t* index = values<uint32_t>(s, seg.index);
+  const auto* following = static_cast<const uint32_t*>(s.scratch_values);
+  p.for_each(count, [&](int i) {
+    index[i] = following[i];
+    s.scratch_mask[i] = following[i] != kNoRow;
   });
   p.sync();
   const int kept = p.compact(s.scratch_mask, count, s.scratch_positions);

@@ -193,14 +193,23 @@ template <class P>
 STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
   switch (static_cast<TileOp>(instr.op)) {
     case TileOp::kLoadColumn: return load_column(p, s, instr);
-    case TileOp::kLoadPayload: load_payload(p, s, instr); break;
+    case TileOp::kLoadPayload:
+      if (instr.flags & kMayMiss)
+        load_payload_or_null(p, s, instr);
+      else
+        load_payload(p, s, instr);
+      break;
     case TileOp::kLoadCode: load_code(p, s, instr); break;
     case TileOp::kProbeDirect: probe_direct(p, s, instr); break;
     case TileOp::kLookupIndex: lookup_direct(p, s, instr, s.joins[instr.imm].index, kNoRow); break;
     case TileOp::kLookupCode: lookup_direct(p, s, instr, s.joins[instr.imm].key_codes, 0); break;
     case TileOp::kHash: hash_registers(p, s, instr); break;
     case TileOp::kProbeHash: probe_hash(p, s, instr); break;
+    case TileOp::kFirstRow: first_row(p, s, instr); break;
     case TileOp::kRowFound: row_found(p, s, instr); break;
+    case TileOp::kInPartition: in_partition(p, s, instr); break;
+    case TileOp::kFalse: all_false(p, s, instr); break;
+    case TileOp::kIsNotTrue: is_not_true(p, s, instr); break;
     case TileOp::kAnd: logic_and_or(p, s, instr, 0); break;
     case TileOp::kOr: logic_and_or(p, s, instr, 1); break;
     case TileOp::kNot: logic_not(p, s, instr); break;
@@ -305,6 +314,7 @@ STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
   switch (seg.kind) {
     case SegmentEnd::kFilter: filter_rows(p, s, segment); break;
     case SegmentEnd::kExpand: expand_rows(p, s, segment); break;
+    case SegmentEnd::kMatch: match_rows(p, s, segment); break;
     case SegmentEnd::kAggregate: aggregate_rows(p, s, segment); break;
     case SegmentEnd::kOutput: output_rows(p, s, segment); break;
   }

@@ -1,0 +1,196 @@
+#include "engine/exec/pipeline_writer.hpp"
+
+namespace strom::engine::exec {
+
+using block::kNoRegister;
+using block::Segment;
+using block::SegmentEnd;
+using block::TileOp;
+using plan::kNoNode;
+using plan::Node;
+using plan::NodeId;
+using plan::NodeKind;
+using plan::Pipeline;
+using plan::Program;
+using plan::SinkKind;
+using registry::Phys;
+
+std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
+  const Pipeline& p = program.pipelines[pipeline];
+  std::vector<NodeId> nodes;
+  if (p.sink == SinkKind::kProject) {
+    nodes = p.outputs;
+    if (p.top.rows > 0) nodes.push_back(p.top.key);
+    return nodes;
+  }
+  if (p.sink == SinkKind::kBuild) {
+    for (const plan::Join& join : program.joins) {
+      if (join.build_pipeline != pipeline) continue;
+      nodes = join.inner_keys;
+      nodes.insert(nodes.end(), join.payload.begin(), join.payload.end());
+    }
+    return nodes;
+  }
+  nodes = p.group_keys;
+  for (const plan::Aggregate& a : p.aggregates) {
+    if (a.arg != kNoNode) nodes.push_back(a.arg);
+    if (a.filter != kNoNode) nodes.push_back(a.filter);
+  }
+  return nodes;
+}
+
+PipelineWriter::PipelineWriter(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
+                               bool single_byte)
+    : program_(program), index_(pipeline), pipeline_(program.pipelines[pipeline]) {
+  order_joins(joins);
+  collect_constants();
+  add_join_registers();
+  out_.code.single_byte = single_byte;
+}
+
+// ---- registers and expressions ----
+
+void PipelineWriter::collect_constants() {
+  std::set<uint32_t> used;
+  auto add = [&](const std::vector<NodeId>& ids) {
+    for (NodeId id : ids)
+      visit(program_, id, [&](NodeId, const Node& n) {
+        if (n.kind == NodeKind::kConst) used.insert(n.imm);
+      });
+  };
+  add(pipeline_.quals);
+  add(pipeline_.join_quals);
+  for (uint32_t join : pipeline_.joins) {
+    add(program_.joins[join].outer_keys);
+    add(program_.joins[join].quals);
+  }
+  add(sink_nodes(program_, index_));
+  for (uint32_t constant : used) {
+    constant_register_[constant] = static_cast<int>(out_.constants.size());
+    out_.constants.push_back(constant);
+    phys_.push_back(program_.constants[constant].type.phys());
+  }
+}
+
+int PipelineWriter::new_register(Phys phys) {
+  phys_.push_back(phys);
+  return static_cast<int>(phys_.size()) - 1;
+}
+
+VirtualInstr& PipelineWriter::emit(TileOp op, int dst, int a, int b, int c, uint32_t imm) {
+  code_.push_back({op, 0, dst, a, b, c, imm, {}});
+  return code_.back();
+}
+
+int PipelineWriter::value(NodeId id) {
+  const Node& n = program_.nodes[id];
+  if (n.kind == NodeKind::kConst) return constant_register_.at(n.imm);
+  if (auto found = values_.find(id); found != values_.end()) return found->second;
+  int reg;
+  switch (n.kind) {
+    case NodeKind::kColumn:
+      reg = new_register(n.type.phys());
+      emit(TileOp::kLoadColumn, reg, -1, -1, -1, n.imm);
+      break;
+    case NodeKind::kPayload: reg = payload(n); break;
+    default: reg = compute(n);
+  }
+  values_[id] = reg;
+  return reg;
+}
+
+int PipelineWriter::compute(const Node& n) {
+  int args[3] = {-1, -1, -1};
+  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = value(n.args[i]);
+  const int reg = new_register(n.type.phys());
+  switch (n.kind) {
+    case NodeKind::kCall: {
+      VirtualInstr& instr =
+          emit(static_cast<TileOp>(static_cast<uint32_t>(TileOp::kFirstFunction) + n.imm), reg, args[0], args[1], args[2],
+               n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      if (is_constant(args[1])) instr.flags = block::kConstRight;
+      break;
+    }
+    case NodeKind::kRescale:
+      emit(TileOp::kRescale, reg, args[0], -1, -1,
+           static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale) << 16 | static_cast<uint32_t>(n.type.scale));
+      break;
+    case NodeKind::kNumericToInt: {
+      VirtualInstr& instr = emit(TileOp::kNumericToInt, reg, args[0], -1, -1,
+                                 static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      instr.flags = static_cast<uint16_t>(n.type.type);
+      break;
+    }
+    case NodeKind::kNumericToFloat:
+      emit(TileOp::kNumericToFloat, reg, args[0], -1, -1, static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      break;
+    case NodeKind::kAnd: emit(TileOp::kAnd, reg, args[0], args[1]); break;
+    case NodeKind::kOr: emit(TileOp::kOr, reg, args[0], args[1]); break;
+    case NodeKind::kNot: emit(TileOp::kNot, reg, args[0]); break;
+    case NodeKind::kIsNull: emit(TileOp::kIsNull, reg, args[0]); break;
+    case NodeKind::kIsNotNull: emit(TileOp::kIsNotNull, reg, args[0]); break;
+    case NodeKind::kSelect: emit(TileOp::kSelect, reg, args[0], args[1], args[2]); break;
+    default: emit(TileOp::kCoalesce, reg, args[0], args[1]); break;
+  }
+  return reg;
+}
+
+int PipelineWriter::conjunction(const std::vector<NodeId>& quals) {
+  int mask = -1;
+  for (NodeId qual : quals) {
+    const int reg = value(qual);
+    if (mask < 0) {
+      mask = reg;
+      continue;
+    }
+    const int both = new_register(Phys::kBool);
+    emit(TileOp::kAnd, both, mask, reg);
+    mask = both;
+  }
+  return mask;
+}
+
+void PipelineWriter::emit_gate(const std::vector<int>& checked) {
+  VirtualInstr& gate = emit(TileOp::kGate, -1);
+  for (int reg : checked)
+    if (!is_constant(reg)) gate.list.push_back(reg);
+}
+
+// ---- segments ----
+
+Segment& PipelineWriter::begin_segment(SegmentEnd kind, const std::string& name) {
+  Segment segment{};
+  segment.kind = kind;
+  segment.mask = kNoRegister;
+  segment.index = kNoRegister;
+  segment.matched = kNoRegister;
+  out_.segments.push_back(segment);
+  out_.segment_names.push_back(name);
+  segment_mask_.push_back(-1);
+  segment_index_.push_back(-1);
+  segment_matched_.push_back(-1);
+  segment_errors_.emplace_back();
+  return out_.segments.back();
+}
+
+void PipelineWriter::end_filter(int mask, std::vector<int> errors, const std::string& name) {
+  begin_segment(SegmentEnd::kFilter, name);
+  segment_mask_.back() = mask;
+  segment_errors_.back() = std::move(errors);
+  end_segment();
+}
+
+void PipelineWriter::end_segment() {
+  segment_join_rows_.push_back(row_register_);
+  for (const auto& [position, reg] : changed_rows_) row_register_[position] = reg;
+  changed_rows_.clear();
+  segment_carried_.push_back(row_register_);
+  segment_carried_.back().insert(segment_carried_.back().end(), also_carried_.begin(), also_carried_.end());
+  also_carried_.clear();
+  segment_code_.push_back(std::move(code_));
+  code_.clear();
+  values_.clear();
+  looked_up_.clear();
+}
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,117 @@
+// Writes the tile code of one pipeline: values of expressions in numbered registers, probes of joins, segments. Base of
+// the assembler (exec/assemble.cpp), which adds filters and sinks and allocates the registers.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/exec/assemble.hpp"
+
+namespace strom::engine::exec {
+
+/// An instruction whose registers are virtual: numbers below PipelineWriter::fixed_ are registers already.
+struct VirtualInstr {
+  block::TileOp op;
+  uint16_t flags = 0;
+  int dst = -1, a = -1, b = -1, c = -1;
+  uint32_t imm = 0;
+  std::vector<int> list;  // goes to imm (kHash, kFindGroup, kGate) or c (kProbeHash, kInPartition)
+};
+
+/// Calls f(id, node) for the expression and everything below it.
+template <class F>
+void visit(const plan::Program& program, plan::NodeId id, F&& f) {
+  const plan::Node& n = program.nodes[id];
+  f(id, n);
+  for (plan::NodeId arg : n.args)
+    if (arg != plan::kNoNode) visit(program, arg, f);
+}
+
+/// Expressions that the pipeline's sink takes: outputs, keys and payload of a build side, or group keys and arguments.
+std::vector<plan::NodeId> sink_nodes(const plan::Program& program, uint32_t pipeline);
+
+class PipelineWriter {
+ protected:
+  PipelineWriter(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, bool single_byte);
+
+  // ---- registers and expressions (pipeline_writer.cpp) ----
+
+  bool is_constant(int reg) const { return reg >= 0 && reg < static_cast<int>(out_.constants.size()); }
+  int new_register(registry::Phys phys);
+  VirtualInstr& emit(block::TileOp op, int dst, int a = -1, int b = -1, int c = -1, uint32_t imm = 0);
+  /// Register with the value of node `id` in the segment being made.
+  int value(plan::NodeId id);
+  /// Register with the conjunction.
+  int conjunction(const std::vector<plan::NodeId>& quals);
+  /// Rows for which one of the registers has an error are declined.
+  void emit_gate(const std::vector<int>& checked);
+
+  // ---- segments (pipeline_writer.cpp) ----
+
+  block::Segment& begin_segment(block::SegmentEnd kind, const std::string& name);
+  /// Closes a segment of which rows with a true mask go on; all rows when `mask` is -1.
+  void end_filter(int mask, std::vector<int> errors, const std::string& name);
+  /// Closes the segment: its code, and what it hands on. Values computed in it are not carried (columns are loaded
+  /// again for the rows that are left); build rows of joins are, as rows_carried_behind() has said.
+  void end_segment();
+  void rows_carried_behind(size_t position, int reg) { changed_rows_.emplace_back(position, reg); }
+
+  // ---- joins (join_writer.cpp) ----
+
+  size_t position_of(uint32_t join) const;
+  const plan::Join& join_at(size_t position) const { return program_.joins[out_.joins[position].join]; }
+  /// The payload may be null because there is no build row.
+  bool may_miss(size_t position) const { return join_at(position).kind == plan::JoinKind::kLeft; }
+  /// Register of a key; char(n) keys compare without their padding.
+  int join_key(plan::NodeId id);
+  /// Register with the group code of a probed join.
+  int group_code(size_t position);
+  bool probe_precedes_quals() const;
+  void emit_probe(size_t position);
+  /// Drops rows of other partitions.
+  void emit_partition(const std::vector<plan::NodeId>& keys, Partition partition);
+
+  const plan::Program& program_;
+  const uint32_t index_;
+  const plan::Pipeline& pipeline_;
+  Assembly out_;
+  int fixed_ = 0;                                         // registers below it are constants and states of joins
+  std::vector<registry::Phys> phys_;                      // per virtual register
+  std::vector<VirtualInstr> code_;                        // of the segment being made
+  std::vector<std::vector<VirtualInstr>> segment_code_;
+  std::vector<std::vector<int>> segment_carried_, segment_join_rows_, segment_errors_;
+  std::vector<int> segment_mask_, segment_index_, segment_matched_;
+
+ private:
+  void order_joins(const std::vector<JoinInfo>& joins);
+  bool is_ready(uint32_t join, const std::set<uint32_t>& done) const;
+  double rank(const JoinInfo& info) const;
+  void collect_constants();
+  void add_join_registers();
+  int compute(const plan::Node& n);
+  int payload(const plan::Node& n);
+
+  int join_row_register(size_t position) const { return static_cast<int>(out_.constants.size() + position); }
+  const block::JoinTable& table(size_t position) const { return out_.joins[position].build->table(); }
+  bool is_lookup(size_t position) const;
+  int direct_key(size_t position) { return value(join_at(position).outer_keys[0]); }
+  int build_rows(size_t position);
+  int emit_candidates(size_t position, int rows);
+  std::vector<int> qual_columns(size_t position);
+  void emit_lookup(size_t position, const std::string& name);
+  void emit_existence(size_t position, const std::string& name);
+  void emit_match(size_t position, const std::string& name);
+
+  std::map<uint32_t, int> constant_register_;  // constant -> register
+  std::map<plan::NodeId, int> values_;         // computed in the segment being made
+  std::map<size_t, int> looked_up_;            // build rows looked up in the segment being made
+  std::vector<int> row_register_;              // per join position: carried build rows, -1 when looked up again
+  std::vector<int> matched_register_;          // per join position: of a left join that tries build rows, else -1
+  std::vector<std::pair<size_t, int>> changed_rows_;
+  std::vector<int> also_carried_;              // behind the segment being made only
+};
+
+}  // namespace strom::engine::exec
