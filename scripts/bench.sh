@@ -23,8 +23,10 @@ bench_ssb() {
     esac
     shift
   done
+  local name=ssb
+  [[ " ${more[*]} " != *" --source heap "* ]] || name=ssb-heap
   prepare_bench
-  run_bench ssb/run.py "${out:-$STROM_ROOT/results/ssb-$scale.json}" --scale "$scale" --runs "$runs" \
+  run_bench ssb/run.py "${out:-$STROM_ROOT/results/$name-$scale.json}" --scale "$scale" --runs "$runs" \
     --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
