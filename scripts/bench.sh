@@ -26,6 +26,7 @@ bench_ssb() {
   local name=ssb
   [[ " ${more[*]} " != *" --source heap "* ]] || name=ssb-heap
   prepare_bench
+  [[ $name == ssb ]] || widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 512) }")"
   run_bench ssb/run.py "${out:-$STROM_ROOT/results/$name-$scale.json}" --scale "$scale" --runs "$runs" \
     --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
@@ -49,6 +50,18 @@ prepare_bench() {
   build
   cluster_start main
   mkdir -p "$STROM_STATE/data/ssb"
+}
+
+# widen_shared_buffers MEGABYTES: so that the tables stay in the buffer pool; half of the memory at most.
+widen_shared_buffers() {
+  local wanted=$1 most have
+  most=$(awk '/^MemTotal/ { print int($2 / 2048) }' /proc/meminfo)
+  ((wanted <= most)) || wanted=$most
+  have=$(cluster_client main psql -qXAt -d postgres -c "SELECT setting::int / 128 FROM pg_settings WHERE name = 'shared_buffers'")
+  ((have < wanted)) || return 0
+  cluster_client main psql -qX -d postgres -c "ALTER SYSTEM SET shared_buffers = '${wanted}MB'"
+  cluster_stop main
+  cluster_start main
 }
 
 # run_bench SCRIPT OUT OPTION…: on the private cluster.

@@ -76,6 +76,15 @@ def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
     return found[0] if found else None
 
 
+def read_into_pool(server: Server, schema: str) -> None:
+    """A scan of a table larger than a quarter of the buffer pool reads through a ring and would leave nothing there."""
+    with server.connect(schema) as connection:
+        connection.execute("set client_min_messages = warning")
+        connection.execute("create extension if not exists pg_prewarm schema public")
+        for table in TABLES:
+            connection.execute("select public.pg_prewarm(%s::regclass)", (table,))
+
+
 def _has_rows(connection: psycopg.Connection, schema: str) -> bool:
     """False after a crash of the server, which empties unlogged tables."""
     statement = sql.SQL("select exists (select from {}.lineorder)").format(sql.Identifier(schema))

@@ -100,6 +100,8 @@ class Benchmark:
         if "postgres" in arguments.peers or arguments.source == "heap":
             say("preparing heap tables (loaded once per scale)")
             postgres.load_heap_tables(self.server, self.data, HEAP_SCHEMA, self.ssbgen, arguments.threads)
+            if arguments.source == "heap":
+                postgres.read_into_pool(self.server, HEAP_SCHEMA)
         if not arguments.without_pg_strom:
             self.start_pg_strom()
         if "postgres" in arguments.peers:
