@@ -54,7 +54,7 @@ def state_of(run):
         run()
         return None
     except psycopg.Error as error:
-        return error.sqlstate
+        return error.sqlstate or "connection lost"
 
 
 def in_engine(session, statement):
