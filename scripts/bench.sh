@@ -4,8 +4,9 @@
 bench() {
   case ${1:-} in
     ssb) bench_ssb "${@:2}" ;;
+    tpch) bench_tpch "${@:2}" ;;
     never-slower) bench_never_slower "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    *) die "usage: ./strom bench ssb|tpch|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -23,9 +24,31 @@ bench_ssb() {
     esac
     shift
   done
+  local name=ssb
+  [[ " ${more[*]} " != *" --source heap "* ]] || name=ssb-heap
   prepare_bench
-  run_bench ssb/run.py "${out:-$STROM_ROOT/results/ssb-$scale.json}" --scale "$scale" --runs "$runs" \
+  [[ $name == ssb ]] || widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 512) }")"
+  run_bench ssb/run.py "${out:-$STROM_ROOT/results/$name-$scale.json}" --scale "$scale" --runs "$runs" \
     --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_tpch [--scale N] [--out FILE] [further options of bench/tpch/run.py]
+bench_tpch() {
+  local scale=1 out="" more=()
+  while (($#)); do
+    case $1 in
+      --scale | --out)
+        (($# > 1)) || die "bench: $1 needs a value"
+        printf -v "${1#--}" '%s' "$2"
+        shift
+        ;;
+      *) more+=("$1") ;;
+    esac
+    shift
+  done
+  prepare_bench
+  widen_shared_buffers "$(awk "BEGIN { print int($scale * 2000 + 512) }")"
+  run_bench tpch/run.py "${out:-$STROM_ROOT/results/tpch-$scale.json}" --scale "$scale" "${more[@]}"
 }
 
 # bench_never_slower [--out FILE] [further options of bench/never_slower/run.py]
@@ -47,6 +70,18 @@ prepare_bench() {
   build
   cluster_start main
   mkdir -p "$STROM_STATE/data/ssb"
+}
+
+# widen_shared_buffers MEGABYTES: so that the tables stay in the buffer pool; half of the memory at most.
+widen_shared_buffers() {
+  local wanted=$1 most have
+  most=$(awk '/^MemTotal/ { print int($2 / 2048) }' /proc/meminfo)
+  ((wanted <= most)) || wanted=$most
+  have=$(cluster_client main psql -qXAt -d postgres -c "SELECT setting::int / 128 FROM pg_settings WHERE name = 'shared_buffers'")
+  ((have < wanted)) || return 0
+  cluster_client main psql -qX -d postgres -c "ALTER SYSTEM SET shared_buffers = '${wanted}MB'"
+  cluster_stop main
+  cluster_start main
 }
 
 # run_bench SCRIPT OUT OPTION…: on the private cluster.

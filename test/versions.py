@@ -48,8 +48,19 @@ def plan_lines(lines):
             yield setting_list(line).rstrip(",")
 
 
+def without_icu(lines):
+    """The servers of 16 to 18 are built without ICU: what a statement with such a collation answers is left out."""
+    skipping = False
+    for line in lines:
+        if skipping:
+            skipping = not re.match(r"$|\s+\^$", line)
+            continue
+        yield line
+        skipping = '-x-icu"' in line
+
+
 def comparable(text):
-    lines = text.splitlines()
+    lines = list(without_icu(text.splitlines()))
     for pattern, into in REWRITES:
         lines = [pattern.sub(into, line) for line in lines]
     out, at = [], 0

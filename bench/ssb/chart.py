@@ -120,7 +120,7 @@ def draw(report: dict, machine: str) -> str:
     }
     axis = _Axis([time for times in groups.values() for time in times.values()])
     height = _TOP + _PLOT_HEIGHT + _BOTTOM
-    title = f"Star Schema Benchmark, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
+    title = f"{report.get('benchmark', 'Star Schema Benchmark')}, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
     note = f"Median of {report['runs']} runs, {report['threads']} threads, logarithmic: shorter is faster"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '

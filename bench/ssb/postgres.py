@@ -2,6 +2,7 @@
 run.py."""
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import threading
@@ -75,6 +76,15 @@ def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
     return found[0] if found else None
 
 
+def read_into_pool(server: Server, schema: str) -> None:
+    """A scan of a table larger than a quarter of the buffer pool reads through a ring and would leave nothing there."""
+    with server.connect(schema) as connection:
+        connection.execute("set client_min_messages = warning")
+        connection.execute("create extension if not exists pg_prewarm schema public")
+        for table in TABLES:
+            connection.execute("select public.pg_prewarm(%s::regclass)", (table,))
+
+
 def _has_rows(connection: psycopg.Connection, schema: str) -> bool:
     """False after a crash of the server, which empties unlogged tables."""
     statement = sql.SQL("select exists (select from {}.lineorder)").format(sql.Identifier(schema))
@@ -145,6 +155,7 @@ class StromEngine(PostgresEngine):
 
     def __init__(self, server: Server, schema: str, threads: int):
         super().__init__("pg_strom", server.connect(schema, **{"pg_strom.cpu_threads": threads}))
+        self.connection.execute("load 'pg_strom'")  # which a query of heap tables alone would not
         query = "select extversion from pg_extension where extname = 'pg_strom'"
         self.version = f"pg_strom {self.connection.execute(query).fetchone()[0]} in {self.version}"
 
@@ -160,6 +171,41 @@ class StromEngine(PostgresEngine):
         with _AnonymousPeak(self.connection.info.backend_pid) as peak:
             self.measure(query)
         return peak.megabytes
+
+
+def measure_scans(engines: list, rows: int, runs: int, threads: int) -> List[dict]:
+    """What a scan costs by itself: `count(*)` of lineorder with a filter on its first and on its 15th column, by each engine
+    inside PostgreSQL in turn. Half of the rows pass."""
+    inside = [engine for engine in engines if isinstance(engine, PostgresEngine)]
+    results = []
+    for position in (1, 15):
+        name, middle = _column_with_middle(inside[0].connection, position)
+        statement = f"select count(*) from lineorder where {name} > {middle}"
+        samples: Dict[str, List[float]] = {engine.name: [] for engine in inside}
+        for number in range(runs + 1):
+            for engine in inside:
+                start = time.perf_counter()
+                engine.connection.execute(statement).fetchall()
+                if number > 0:  # the first one warms
+                    samples[engine.name].append((time.perf_counter() - start) * 1e3)
+        for engine in inside:
+            plan = engine.connection.execute(f"explain (format json) {statement}").fetchone()[0][0]["Plan"]
+            median = statistics.median(samples[engine.name])
+            # PostgreSQL's leader works beside its parallel workers.
+            cores = threads + (0 if isinstance(engine, StromEngine) else 1)
+            cores = min(cores, len(os.sched_getaffinity(0)))
+            results.append({"column": position, "statement": statement, "engine": engine.name,
+                            "median_ms": round(median, 4), "answered_by": plans.worker_names(plan),
+                            "rows_per_s_per_core": round(rows / median * 1e3 / cores)})  # fmt: skip
+    return results
+
+
+def _column_with_middle(connection: psycopg.Connection, position: int) -> Tuple[str, int]:
+    name = connection.execute(
+        "select attname from pg_attribute where attrelid = 'lineorder'::regclass and attnum = %s", (position,)
+    ).fetchone()[0]
+    statement = f"select percentile_disc(0.5) within group (order by {name}) from lineorder tablesample system (5)"
+    return name, connection.execute(statement).fetchone()[0]
 
 
 class _AnonymousPeak:

@@ -147,6 +147,11 @@ def summary_lines(report: dict) -> List[str]:
     proofs = [result["wholly_in_engine"] for result in report["results"] if "wholly_in_engine" in result]
     if proofs:
         lines.append(f"Queries that ran wholly in the engine, by their plans: {sum(proofs)} of {len(proofs)}")
+    for scan in report.get("scans", ()):
+        lines.append(
+            f"count(*) with a filter on column {scan['column']}, {scan['engine']}: {scan['rows_per_s_per_core'] / 1e6:.1f} million "
+            f"rows/s per core ({_time(scan['median_ms'])} ms, {scan['answered_by']})"
+        )
     peaks = [result["anon_peak_mb"] for result in report["results"] if result.get("anon_peak_mb")]
     if peaks:
         lines.append(f"Memory over the mapped files: at most {max(peaks):.0f} MB")

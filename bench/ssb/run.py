@@ -35,6 +35,8 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--scale", type=float, default=1, help="scale factor; lineorder has about 6,000,000 rows at 1 (default 1)")
     add("--runs", type=int, default=5, help="measured runs of each query on each engine (default 5)")
     add("--peers", default="", help=f"engines to compare with, separated by commas: {', '.join(known)}")
+    add("--source", choices=("arrow", "heap"), default="arrow",
+        help="pg_strom reads the Arrow files, or PostgreSQL's own tables (default arrow)")
     add("--queries", default="", help="only these queries, separated by commas, such as Q1_1,Q4_3")
     add("--threads", type=int, default=2, help="threads of every engine (default 2)")
     add("--out", type=Path, required=True, help="JSON file; the chart goes beside it, with .svg as its ending")
@@ -84,7 +86,9 @@ class Benchmark:
             self.start_engines()
             results = self.measure_all()
             report = self.describe(results)
-            if not arguments.without_pg_strom:
+            if arguments.source == "heap":
+                report["scans"] = postgres.measure_scans(self.engines, self.rows, arguments.runs, arguments.threads)
+            elif not arguments.without_pg_strom:
                 self.add_fixed_cost(report)
         finally:
             for engine in self.engines:
@@ -93,18 +97,27 @@ class Benchmark:
 
     def start_engines(self) -> None:
         arguments = self.arguments
-        if not arguments.without_pg_strom:
-            say("creating foreign tables")
-            postgres.create_foreign_tables(self.server, self.data, ARROW_SCHEMA)
-            self.engines.append(postgres.StromEngine(self.server, ARROW_SCHEMA, arguments.threads))
-        if "postgres" in arguments.peers:
+        if "postgres" in arguments.peers or arguments.source == "heap":
             say("preparing heap tables (loaded once per scale)")
             postgres.load_heap_tables(self.server, self.data, HEAP_SCHEMA, self.ssbgen, arguments.threads)
+            if arguments.source == "heap":
+                postgres.read_into_pool(self.server, HEAP_SCHEMA)
+        if not arguments.without_pg_strom:
+            self.start_pg_strom()
+        if "postgres" in arguments.peers:
             self.engines.append(postgres.heap_engine(self.server, HEAP_SCHEMA, arguments.threads))
         for peer in arguments.peers:
             for name in peers.ENGINES_OF_PEER.get(peer, ()):
                 say(f"starting {name}")
                 self.engines.append(peers.PeerProcess(name, self.data, arguments.threads))
+
+    def start_pg_strom(self) -> None:
+        schema = HEAP_SCHEMA
+        if self.arguments.source == "arrow":
+            say("creating foreign tables")
+            schema = ARROW_SCHEMA
+            postgres.create_foreign_tables(self.server, self.data, schema)
+        self.engines.append(postgres.StromEngine(self.server, schema, self.arguments.threads))
 
     def measure_all(self) -> List[dict]:
         self.bytes = self.data.column_bytes()
@@ -157,7 +170,7 @@ class Benchmark:
     def expected_answer(self, query: str, answers: Dict[str, Rows]) -> Rows:
         if "postgres" in answers:
             return answers["postgres"]
-        engine = postgres.referee(self.server, ARROW_SCHEMA)
+        engine = postgres.referee(self.server, HEAP_SCHEMA if self.arguments.source == "heap" else ARROW_SCHEMA)
         try:
             return engine.measure(query)[1]
         finally:
@@ -195,6 +208,7 @@ class Benchmark:
             "scale": arguments.scale,
             "lineorder_rows": self.rows,
             "data": self.data.label,
+            "source": arguments.source,
             "runs": arguments.runs,
             "threads": arguments.threads,
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

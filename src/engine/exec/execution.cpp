@@ -187,7 +187,8 @@ class PipelineRun : public WorkerSink {
   /// Waits a moment for the threads; true when all are done.
   bool wait_a_moment() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPollInterval, [&] { return running_ == 0 || !results_.empty() || !error_.is_ok(); });
+    changed_.wait_for(lock, kPollInterval,
+                      [&] { return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_; });
     return running_ == 0;
   }
 
@@ -204,6 +205,7 @@ class PipelineRun : public WorkerSink {
 
   Status error() {
     std::lock_guard lock(mutex_);
+    if (error_.is_ok() && out_of_memory_) return Status(ErrorCode::kOutOfMemory, "out of memory in an engine thread");
     return error_;
   }
 
@@ -362,7 +364,7 @@ class PipelineRun : public WorkerSink {
         if (!more.is_ok() || !more.value()) break;
       }
     } catch (const std::bad_alloc&) {
-      fail(Status(ErrorCode::kOutOfMemory, "out of memory in an engine thread"));
+      fail_for_memory();
     }
     {
       std::lock_guard lock(mutex_);
@@ -409,6 +411,16 @@ class PipelineRun : public WorkerSink {
     changed_.notify_all();
   }
 
+  /// Without a message, which would need memory.
+  void fail_for_memory() noexcept {
+    {
+      std::lock_guard lock(mutex_);
+      out_of_memory_ = true;
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+  }
+
   void push(std::shared_ptr<const ResultBatch> batch) {
     {
       std::lock_guard lock(mutex_);
@@ -441,6 +453,7 @@ class PipelineRun : public WorkerSink {
   std::atomic<bool> stopping_{false};
   int running_ = 0;
   Status error_;
+  bool out_of_memory_ = false;  // in a thread
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};

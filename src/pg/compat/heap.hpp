@@ -37,6 +37,15 @@ inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
   return guess;
 }
 
+/// The open relation of a range table entry that the plan reads.
+inline Relation relation_of(EState* estate, Index relid) {
+#if PG_VERSION_NUM >= 180000
+  return ExecGetRangeTableRelation(estate, relid, false);
+#else
+  return ExecGetRangeTableRelation(estate, relid);
+#endif
+}
+
 /// Raises "snapshot too old" where that still exists.
 inline void check_snapshot_age([[maybe_unused]] Snapshot snapshot, [[maybe_unused]] Relation relation,
                                [[maybe_unused]] Page page) {

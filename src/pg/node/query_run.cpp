@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/compat/heap.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
 
@@ -102,7 +103,7 @@ source::HeapRows* QueryRun::open_heap(size_t pipeline) {
   if (heaps_[pipeline] != nullptr) return heaps_[pipeline].get();
   const PipelineSource& source = plan_.sources[pipeline];
   EState* estate = state_->ss.ps.state;
-  const Relation relation = guard([&] { return ExecGetRangeTableRelation(estate, source.relid); });
+  const Relation relation = guard([&] { return compat::relation_of(estate, source.relid); });
   const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
   heaps_[pipeline] = std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
                                                         plan_.program.sources[pipeline].columns);

@@ -1,6 +1,7 @@
 #include "pg/planner/lower_aggregate.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/collation.hpp"
 
 namespace strom::pg::planner {
 
@@ -45,7 +46,7 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
   }
   const bool by_order = info->acc == registry::AccKind::kMin || info->acc == registry::AccKind::kMax;
   if (by_order && registry::type_info(type).phys == registry::Phys::kStr &&
-      !guard([&aggregate] { return lc_collate_is_c(aggregate.inputcollid); }))
+      !guard([&aggregate] { return compat::collation_orders_bytes(aggregate.inputcollid); }))
     return unsupported("collation orders text differently from bytes");
   if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
     return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));

@@ -1,5 +1,7 @@
 // ORDER BY … LIMIT n over a scan or join of ours: the engine hands over rows that can be among the first n by the first
 // sort key, and PostgreSQL's Sort above decides. May ereport.
+#include "pg/compat/collation.hpp"
+#include "pg/compat/ordering.hpp"
 #include "pg/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -16,13 +18,11 @@ bool is_literal(const Node* node) { return node == nullptr || IsA(node, Const); 
 
 // The order of the type's default operator class, which is the engine's; texts by bytes.
 bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
-  Oid family, type;
-  int16 strategy;
-  if (!get_ordering_op_properties(sort_operator, &family, &type, &strategy)) return false;
+  Oid family;
+  if (!compat::ordering_of(sort_operator, &family, descending)) return false;
   if (lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf != family) return false;
   const Oid collation = exprCollation(key);
-  if (OidIsValid(collation) && !lc_collate_is_c(collation)) return false;
-  *descending = strategy == BTGreaterStrategyNumber;
+  if (OidIsValid(collation) && !compat::collation_orders_bytes(collation)) return false;
   return exprType(key) != BPCHAROID;
 }
 

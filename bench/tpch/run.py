@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""TPC-H: pg_strom over PostgreSQL's heap tables against PostgreSQL without it and DuckDB. Prints a table with the nodes that
+ran where, and writes JSON and an SVG chart. The exit status is 1 when an answer differs from PostgreSQL's. Called by
+`./strom bench tpch`; docs/dev/benchmark.md explains it."""
+from __future__ import annotations
+
+import argparse
+import datetime
+import decimal
+import io
+import json
+import math
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Dict, List
+
+import psycopg
+import pyarrow as pa
+import pyarrow.csv
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "ssb"))
+
+import chart  # noqa: E402
+import hardware  # noqa: E402
+import plans  # noqa: E402
+import report as reporting  # noqa: E402
+from generate import DATA_VERSION, KEYS, TABLES, generate  # noqa: E402
+from postgres import Server  # noqa: E402
+
+SCHEMA = "tpch"
+TIMEOUT_S = 300
+_SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.utf8(): "text", pa.date32(): "date",
+              pa.decimal128(15, 2): "numeric(15,2)"}  # fmt: skip
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def load(server: Server, tables: Dict[str, pa.Table], label: str) -> None:
+    """Heap tables with their primary keys, unless they are there already."""
+    with server.connect("public") as connection:
+        comment = "select obj_description(to_regnamespace(%s), 'pg_namespace')"
+        if connection.execute(comment, (SCHEMA,)).fetchone()[0] == label:
+            return
+        say("loading heap tables (once per scale)")
+        connection.execute("set client_min_messages = warning")
+        connection.execute(f"drop schema if exists {SCHEMA} cascade; create schema {SCHEMA}; set search_path = {SCHEMA}")
+        for name, table in tables.items():
+            columns = ", ".join(f"{field.name} {_SQL_TYPES[field.type]} not null" for field in table.schema)
+            connection.execute(f"create table {name} ({columns})")
+            with connection.cursor().copy(f"copy {name} from stdin (format csv)") as copy:
+                for batch in table.to_batches(100_000):
+                    buffer = io.BytesIO()
+                    pa.csv.write_csv(pa.table(batch), buffer, pa.csv.WriteOptions(include_header=False))
+                    copy.write(buffer.getvalue())
+            connection.execute(f"alter table {name} add primary key ({KEYS[name]})")
+            connection.execute(f"vacuum (analyze) {name}")
+        connection.execute("create index on orders (o_custkey); create index on lineitem (l_partkey, l_suppkey)")
+        connection.execute("create extension if not exists pg_prewarm schema public")
+        connection.execute(f"comment on schema {SCHEMA} is '{label}'")
+
+
+class Postgres:
+    def __init__(self, server: Server, name: str, enabled: bool, threads: int):
+        self.name = name
+        settings = {"pg_strom.enabled": "on" if enabled else "off", "pg_strom.cpu_threads": threads, "jit": "off",
+                    "work_mem": "256MB", "max_parallel_workers_per_gather": threads,
+                    "statement_timeout": f"{TIMEOUT_S}s"}  # fmt: skip
+        self.connection = server.connect(SCHEMA, **settings)
+        self.connection.execute("load 'pg_strom'")
+        self.version = f"PostgreSQL {self.connection.execute('show server_version').fetchone()[0].split()[0]}"
+
+    def run(self, statement: str) -> list:
+        return self.connection.execute(statement).fetchall()
+
+    def nodes(self, statement: str) -> str:
+        plan = self.connection.execute(f"explain (format json) {statement}").fetchone()[0][0]["Plan"]
+        return plans.worker_names(plan)
+
+
+class Duckdb:
+    name = "duckdb"
+
+    def __init__(self, tables: Dict[str, pa.Table], threads: int):
+        import duckdb
+
+        self.version = f"DuckDB {duckdb.__version__}"
+        self.connection = duckdb.connect(config={"threads": threads})
+        for name, table in tables.items():
+            self.connection.register("source", table)
+            self.connection.execute(f"create table {name} as select * from source")
+            self.connection.unregister("source")
+
+    def run(self, statement: str) -> list:
+        return self.connection.execute(statement).fetchall()
+
+    def nodes(self, statement: str) -> str:
+        return self.version
+
+
+def exact(rows: list) -> list:
+    """For two runs of PostgreSQL: the display scale counts."""
+    return [tuple(map(str, row)) for row in rows]
+
+
+def alike(one: object, two: object) -> bool:
+    """For another engine, whose averages and quotients are floating-point numbers."""
+    numbers = (int, float, decimal.Decimal)
+    if isinstance(one, numbers) and isinstance(two, numbers):
+        return math.isclose(float(one), float(two), rel_tol=1e-9)
+    if isinstance(one, datetime.date) or isinstance(two, datetime.date):
+        return str(one)[:10] == str(two)[:10]
+    return one == two
+
+
+def difference(expected: list, found: list, engine) -> str:
+    if len(expected) != len(found):
+        return f"{len(found)} rows instead of {len(expected)}"
+    if isinstance(engine, Postgres):
+        pairs = [(a, b) for a, b in zip(exact(expected), exact(found)) if a != b]
+    else:
+        pairs = [(a, b) for a, b in zip(expected, found) if not all(map(alike, a, b))]
+    return f"{pairs[0][1]} instead of {pairs[0][0]}" if pairs else ""
+
+
+class Bench:
+    def __init__(self, engines: list, runs: int, scale: float):
+        self.engines, self.runs, self.scale = engines, runs, scale
+        self.problems: List[str] = []
+
+    def query(self, name: str) -> List[dict]:
+        statement = (HERE / "queries" / f"{name}.sql").read_text().strip().rstrip(";").replace(":scale", f"{self.scale:g}")
+        answers, failures = {}, {}
+        for engine in self.engines:
+            try:
+                answers[engine.name] = engine.run(statement)
+            except Exception as error:
+                failures[engine.name] = str(error).splitlines()[0]
+        times: Dict[str, List[float]] = {engine.name: [] for engine in self.engines}
+        for number in range(self.runs):
+            for engine in self.engines[number % len(self.engines):] + self.engines[:number % len(self.engines)]:
+                if engine.name in failures:
+                    continue
+                start = time.perf_counter()
+                engine.run(statement)
+                times[engine.name].append((time.perf_counter() - start) * 1e3)
+        results = []
+        for engine in self.engines:
+            entry = {"query": name, "engine": engine.name, "answered_by": engine.nodes(statement)}
+            if engine.name in failures:
+                entry.update(equal=False, error=failures[engine.name])
+            else:
+                wrong = difference(answers["postgres"], answers[engine.name], engine) if "postgres" in answers else ""
+                entry.update(median_ms=round(statistics.median(times[engine.name]), 4), equal=not wrong)
+                entry.update({"difference": wrong} if wrong else {})
+            if not entry["equal"]:
+                self.problems.append(f"{name}: {engine.name}: {entry.get('error') or entry['difference']}")
+            results.append(entry)
+        return results
+
+
+def node_table(results: List[dict]) -> str:
+    rows = [["query", "pg_strom's nodes that touch rows"]]
+    rows += [[r["query"], r["answered_by"]] for r in results if r["engine"] == "pg_strom"]
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(f"{row[0]:{width}}  {row[1]}" for row in rows)
+
+
+def main(given: List[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("--scale", type=float, default=1)
+    add("--runs", type=int, default=3)
+    add("--threads", type=int, default=2)
+    add("--queries", default="", help="only these, separated by commas, such as Q01,Q18")
+    add("--without-duckdb", action="store_true")
+    add("--out", type=Path, required=True, help="JSON file; the chart goes beside it")
+    add("--pg-socket-dir", required=True)
+    add("--pg-port", type=int, default=5432)
+    add("--pg-user", default="postgres")
+    add("--pg-db", default="postgres")
+    arguments = parser.parse_args(given)
+    server = Server(arguments.pg_socket_dir, arguments.pg_port, arguments.pg_user, arguments.pg_db)
+    say("generating")
+    tables = generate(arguments.scale)
+    label = f"TPC-H scale {arguments.scale:g}, data version {DATA_VERSION}"
+    load(server, tables, label)
+    engines: list = [Postgres(server, "pg_strom", True, arguments.threads),
+                     Postgres(server, "postgres", False, arguments.threads)]  # fmt: skip
+    for name in TABLES:
+        engines[0].run(f"select public.pg_prewarm('{name}')")
+    if not arguments.without_duckdb:
+        engines.append(Duckdb(tables, arguments.threads))
+    bench = Bench(engines, arguments.runs, arguments.scale)
+    wanted = arguments.queries.split(",") if arguments.queries else [path.stem for path in sorted((HERE / "queries").glob("Q*"))]
+    results = []
+    for name in wanted:
+        say(f"measuring {name}")
+        results += bench.query(name)
+    machine = hardware.describe()
+    report = {
+        "benchmark": "TPC-H", "hardware": machine, "versions": {engine.name: engine.version for engine in engines}, "scale": arguments.scale,
+        "data": label, "lineorder_rows": tables["lineitem"].num_rows, "runs": arguments.runs,
+        "threads": arguments.threads, "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "figures": reporting.figures(results), "results": results,
+    }  # fmt: skip
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    chart_path = arguments.out.with_suffix(".svg")
+    chart_path.write_text(chart.draw(report, hardware.summary(machine)))
+    print(f"{label}; median of {arguments.runs} runs, {arguments.threads} threads each; beside it, times pg_strom's")
+    print(hardware.summary(machine), "\n")
+    print(reporting.time_table(report), "\n")
+    print(node_table(results), "\n")
+    for name, entry in report["figures"].items():
+        print(f"pg_strom against {name}: {entry['geometric_mean']:.2f}x in geometric mean of {entry['queries']} queries, "
+              f"at least {entry['lowest']:.2f}x ({entry['lowest_query']})")  # fmt: skip
+    print(f"Written: {arguments.out} and {chart_path}")
+    for problem in bench.problems:
+        print(problem)
+    if not bench.problems:
+        print("All answers are equal to PostgreSQL's.")
+    return 1 if bench.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

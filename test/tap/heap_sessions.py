@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Engine scans of heap tables while other sessions change them: updates, VACUUM, DDL, backends that are killed.
+
+Half-read scans are cursors over a join, which the engine answers row by row.
+"""
+
+import os
+import signal
+import threading
+import time
+
+import psycopg
+
+from server import done, equal, fresh_database, ok, query
+
+DB = fresh_database("strom_heap_sessions")
+SETTINGS = {
+    "pg_strom.cpu_setup_cost": "0",
+    "pg_strom.cpu_tuple_cost": "0.000001",
+    "pg_strom.cpu_operator_cost": "0",
+    "pg_strom.cpu_threads": "2",
+    "enable_indexscan": "off",
+    "enable_bitmapscan": "off",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+ACCOUNTS, PER_ACCOUNT = 200000, 100
+JOIN = "SELECT a.id, a.balance, k.name FROM account a JOIN kind k ON a.kind = k.id"
+
+
+def connect(**settings):
+    session = psycopg.connect(dbname=DB, autocommit=True)
+    session.execute("LOAD 'pg_strom'")
+    for name, value in {**SETTINGS, **settings}.items():
+        session.execute(f"SET {name} = '{value}'")
+    return session
+
+
+def make_tables():
+    query(
+        f"""
+        DROP TABLE IF EXISTS account, kind CASCADE;
+        CREATE TABLE account (id int PRIMARY KEY, kind int, balance int NOT NULL, note text);
+        INSERT INTO account SELECT i, i % 5, {PER_ACCOUNT}, 'note ' || i FROM generate_series(1, {ACCOUNTS}) i;
+        CREATE TABLE kind (id int, name text);
+        INSERT INTO kind SELECT i, 'kind ' || i FROM generate_series(0, 4) i""",
+        DB,
+    )
+    query("VACUUM ANALYZE account, kind", DB)
+
+
+def state_of(run):
+    try:
+        run()
+        return None
+    except psycopg.Error as error:
+        return error.sqlstate or "connection lost"
+
+
+def in_engine(session, statement):
+    ok("Custom Scan (Cpu" in str(session.execute("EXPLAIN " + statement).fetchall()), f"the engine answers {statement[:60]}")
+
+
+def half_read_cursors():
+    """Rows are those of the snapshot, whatever happens to the table behind it; DDL waits for the reader."""
+    changes = {
+        "updates": "UPDATE account SET balance = balance + 1, note = 'changed'",
+        "deletes": "DELETE FROM account WHERE id % 2 = 0",
+        "inserts": "INSERT INTO account SELECT -i, 1, 1 FROM generate_series(1, 50000) i",
+        "updates and VACUUM": "UPDATE account SET balance = 0; VACUUM account",
+    }
+    for name, change in changes.items():
+        make_tables()
+        reader, writer = connect(), connect()
+        in_engine(reader, JOIN)
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        reader.execute(f"DECLARE c CURSOR FOR {JOIN}")
+        rows = reader.execute("FETCH 1000 FROM c").fetchall()
+        for statement in change.split("; "):
+            writer.execute(statement)
+        rows += reader.execute("FETCH ALL FROM c").fetchall()
+        equal((len(rows), len({row[0] for row in rows}), sum(row[1] for row in rows)),
+              (ACCOUNTS, ACCOUNTS, ACCOUNTS * PER_ACCOUNT), f"a half-read scan does not see {name}")
+        reader.close()
+        writer.close()
+    make_tables()
+    for ddl in ("TRUNCATE account", "DROP TABLE account", "ALTER TABLE account DROP COLUMN note", "VACUUM FULL account"):
+        reader, writer = connect(), connect(lock_timeout="200ms")
+        reader.execute("BEGIN")
+        reader.execute(f"DECLARE c CURSOR FOR {JOIN}")
+        count = len(reader.execute("FETCH 10 FROM c").fetchall())
+        equal(state_of(lambda: writer.execute(ddl)), "55P03", f"{ddl} waits for a half-read scan")
+        count += len(reader.execute("FETCH ALL FROM c").fetchall())
+        equal(count, ACCOUNTS, f"the scan ends in spite of {ddl}")
+        reader.close()
+        writer.close()
+
+
+def constant_sum():
+    """Transfers keep the sum; each scan has to see it, with pages pruned and vacuumed below it."""
+    make_tables()
+    stop = threading.Event()
+
+    def transfer(seed):
+        session = connect()
+        number = seed
+        while not stop.is_set():
+            number = (number * 48271) % 2147483647
+            with session.transaction():
+                session.execute("UPDATE account SET balance = balance - 7 WHERE id = %s", (number % ACCOUNTS + 1,))
+                session.execute("UPDATE account SET balance = balance + 7 WHERE id = %s", (number // 7 % ACCOUNTS + 1,))
+        session.close()
+
+    def sweep():
+        session = connect()
+        while not stop.is_set():
+            session.execute("VACUUM account")
+        session.close()
+
+    workers = [threading.Thread(target=transfer, args=(seed,)) for seed in (11, 17)] + [threading.Thread(target=sweep)]
+    for worker in workers:
+        worker.start()
+    reader = connect()
+    statement = "SELECT count(*), sum(balance) FROM account"
+    in_engine(reader, statement)
+    seen = set()
+    deadline = time.monotonic() + 8
+    scans = 0
+    while time.monotonic() < deadline:
+        seen.add(reader.execute(statement).fetchone())
+        seen.add(reader.execute("SELECT count(*), sum(a.balance) FROM account a JOIN kind k ON a.kind = k.id").fetchone())
+        scans += 2
+    stop.set()
+    for worker in workers:
+        worker.join()
+    equal(seen, {(ACCOUNTS, ACCOUNTS * PER_ACCOUNT)}, f"{scans} scans see whole transfers")
+    reader.close()
+
+
+def prepared_and_ddl():
+    """A prepared statement after changes of its tables answers as a new one does."""
+    make_tables()
+    session, other = connect(plan_cache_mode="force_generic_plan"), connect()
+    session.execute("PREPARE p AS SELECT kind, count(*), sum(balance), min(note) FROM account GROUP BY kind ORDER BY kind")
+    first = session.execute("EXECUTE p").fetchall()
+    equal(len(first), 5, "prepared")
+    for ddl in ("ALTER TABLE account ADD COLUMN extra int DEFAULT 5", "ALTER TABLE account ALTER COLUMN balance TYPE smallint",
+                "DELETE FROM account WHERE kind = 3", "CREATE INDEX ON account (kind)", "VACUUM FULL account",
+                "TRUNCATE account"):
+        other.execute(ddl)
+        found = session.execute("EXECUTE p").fetchall()
+        session.execute("SET pg_strom.enabled = off")
+        wanted = session.execute("SELECT kind, count(*), sum(balance), min(note) FROM account GROUP BY kind ORDER BY kind").fetchall()
+        session.execute("SET pg_strom.enabled = on")
+        equal(found, wanted, f"prepared, and then {ddl}")
+    other.execute("DROP TABLE account")
+    equal(state_of(lambda: session.execute("EXECUTE p")), "42P01", "prepared, and then dropped")
+    session.close()
+    other.close()
+
+
+def nested():
+    """The engine inside functions that its own plans, triggers and cursors call."""
+    make_tables()
+    session = connect()
+    session.execute("""
+      CREATE FUNCTION total(k int) RETURNS bigint LANGUAGE plpgsql AS
+        $$ BEGIN RETURN (SELECT sum(balance) FROM account WHERE kind = k); END $$;
+      CREATE TABLE log (n bigint);
+      CREATE FUNCTION note_total() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO log SELECT count(*) FROM account a JOIN kind k ON a.kind = k.id; RETURN new; END $$;
+      CREATE TRIGGER t AFTER INSERT ON kind FOR EACH ROW EXECUTE FUNCTION note_total()""")
+    equal(session.execute("SELECT count(*) FROM account WHERE id <= 20 AND total(kind) = 4000000").fetchone(), (20,),
+          "a function called for each row of a scan scans the same table")
+    session.execute("INSERT INTO kind SELECT i, 'new' FROM generate_series(10, 12) i")
+    equal(session.execute("SELECT array_agg(n) FROM log").fetchone()[0], [ACCOUNTS] * 3, "in a trigger")
+    session.execute("DO $$ BEGIN BEGIN PERFORM sum(1 / (kind - 4)) FROM account; EXCEPTION WHEN division_by_zero THEN NULL; "
+                    "END; PERFORM count(*) FROM account; END $$")
+    ok(True, "an error inside a subtransaction")
+    session.close()
+
+
+def ended(name, end):
+    """`end` is given the pid of a backend in the middle of a scan; afterwards the server answers."""
+    make_tables()
+    victim, watcher = connect(), connect()
+    pid = victim.info.backend_pid
+    failed = []
+    body = "SELECT count(*) FROM account a JOIN account b ON a.kind = b.kind WHERE a.id % 7 <> b.id % 11"
+
+    def run():
+        failed.append(state_of(lambda: victim.execute(body)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(1.0)
+    end(watcher, pid)
+    thread.join(60)
+    ok(not thread.is_alive() and failed[0] is not None, f"{name}: the query ends", failed)
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            session = connect()
+            break
+        except psycopg.Error:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+    equal(session.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (ACCOUNTS, ACCOUNTS * PER_ACCOUNT),
+          f"{name}: the next session has its answer")
+    session.close()
+
+
+half_read_cursors()
+constant_sum()
+prepared_and_ddl()
+nested()
+ended("pg_terminate_backend", lambda watcher, pid: watcher.execute("SELECT pg_terminate_backend(%s)", (pid,)))
+ended("pg_cancel_backend", lambda watcher, pid: watcher.execute("SELECT pg_cancel_backend(%s)", (pid,)))
+if os.geteuid() == 0 or os.environ.get("STROM_SERVER_USER") == os.environ.get("USER"):
+    ended("kill -9", lambda watcher, pid: os.kill(pid, signal.SIGKILL))
+done()
