@@ -59,17 +59,17 @@ INSERT INTO queries VALUES
 SELECT r.*, q FROM queries, run_both(q) r;
 -- The same in several passes.
 SET pg_strom.work_memory = '64kB';
+SELECT r.*, q FROM queries, run_both(q) r;
+CREATE TABLE wide AS SELECT g AS k, repeat('text ' || g, 20) AS t FROM generate_series(1, 9000) g;
+ANALYZE wide;
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
 SET enable_nestloop = off;
-SELECT r.*, q FROM queries, run_both(q) r;
-CREATE TABLE wide AS SELECT g AS k, repeat('text ' || g, 20) AS t FROM generate_series(1, 20000) g;
-ANALYZE wide;
 SELECT r.*, q FROM (VALUES
-  ($$select f.id, w.t from facts f left join wide w on f.id = w.k$$),
-  ($$select f.id, w.t from facts f left join (select k, t from wide limit 15000) w on f.id = w.k$$),
-  ($$select substr(w.t, 1, 6), count(*) from facts f left join wide w on f.id = w.k group by 1$$),
-  ($$select w.k, x.k from wide w join wide x on w.t = x.t$$)) v (q), run_both(q) r;
+  ($$select f.id, w.t from facts f left join wide w on f.id = w.k where f.id < 900$$),
+  ($$select f.id, w.t from facts f left join (select k, t from wide limit 8500) w on f.id = w.k where f.id < 900$$),
+  ($$select substr(w.t, 1, 6), count(*) from facts f left join wide w on f.id = w.k where f.id < 900 group by 1$$),
+  ($$select w.k, x.k from wide w join wide x on w.t = x.t where x.k < 500$$)) v (q), run_both(q) r;
 -- True when there was more than one.
 CREATE FUNCTION has_passes(query text) RETURNS bool LANGUAGE plpgsql AS $$
 DECLARE plan json;
