@@ -576,7 +576,7 @@ def random_settings(rng, query):
         )
     engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
     if rng.random() < 0.3:
-        engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "2MB"])
+        engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "4MB", "4MB"])
     if rng.random() < 0.2:
         engine["enable_hashagg"] = "off"
     if rng.random() < 0.2:

@@ -70,13 +70,16 @@ class Assembler : private PipelineWriter {
     const bool top = pipeline_.sink == SinkKind::kProject && pipeline_.top.rows > 0;
     if (top) {
       const int place = order_key();
+      std::vector<int> checked{place};
+      for (NodeId id : pipeline_.top.checked) checked.push_back(value(id));
+      emit_gate(checked);
       const int mask = new_register(Phys::kBool);
       emit(TileOp::kWithinTop, mask, place);
       end_filter(mask, {mask}, "top rows");
     }
     std::vector<int> outputs;
     std::vector<NodeId> nodes = sink_nodes(program_, index_);
-    if (top) nodes.pop_back();
+    if (top) nodes = pipeline_.outputs;
     size_t keys = 0;
     if (pipeline_.sink == SinkKind::kBuild)
       for (const plan::Join& join : program_.joins)
@@ -139,6 +142,11 @@ class Assembler : private PipelineWriter {
     return input;
   }
 
+  bool keeps_value(const plan::Aggregate& a) const {
+    const AccKind acc = registry::aggregate_info(a.id).acc;
+    return (acc == AccKind::kMin || acc == AccKind::kMax) && program_.nodes[a.arg].type.phys() == Phys::kStr;
+  }
+
   void emit_aggregate() {
     std::vector<int> keys, checked;
     std::map<uint32_t, int> codes;  // join position -> register
@@ -167,6 +175,7 @@ class Assembler : private PipelineWriter {
     std::vector<AggregateInput> inputs;
     for (const plan::Aggregate& a : pipeline_.aggregates) {
       inputs.push_back(aggregate_input(a));
+      out_.copied_aggregates.push_back(keeps_value(a) && !plan::has_stable_text(program_, a.arg, stable_text_));
       if (inputs.back().reg >= 0) checked.push_back(inputs.back().reg);
     }
     emit_gate(checked);
@@ -345,7 +354,7 @@ class Assembler : private PipelineWriter {
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
     code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), makes_text);
     auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
-    code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys));
+    code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
   }
 
   static bool makes_text(const TileInstr& instr) {

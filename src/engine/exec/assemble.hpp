@@ -42,6 +42,7 @@ struct Assembly {
   std::vector<registry::Phys> key_phys;      // hashed groups
   std::vector<bool> copied_outputs;          // kOutput: text that must be copied before its source goes on
   std::vector<bool> copied_keys;             // hashed groups: the same of keys
+  std::vector<bool> copied_aggregates;       // the same of min and max
   std::vector<GroupKeySource> group_keys;
   std::vector<JoinInfo> joins;               // in probing order
   std::vector<std::string> segment_names;

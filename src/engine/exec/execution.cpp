@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -29,6 +30,9 @@ constexpr int64_t kMostMorselRows = 128 * 1024;
 constexpr size_t kQueuedPerThread = 4;
 /// Passes over the outer side that one look at a part of the inner side may ask for; it can turn out to need more.
 constexpr int64_t kMostPartsAtOnce = 64;
+constexpr uint32_t kGroupsWorthMerging = 1024;
+/// With less memory, the parts' first tables would take it all.
+constexpr int64_t kLeastSharedBudget = 4 << 20;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
 
 /// Hands out morsels of a source, chunk after chunk. A fed source's chunks are loaded by whoever takes them.
@@ -164,7 +168,8 @@ class PipelineRun : public WorkerSink {
               JoinBuild* build, bool nothing_matches)
       : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
         feeder_(source.feeder()), run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
-    group_budget_ = options.memory_budget / std::max(1, options.threads);
+    // What is left is for the parts in which full tables meet.
+    group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -231,6 +236,14 @@ class PipelineRun : public WorkerSink {
     threads_done();
     std::vector<std::unique_ptr<Worker>>& workers = all_workers_;
     if (workers.empty() || program_.pipelines[index_].sink != SinkKind::kAggregate) return;
+    if (has_shared_groups()) {
+      for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) {
+        for (const auto& worker : workers) absorb(*worker->groups(), part);
+        if (group_parts_[part].table && !group_parts_[part].table->empty()) push_groups(*group_parts_[part].table);
+        group_parts_[part].table.reset();
+      }
+      return;
+    }
     HostGroupTable& target = *workers[0]->groups();
     for (size_t i = 1; i < workers.size(); ++i) {
       HostGroupTable& other = *workers[i]->groups();
@@ -239,7 +252,43 @@ class PipelineRun : public WorkerSink {
       else
         target.merge(other);
     }
-    if (!target.empty()) push(target.emit(program_, program_.pipelines[index_]));
+    if (!target.empty()) push_groups(target);
+  }
+
+  void absorb(const HostGroupTable& groups, uint64_t part) {
+    GroupPart& shared = group_parts_[part];
+    std::lock_guard lock(shared.mutex);
+    if (!shared.table) shared.table = std::make_unique<HostGroupTable>(assembly_);
+    const int64_t before = shared.bytes;
+    shared.table->absorb(groups, part);
+    shared.bytes = shared.table->memory();
+    const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
+    if (all > shared_peak_.load()) shared_peak_.store(all);
+    if (all <= options_.memory_budget) return;
+    push(shared.table->emit(program_, program_.pipelines[index_]));
+    shared.table.reset();
+    shared_bytes_.fetch_sub(shared.bytes);
+    shared.bytes = 0;
+  }
+
+  bool has_shared_groups() {
+    return std::any_of(group_parts_.begin(), group_parts_.end(), [](const GroupPart& part) { return part.table != nullptr; });
+  }
+
+  /// Many groups leave merged by each grouping set; the receiver merges few in less time than it takes here.
+  void push_groups(const HostGroupTable& groups) {
+    const Pipeline& pipeline = program_.pipelines[index_];
+    if (pipeline.grouping_sets.empty() || !groups.hashed() || groups.count() < kGroupsWorthMerging) {
+      push(groups.emit(program_, pipeline));
+      return;
+    }
+    for (size_t i = 0; i < pipeline.grouping_sets.size(); ++i) {
+      HostGroupTable merged(assembly_);
+      merged.merge_by(groups, pipeline.grouping_sets[i]);
+      auto batch = merged.emit(program_, pipeline);
+      batch->grouping_set = static_cast<int>(i);
+      push(std::move(batch));
+    }
   }
 
   void threads_done() {
@@ -275,9 +324,15 @@ class PipelineRun : public WorkerSink {
     push(std::move(result));
   }
 
+  /// Tables that overflow meet in parts by hash, each with a lock, so that a group leaves once unless the parts together
+  /// outgrow the budget: then the part that is being added to is handed on as it is.
   void take_groups(const HostGroupTable& groups) override {
     ++partial_flushes_;
-    push(groups.emit(program_, program_.pipelines[index_]));
+    if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
+      push(groups.emit(program_, program_.pipelines[index_]));
+      return;
+    }
+    for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
   }
 
   void take_declined(std::vector<DeclinedRow> rows) override {
@@ -311,7 +366,7 @@ class PipelineRun : public WorkerSink {
   int64_t partial_flushes() const { return partial_flushes_; }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
-    int64_t bytes = 0;
+    int64_t bytes = shared_peak_.load();
     for (const auto& worker : all_workers_) bytes += worker->memory();
     return bytes;
   }
@@ -443,6 +498,14 @@ class PipelineRun : public WorkerSink {
   const bool exhausted_;  // an inner side is empty: no row can match
   bool divisible_ = true, overflowed_ = false;  // of a build
   int64_t group_budget_ = 0;
+  /// Groups of overflowing tables; see take_groups().
+  struct GroupPart {
+    std::mutex mutex;
+    std::unique_ptr<HostGroupTable> table;
+    int64_t bytes = 0;
+  };
+  std::array<GroupPart, HostGroupTable::kParts> group_parts_;
+  std::atomic<int64_t> shared_bytes_{0}, shared_peak_{0};
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
   Worker* main_worker_ = nullptr;

@@ -91,6 +91,8 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
+  int grouping_set = -1;                    // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
+                                            // to be merged by the keys that the set has
   std::shared_ptr<void> memory;             // owns what the pointers above point to
   int64_t memory_bytes = 0;                 // of `memory`
 };

@@ -22,6 +22,8 @@ using registry::StrView;
 namespace {
 
 constexpr uint32_t kFirstCapacity = 4096;
+/// Bytes of text that nothing refers to before they are looked at.
+constexpr int64_t kMostReplacedText = 1 << 20;
 
 int accumulator_size(const AggregateCode& code) {
   switch (code.acc) {
@@ -80,7 +82,7 @@ bool replaces(AccKind acc, T value, T best) {
 }
 template <>
 bool replaces(AccKind acc, StrView value, StrView best) {
-  return agg::text_replaces(value, best, acc == AccKind::kMin);
+  return value.len >= 0 && agg::text_replaces(value, best, acc == AccKind::kMin);
 }
 
 template <class T>
@@ -181,6 +183,7 @@ void HostGroupTable::allocate(uint32_t capacity) {
     acc.values.resize(static_cast<size_t>(capacity) * acc.size);
     acc.nulls.resize(capacity, 0);
     set_identity(acc, assembly_.aggregates[a], before, capacity);
+    if (assembly_.copied_aggregates[a]) acc.owned.resize(capacity, identity<StrView>(AccKind::kMin));
   }
   if (hashed_) {
     hashes_.resize(capacity);
@@ -230,20 +233,50 @@ void HostGroupTable::own_text() {
     texts_.own(values + owned_groups_, key_flags_[k].data() + owned_groups_, table_.count - owned_groups_);
   }
   owned_groups_ = table_.count;
+  for (size_t a = 0; a < assembly_.copied_aggregates.size(); ++a)
+    if (assembly_.copied_aggregates[a]) own_best(accumulators_[a]);
+  if (replaced_text_ > kMostReplacedText && replaced_text_ > texts_.memory() / 2) drop_replaced_text();
 }
 
-void HostGroupTable::grow() { allocate(table_.capacity * 4); }
+void HostGroupTable::own_best(Accumulator& acc) {
+  auto* best = reinterpret_cast<StrView*>(acc.values.data());
+  for (uint32_t group = 0; group < table_.count; ++group) {
+    if (best[group].len < 0 || best[group].ptr == acc.owned[group].ptr) continue;
+    replaced_text_ += std::max<int64_t>(0, acc.owned[group].len);
+    texts_.own(best + group, nullptr, 1);
+    acc.owned[group] = best[group];
+  }
+}
+
+void HostGroupTable::drop_replaced_text() {
+  TextStore left(kTextBlock);
+  for (size_t k = 0; k < assembly_.copied_keys.size(); ++k)
+    if (assembly_.copied_keys[k])
+      left.own(reinterpret_cast<StrView*>(key_values_[k].data()), key_flags_[k].data(), table_.count);
+  for (size_t a = 0; a < accumulators_.size(); ++a) {
+    if (!assembly_.copied_aggregates[a]) continue;
+    auto* best = reinterpret_cast<StrView*>(accumulators_[a].values.data());
+    for (uint32_t group = 0; group < table_.count; ++group) {
+      if (best[group].len >= 0) left.own(best + group, nullptr, 1);
+      accumulators_[a].owned[group] = best[group];
+    }
+  }
+  texts_ = std::move(left);
+  replaced_text_ = 0;
+}
 
 void HostGroupTable::reset() {
   std::fill(rows_.begin(), rows_.end(), 0);
   for (size_t a = 0; a < accumulators_.size(); ++a) {
     std::fill(accumulators_[a].nulls.begin(), accumulators_[a].nulls.end(), 0);
     set_identity(accumulators_[a], assembly_.aggregates[a], 0, table_.capacity);
+    std::fill(accumulators_[a].owned.begin(), accumulators_[a].owned.end(), identity<StrView>(AccKind::kMin));
   }
+  texts_.clear();
+  replaced_text_ = 0;
   if (!hashed_) return;
   table_.count = 0;
   owned_groups_ = 0;
-  texts_.clear();
   std::fill(slots_.begin(), slots_.end(), kNoRow);
 }
 
@@ -252,7 +285,7 @@ int64_t HostGroupTable::memory() const {
   for (const auto& values : key_values_) bytes += static_cast<int64_t>(values.capacity());
   for (const auto& flags : key_flags_) bytes += static_cast<int64_t>(flags.capacity());
   for (const Accumulator& acc : accumulators_)
-    bytes += static_cast<int64_t>(acc.values.capacity() + acc.nulls.capacity() * 8);
+    bytes += static_cast<int64_t>(acc.values.capacity() + acc.nulls.capacity() * 8 + acc.owned.capacity() * sizeof(StrView));
   return bytes;
 }
 
@@ -261,27 +294,44 @@ bool HostGroupTable::empty() const {
   return std::all_of(rows_.begin(), rows_.end(), [](int64_t rows) { return rows == 0; });
 }
 
-uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group) {
-  const uint64_t hash = other.hashes_[group];
+bool HostGroupTable::same_keys(uint32_t mine, const HostGroupTable& other, uint32_t group, const std::vector<bool>& kept) const {
+  bool equal = true;
+  for (size_t k = 0; k < key_views_.size() && equal; ++k) {
+    if (!kept[k]) continue;
+    const bool null_mine = key_flags_[k][mine] != 0, null_other = other.key_flags_[k][group] != 0;
+    equal = null_mine == null_other;
+    if (!equal || null_mine) continue;
+    block::with_phys(assembly_.key_phys[k], [&](auto zero) {
+      using T = decltype(zero);
+      equal = block::keys_equal(static_cast<const T*>(key_views_[k].data)[mine],
+                                static_cast<const T*>(other.key_views_[k].data)[group]);
+    });
+  }
+  return equal;
+}
+
+uint64_t HostGroupTable::hash_of(uint32_t group, const std::vector<bool>& kept) const {
+  uint64_t hash = 0;
+  for (size_t k = 0; k < key_views_.size(); ++k) {
+    if (!kept[k]) continue;
+    block::with_phys(assembly_.key_phys[k], [&](auto zero) {
+      using T = decltype(zero);
+      const uint64_t one = key_flags_[k][group] != 0 ? block::kNullHash
+                                                     : block::hash_value(static_cast<const T*>(key_views_[k].data)[group]);
+      hash = block::combine(hash, one);
+    });
+  }
+  return hash;
+}
+
+uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group, uint64_t hash, const std::vector<bool>& kept) {
   uint64_t slot = hash & table_.slot_mask;
   for (; slots_[slot] != kNoRow; slot = (slot + 1) & table_.slot_mask) {
     const uint32_t mine = slots_[slot];
-    if (hashes_[mine] != hash) continue;
-    bool equal = true;
-    for (size_t k = 0; k < key_views_.size() && equal; ++k) {
-      const bool null_mine = key_flags_[k][mine] != 0, null_other = other.key_flags_[k][group] != 0;
-      equal = null_mine == null_other;
-      if (!equal || null_mine) continue;
-      block::with_phys(assembly_.key_phys[k], [&](auto zero) {
-        using T = decltype(zero);
-        equal = block::keys_equal(static_cast<const T*>(key_views_[k].data)[mine],
-                                  static_cast<const T*>(other.key_views_[k].data)[group]);
-      });
-    }
-    if (equal) return mine;
+    if (hashes_[mine] == hash && same_keys(mine, other, group, kept)) return mine;
   }
   if (table_.count == table_.capacity) {
-    grow();
+    allocate(table_.capacity + table_.capacity / 2);
     slot = hash & table_.slot_mask;
     while (slots_[slot] != kNoRow) slot = (slot + 1) & table_.slot_mask;
   }
@@ -311,9 +361,32 @@ void HostGroupTable::merge(const HostGroupTable& other) {
   if (!hashed_) {
     for (uint32_t slot = 0; slot < table_.capacity; ++slot)
       if (other.rows_[slot] > 0) add_group(slot, other, slot);
+    texts_.share(other.texts_);
     return;
   }
-  for (uint32_t group = 0; group < other.table_.count; ++group) add_group(find_or_add(other, group), other, group);
+  const std::vector<bool> all(key_values_.size(), true);
+  for (uint32_t group = 0; group < other.table_.count; ++group)
+    add_group(find_or_add(other, group, other.hashes_[group], all), other, group);
+  texts_.share(other.texts_);
+  owned_groups_ = table_.count;
+}
+
+void HostGroupTable::absorb(const HostGroupTable& other, uint64_t part) {
+  constexpr int kPartShift = 64 - std::countr_zero(kParts);  // slots are the lower bits
+  const std::vector<bool> all(key_values_.size(), true);
+  for (uint32_t group = 0; group < other.table_.count; ++group) {
+    const uint64_t hash = other.hashes_[group];
+    if (hash >> kPartShift == part) add_group(find_or_add(other, group, hash, all), other, group);
+  }
+  own_text();
+}
+
+void HostGroupTable::merge_by(const HostGroupTable& other, uint64_t kept) {
+  std::vector<bool> kept_columns(key_values_.size(), false);
+  for (size_t k = 0; k < assembly_.group_keys.size(); ++k)
+    if (kept >> k & 1) kept_columns[assembly_.group_keys[k].key_column] = true;
+  for (uint32_t group = 0; group < other.table_.count; ++group)
+    add_group(find_or_add(other, group, other.hash_of(group, kept_columns), kept_columns), other, group);
   texts_.share(other.texts_);
   owned_groups_ = table_.count;
 }
@@ -327,15 +400,31 @@ struct Emitted {
   std::vector<TextStore::Block> texts;
 };
 
-void gather(std::vector<uint8_t>* out, const void* from, Phys phys, int64_t index) {
-  const size_t size = static_cast<size_t>(registry::phys_size(phys));
-  const auto* bytes = static_cast<const uint8_t*>(from) + static_cast<size_t>(index) * size;
-  out->insert(out->end(), bytes, bytes + size);
+void gather(std::vector<uint8_t>* out, const uint8_t* from, int size, int64_t index) {
+  out->insert(out->end(), from + index * size, from + (index + 1) * size);
+}
+
+std::vector<uint8_t> first_of(const std::vector<uint8_t>& bytes, int64_t count) {
+  return std::vector<uint8_t>(bytes.begin(), bytes.begin() + count);
 }
 
 }  // namespace
 
-std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& program, const plan::Pipeline& pipeline) const {
+/// Values that the join's codes stand for.
+void HostGroupTable::gather_coded(const GroupKeySource& source, const std::vector<uint32_t>& groups,
+                                  std::vector<uint8_t>* values, std::vector<uint8_t>* flags) const {
+  const JoinBuild& build = *assembly_.joins[source.join_position].build;
+  const HostColumn& column = build.payload(source.payload);
+  for (uint32_t group : groups) {
+    const uint32_t code = hashed_ ? reinterpret_cast<const uint32_t*>(key_values_[source.key_column].data())[group]
+                                  : group / source.stride % std::max(1u, build.code_count());
+    const uint32_t row = build.code_row(code);
+    gather(values, column.values.data(), registry::phys_size(column.phys), row);
+    flags->push_back(column.is_null(row) ? block::kNullFlag : 0);
+  }
+}
+
+std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, const plan::Pipeline& pipeline) const {
   std::vector<uint32_t> groups;
   for (uint32_t g = 0; g < table_.count; ++g)
     if (hashed_ || rows_[g] > 0) groups.push_back(g);
@@ -345,38 +434,30 @@ std::shared_ptr<const ResultBatch> HostGroupTable::emit(const plan::Program& pro
   batch->rows = static_cast<int64_t>(groups.size());
   for (size_t k = 0; k < assembly_.group_keys.size(); ++k) {
     const GroupKeySource& source = assembly_.group_keys[k];
-    const plan::ValueType type = program.nodes[pipeline.group_keys[k]].type;
     std::vector<uint8_t> values, flags;
-    bool has_flags = false;
-    for (uint32_t group : groups) {
-      uint8_t null = 0;
-      if (source.coded) {
-        const JoinBuild& build = *assembly_.joins[source.join_position].build;
-        const uint32_t code = hashed_ ? reinterpret_cast<const uint32_t*>(key_values_[source.key_column].data())[group]
-                                      : group / source.stride % std::max(1u, build.code_count());
-        const HostColumn& column = build.payload(source.payload);
-        const uint32_t row = build.code_row(code);
-        null = column.is_null(row) ? block::kNullFlag : 0;
-        gather(&values, column.values.data(), column.phys, row);
-      } else {
-        null = key_flags_[source.key_column][group];
-        gather(&values, key_values_[source.key_column].data(), type.phys(), group);
-      }
-      flags.push_back(null);
-      has_flags |= null != 0;
+    if (source.coded) {
+      gather_coded(source, groups, &values, &flags);
+    } else {  // such keys are those of hashed tables, whose groups are all there
+      const auto size = registry::phys_size(assembly_.key_phys[source.key_column]);
+      values = first_of(key_values_[source.key_column], static_cast<int64_t>(table_.count) * size);
+      flags = first_of(key_flags_[source.key_column], table_.count);
     }
+    const bool has_flags = std::find(flags.begin(), flags.end(), block::kNullFlag) != flags.end();
     memory->values.push_back(std::move(values));
     memory->flags.push_back(std::move(flags));
-    batch->columns.push_back({type, memory->values.back().data(), has_flags ? memory->flags.back().data() : nullptr});
+    batch->columns.push_back({program.nodes[pipeline.group_keys[k]].type, memory->values.back().data(),
+                              has_flags ? memory->flags.back().data() : nullptr});
   }
   for (const Accumulator& acc : accumulators_) {
     std::vector<uint8_t> values;
-    std::vector<int64_t> counts;
-    for (uint32_t group : groups) {
-      const auto* bytes = acc.values.data() + static_cast<size_t>(group) * acc.size;
-      values.insert(values.end(), bytes, bytes + acc.size);
-      counts.push_back(rows_[group] - acc.nulls[group]);
+    if (hashed_) {
+      values = first_of(acc.values, static_cast<int64_t>(table_.count) * acc.size);
+    } else {
+      for (uint32_t group : groups) gather(&values, acc.values.data(), acc.size, group);
     }
+    std::vector<int64_t> counts;
+    counts.reserve(groups.size());
+    for (uint32_t group : groups) counts.push_back(rows_[group] - acc.nulls[group]);
     memory->values.push_back(std::move(values));
     memory->counts.push_back(std::move(counts));
     batch->aggregates.push_back({memory->counts.back().data(), memory->values.back().data()});

@@ -19,32 +19,48 @@ class HostGroupTable {
   block::GroupTable* view() { return &table_; }
   int64_t memory() const;
   bool hashed() const { return hashed_; }
-  /// Copies text keys of groups that are new since the last call, where their memory will not last: before the chunk
-  /// is left and before the arena of computed text is emptied.
+  /// Copies text keys of groups that are new since the last call, and texts of min and max, where their memory will not
+  /// last: before the chunk is left and before the arena of computed text is emptied.
   void own_text();
-  /// Hashed: makes room for four times the groups.
-  void grow();
+  /// Hashed: makes room for `groups` groups, more than before.
+  void grow_to(uint32_t groups) { allocate(groups); }
+  uint32_t capacity() const { return table_.capacity; }
   /// Forgets all groups.
   void reset();
   /// Adds the groups of `other`, made from the same assembly.
   void merge(const HostGroupTable& other);
+  /// The same by some of the keys: bit k of `kept` stands for group key k of the pipeline. Hashed tables only; keys
+  /// that are not kept have any value of their groups.
+  void merge_by(const HostGroupTable& other, uint64_t kept);
+  /// Adds those groups of `other` whose hash falls into part `part` of kParts, and copies what text they need. Hashed
+  /// tables only.
+  void absorb(const HostGroupTable& other, uint64_t part);
+  static constexpr uint64_t kParts = 16;
+  uint32_t count() const { return table_.count; }
   /// All groups as a result batch; keys by Assembly::group_keys.
-  std::shared_ptr<const ResultBatch> emit(const plan::Program& program, const plan::Pipeline& pipeline) const;
+  std::shared_ptr<ResultBatch> emit(const plan::Program& program, const plan::Pipeline& pipeline) const;
   bool empty() const;
 
  private:
   struct Accumulator {
     std::vector<uint8_t> values;
     std::vector<int64_t> nulls;
+    std::vector<registry::StrView> owned;  // texts that were copied
     int size = 0;  // bytes of one value, 0 for counts
   };
 
   void allocate(uint32_t capacity);
   void set_identity(Accumulator& acc, const block::AggregateCode& code, uint32_t from, uint32_t to);
   void rebuild_slots();
-  uint32_t find_or_add(const HostGroupTable& other, uint32_t group);
+  uint32_t find_or_add(const HostGroupTable& other, uint32_t group, uint64_t hash, const std::vector<bool>& kept);
+  bool same_keys(uint32_t mine, const HostGroupTable& other, uint32_t group, const std::vector<bool>& kept) const;
+  uint64_t hash_of(uint32_t group, const std::vector<bool>& kept) const;
   void add_group(uint32_t into, const HostGroupTable& other, uint32_t group);
   void refresh_view();
+  void own_best(Accumulator& acc);
+  void drop_replaced_text();
+  void gather_coded(const GroupKeySource& source, const std::vector<uint32_t>& groups, std::vector<uint8_t>* values,
+                    std::vector<uint8_t>* flags) const;
 
   const Assembly& assembly_;
   const bool hashed_;
@@ -56,7 +72,9 @@ class HostGroupTable {
   std::vector<Accumulator> accumulators_;
   std::vector<int64_t*> null_pointers_;
   std::vector<void*> value_pointers_;
-  TextStore texts_{64 << 10};
+  static constexpr int64_t kTextBlock = 64 << 10;
+  TextStore texts_{kTextBlock};
+  int64_t replaced_text_ = 0;  // bytes in texts_ that nothing refers to
   uint32_t owned_groups_ = 0;  // whose text keys have been copied
   block::GroupTable table_{};
 };

@@ -20,6 +20,7 @@ std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   std::vector<NodeId> nodes;
   if (p.sink == SinkKind::kProject) {
     nodes = p.outputs;
+    nodes.insert(nodes.end(), p.top.checked.begin(), p.top.checked.end());
     if (p.top.rows > 0) nodes.push_back(p.top.key);
     return nodes;
   }

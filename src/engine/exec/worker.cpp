@@ -19,6 +19,9 @@ constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
 constexpr int32_t kTilesPerPause = 2048;  // a few milliseconds; a morsel without row-multiplying joins takes fewer
 /// Arena of computed text; it grows when a tile needs more, and what does not fit then is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
+/// Groups of a table that is handed on again and again, unless the budget is small.
+constexpr uint32_t kOverflowGroups = 64 << 10;
+constexpr int64_t kLeastForOverflowGroups = 32 << 20;
 /// Sums stay exact for this many rows of one table, see agg/accumulate.hpp.
 constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 
@@ -199,9 +202,7 @@ void Worker::own_group_text() {
   if (!groups_) return;
   groups_->own_text();
   if (groups_->memory() <= group_budget_ || groups_->empty()) return;
-  sink_->take_groups(*groups_);
-  groups_->reset();
-  rows_since_flush_ = 0;
+  hand_groups_on();
 }
 
 /// Nothing refers to the arena between tiles but what the sink holds.
@@ -232,16 +233,29 @@ void Worker::drain_declined(int64_t chunk, int64_t begin) {
   sink_->take_declined(std::move(rows));
 }
 
-/// Grows the table while the budget lasts, else hands its groups on as partial ones and starts again.
+/// Grows the table while the budget lasts. After that it stays small, in the caches, and is handed on whenever it is full.
 void Worker::make_room_for_groups() {
-  if (groups_->memory() * 4 <= group_budget_) {
-    groups_->grow();
+  if (!groups_overflowed_)
+    for (const int64_t factor : {4, 2})
+      if (groups_->memory() * factor <= group_budget_) {
+        groups_->grow_to(groups_->capacity() * static_cast<uint32_t>(factor));
+        return;
+      }
+  groups_->own_text();
+  hand_groups_on();
+}
+
+void Worker::hand_groups_on() {
+  sink_->take_groups(*groups_);
+  rows_since_flush_ = 0;
+  if (groups_overflowed_ || !groups_->hashed()) {
+    groups_->reset();
     return;
   }
-  groups_->own_text();
-  sink_->take_groups(*groups_);
-  groups_->reset();
-  rows_since_flush_ = 0;
+  groups_overflowed_ = true;
+  groups_ = std::make_unique<HostGroupTable>(assembly_);
+  if (group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
+  state_.groups = groups_->view();
 }
 
 Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
@@ -250,8 +264,7 @@ Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* c
   state_.morsel_rows = morsel.rows;
   state_.cursor = 0;
   if (groups_ && (rows_since_flush_ += morsel.rows) >= kMaxSummedRows) {
-    sink_->take_groups(*groups_);
-    groups_->reset();
+    hand_groups_on();
     rows_since_flush_ = morsel.rows;
   }
   for (;;) {

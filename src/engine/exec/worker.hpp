@@ -71,6 +71,7 @@ class Worker {
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
+  void hand_groups_on();
   void own_output_text(OutputBatch* batch) const;
   void own_group_text();
   void empty_text_arena();
@@ -90,6 +91,7 @@ class Worker {
   std::vector<block::JoinTable> joins_;
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<HostGroupTable> groups_;
+  bool groups_overflowed_ = false;
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
   std::optional<TopPlaces> top_;
   OutputBatch output_batch_;

@@ -95,7 +95,11 @@ struct TopRows {
   int64_t rows = 0;  // 0: all rows are wanted
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
+  std::vector<NodeId> checked;  // rows for which one of these cannot be computed are declined, wherever they stand
 };
+
+/// Group keys of a pipeline with grouping sets, which are bits of a word.
+inline constexpr size_t kMostSetKeys = 64;
 
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
@@ -109,6 +113,7 @@ struct Pipeline {
   std::vector<NodeId> outputs;       // kProject: columns of the result
   TopRows top;                       // kProject
   std::vector<NodeId> group_keys;    // kAggregate; empty = one group
+  std::vector<uint64_t> grouping_sets;  // kAggregate: for each set, bit k = group key k is in it; empty: one, of all
   std::vector<Aggregate> aggregates; // kAggregate
 };
 

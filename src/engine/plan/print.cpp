@@ -94,6 +94,17 @@ std::string print_nodes(const Program& program, const std::vector<NodeId>& ids) 
   return text;
 }
 
+std::string print_sets(const std::vector<uint64_t>& sets) {
+  std::string text;
+  for (uint64_t set : sets) {
+    std::string keys;
+    for (uint64_t k = 0; k < kMostSetKeys; ++k)
+      if (set >> k & 1) keys.append(keys.empty() ? "" : ", ").append(std::to_string(k));
+    text.append(text.empty() ? "(" : ", (").append(keys).append(")");
+  }
+  return text;
+}
+
 std::string print_top(const Program& program, const TopRows& top) {
   return std::to_string(top.rows) + " by " + print_node(program, top.key) + (top.descending ? " descending" : "") +
          (top.nulls_first ? ", nulls first" : "");
@@ -119,6 +130,7 @@ std::string print_program(const Program& program) {
     line("outputs", print_nodes(program, p.outputs));
     if (p.top.rows > 0) line("top rows", print_top(program, p.top));
     line("group keys", print_nodes(program, p.group_keys));
+    line("grouping sets", print_sets(p.grouping_sets));
     for (const Aggregate& a : p.aggregates)
       line("aggregate", std::string(registry::aggregate_info(a.id).name + 1) + "(" +
                             (a.arg == kNoNode ? "*" : print_node(program, a.arg)) + ")" +

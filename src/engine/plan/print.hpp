@@ -14,6 +14,8 @@ std::string print_node(const Program& program, NodeId id);
 std::string print_nodes(const Program& program, const std::vector<NodeId>& ids);
 /// The rows that a projection wants, e.g. `10 by column 2 descending`.
 std::string print_top(const Program& program, const TopRows& top);
+/// Grouping sets by the numbers of their keys, e.g. `(0, 1), (0), ()`.
+std::string print_sets(const std::vector<uint64_t>& sets);
 /// The whole program, one line per pipeline part.
 std::string print_program(const Program& program);
 

@@ -100,7 +100,9 @@ void write_pipeline(Writer& w, const Pipeline& p) {
   w.value(p.top.key);
   w.value(static_cast<uint8_t>(p.top.descending));
   w.value(static_cast<uint8_t>(p.top.nulls_first));
+  w.ids(p.top.checked);
   w.ids(p.group_keys);
+  w.list(p.grouping_sets, [&](uint64_t set) { w.value(set); });
   w.list(p.aggregates, [&](const Aggregate& a) {
     w.value(static_cast<uint8_t>(a.id));
     w.value(a.arg);
@@ -120,7 +122,9 @@ Pipeline read_pipeline(Reader& r) {
   p.top.key = r.value<uint32_t>();
   p.top.descending = r.value<uint8_t>() != 0;
   p.top.nulls_first = r.value<uint8_t>() != 0;
+  r.ids(&p.top.checked);
   r.ids(&p.group_keys);
+  r.list(&p.grouping_sets, [&] { return r.value<uint64_t>(); });
   r.list(&p.aggregates, [&] {
     Aggregate a;
     a.id = static_cast<registry::AggregateId>(r.value<uint8_t>());

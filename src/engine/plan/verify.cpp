@@ -145,6 +145,7 @@ class Verifier {
     STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
     STROM_TRY(top(pl));
     STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
+    if (!pl.grouping_sets.empty() && pl.group_keys.size() > kMostSetKeys) return bad("grouping sets of too many keys");
     for (const Aggregate& agg : pl.aggregates) {
       if (static_cast<size_t>(agg.id) >= std::size(registry::kAggregates)) return bad("aggregate");
       const auto& info = registry::aggregate_info(agg.id);
@@ -164,9 +165,10 @@ class Verifier {
 
   Status top(const Pipeline& pl) {
     const TopRows& wanted = pl.top;
-    if (wanted.rows == 0) return wanted.key == kNoNode ? Status::ok() : bad("order without a number of rows");
+    if (wanted.rows == 0) return wanted.key == kNoNode && wanted.checked.empty() ? Status::ok() : bad("order without a number of rows");
     if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
+    STROM_TRY(scope_all(pl, wanted.checked, pl.joins.size()));
     return p_.nodes[wanted.key].type.type != TypeId::kBpchar ? Status::ok() : bad("order of char(n)");
   }
 

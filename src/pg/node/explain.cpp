@@ -272,6 +272,7 @@ class Explainer {
     }
     nodes("Join Quals OpCode", probe.join_quals);
     nodes("Projection OpCode", probe.outputs);
+    if (!probe.grouping_sets.empty()) text("Grouping Sets OpCode", "{" + engine::plan::print_sets(probe.grouping_sets) + "}");
     if (probe.top.rows > 0) text("Top Rows OpCode", "{" + engine::plan::print_top(program, probe.top) + "}");
     nodes("Group-By Key OpCode", probe.group_keys);
     std::string aggregates;

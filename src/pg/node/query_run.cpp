@@ -345,14 +345,17 @@ bool QueryRun::next_empty_set() {
   return false;
 }
 
+// The engine has merged the row's batch by one grouping set.
+bool QueryRun::has_own_set() const { return !from_recheck_ && batch_ != nullptr && batch_->grouping_set >= 0; }
+
 bool QueryRun::next_row() {
   if (next_empty_set()) return true;
-  if (on_row_ && set_ + 1 < plan_.grouping_sets.size()) {
+  if (on_row_ && !has_own_set() && set_ + 1 < plan_.grouping_sets.size()) {
     ++set_;
     return true;
   }
-  set_ = 0;
   on_row_ = next_input_row();
+  set_ = on_row_ && has_own_set() ? static_cast<size_t>(batch_->grouping_set) : 0;
   return on_row_;
 }
 

@@ -62,6 +62,7 @@ class QueryRun {
   void release_threads();
   bool next_batch();
   bool next_empty_set();
+  bool has_own_set() const;
   bool next_input_row();
   void first_row_again();
   void fill_from_recheck(TupleTableSlot* slot) const;

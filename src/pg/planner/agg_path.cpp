@@ -1,8 +1,6 @@
 // CpuPreAgg: partial aggregation over a scan or join of ours, below a final aggregation by PostgreSQL. May ereport.
 #include "pg/planner/agg_path.hpp"
 
-#include <algorithm>
-
 #include "pg/guc.hpp"
 #include "pg/planner/grouping_sets.hpp"
 #include "pg/planner/lower_check.hpp"
@@ -129,7 +127,8 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
     return;
   }
   if (root->hasNonPartialAggs || root->hasNonSerialAggs || !grouping_is_hashable(clause)) return;
-  const double groups = estimate_groups(root, parse->groupClause, extra->targetList, input->rows);
+  const double groups = sets != NIL ? estimate_sets(root, extra->targetList, input->rows)
+                                    : estimate_groups(root, parse->groupClause, extra->targetList, input->rows);
   EngineAggregation* aggregation = make_aggregation(target, groups);
   aggregation->sets = sets;
   EnginePath* partial = make_engine_path(root, input_rel, target, input, aggregation);
@@ -141,7 +140,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
            reinterpret_cast<Path*>(create_agg_path(
                root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
                clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clause,
-               reinterpret_cast<List*>(extra->havingQual), &costs, groups * std::max(1, list_length(sets)))));
+               reinterpret_cast<List*>(extra->havingQual), &costs, groups)));
 }
 
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel) {

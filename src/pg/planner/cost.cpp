@@ -1,8 +1,6 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
 #include <math.h>
 
-#include <algorithm>
-
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -102,7 +100,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   Cost start = cpu_setup_cost + input->startup;
   if (aggregation != nullptr) {
     work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
-    rows = produced = aggregation->groups * std::max(1, list_length(aggregation->sets));
+    rows = produced = aggregation->groups;
     start += work;
     work = 0;
   } else {

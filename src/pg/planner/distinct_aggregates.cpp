@@ -11,7 +11,7 @@ namespace strom::pg::planner {
 namespace {
 
 // Of the rows that go in, the share that may be left for the detour to be worth it.
-constexpr double kWorthwhile = 0.5;
+constexpr double kWorthwhile = 0.2;
 
 List* aggregates_of(const PathTarget* target, Node* having) {
   List* exprs = list_copy(target->exprs);

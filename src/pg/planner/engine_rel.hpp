@@ -64,7 +64,7 @@ struct EngineInput {
 /// The sink of CpuPreAgg.
 struct EngineAggregation {
   PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
-  double groups;
+  double groups;  // of all sets together
   List* sets;  // NIL, or for each grouping set an IntList: 1 for the empty set, then for each expression of the target
                // 1 for a key that the set does not have, the value of a GroupingFunc, 0 for others
 };
@@ -72,6 +72,7 @@ struct EngineAggregation {
 /// Of a scan's or join's rows only the first ones are wanted; see engine::plan::TopRows.
 struct EngineTop {
   Node* key;
+  List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
 };

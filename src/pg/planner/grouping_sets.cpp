@@ -56,6 +56,7 @@ List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause) {
   foreach (cell, parse->groupClause) label = std::max(label, lfirst_node(SortGroupClause, cell)->tleSortGroupRef);
   foreach (cell, root->processed_tlist) label = std::max(label, lfirst_node(TargetEntry, cell)->ressortgroupref);
   ++label;
+  if (list_length(target->exprs) > static_cast<int>(engine::plan::kMostSetKeys)) return NIL;
   // No query can write a GROUPING() without arguments, so that nothing else is equal to it.
   add_column_to_pathtarget(target, reinterpret_cast<Expr*>(makeNode(GroupingFunc)), label);
   List* sets = NIL;
@@ -66,6 +67,19 @@ List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause) {
   }
   *clause = lappend(list_copy(*clause), label_clause(label));
   return sets;
+}
+
+double estimate_sets(PlannerInfo* root, List* target_list, double rows) {
+  double groups = 0;
+  ListCell* cell;
+  foreach (cell, root->parse->groupingSets) {
+    List* exprs = NIL;
+    ListCell* ref;
+    foreach (ref, static_cast<List*>(lfirst(cell)))
+      exprs = lappend(exprs, get_sortgroupref_tle(static_cast<Index>(lfirst_int(ref)), target_list)->expr);
+    groups += exprs == NIL ? 1 : estimate_num_groups(root, exprs, rows, nullptr, nullptr);
+  }
+  return groups;
 }
 
 }  // namespace strom::pg::planner

@@ -10,4 +10,7 @@ namespace strom::pg::planner {
 /// the engine leaves these sets to PostgreSQL. May ereport.
 List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause);
 
+/// Groups of all sets together.
+double estimate_sets(PlannerInfo* root, List* target_list, double rows);
+
 }  // namespace strom::pg::planner

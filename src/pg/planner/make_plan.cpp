@@ -217,7 +217,7 @@ struct Written {
 Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
-    writer.write(outputs, path->aggregation != nullptr, path->top);
+    writer.write(outputs, path->aggregation, path->top);
     const std::string serialized = engine::plan::serialize(writer.program());
     return boundary::guard([&] {
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));

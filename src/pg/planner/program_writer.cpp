@@ -185,11 +185,20 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
       {OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
 }
 
-void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop* top) {
+// A key is in the set unless all outputs of it are NULL there.
+void ProgramWriter::add_grouping_set(const List* values) {
+  uint64_t set = 0;
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i].kind == OutputKind::kColumn && list_nth_int(values, static_cast<int>(i) + 1) == 0)
+      set |= uint64_t{1} << outputs_[i].index;
+  program_.pipelines.back().grouping_sets.push_back(set);
+}
+
+void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
-  probing.sink = aggregation ? engine::plan::SinkKind::kAggregate : engine::plan::SinkKind::kProject;
+  probing.sink = aggregation != nullptr ? engine::plan::SinkKind::kAggregate : engine::plan::SinkKind::kProject;
   for (int i = 0; i < list_length(input_->scan->quals); ++i)
     probing.quals.push_back(lower(index, list_nth(input_->scan->quals, i)));
   for (uint32_t i = 0; i < joins_.size(); ++i) write_join(i);
@@ -197,11 +206,16 @@ void ProgramWriter::write(const List* outputs, bool aggregation, const EngineTop
     for (int i = 0; i < list_length(join->other_quals); ++i)
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
   for (int i = 0; i < list_length(outputs); ++i)
-    add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation);
-  if (top != nullptr)
-    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first};
+    add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation != nullptr);
+  for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
+    add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
+  if (top != nullptr) {
+    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}};
+    for (int i = 0; i < list_length(top->checked); ++i)
+      probing.top.checked.push_back(lower(index, list_nth(top->checked, i)));
+  }
   // Rows without a value cannot be handed over; a constant stands in.
-  if (!aggregation && probing.outputs.empty())
+  if (aggregation == nullptr && probing.outputs.empty())
     probing.outputs.push_back(builder_.constant({registry::TypeId::kBool, 0}, false, std::string(1, '\0')));
   throw_if_failed(engine::plan::verify(program_));
 }

@@ -32,8 +32,8 @@ class ProgramWriter {
   ProgramWriter(const EngineInput* input, const List* child_plans);
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
-  /// aggregation; `top` may be nullptr.
-  void write(const List* outputs, bool aggregation, const EngineTop* top);
+  /// aggregation. `aggregation` and `top` are nullptr for others.
+  void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top);
 
   const engine::plan::Program& program() const { return program_; }
   /// For each pipeline.
@@ -57,6 +57,7 @@ class ProgramWriter {
   void write_join(uint32_t index);
   void add_output(const Node* expr, bool aggregation);
   void add_aggregate(const Aggref& aggregate);
+  void add_grouping_set(const List* values);
 
   const EngineInput* input_;
   std::vector<const EngineJoin*> joins_;

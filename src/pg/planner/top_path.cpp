@@ -26,13 +26,16 @@ bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
   return exprType(key) != BPCHAROID;
 }
 
-// Rows that are not handed over are not projected either, and must not hide an error by that. The first key's errors
-// are seen by the engine, which leaves such rows to PostgreSQL.
-bool hides_no_error(PlannerState* state, const PathTarget* target, const Node* key) {
+// Rows that are not handed over are not projected either, and must not hide an error by that: the engine computes what
+// can fail for all rows, and hands over those for which it does. False when it cannot.
+bool hides_no_error(PlannerState* state, const PathTarget* target, EngineTop* top) {
   ListCell* cell;
   foreach (cell, target->exprs) {
-    const auto* expr = static_cast<Node*>(lfirst(cell));
-    if (!IsA(expr, Var) && !equal(expr, key) && can_fail(state, expr)) return false;
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (IsA(expr, Var) || equal(expr, top->key) || !can_fail(state, expr)) continue;
+    int operations = 0;
+    if (why_not_lowered(state, expr, &operations) != nullptr) return false;
+    top->checked = lappend(top->checked, expr);
   }
   return true;
 }
@@ -59,7 +62,7 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
   if (!is_engine_order(top->key, clause->sortop, &top->descending)) return;
   if (why_not_lowered(state, top->key, &operations) != nullptr) return;
   PathTarget* target = input_rel->reltarget;
-  if (!hides_no_error(state, target, top->key)) return;
+  if (!hides_no_error(state, target, top)) return;
 
   auto* rows = make_engine_path(root, input_rel, target, input, nullptr, top);
   Path* path = reinterpret_cast<Path*>(create_sort_path(root, ordered_rel, reinterpret_cast<Path*>(rows),

@@ -66,12 +66,13 @@ struct Input {
   }
 };
 
-/// Runs `id` with and without keys and FILTER on all machines. `print` gives the state of the values of one group.
+/// Runs `id` with and without keys and FILTER on all machines, texts also where they do not last. `print` gives the state of the values of one group.
 template <class T, class Make, class Print>
 void check(AggregateId id, ValueType type, Make make, Print print) {
   for (const Machine& machine : machines())
-    for (int variant = 0; variant < 4; ++variant) {
+    for (int variant = 0; variant < (type == kText ? 8 : 4); ++variant) {
       Input<T> input(type, machine.slow ? 700 : 9000, 40, 7, make);
+      if (variant & 4) input.table.make_text_unstable();
       plan::Program p;
       plan::Builder b(p);
       p.sources = {{{kInt4, type, kBool}}};
@@ -203,6 +204,77 @@ TEST(Accumulators, TextExtremes) {
                      [&](const std::vector<std::string>& values) { return *std::max_element(values.begin(), values.end(), less); });
 }
 
+/// A line "set N|key|key|..." with "-" for the keys that the sets below do not have: their values are open.
+std::string without_open_keys(const std::string& line) {
+  const uint64_t kept[] = {0b11, 0b10, 0b01, 0, 0b01};
+  const size_t first = line.find('|'), second = line.find('|', first + 1), third = line.find('|', second + 1);
+  const uint64_t set = kept[line[4] - '0'];
+  return line.substr(0, first + 1) + (set & 1 ? line.substr(first + 1, second - first - 1) : "-") + "|" +
+         (set & 2 ? line.substr(second + 1, third - second - 1) : "-") + line.substr(third);
+}
+
+TEST(GroupingSets, ManyGroupsAreMergedForEachSet) {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{{kInt4, kText, kInt4}}};
+  p.pipelines.resize(1);
+  plan::Pipeline& pipeline = p.pipelines[0];
+  pipeline.sink = plan::SinkKind::kAggregate;
+  pipeline.group_keys = {b.column(0, kInt4), b.column(1, kText)};
+  pipeline.grouping_sets = {0b11, 0b10, 0b01, 0, 0b01};
+  pipeline.aggregates = {{AggregateId::kSumInt4, b.column(2, kInt4), plan::kNoNode},
+                         {AggregateId::kMaxText, b.column(1, kText), plan::kNoNode}};
+  for (const bool stable : {true, false}) {
+    Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kUtf8), field(columnar::Layout::kInt32)});
+    if (!stable) table.make_text_unstable();
+    struct State {
+      int64_t count = 0, sum = 0, texts = 0;
+      std::string highest;
+    };
+    std::map<std::string, State> groups;
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 30000; ++i) {
+      if (i % 4000 == 3999) table.new_chunk();
+      const auto key = static_cast<int32_t>(random() % 60);
+      const std::string text = "t" + std::to_string(random() % 50);
+      const bool no_key = key == 7, no_text = random() % 11 == 0;
+      if (no_key)
+        table.column(0).append_null();
+      else
+        table.column(0).append_value(key);
+      if (no_text)
+        table.column(1).append_null();
+      else
+        ASSERT_TRUE(table.column(1).append_bytes(text));
+      table.column(2).append_value(static_cast<int32_t>(i));
+      const std::string k = no_key ? "NULL" : std::to_string(key), t = no_text ? "NULL" : text;
+      for (const std::string& group : {"set 0|" + k + "|" + t, "set 1|-|" + t, "set 2|" + k + "|-", std::string("set 3|-|-"), "set 4|" + k + "|-"}) {
+        State& state = groups[group];
+        ++state.count;
+        state.sum += i;
+        if (no_text) continue;
+        ++state.texts;
+        state.highest = std::max(state.highest, text);
+      }
+    }
+    Rows expected;
+    for (const auto& [group, state] : groups)
+      expected.push_back(group + "|" + std::to_string(state.count) + ":" + std::to_string(state.sum) + "|" +
+                         std::to_string(state.texts) + ":" + (state.texts == 0 ? "NULL" : state.highest));
+    std::sort(expected.begin(), expected.end());
+    exec::Options options;
+    options.threads = 2;
+    options.morsel_rows = 3000;
+    for (const Machine& machine : machines())
+      if (!machine.slow) {
+        Rows rows = run(p, {&table}, machine, options).rows;
+        for (std::string& row : rows) row = without_open_keys(row);
+        std::sort(rows.begin(), rows.end());
+        EXPECT_EQ(rows, expected) << machine.name;
+      }
+  }
+}
+
 struct Order {
   const char* name;
   ValueType type;
@@ -263,7 +335,7 @@ TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
       Rows all = run(p, {&table}, machine).rows;
       ASSERT_EQ(all.size(), static_cast<size_t>(rows));
       std::sort(all.begin(), all.end(), by_key);
-      p.pipelines[0].top = {wanted, b.column(0, order.type), order.descending, order.nulls_first};
+      p.pipelines[0].top = {wanted, b.column(0, order.type), order.descending, order.nulls_first, {}};
       exec::Options options;
       options.threads = machine.slow ? 1 : 2;
       options.morsel_rows = 6000;
@@ -291,13 +363,34 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
   p.sources = {{{kInt4}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.column(0, kInt4)};
-  p.pipelines[0].top = {5, b.column(0, kInt4), true, true};
+  p.pipelines[0].top = {5, b.column(0, kInt4), true, true, {}};
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t i = 0; i < 200000; ++i) table.column(0).append_value(i);
   const Rows rows = run(p, {&table}, machines().front()).rows;
   EXPECT_LE(rows.size(), 100u);
   for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
+}
+
+TEST(FirstRows, ErrorsOfOthersAreSeen) {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{{kInt4}}};
+  p.pipelines.resize(1);
+  const plan::NodeId column = b.column(0, kInt4);
+  const int32_t one = 1;
+  const auto quotient = b.call("int4div", {b.constant(kInt4, false, int_bytes(one)), column}).value();
+  p.pipelines[0].outputs = {column};
+  p.pipelines[0].top = {2, column, false, false, {quotient}};
+  Table table({field(columnar::Layout::kInt32)});
+  for (int32_t i = -5; i < 3000; ++i) table.column(0).append_value(i);
+  for (const int64_t wanted : {2, 7})  // without and with the row that fails
+    for (const Machine& machine : machines()) {
+      p.pipelines[0].top.rows = wanted;
+      const Outcome outcome = run(p, {&table}, machine);
+      EXPECT_EQ(outcome.rows, wanted == 2 ? (Rows{"-4", "-5"}) : (Rows{"-1", "-2", "-3", "-4", "-5", "1", "2"})) << machine.name;
+      EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 5}})) << machine.name;
+    }
 }
 
 }  // namespace

@@ -199,6 +199,14 @@ TEST(Aggregate, FilterNullsAndFlushes) {
   int64_t expected_rows = 0;
   for (const auto& [key, s] : groups) expected_rows += s.count;
   EXPECT_EQ(rows, expected_rows);
+
+  tight.memory_budget = 6 << 20;  // tables that are full meet in parts, so that each group still comes once
+  tight.threads = 6;
+  tight.morsel_rows = 3000;
+  for (const Machine& machine : machines())
+    if (!machine.slow) {
+      EXPECT_EQ(run(p, {&table}, machine, tight).rows, expected) << machine.name;
+    }
 }
 
 TEST(Aggregate, WideNumericsAreDeclined) {

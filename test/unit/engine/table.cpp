@@ -220,6 +220,7 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
 void append_rows(const exec::ResultBatch& batch, Rows* rows) {
   for (int64_t row = 0; row < batch.rows; ++row) {
     std::string line;
+    if (batch.grouping_set >= 0) line = "set " + std::to_string(batch.grouping_set);
     for (const exec::ResultColumn& c : batch.columns) {
       const bool null = c.flags != nullptr && (c.flags[row] & block::kNullFlag);
       line += (line.empty() ? "" : "|") + (null ? "NULL" : print_value(c.type.phys(), c.values, row));

@@ -53,7 +53,8 @@ struct Outcome {
   std::vector<std::pair<int64_t, int64_t>> declined;  // (chunk, row), sorted
 };
 
-/// Runs the program on the machine. Aggregates come as count and value. Fails the test on an error.
+/// Runs the program on the machine. Aggregates come as count and value, groups of one grouping
+/// set behind its number. Fails the test on an error.
 Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSource*>& sources, const Machine& machine,
             exec::Options options = {});
 

@@ -1,0 +1,40 @@
+-- Aggregates, grouping sets, DISTINCT and the first rows of an order: plans, and answers beside PostgreSQL's.
+SET search_path = engine;
+SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.regression_test_mode = on;
+SET max_parallel_workers_per_gather = 0;
+
+-- States that PostgreSQL's final functions read.
+SELECT * FROM run_both('SELECT bool_and(b), bool_or(b), every(b) FILTER (WHERE i4 > 500) FROM facts');
+SELECT * FROM run_both('SELECT bit_and(i2), bit_or(i4), bit_xor(id::int8) FILTER (WHERE b) FROM facts');
+SELECT * FROM run_both('SELECT stddev(i2), var_pop(i4), variance(id::int8), stddev_samp(n), var_samp(n), stddev_pop(n) FROM facts');
+SELECT * FROM run_both('SELECT k, var_samp(i4), min(t COLLATE "C"), max(t COLLATE "C") FROM facts GROUP BY k');
+SELECT * FROM run_both('SELECT var_pop(i4), bool_and(b), bit_or(i4), max(t COLLATE "C") FROM facts WHERE id < 0');
+
+-- Grouping sets.
+EXPLAIN (COSTS OFF) SELECT k, b, count(*), grouping(k, b) FROM facts GROUP BY ROLLUP (k, b);
+SELECT * FROM run_both('SELECT k, b, count(*), sum(n), grouping(k, b), grouping(b) FROM facts GROUP BY CUBE (k, b) HAVING count(*) > 2');
+SELECT * FROM run_both('SELECT k, i4 % 3, avg(n) FROM facts GROUP BY GROUPING SETS ((k), (i4 % 3), (), ())');
+SELECT * FROM run_both('SELECT k, count(*), max(i4), grouping(k) FROM facts WHERE id < 0 GROUP BY ROLLUP (k)');
+SELECT * FROM run_both('SELECT d.region, f.b, count(*) FROM facts f JOIN dimension d ON f.k = d.k GROUP BY ROLLUP (d.region, f.b)');
+-- A key without a column, and GROUPING() without sets, stay with PostgreSQL.
+SELECT nodes_of('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');
+SELECT nodes_of('SELECT k, grouping(k), count(*) FROM facts GROUP BY k');
+
+-- DISTINCT in aggregates.
+EXPLAIN (COSTS OFF) SELECT b, count(DISTINCT k), sum(DISTINCT k) FILTER (WHERE b), max(k) FROM facts GROUP BY b;
+EXPLAIN (COSTS OFF) SELECT b, count(DISTINCT k), count(*) FROM facts GROUP BY b;
+SELECT * FROM run_both('SELECT b, count(DISTINCT k), sum(DISTINCT k) FILTER (WHERE b), max(k) FROM facts GROUP BY b');
+SELECT * FROM run_both('SELECT count(DISTINCT k), array_agg(DISTINCT b) FROM facts');
+
+-- The first rows of an order.
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id, t FROM facts WHERE b ORDER BY n DESC NULLS LAST, id LIMIT 5 OFFSET 2;
+EXPLAIN (COSTS OFF) SELECT f.id, d.name FROM facts f JOIN dimension d ON f.k = d.k ORDER BY f.id LIMIT 3;
+SELECT * FROM run_both('SELECT id, t FROM facts WHERE b ORDER BY n DESC NULLS LAST, id LIMIT 5 OFFSET 2');
+SELECT * FROM run_both('SELECT f.id, d.name FROM facts f JOIN dimension d ON f.k = d.k ORDER BY f.t COLLATE "C", f.id LIMIT 7');
+-- An error of a row that is not among them.
+SELECT id, 1 / x FROM edges ORDER BY id LIMIT 1;
+-- Not for an order that the engine does not know, an output that could hide an error, and a number that is not known.
+EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY t COLLATE "en-x-icu" LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT to_char(i4, '999') FROM facts ORDER BY id LIMIT 3;
+EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY id LIMIT (SELECT 3);
