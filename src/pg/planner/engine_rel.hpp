@@ -90,6 +90,7 @@ struct PlannerState {
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
   HTAB* inputs;  // the cheapest EngineInput for each set of relations; made at first use
+  HTAB* keys;    // join clauses that why_not_key() has judged; likewise
 };
 
 /// The state of `root`; nullptr when it has no engine table.
