@@ -22,6 +22,23 @@ void forget(void* argument) {
   }
 }
 
+// An entry of PlannerState::inputs.
+struct KnownInput {
+  Relids relids;  // the key
+  EngineInput* input;
+};
+
+HTAB* make_inputs(MemoryContext memory) {
+  HASHCTL control;
+  MemSet(&control, 0, sizeof(control));
+  control.keysize = sizeof(Relids);
+  control.entrysize = sizeof(KnownInput);
+  control.hash = bitmap_hash;
+  control.match = bitmap_match;
+  control.hcxt = memory;
+  return hash_create("engine inputs", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
+}
+
 bool cheaper(const EngineInput* a, const EngineInput* b) { return a->startup + a->run < b->startup + b->run; }
 
 }  // namespace
@@ -53,16 +70,10 @@ EngineScan* scan_of(PlannerState* state, Index relid) {
 
 void remember(PlannerState* state, EngineInput* input) {
   if (state->root->join_search_private != nullptr) return;  // the genetic optimizer frees what the input points to
-  ListCell* cell;
-  foreach (cell, state->inputs) {
-    auto* known = static_cast<EngineInput*>(lfirst(cell));
-    if (!bms_equal(known->relids, input->relids)) continue;
-    if (cheaper(input, known)) lfirst(cell) = input;
-    return;
-  }
-  MemoryContext caller = MemoryContextSwitchTo(state->root->planner_cxt);
-  state->inputs = lappend(state->inputs, input);
-  MemoryContextSwitchTo(caller);
+  if (state->inputs == nullptr) state->inputs = make_inputs(state->root->planner_cxt);
+  bool found;
+  auto* known = static_cast<KnownInput*>(hash_search(state->inputs, &input->relids, HASH_ENTER, &found));
+  if (!found || cheaper(input, known->input)) known->input = input;
 }
 
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
@@ -76,10 +87,9 @@ EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
     if (engine_path->aggregation != nullptr || !bms_equal(engine_path->input->relids, rel->relids)) continue;
     if (best == nullptr || cheaper(engine_path->input, best)) best = engine_path->input;
   }
-  foreach (cell, state->inputs) {
-    auto* known = static_cast<EngineInput*>(lfirst(cell));
-    if (bms_equal(known->relids, rel->relids) && (best == nullptr || cheaper(known, best))) best = known;
-  }
+  if (state->inputs == nullptr) return best;
+  auto* known = static_cast<KnownInput*>(hash_search(state->inputs, &rel->relids, HASH_FIND, nullptr));
+  if (known != nullptr && (best == nullptr || cheaper(known->input, best))) best = known->input;
   return best;
 }
 

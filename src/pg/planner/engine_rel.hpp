@@ -90,7 +90,8 @@ struct PlannerState {
   PlannerInfo* root;
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
-  List* inputs;  // of EngineInput*: the cheapest for its relids
+  HTAB* inputs;  // the cheapest EngineInput for each set of relations; made at first use
+  HTAB* keys;    // join clauses that why_not_key() has judged; likewise
 };
 
 /// The state of `root`; nullptr when it has no engine table.

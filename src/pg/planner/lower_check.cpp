@@ -90,7 +90,9 @@ bool can_fail(PlannerState* state, const Node* expr) {
   });
 }
 
-const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
+namespace {
+
+const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations) {
   return boundary::entry([&]() -> const char* {
     return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {
       STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
@@ -108,6 +110,34 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
       return Status::ok();
     });
   });
+}
+
+}  // namespace
+
+// The same clause comes up in very many pairs of relations.
+const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
+  struct Judged {
+    const OpExpr* clause;  // the key
+    const char* reason;
+    int operations;
+  };
+  if (state->root->join_search_private != nullptr) return judge_key(state, clause, operations);  // clauses are freed
+  if (state->keys == nullptr) {
+    HASHCTL control;
+    MemSet(&control, 0, sizeof(control));
+    control.keysize = sizeof(clause);
+    control.entrysize = sizeof(Judged);
+    control.hcxt = state->root->planner_cxt;
+    state->keys = hash_create("engine join keys", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  }
+  bool found;
+  auto* judged = static_cast<Judged*>(hash_search(state->keys, &clause, HASH_ENTER, &found));
+  if (!found) {
+    judged->operations = 0;
+    judged->reason = judge_key(state, clause, &judged->operations);
+  }
+  *operations += judged->operations;
+  return judged->reason;
 }
 
 const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations) {
