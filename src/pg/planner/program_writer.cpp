@@ -78,9 +78,13 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   STROM_ASSIGN(const ValueType type, column_type(scan, var));
   if (scan == nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
-    const auto* entry = guard([&var, tlist] {
-      return tlist_member(reinterpret_cast<Expr*>(const_cast<Var*>(&var)), const_cast<List*>(tlist));
-    });
+    const TargetEntry* entry = nullptr;
+    // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
+    for (int i = 0; i < list_length(tlist) && entry == nullptr; ++i) {
+      const auto* candidate = static_cast<const TargetEntry*>(list_nth(tlist, i));
+      const auto* column = reinterpret_cast<const Var*>(candidate->expr);
+      if (IsA(column, Var) && column->varno == var.varno && column->varattno == var.varattno) entry = candidate;
+    }
     if (entry == nullptr) return Status(ErrorCode::kInternal, "column of an inner relation is not delivered");
     ref->position = entry->resno;
   }
