@@ -52,6 +52,11 @@ constexpr const TypeInfo* find_type(uint32_t oid) {
   return nullptr;
 }
 
+/// False for types whose values SQL does not order as their registers.
+constexpr bool orders_as_register(TypeId id) {
+  return id != TypeId::kBpchar && id != TypeId::kInterval && id != TypeId::kUuid;
+}
+
 /// Bytes of one register value.
 constexpr int phys_size(Phys phys) {
   switch (phys) {

@@ -342,6 +342,9 @@ class Expressions:
             lambda: f"split_part({text()}, {literal()}, {rng.choice([1, 1, 2, 3, -1, -2])})",
             lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
             lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
+            lambda: f"to_char({self.value(rng.choice(['date', 'timestamp', 'timestamptz']), depth - 1)}, "
+            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q"]))
+            + ")",
             lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
             lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",
         ]

@@ -48,6 +48,7 @@ TYPES = {
     "varchar": ("utf8_view", "utf8"),
     "bpchar": ("fixed", "fixed"),
 }
+DATE_FORMATS = ["YYYY-MM-DD", "YYYYMMDD", "YYYY", "DD/MM/YYYY HH24:MI:SS", "HH24MISS", "Mon YYYY", "DD-Mon-YYYY", "MM, DD.SS"]
 # Types that Arrow files do not have: columns of the heap table `heap_pairs`, which has all others, too.
 HEAP_TYPES = {
     "time": ["00:00", "24:00", "12:34:56.789012", "23:59:59.999999", "00:00:00.000001", "06:30"],
@@ -236,6 +237,8 @@ class RowCases:
         if unknown:
             raise LookupError(f"{row.name} takes {unknown[0]}, for which row_cases.py has no values")
         columns = [f"p.{letter}_{base}" for letter, base in zip("xyz", row.arguments)]
+        if row.pg_name == "to_char":  # of constant formats
+            columns[1] = quote(self.rng.choice(DATE_FORMATS))
         if (small := SMALL_ARGUMENTS.get(row.pg_name)) is not None:
             columns[small] = f"({columns[small]} % 40)"
         raising = "kRaises" in row.traits
@@ -259,6 +262,8 @@ class RowCases:
         """With a literal on the right, which has a path of its own in the engine."""
         for _ in range(2):
             arguments = columns[:-1] + [self.literal(row.arguments[-1])]
+            if row.pg_name == "to_char":
+                arguments[1] = quote(self.rng.choice(DATE_FORMATS))
             if len(arguments) == 2 and row.pg_name in SMALL_ARGUMENTS:
                 arguments[1] = str(self.rng.randrange(-2, 40))
             raising = "kRaises" in row.traits
@@ -313,6 +318,8 @@ class RowCases:
         pairs = "heap_pairs" if base in HEAP_TYPES else "pairs"
         yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} WHERE id >= 0")
         yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM {pairs} GROUP BY x_{base}")
+        for order in (f"x_{base}, id", f"y_{base} DESC NULLS LAST, id"):
+            yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} ORDER BY {order} LIMIT 40")
         if base not in ("bool", "interval"):  # which no function compares for a hash join of one byte
             yield self.case(
                 f"SELECT a.id, b.id FROM {pairs} a JOIN {pairs} b ON a.x_{base} = b.y_{base} "

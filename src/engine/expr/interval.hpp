@@ -42,6 +42,12 @@ using LeInterval = CompareInterval<Le>;
 using GtInterval = CompareInterval<Gt>;
 using GeInterval = CompareInterval<Ge>;
 
+/// PostgreSQL 17's infinite intervals; those of earlier versions are as good as none.
+STROM_INLINE bool is_infinite_interval(Interval v) {
+  const bool highest = v.micros == INT64_MAX && v.days == INT32_MAX && v.months == INT32_MAX;
+  return highest || (v.micros == INT64_MIN && v.days == INT32_MIN && v.months == INT32_MIN);
+}
+
 template <class T>
 STROM_INLINE bool fits(int128 value) {
   return value == static_cast<int128>(static_cast<T>(value));
@@ -52,7 +58,8 @@ STROM_INLINE bool add_intervals(int128& out, Interval a, Interval b, int sign) {
   const int128 micros = static_cast<int128>(a.micros) + static_cast<int128>(b.micros) * sign;
   const int64_t days = a.days + static_cast<int64_t>(b.days) * sign, months = a.months + static_cast<int64_t>(b.months) * sign;
   out = pack({static_cast<int64_t>(micros), static_cast<int32_t>(days), static_cast<int32_t>(months)});
-  return !fits<int64_t>(micros) || !fits<int32_t>(days) || !fits<int32_t>(months);
+  return !fits<int64_t>(micros) || !fits<int32_t>(days) || !fits<int32_t>(months) || is_infinite_interval(a) ||
+         is_infinite_interval(b);
 }
 
 struct IntervalPlus {
@@ -74,6 +81,7 @@ STROM_INLINE bool is_timestamp(int128 time) { return time >= kMinTimestamp && ti
 /// Months first, to the last day of a shorter month; then days, then the time. Every step must be in range.
 STROM_INLINE bool add_to_timestamp(int64_t& out, int64_t time, Interval v, int sign) {
   out = time;
+  if (is_infinite_interval(v)) return true;
   if (!is_finite_time(time)) return false;
   int64_t days = floor_days(time);
   const int64_t in_day = time - days * kMicrosPerDay;

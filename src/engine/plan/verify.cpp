@@ -170,7 +170,7 @@ class Verifier {
     if (wanted.rows == 0) return wanted.key == kNoNode ? Status::ok() : bad("order without a number of rows");
     if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
-    return p_.nodes[wanted.key].type.type != TypeId::kBpchar ? Status::ok() : bad("order of char(n)");
+    return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok() : bad("order by the bytes of a value");
   }
 
   Status join(const Pipeline& pl, size_t position, uint32_t pipeline_index) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/int128.hpp"
+#include "engine/expr/to_char.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/collation.hpp"
@@ -44,10 +45,19 @@ bool is_ascii_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
+// A literal that engine/expr/to_char.hpp knows.
+bool is_simple_format(const Node* expr) {
+  if (!IsA(expr, Const)) return false;
+  const auto& literal = *reinterpret_cast<const Const*>(expr);
+  if (literal.constisnull || literal.consttype != TEXTOID) return false;
+  const char* format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  return engine::expr::formatted_bytes({format, static_cast<int64_t>(std::strlen(format))}) > 0;
+}
+
 // Of functions that take or give a timestamptz.
 bool depends_on_zone(const std::string& name) {
   static const std::set<std::string> kNames = {
-      "extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz",
+      "extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char",
       "timestamptz_pl_interval", "timestamptz_mi_interval"};
   if (kNames.count(name) != 0) return true;
   // date_lt_timestamptz, timestamptz_lt_date, timestamp_lt_timestamptz, ...
@@ -145,6 +155,7 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   }
   if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
   if (std::strcmp(name, "concat") == 0) return concat(args);
+  if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
   const bool round = std::strcmp(name, "round") == 0;
   if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
   const bool ilike = std::strcmp(name, "texticlike") == 0, not_ilike = std::strcmp(name, "texticnlike") == 0;

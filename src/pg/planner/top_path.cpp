@@ -23,7 +23,8 @@ bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
   const Oid collation = exprCollation(key);
   if (OidIsValid(collation) && !lc_collate_is_c(collation)) return false;
   *descending = strategy == BTGreaterStrategyNumber;
-  return exprType(key) != BPCHAROID;
+  const registry::TypeInfo* info = registry::find_type(exprType(key));
+  return info != nullptr && registry::orders_as_register(info->id);
 }
 
 // Rows that are not handed over are not projected either, and must not hide an error by that. The first key's errors

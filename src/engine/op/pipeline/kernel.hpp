@@ -11,6 +11,7 @@
 #include "engine/expr/text.hpp"
 #include "engine/expr/text_make.hpp"
 #include "engine/expr/text_parts.hpp"
+#include "engine/expr/to_char.hpp"
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
