@@ -9,11 +9,13 @@ namespace strom::registry {
 enum class Phys : uint8_t {
   kBool,  // uint8_t, 0 or 1
   kI32,   // int32_t: int2 and int4; date as days since 2000-01-01, INT32_MIN/MAX = -/+infinity
-  kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity
-  kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type
+  kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity;
+          // time as microseconds of the day
+  kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type; interval
+          // and uuid as the 16 bytes that PostgreSQL has
   kF32,   // float
   kF64,   // double
-  kStr,   // StrView: pointer and byte length; char(n) values carry their padding
+  kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea
 };
 
 enum class TypeId : uint8_t {
@@ -48,6 +50,11 @@ constexpr const TypeInfo* find_type(uint32_t oid) {
   for (const TypeInfo& row : kTypes)
     if (row.pg_oid == oid) return &row;
   return nullptr;
+}
+
+/// False for types whose values SQL does not order as their registers.
+constexpr bool orders_as_register(TypeId id) {
+  return id != TypeId::kBpchar && id != TypeId::kInterval && id != TypeId::kUuid;
 }
 
 /// Bytes of one register value.

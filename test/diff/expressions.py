@@ -276,7 +276,7 @@ class Expressions:
             lambda: f"{rng.choice(['round', 'trunc', 'ceil', 'floor', 'sign'])}({v()})",
             lambda: f"({v()} % {rng.choice(['7', '0.3', '1.25', '1000'])})",
             lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
-            lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v('timestamp')})",
+            lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v(rng.choice(['timestamp', 'timestamptz']))})",
             lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})",
         ]
         if self.risky:
@@ -300,14 +300,30 @@ class Expressions:
     def make_timestamp(self, _base, depth):
         # The largest dates are no timestamps.
         tame = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
+        if self.risky and self.rng.random() < 0.4:
+            other = self.value(self.rng.choice(["date", "timestamp"]), depth - 1)
+            return f"({other} {self.rng.choice('+-')} {self.interval()})"
         if self.risky or self.rng.random() < 0.5:
             return f"date_trunc('{self.rng.choice(TRUNCATED)}', {self.value('timestamp', depth - 1)})"
         if tame:
             return f"({self.rng.choice(tame)})::timestamp"
         return f"({self.value('date', depth - 1)})::timestamp" if self.risky else None
 
-    def make_timestamptz(self, _base, _depth):
-        return None
+    def make_timestamptz(self, _base, depth):
+        truncated = self.rng.choice(TRUNCATED)
+        kinds = [lambda: f"date_trunc('{truncated}', {self.value('timestamptz', depth - 1)})"]
+        tame = [f"{a}.{c.name}" for a, c in self.columns("date") if c.domain != "wild"]
+        if tame:
+            kinds += [lambda: f"date_trunc('{truncated}', {self.rng.choice(tame)})"]
+        if self.risky:
+            kinds += [lambda: f"({self.value('timestamp', depth - 1)})::timestamptz"]
+            kinds += [lambda: f"({self.value('timestamptz', depth - 1)} + {self.interval()})"]
+        return self.rng.choice(kinds)()
+
+    def interval(self):
+        return "interval " + quote(
+            self.rng.choice(["1 day", "1 month", "-1 month", "1 year 3 days", "01:30", "-5 days 00:00:01", "100 years"])
+        )
 
     def make_text(self, _base, depth):
         rng = self.rng
@@ -326,6 +342,9 @@ class Expressions:
             lambda: f"split_part({text()}, {literal()}, {rng.choice([1, 1, 2, 3, -1, -2])})",
             lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
             lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
+            lambda: f"to_char({self.value(rng.choice(['date', 'timestamp', 'timestamptz']), depth - 1)}, "
+            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q"]))
+            + ")",
             lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
             lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",
         ]
@@ -374,6 +393,9 @@ class Expressions:
         rng, base, op = self.rng, self.some_base(), self.rng.choice(COMPARISONS)
         if base in INT_RANGE and rng.random() < 0.4:
             return f"({self.value(base, depth - 1)} {op} {self.value(rng.choice(list(INT_RANGE)), depth - 1)})"
+        if base in ("date", "timestamp", "timestamptz") and rng.random() < 0.3:
+            other = rng.choice(["date", "timestamp", "timestamptz"])
+            return f"({self.value(base, depth - 1)} {op} {self.value(other, depth - 1)})"
         if base in ("float4", "float8") and rng.random() < 0.3:
             return f"({self.value(base, depth - 1)} {op} {self.value(rng.choice(['float4', 'float8']), depth - 1)})"
         right = self.literal(base) if rng.random() < 0.6 else self.value(base, depth - 1)

@@ -48,6 +48,21 @@ TYPES = {
     "varchar": ("utf8_view", "utf8"),
     "bpchar": ("fixed", "fixed"),
 }
+DATE_FORMATS = ["YYYY-MM-DD", "YYYYMMDD", "YYYY", "DD/MM/YYYY HH24:MI:SS", "HH24MISS", "Mon YYYY", "DD-Mon-YYYY", "MM, DD.SS"]
+# Types that Arrow files do not have: columns of the heap table `heap_pairs`, which has all others, too.
+HEAP_TYPES = {
+    "time": ["00:00", "24:00", "12:34:56.789012", "23:59:59.999999", "00:00:00.000001", "06:30"],
+    "interval": [
+        "0", "1 mon", "30 days", "-1 mon", "29 days 24:00", "1 year 2 mons -3 days 04:05:06.789", "-00:00:00.000001",
+        "1200000 mons", "-100000 days", "1 day", "23:59:59.999999", "13 mons", "2147483647 mons", "-2147483648 days",
+    ],
+    "uuid": [
+        "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+        "00000000-0000-0000-0000-000000000001", "01000000-0000-0000-0000-000000000000",
+        "7fffffff-ffff-ffff-8000-000000000000", "80000000-0000-0000-7fff-ffffffffffff",
+    ],
+    "bytea": ["\\x", "\\x00", "\\x0000", "\\xff", "\\x00ff", "\\x6162", "\\x616263"],
+}
 NEAR_TIMES = [0, -1, 1, 59, 60, 365, 10957, 10956, 11016, 11322, 19000, -719162, -719163, -719529]
 
 
@@ -137,7 +152,17 @@ class RowCases:
             f"CREATE FOREIGN TABLE pairs ({', '.join(declared)}) SERVER arrow_fdw OPTIONS (file '{path}')"
         )
         self.session.must("CREATE TABLE calm (id int4)")
+        self.make_heap_pairs(side)
         self.make_patterns()
+
+    def make_heap_pairs(self, side):
+        columns = []
+        for base, values in HEAP_TYPES.items():
+            array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{base}[])"
+            for letter, place in zip("xyz", (f"id / {side}", f"id % {side}", f"(id * 7919) % {side}")):
+                columns.append(f"{array}[1 + ({place}) % {len(values) + 1}] AS {letter}_{base}")
+        self.session.must(f"CREATE TABLE heap_pairs AS SELECT *, {', '.join(columns)} FROM pairs")
+        self.session.must("ANALYZE heap_pairs")
 
     def make_patterns(self):
         """The table `patterns`: all pairs of a short text and a short LIKE pattern."""
@@ -187,6 +212,10 @@ class RowCases:
         field = [f"'{row.field}'"] if row.field else []
         return f'pg_catalog."{row.pg_name}"({", ".join(field + arguments)})'
 
+    @staticmethod
+    def table_of(row):
+        return "heap_pairs" if any(base in HEAP_TYPES for base in row.arguments + [row.result]) else "pairs"
+
     def split_rows(self, row, arguments):
         """Fills `calm` with the rows for which the function does not raise; ids of some others."""
         declared = ", ".join(f"{letter} {base}" for letter, base in zip("abc", row.arguments))
@@ -196,22 +225,26 @@ class RowCases:
             f"PERFORM {self.call(row, list('abc')[: len(row.arguments)])}; RETURN false; "
             f"EXCEPTION WHEN data_exception OR program_limit_exceeded THEN RETURN true; END $$"
         )
-        raising = self.session.must(f"SELECT id FROM pairs p WHERE pg_temp.raises({', '.join(arguments)})").rows
-        self.session.must(f"INSERT INTO calm SELECT id FROM pairs p WHERE NOT pg_temp.raises({', '.join(arguments)})")
+        table = self.table_of(row)
+        raising = self.session.must(f"SELECT id FROM {table} p WHERE pg_temp.raises({', '.join(arguments)})").rows
+        self.session.must(f"INSERT INTO calm SELECT id FROM {table} p WHERE NOT pg_temp.raises({', '.join(arguments)})")
         self.session.must(f"DROP FUNCTION pg_temp.raises({', '.join(row.arguments)})")
         ids = [int(r[0]) for r in raising]
         return self.rng.sample(ids, min(RAISING_IDS, len(ids)))
 
     def function_cases(self, row):
-        unknown = [a for a in row.arguments if a not in TYPES]
+        unknown = [a for a in row.arguments if a not in TYPES and a not in HEAP_TYPES]
         if unknown:
             raise LookupError(f"{row.name} takes {unknown[0]}, for which row_cases.py has no values")
         columns = [f"p.{letter}_{base}" for letter, base in zip("xyz", row.arguments)]
+        if row.pg_name == "to_char":  # of constant formats
+            columns[1] = quote(self.rng.choice(DATE_FORMATS))
         if (small := SMALL_ARGUMENTS.get(row.pg_name)) is not None:
             columns[small] = f"({columns[small]} % 40)"
         raising = "kRaises" in row.traits
         ids = self.split_rows(row, columns) if raising else []
-        source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
+        table = self.table_of(row)
+        source = f"{table} p JOIN calm c ON p.id = c.id" if raising else f"{table} p"
         call = self.call(row, columns)
         yield self.case(f"SELECT p.id, {call} FROM {source}")
         condition = call if row.result == "bool" else f"{call} IS NOT NULL"
@@ -221,7 +254,7 @@ class RowCases:
         if row.result == "text":
             yield self.case(f"SELECT {call}, count(*), min(p.id) FROM {source} GROUP BY 1")
         for number in ids:
-            yield self.case(f"SELECT {call} FROM pairs p WHERE p.id = {number}")
+            yield self.case(f"SELECT {call} FROM {table} p WHERE p.id = {number}")
         if len(columns) >= 2:
             yield from self.constant_cases(row, columns)
 
@@ -229,12 +262,15 @@ class RowCases:
         """With a literal on the right, which has a path of its own in the engine."""
         for _ in range(2):
             arguments = columns[:-1] + [self.literal(row.arguments[-1])]
+            if row.pg_name == "to_char":
+                arguments[1] = quote(self.rng.choice(DATE_FORMATS))
             if len(arguments) == 2 and row.pg_name in SMALL_ARGUMENTS:
                 arguments[1] = str(self.rng.randrange(-2, 40))
             raising = "kRaises" in row.traits
             if raising:
                 self.split_rows(row, arguments)
-            source = "pairs p JOIN calm c ON p.id = c.id" if raising else "pairs p"
+            table = self.table_of(row)
+            source = f"{table} p JOIN calm c ON p.id = c.id" if raising else f"{table} p"
             call = self.call(row, arguments)
             if row.result != "bool":
                 yield self.case(f"SELECT p.id, {call} FROM {source}")
@@ -242,6 +278,8 @@ class RowCases:
                 yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {call}")
 
     def literal(self, base):
+        if base in HEAP_TYPES:
+            return f"{quote(self.rng.choice(HEAP_TYPES[base]))}::{base}"
         found = Column("", base, "wild", 0, self.modifiers.get(base, [(), ()])[1])
         found.pool = [v for v in self.pools[f"y_{base}"]]
         return found.literal(self.rng)
@@ -276,13 +314,16 @@ class RowCases:
             )
 
     def type_cases(self, base):
-        if base not in TYPES:
+        if base not in TYPES and base not in HEAP_TYPES:
             raise LookupError(f"row_cases.py has no values of the type {base}")
-        yield self.case(f"SELECT id, x_{base}, y_{base} FROM pairs WHERE id >= 0")
-        yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM pairs GROUP BY x_{base}")
-        if base != "bool":  # which no function compares for a hash join of one byte
+        pairs = "heap_pairs" if base in HEAP_TYPES else "pairs"
+        yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} WHERE id >= 0")
+        yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM {pairs} GROUP BY x_{base}")
+        for order in (f"x_{base}, id", f"y_{base} DESC NULLS LAST, id"):
+            yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} ORDER BY {order} LIMIT 40")
+        if base not in ("bool", "interval"):  # which no function compares for a hash join of one byte
             yield self.case(
-                f"SELECT a.id, b.id FROM pairs a JOIN pairs b ON a.x_{base} = b.y_{base} "
+                f"SELECT a.id, b.id FROM {pairs} a JOIN {pairs} b ON a.x_{base} = b.y_{base} "
                 "WHERE a.id % 29 = 0 AND b.id % 31 = 0"
             )
 

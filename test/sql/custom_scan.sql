@@ -61,3 +61,17 @@ RESET geqo_threshold;
 -- Text that the engine makes; the case of letters is ASCII's where the collation has it so.
 EXPLAIN (COSTS OFF) SELECT upper(t), greatest(i4, i2), count(*) FROM facts WHERE t ILIKE 'b%' GROUP BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE lower(t COLLATE "tr-x-icu") = 'i' AND i4 > 500;
+-- A plan made for UTC, kept when the time zone changes: its rows are then PostgreSQL's.
+SET TimeZone = 'UTC';
+SET plan_cache_mode = force_generic_plan;
+PREPARE first_epoch AS SELECT min(extract(epoch FROM ts::timestamptz)) FROM facts;
+EXPLAIN (COSTS OFF) EXECUTE first_epoch;
+EXECUTE first_epoch;
+SET TimeZone = 'Asia/Tokyo';
+EXECUTE first_epoch;
+SET pg_strom.enabled = off;
+EXECUTE first_epoch;
+RESET pg_strom.enabled;
+EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE d < ts::timestamptz AND i4 > 500;
+RESET plan_cache_mode;
+RESET TimeZone;

@@ -55,6 +55,7 @@ enum class TileOp : uint16_t {
   kNumericToFloat,
   kNarrowSum,     // dst <- register a, an error where a sum of such values could overflow; imm = AccKind
   kKeepWhere,     // dst <- register a, null where the boolean register b is not true
+  kAssume,        // dst <- register a, an error where the boolean register b is not true
   kGate,          // drops rows for which a register of list imm has an error; list c = registers alive after it
   kSlotAdd,       // dst <- register a * imm + register b (kNoRegister: 0): dense group slot from codes
   kOrderKey,      // dst (int64) <- place of register a in an order; imm = kOrder... bits

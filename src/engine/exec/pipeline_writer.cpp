@@ -131,6 +131,7 @@ int PipelineWriter::compute(const Node& n) {
     case NodeKind::kIsNull: emit(TileOp::kIsNull, reg, args[0]); break;
     case NodeKind::kIsNotNull: emit(TileOp::kIsNotNull, reg, args[0]); break;
     case NodeKind::kSelect: emit(TileOp::kSelect, reg, args[0], args[1], args[2]); break;
+    case NodeKind::kAssume: emit(TileOp::kAssume, reg, args[0], args[1]); break;
     default: emit(TileOp::kCoalesce, reg, args[0], args[1]); break;
   }
   return reg;

@@ -46,6 +46,27 @@ STROM_DEFINE_FLOAT_COMPARE(GtFloat, float_less(b, a))
 STROM_DEFINE_FLOAT_COMPARE(GeFloat, !float_less(a, b))
 #undef STROM_DEFINE_FLOAT_COMPARE
 
+/// uuid: the register has its bytes, the first one lowest; they are compared from the first on.
+STROM_INLINE uint128 uuid_order(int128 value) {
+  const auto bits = static_cast<uint128>(value);
+  uint128 turned = 0;
+  for (int i = 0; i < 16; ++i) turned |= (bits >> (8 * i) & 0xff) << (8 * (15 - i));
+  return turned;
+}
+
+template <class Compare>
+struct CompareUuid {
+  STROM_INLINE static bool eval(const Context& context, uint8_t& out, int128 a, int128 b) {
+    return Compare::eval(context, out, uuid_order(a), uuid_order(b));
+  }
+};
+using EqUuid = Eq;
+using NeUuid = Ne;
+using LtUuid = CompareUuid<Lt>;
+using LeUuid = CompareUuid<Le>;
+using GtUuid = CompareUuid<Gt>;
+using GeUuid = CompareUuid<Ge>;
+
 /// Order of min and max: a goes before b.
 template <class T>
 STROM_INLINE bool value_less(T a, T b) {

@@ -225,6 +225,38 @@ struct DateToTimestamp {
   }
 };
 
+/// Dates among timestamps: those behind the last timestamp come before infinity.
+STROM_INLINE int64_t comparable_time(int64_t time) { return time; }
+STROM_INLINE int64_t comparable_time(int32_t date) {
+  if (!is_finite_date(date)) return date == kDatePosInfinity ? kTimePosInfinity : kTimeNegInfinity;
+  constexpr int32_t kEnd = static_cast<int32_t>(kEndTimestamp / kMicrosPerDay);
+  return date >= kEnd ? kTimePosInfinity - 1 : static_cast<int64_t>(date) * kMicrosPerDay;
+}
+
+#define STROM_DEFINE_DATE_COMPARE(name, op)                                           \
+  struct name##DateTime {                                                             \
+    template <class A, class B>                                                       \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) {           \
+      out = comparable_time(a) op comparable_time(b);                                 \
+      return false;                                                                   \
+    }                                                                                 \
+  };
+STROM_DEFINE_DATE_COMPARE(Eq, ==)
+STROM_DEFINE_DATE_COMPARE(Ne, !=)
+STROM_DEFINE_DATE_COMPARE(Lt, <)
+STROM_DEFINE_DATE_COMPARE(Le, <=)
+STROM_DEFINE_DATE_COMPARE(Gt, >)
+STROM_DEFINE_DATE_COMPARE(Ge, >=)
+#undef STROM_DEFINE_DATE_COMPARE
+
+struct TimestampToTime {
+  STROM_INLINE static bool eval(const Context&, int64_t& out, int64_t time) {
+    const int64_t rest = time % kMicrosPerDay;
+    out = rest < 0 ? rest + kMicrosPerDay : rest;
+    return !is_finite_time(time);
+  }
+};
+
 struct TimestampToDate {
   STROM_INLINE static bool eval(const Context&, int32_t& out, int64_t time) {
     const bool finite = is_finite_time(time);

@@ -166,4 +166,8 @@ Result<NodeId> Builder::coalesce(NodeId a, NodeId b) {
   return add({NodeKind::kCoalesce, type, 0, {a, b, kNoNode}});
 }
 
+NodeId Builder::assume(NodeId condition, NodeId arg, TypeId type) {
+  return add({NodeKind::kAssume, {type, node(arg).type.scale}, 0, {arg, condition, kNoNode}});
+}
+
 }  // namespace strom::engine::plan

@@ -40,6 +40,8 @@ class Builder {
   /// display scale would depend on the row.
   Result<NodeId> select(NodeId condition, NodeId if_true, NodeId if_false);
   Result<NodeId> coalesce(NodeId a, NodeId b);
+  /// `arg` as a value of `type`, which has the same register; rows are PostgreSQL's unless `condition` is true.
+  NodeId assume(NodeId condition, NodeId arg, registry::TypeId type);
 
   const Node& node(NodeId id) const { return program_.nodes[id]; }
   /// True when evaluating the expression can fail for some rows (overflow, division by zero, ...).

@@ -41,6 +41,7 @@ enum class NodeKind : uint8_t {
   kIsNotNull,
   kSelect,     // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
   kCoalesce,   // args[0] unless null, else args[1]
+  kAssume,     // args[0] as this node's type, of the same register, where the boolean args[1] is true; else the row is PostgreSQL's
 };
 
 /// One expression of a program in single-assignment form. Arguments precede their user in Program::nodes.

@@ -56,6 +56,7 @@ const char* kind_name(NodeKind kind) {
     case NodeKind::kIsNotNull: return "IsNotNull";
     case NodeKind::kSelect: return "Select";
     case NodeKind::kCoalesce: return "Coalesce";
+    case NodeKind::kAssume: return "Assume";
     default: return "";
   }
 }

@@ -18,7 +18,8 @@ int arity(NodeKind kind, uint32_t imm) {
     case NodeKind::kCall: return registry::kFunctions[imm].nargs;
     case NodeKind::kAnd:
     case NodeKind::kOr:
-    case NodeKind::kCoalesce: return 2;
+    case NodeKind::kCoalesce:
+    case NodeKind::kAssume: return 2;
     case NodeKind::kSelect: return 3;
     default: return 1;
   }
@@ -56,7 +57,7 @@ class Verifier {
   Status node(NodeId id) {
     const Node& n = p_.nodes[id];
     const std::string where = "node " + std::to_string(id);
-    if (n.kind > NodeKind::kCoalesce) return bad(where + ": kind");
+    if (n.kind > NodeKind::kAssume) return bad(where + ": kind");
     STROM_TRY(type(n.type));
     if (n.kind == NodeKind::kCall && n.imm >= static_cast<uint32_t>(registry::kFunctionCount)) return bad(where + ": function");
     const int count = arity(n.kind, n.imm);
@@ -95,6 +96,8 @@ class Verifier {
       case NodeKind::kIsNotNull: return require(is_bool(n.type));
       case NodeKind::kSelect: return require(is_bool(arg(n, 0)) && arg(n, 1) == n.type && arg(n, 2) == n.type);
       case NodeKind::kCoalesce: return require(arg(n, 0) == n.type && arg(n, 1) == n.type);
+      case NodeKind::kAssume:
+        return require(same_register(n.type.type, arg(n, 0).type) && n.type.scale == arg(n, 0).scale && is_bool(arg(n, 1)));
       case NodeKind::kColumn:
       case NodeKind::kPayload: return Status::ok();  // checked in the scope of a pipeline
     }
@@ -169,7 +172,7 @@ class Verifier {
     if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
     STROM_TRY(scope_all(pl, wanted.checked, pl.joins.size()));
-    return p_.nodes[wanted.key].type.type != TypeId::kBpchar ? Status::ok() : bad("order of char(n)");
+    return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok() : bad("order by the bytes of a value");
   }
 
   Status join(const Pipeline& pl, size_t position, uint32_t pipeline_index) {

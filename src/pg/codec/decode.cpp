@@ -142,6 +142,23 @@ Datum read_text(const Decoder& d, int64_t row) {
   return PointerGetDatum(d.length >= 0 ? pad_to_length(value, d.length) : value);
 }
 
+// Types of PostgreSQL alone, as codec::field_for() lays them out.
+Datum read_bytea(const Decoder& d, int64_t row) {
+  const char* bytes = nullptr;
+  int64_t size = 0;
+  if (!columnar::text_at(d.view, row, &bytes, &size))
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("bytes of a column lie outside of its buffer")));
+  return PointerGetDatum(copy_text(bytes, size));
+}
+
+Datum copy_16_bytes(const void* values, int64_t row) {
+  void* value = palloc(16);
+  std::memcpy(value, static_cast<const char*>(values) + row * 16, 16);
+  return PointerGetDatum(value);
+}
+
+Datum read_16_bytes(const Decoder& d, int64_t row) { return copy_16_bytes(d.view.values, row); }
+
 using Read = Datum (*)(const Decoder&, int64_t);
 
 Read timestamp_reader(TimeUnit unit) {
@@ -182,7 +199,9 @@ Read reader_of(const columnar::Field& field) {
 
 Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   Decoder decoder;
-  decoder.read = reader_of(field);
+  decoder.read = declared.oid == BYTEAOID                                     ? read_bytea
+                 : declared.oid == UUIDOID || declared.oid == INTERVALOID ? read_16_bytes
+                                                                          : reader_of(field);
   decoder.scale = field.scale;
   if (declared.oid == BPCHAROID && declared.typmod >= VARHDRSZ) decoder.length = declared.typmod - VARHDRSZ;
   return decoder;
@@ -202,6 +221,13 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kDate: return DateADTGetDatum(load<int32_t>(values, row));
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: return TimestampGetDatum(load<int64_t>(values, row));
+    case TypeId::kTime: return TimeADTGetDatum(load<int64_t>(values, row));
+    case TypeId::kInterval:
+    case TypeId::kUuid: return copy_16_bytes(values, row);
+    case TypeId::kBytea: {
+      const auto bytes = load<registry::StrView>(values, row);
+      return PointerGetDatum(copy_text(bytes.ptr, bytes.len));
+    }
     case TypeId::kText:
     case TypeId::kVarchar:
     case TypeId::kBpchar: {

@@ -1,6 +1,8 @@
 // Writers of columnar values, one case for each SQL type of the engine.
 #include "pg/codec/encode.hpp"
 
+#include <cstring>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -40,6 +42,13 @@ bool numeric_value(Datum value, int scale, __int128* unscaled) {
   return boundary::guard([=] { return numeric_to_int128(value, scale, unscaled); });
 }
 
+// Of interval and uuid, which are 16 bytes by reference.
+__int128 bits_of(Datum value) {
+  __int128 bits;
+  std::memcpy(&bits, DatumGetPointer(value), sizeof bits);
+  return bits;
+}
+
 template <class T>
 void assign(std::string* bytes, T value) {
   bytes->assign(reinterpret_cast<const char*>(&value), sizeof(T));
@@ -65,8 +74,12 @@ Field field_for(TypeId type, int scale, std::string name) {
     case TypeId::kDate: field.layout = Layout::kDate32; break;
     case TypeId::kTimestampTz: field.timezone = "UTC"; [[fallthrough]];
     case TypeId::kTimestamp: field.layout = Layout::kTimestamp; break;
+    case TypeId::kTime: field.layout = Layout::kInt64; break;
+    case TypeId::kInterval:
+    case TypeId::kUuid: field.layout = Layout::kDecimal128; break;
     case TypeId::kText:
     case TypeId::kVarchar:
+    case TypeId::kBytea:
     case TypeId::kBpchar: field.layout = Layout::kLargeUtf8; break;
   }
   return field;
@@ -105,8 +118,12 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
       if (!declined) column.append_value(unix_micros);
       break;
     }
+    case TypeId::kTime: column.append_value(static_cast<int64_t>(DatumGetTimeADT(value))); break;
+    case TypeId::kInterval:
+    case TypeId::kUuid: column.append_value(bits_of(value)); break;
     case TypeId::kText:
     case TypeId::kVarchar:
+    case TypeId::kBytea:
     case TypeId::kBpchar: {
       const Bytes bytes = text_bytes(value);
       column.append_bytes({bytes.ptr, bytes.size});
@@ -135,8 +152,12 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kDate: assign(bytes, static_cast<int32_t>(DatumGetDateADT(value))); break;
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: assign(bytes, static_cast<int64_t>(DatumGetTimestamp(value))); break;
+    case TypeId::kTime: assign(bytes, static_cast<int64_t>(DatumGetTimeADT(value))); break;
+    case TypeId::kInterval:
+    case TypeId::kUuid: assign(bytes, bits_of(value)); break;
     case TypeId::kText:
     case TypeId::kVarchar:
+    case TypeId::kBytea:
     case TypeId::kBpchar: {
       const Bytes text = text_bytes(value);
       bytes->assign(text.ptr, text.size);

@@ -70,7 +70,7 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   if (info == nullptr) return unsupported("type " + type_text(type) + " is not supported");
   ValueType value{info->id, 0};
   if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
-  if (info->phys == registry::Phys::kStr && GetDatabaseEncoding() != PG_UTF8)
+  if (info->phys == registry::Phys::kStr && info->id != TypeId::kBytea && GetDatabaseEncoding() != PG_UTF8)
     return unsupported("text in a database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {
     if (typmod < VARHDRSZ) return unsupported("numeric without precision and scale");

@@ -1,7 +1,10 @@
 // Lowering of literals, functions, operators and array operators.
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/int128.hpp"
+#include "engine/expr/to_char.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/collation.hpp"
@@ -40,6 +43,32 @@ FunctionFacts function_facts(Oid function) {
 
 bool is_ascii_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// A literal that engine/expr/to_char.hpp knows.
+bool is_simple_format(const Node* expr) {
+  if (!IsA(expr, Const)) return false;
+  const auto& literal = *reinterpret_cast<const Const*>(expr);
+  if (literal.constisnull || literal.consttype != TEXTOID) return false;
+  const char* format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  return engine::expr::formatted_bytes({format, static_cast<int64_t>(std::strlen(format))}) > 0;
+}
+
+// Of functions that take or give a timestamptz.
+bool depends_on_zone(const std::string& name) {
+  static const std::set<std::string> kNames = {
+      "extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char",
+      "timestamptz_pl_interval", "timestamptz_mi_interval"};
+  if (kNames.count(name) != 0) return true;
+  // date_lt_timestamptz, timestamptz_lt_date, timestamp_lt_timestamptz, ...
+  return name.find("timestamptz") != std::string::npos && std::count(name.begin(), name.end(), '_') == 2;
+}
+
+// timestamp_lt_timestamp, which comes from a comparison with timestamptz, is timestamp_lt.
+std::string same_types_comparison(const std::string& name) {
+  const size_t second = name.rfind("_timestamp");
+  const bool same = name.rfind("timestamp_", 0) == 0 && second == name.size() - 10 && second > 9;
+  return same ? name.substr(0, second) : name;
 }
 
 // Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
@@ -126,6 +155,7 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   }
   if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
   if (std::strcmp(name, "concat") == 0) return concat(args);
+  if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
   const bool round = std::strcmp(name, "round") == 0;
   if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
   const bool ilike = std::strcmp(name, "texticlike") == 0, not_ilike = std::strcmp(name, "texticnlike") == 0;
@@ -198,7 +228,50 @@ Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
   return builder_.rescale(arg, type.scale);
 }
 
+// True as long as the session's time zone is the one of planning time, which is UTC or one like it: plans are kept when
+// the setting changes.
+Result<NodeId> Lowering::session_zone_is_utc() {
+  const char* zone = guard([]() -> const char* {
+    long offset = 0;
+    return pg_get_timezone_offset(session_timezone, &offset) && offset == 0 ? pg_get_timezone_name(session_timezone) : nullptr;
+  });
+  if (zone == nullptr) return unsupported("a time zone other than UTC");
+  const Node* same = guard([zone] {
+    auto text = [](const char* value) {
+      return makeConst(TEXTOID, -1, C_COLLATION_OID, -1, CStringGetTextDatum(value), false, false);
+    };
+    auto* setting = makeFuncExpr(F_CURRENT_SETTING_TEXT, TEXTOID, list_make1(text("TimeZone")), InvalidOid, C_COLLATION_OID,
+                                 COERCE_EXPLICIT_CALL);
+    auto* equal = makeFuncExpr(F_TEXTEQ, BOOLOID, list_make2(setting, text(zone)), InvalidOid, C_COLLATION_OID,
+                               COERCE_EXPLICIT_CALL);
+    return reinterpret_cast<const Node*>(equal);
+  });
+  return run_time_constant(same);
+}
+
+// Functions that read a timestamptz in the session's time zone: as those of a timestamp when that zone is UTC.
+Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field) {
+  std::string plain = name;
+  if (const size_t at = plain.find("timestamptz"); at != std::string::npos) plain.erase(at + 9, 2);
+  const bool makes_zoned = name == "timestamptz" || name == "date_trunc" || name.rfind("timestamptz_pl", 0) == 0 ||
+                           name.rfind("timestamptz_mi_", 0) == 0;
+  STROM_ASSIGN(const NodeId utc, session_zone_is_utc());
+  for (NodeId& arg : args)
+    if (builder_.node(arg).type.type == TypeId::kTimestampTz) arg = builder_.assume(utc, arg, TypeId::kTimestamp);
+  NodeId value = args[0];
+  const bool relabels = args.size() == 1 && plain == "timestamp" && builder_.node(value).type.type == TypeId::kTimestamp;
+  if (!relabels) {
+    STROM_ASSIGN(value, builder_.call(same_types_comparison(plain), args, field));
+  }
+  return makes_zoned ? builder_.assume(utc, value, TypeId::kTimestampTz) : value;
+}
+
 Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {
+  if (depends_on_zone(name)) {
+    auto zoned = [&](NodeId arg) { return builder_.node(arg).type.type == TypeId::kTimestampTz; };
+    if (std::strcmp(name, "timestamptz") == 0 || std::any_of(args.begin(), args.end(), zoned))
+      return call_in_zone(name, args, field);
+  }
   STROM_ASSIGN(const NodeId id, builder_.call(name, args, field));
   const engine::plan::Node& node = builder_.node(id);
   if (node.kind != NodeKind::kCall) return id;
@@ -293,6 +366,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
     STROM_ASSIGN(*right, builder.rescale(*right, scale));
     return Status::ok();
   }
+  if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");
   if (a.phys() == Phys::kI64 && b.phys() == Phys::kI32) return widen(right, "int8");

@@ -23,7 +23,8 @@ bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
   if (lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf != family) return false;
   const Oid collation = exprCollation(key);
   if (OidIsValid(collation) && !compat::collation_orders_bytes(collation)) return false;
-  return exprType(key) != BPCHAROID;
+  const registry::TypeInfo* info = registry::find_type(exprType(key));
+  return info != nullptr && registry::orders_as_register(info->id);
 }
 
 // Rows that are not handed over are not projected either, and must not hide an error by that: the engine computes what

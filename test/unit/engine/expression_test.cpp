@@ -104,6 +104,17 @@ TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
   }
 }
 
+TEST(Logic, AssumptionLeavesOtherRows) {
+  Projection projection({kBool, kInt4}, 3000, 0.2, 8, [](plan::Builder& b) {
+    return std::vector<NodeId>{b.column(0, kBool), b.assume(b.column(0, kBool), b.column(1, kInt4), TypeId::kDate)};
+  });
+  projection.expect_same_on_all_machines();
+  const Outcome outcome = run(projection.program, {projection.table.get()}, machines()[0]);
+  EXPECT_EQ(outcome.rows.size() + outcome.declined.size(), 3000u);
+  EXPECT_GT(outcome.rows.size(), 1000u);
+  for (const std::string& row : outcome.rows) EXPECT_EQ(row.substr(0, 2), "t|");
+}
+
 Rows project_text(const std::string& text, const std::string& pattern) {
   plan::Program program;
   plan::Builder b(program);

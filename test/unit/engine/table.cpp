@@ -85,6 +85,10 @@ Field field_of(plan::ValueType type) {
     case TypeId::kText:
     case TypeId::kVarchar: return field(Layout::kUtf8);
     case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
+    case TypeId::kTime: return field(Layout::kInt64);
+    case TypeId::kInterval:
+    case TypeId::kUuid: return field(Layout::kDecimal128);
+    case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
 }
@@ -143,7 +147,11 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kTimestampTz:
       return column.append_value(random() % 20 == 0 ? random_integer<int64_t>(random)
                                                     : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
+    case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
+    case TypeId::kInterval:
+    case TypeId::kUuid: return column.append_value(random_decimal(random));
     case TypeId::kText:
+    case TypeId::kBytea:
     case TypeId::kVarchar: {
       ASSERT_TRUE(column.append_bytes(random_text(random)));
       return;

@@ -167,6 +167,26 @@ STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
+/// kAssume. The condition is a constant as a rule.
+template <class P>
+STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* fa = s.regs[instr.a].flags;
+  const uint8_t* condition = values<uint8_t>(s, instr.b);
+  const uint8_t* fb = s.regs[instr.b].flags;
+  uint8_t* flags = s.storage[instr.dst].flags;
+  const Phys phys = static_cast<Phys>(s.code->register_phys[instr.dst]);
+  copy_values(p, phys, s.storage[instr.dst].data, s.regs[instr.a].data, s.count);
+  unsigned flagged = 0;
+  p.for_each(s.count, [&](int i) {
+    const bool holds = condition[i] && (fb == nullptr || fb[i] == 0);
+    flags[i] = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (holds ? 0 : kErrorFlag));
+    flagged |= flags[i];
+  });
+  const bool any_flag = p.any(flagged != 0);
+  p.leader([&] { own(s, instr.dst, any_flag); });
+  p.sync();
+}
+
 /// Appends the tile's rows with an error in one of the registers of list `errors` to the declined buffer and leaves
 /// 1 in scratch_mask for all others. Returns whether there was one. The caller has made sure that they fit.
 template <class P>

@@ -7,9 +7,11 @@
 #include "engine/expr/compare.hpp"
 #include "engine/expr/datetime.hpp"
 #include "engine/expr/decimal.hpp"
+#include "engine/expr/interval.hpp"
 #include "engine/expr/text.hpp"
 #include "engine/expr/text_make.hpp"
 #include "engine/expr/text_parts.hpp"
+#include "engine/expr/to_char.hpp"
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
@@ -222,6 +224,7 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kNumericToFloat: numeric_to_float(p, s, instr); break;
     case TileOp::kNarrowSum: narrow_sum(p, s, instr); break;
     case TileOp::kKeepWhere: keep_where(p, s, instr); break;
+    case TileOp::kAssume: assume(p, s, instr); break;
     case TileOp::kGate: gate(p, s, instr); break;
     case TileOp::kSlotAdd: slot_add(p, s, instr); break;
     case TileOp::kOrderKey: order_key(p, s, instr); break;
