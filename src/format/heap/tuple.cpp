@@ -232,9 +232,7 @@ bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, Colum
 int64_t TupleDecoder::decode_block(const TupleRef* tuples, int64_t begin, int64_t end, int64_t count, ColumnOut* out) const {
   Regular rows;
   for (int64_t row = begin; row < end; ++row) {
-    const uint8_t* next = tuples[std::min(row + kBlockRows, count - 1)].bytes;
-    __builtin_prefetch(next);
-    __builtin_prefetch(next + 64);
+    __builtin_prefetch(tuples[std::min(row + kBlockRows, count - 1)].bytes);
     const TupleRef& tuple = tuples[row];
     if (tuple.size < kBitmapOffset) return row;
     const Header header = read_header(tuple.bytes);
