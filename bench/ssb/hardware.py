@@ -32,7 +32,7 @@ def describe() -> Dict[str, object]:
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(int(kilobytes) / 1024 / 1024, 1) if kilobytes else None,
         "virtual_machine": "hypervisor" in _first(r"^flags\s*:(.*)$", "/proc/cpuinfo").split(),
-        "kernel": platform.release(),
+        "kernel": re.match(r"[\d.]*\d", platform.release()).group(),  # without the builder's suffix
         "os": _first(r'^PRETTY_NAME="?([^"\n]*)', "/etc/os-release"),
         "python": platform.python_version(),
     }
