@@ -35,6 +35,8 @@ FLOORS = {
     "joins": 0.6,
     "semi": 0.5,
 }
+# An emulated machine has tables of a few dozen rows, where these rarely pay.
+SMALL_FLOORS = {**FLOORS, "top": 0.05, "sets": 0.05, "distinct aggregate": 0.002}
 HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'60s'", "extra_float_digits": "1"}
 # Costs that leave PostgreSQL no better plan.
 ENGINE_SETTINGS = {
@@ -375,7 +377,7 @@ class Campaign:
 
     def check_floors(self):
         """The comparison is worth something only if the engine answers a good share of the queries."""
-        for kind, floor in FLOORS.items():
+        for kind, floor in (SMALL_FLOORS if self.options.tile_library else FLOORS).items():
             if self.kinds[kind] >= 50 and self.engine_kinds[kind] < floor * self.kinds[kind]:
                 self.fail(
                     f"only {self.engine_kinds[kind]} of {self.kinds[kind]} queries of the kind {kind} in the engine", []

@@ -15,14 +15,14 @@ _failed = 0
 
 
 def ok(condition, name, *remarks):
-    """One TAP line; remarks are printed when the test fails."""
+    """One TAP line; when the test fails, its name and the remarks go to standard error, which prove shows."""
     global _count, _failed
     _count += 1
     print(f"{'ok' if condition else 'not ok'} {_count} - {name}", flush=True)
     if not condition:
         _failed += 1
-        for line in "\n".join(str(r) for r in remarks).splitlines():
-            print(f"#   {line}", flush=True)
+        for line in "\n".join(["not ok " + name, *(str(r) for r in remarks)]).splitlines():
+            print(f"#   {line}", file=sys.stderr, flush=True)
 
 
 def equal(found, wanted, name):

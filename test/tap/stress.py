@@ -409,7 +409,7 @@ while any(worker.is_alive() for worker in workers):
         except OSError:
             pass  # it has ended meanwhile
     most = max(most, extra)
-    time.sleep(0.1)
+    time.sleep(0.005)  # threads live for milliseconds
 ok(
     answers == [wanted] * (2 * SESSIONS),
     f"{SESSIONS} sessions at once: joins and groups",

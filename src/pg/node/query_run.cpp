@@ -1,5 +1,7 @@
 #include "pg/node/query_run.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
@@ -23,6 +25,7 @@ using planner::OutputKind;
 namespace {
 
 constexpr std::chrono::milliseconds kFileCheckInterval{100};
+constexpr int64_t kTrimmedMemory = 32 << 20;
 
 // setrefs.c makes references of what is an output of the node as well; outputs are no input of a parameter. May
 // ereport.
@@ -467,8 +470,13 @@ void QueryRun::release_threads() {
 
 void QueryRun::abandon() {
   release_threads();
-  if (execution_ != nullptr) add_stats(&past_stats_, execution_->stats());
-  execution_.reset();
+  if (execution_ != nullptr) {
+    const Stats stats = execution_->stats();
+    add_stats(&past_stats_, stats);
+    execution_.reset();
+    // The allocator keeps what the threads have freed; a session that waits for its next query should not.
+    if (stats.peak_memory > kTrimmedMemory) malloc_trim(0);
+  }
   keeping_ = false;
 }
 
