@@ -11,37 +11,22 @@ INSERT INTO orders SELECT i, CASE WHEN i % 10 > 0 THEN i % 97 END, (i % 1000) / 
 CREATE TABLE customers (id int PRIMARY KEY, name text, region char(6));
 INSERT INTO customers SELECT i, 'customer ' || i, 'r' || i % 5 FROM generate_series(0, 96) i;
 VACUUM ANALYZE orders, customers;
-CREATE FUNCTION both_ways(query text, OUT nodes text, OUT row_count bigint, OUT differences bigint) LANGUAGE plpgsql AS $$
-DECLARE plan json;
-BEGIN
-  EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-  nodes := (SELECT string_agg(m[1], ' ') FROM regexp_matches(plan::text, '"Custom Plan Provider": "([A-Za-z]+)"', 'g') m);
-  EXECUTE 'CREATE TEMP TABLE with_engine AS SELECT x::text AS r FROM (' || query || ') x';
-  PERFORM set_config('pg_strom.enabled', 'off', true);
-  EXECUTE 'CREATE TEMP TABLE without AS SELECT x::text AS r FROM (' || query || ') x';
-  PERFORM set_config('pg_strom.enabled', 'on', true);
-  SELECT count(*) INTO row_count FROM without;
-  SELECT count(*) INTO differences FROM (
-    (SELECT r FROM with_engine EXCEPT ALL SELECT r FROM without) UNION ALL
-    (SELECT r FROM without EXCEPT ALL SELECT r FROM with_engine)) d;
-  DROP TABLE with_engine, without;
-END $$;
 
 -- Plans.
 EXPLAIN (COSTS OFF) SELECT count(*), sum(price) FROM orders WHERE flag AND price > 50;
 EXPLAIN (COSTS OFF) SELECT c.region, count(*), avg(o.price) FROM orders o JOIN customers c ON c.id = o.customer
   WHERE o.placed >= '2024-06-01' AND c.name LIKE '%1%' GROUP BY 1;
-SELECT * FROM both_ways('SELECT count(*), sum(price), min(placed), max(ratio), avg(big) FROM orders WHERE flag AND price > 50');
-SELECT * FROM both_ways('SELECT note, customer, count(*), sum(big) FROM orders GROUP BY 1, 2');
-SELECT * FROM both_ways('SELECT id, note, price FROM orders WHERE note LIKE ''%2%'' AND ratio < 700');
-SELECT * FROM both_ways('SELECT c.name, c.region, sum(o.price) FROM orders o JOIN customers c ON c.id = o.customer WHERE c.id < 50 GROUP BY 1, 2');
-SELECT * FROM both_ways('SELECT count(*) FROM orders');
-SELECT * FROM both_ways('SELECT id FROM orders ORDER BY id LIMIT 5');
+SELECT * FROM engine.run_both('SELECT count(*), sum(price), min(placed), max(ratio), avg(big) FROM orders WHERE flag AND price > 50');
+SELECT * FROM engine.run_both('SELECT note, customer, count(*), sum(big) FROM orders GROUP BY 1, 2');
+SELECT * FROM engine.run_both('SELECT id, note, price FROM orders WHERE note LIKE ''%2%'' AND ratio < 700');
+SELECT * FROM engine.run_both('SELECT c.name, c.region, sum(o.price) FROM orders o JOIN customers c ON c.id = o.customer WHERE c.id < 50 GROUP BY 1, 2');
+SELECT * FROM engine.run_both('SELECT count(*) FROM orders');
+SELECT * FROM engine.run_both('SELECT id FROM orders ORDER BY id LIMIT 5');
 -- An index answers better.
 SET pg_strom.cpu_setup_cost = 100;
 CREATE INDEX orders_id ON orders (id);
-SELECT nodes FROM both_ways('SELECT * FROM orders WHERE id = 77');
-SELECT nodes FROM both_ways('SELECT * FROM customers WHERE id = 7');
+SELECT nodes FROM engine.run_both('SELECT * FROM orders WHERE id = 77');
+SELECT nodes FROM engine.run_both('SELECT * FROM customers WHERE id = 7');
 DROP INDEX orders_id;
 SET pg_strom.cpu_setup_cost = 0;
 
@@ -62,10 +47,10 @@ MOVE ALL IN early;
 ROLLBACK;
 SELECT count(*), min(price), max(price) FROM orders WHERE price IS NOT NULL;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
-SELECT * FROM both_ways('SELECT count(*), sum(price) FROM orders WHERE flag');
+SELECT * FROM engine.run_both('SELECT count(*), sum(price) FROM orders WHERE flag');
 COMMIT;
 INSERT INTO customers SELECT id + 1000, name, region FROM customers WHERE id < 3;
-SELECT * FROM both_ways('SELECT id, name FROM customers WHERE region <> ''r4''');
+SELECT * FROM engine.run_both('SELECT id, name FROM customers WHERE region <> ''r4''');
 
 -- Storage: compressed and long values, dropped and added columns, wide rows, many nulls, the smallest and the largest.
 CREATE TABLE stored (gone int, a int, t text, dropped text, n numeric(38,10), b smallint, d timestamp);
@@ -76,12 +61,12 @@ INSERT INTO stored SELECT 1, i, CASE i % 4 WHEN 0 THEN repeat('abc', 1000) WHEN 
 ALTER TABLE stored DROP COLUMN gone, DROP COLUMN dropped;
 ALTER TABLE stored ADD COLUMN later int, ADD COLUMN filled int DEFAULT 7;
 INSERT INTO stored VALUES (5000, 'short', 1.5, 3, '2024-01-01', 11, 8);
-SELECT * FROM both_ways('SELECT a, length(t), left(t, 5) FROM stored WHERE t > ''abc''');
-SELECT * FROM both_ways('SELECT a, b, d, later FROM stored WHERE b < 5');
-SELECT * FROM both_ways('SELECT count(*), sum(n), max(n), min(n) FROM stored WHERE a % 5 > 0');
-SELECT * FROM both_ways('SELECT count(*), sum(n) FROM stored');
-SELECT * FROM both_ways('SELECT t, count(*) FROM stored GROUP BY t');
-SELECT * FROM both_ways('SELECT count(later), sum(later) FROM stored WHERE later IS NULL OR later > 5');
+SELECT * FROM engine.run_both('SELECT a, length(t), left(t, 5) FROM stored WHERE t > ''abc''');
+SELECT * FROM engine.run_both('SELECT a, b, d, later FROM stored WHERE b < 5');
+SELECT * FROM engine.run_both('SELECT count(*), sum(n), max(n), min(n) FROM stored WHERE a % 5 > 0');
+SELECT * FROM engine.run_both('SELECT count(*), sum(n) FROM stored');
+SELECT * FROM engine.run_both('SELECT t, count(*) FROM stored GROUP BY t');
+SELECT * FROM engine.run_both('SELECT count(later), sum(later) FROM stored WHERE later IS NULL OR later > 5');
 EXPLAIN (COSTS OFF) SELECT sum(filled) FROM stored WHERE filled > 7;
 SET pg_strom.cpu_fallback = off;
 SELECT count(*) FROM stored WHERE t LIKE 'abc%';
@@ -89,29 +74,29 @@ RESET pg_strom.cpu_fallback;
 
 -- Kinds of tables.
 CREATE TEMP TABLE scratch AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 5000) i;
-SELECT * FROM both_ways('SELECT b, count(*), sum(a) FROM scratch GROUP BY b');
+SELECT * FROM engine.run_both('SELECT b, count(*), sum(a) FROM scratch GROUP BY b');
 CREATE MATERIALIZED VIEW monthly AS SELECT date_trunc('month', placed)::date AS m, sum(price)::numeric(15,2) AS total FROM orders GROUP BY 1;
-SELECT * FROM both_ways('SELECT count(*), sum(total) FROM monthly WHERE m > ''2024-03-01''');
+SELECT * FROM engine.run_both('SELECT count(*), sum(total) FROM monthly WHERE m > ''2024-03-01''');
 CREATE TABLE parted (k int, v int) PARTITION BY RANGE (k);
 CREATE TABLE parted_low (v int, junk text, k int);
 ALTER TABLE parted_low DROP COLUMN junk;
 ALTER TABLE parted ATTACH PARTITION parted_low FOR VALUES FROM (0) TO (1000);
 CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (1000) TO (2000);
 INSERT INTO parted SELECT i, i * 2 FROM generate_series(0, 1999) i;
-SELECT * FROM both_ways('SELECT count(*), sum(v) FROM parted WHERE k > 500');
-SELECT * FROM both_ways('SELECT k, v FROM parted WHERE k < 10');
+SELECT * FROM engine.run_both('SELECT count(*), sum(v) FROM parted WHERE k > 500');
+SELECT * FROM engine.run_both('SELECT k, v FROM parted WHERE k < 10');
 CREATE TABLE parent (a int, t text);
 CREATE TABLE child (extra int) INHERITS (parent);
 INSERT INTO parent SELECT i, 'p' FROM generate_series(1, 10) i;
 INSERT INTO child SELECT i, 'c', i FROM generate_series(1, 20) i;
-SELECT * FROM both_ways('SELECT t, count(*) FROM parent WHERE a > 3 GROUP BY t');
-SELECT * FROM both_ways('SELECT * FROM ONLY parent WHERE a > 3');
+SELECT * FROM engine.run_both('SELECT t, count(*) FROM parent WHERE a > 3 GROUP BY t');
+SELECT * FROM engine.run_both('SELECT * FROM ONLY parent WHERE a > 3');
 CREATE TABLE empty_table (a int, t text);
-SELECT * FROM both_ways('SELECT count(*), max(a) FROM empty_table WHERE a > 0');
+SELECT * FROM engine.run_both('SELECT count(*), max(a) FROM empty_table WHERE a > 0');
 -- Stays with PostgreSQL.
-SELECT nodes FROM both_ways('SELECT ctid, id FROM orders WHERE price > 50');
-SELECT nodes FROM both_ways('SELECT count(*) FROM orders TABLESAMPLE SYSTEM (10) REPEATABLE (1)');
-SELECT nodes FROM both_ways('SELECT count(*) FROM pg_class WHERE relname > ''a''');
+SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
+SELECT nodes FROM engine.run_both('SELECT count(*) FROM orders TABLESAMPLE SYSTEM (10) REPEATABLE (1)');
+SELECT nodes FROM engine.run_both('SELECT count(*) FROM pg_class WHERE relname > ''a''');
 EXPLAIN (COSTS OFF) SELECT id FROM customers WHERE name > 'c' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE orders SET flag = NOT flag WHERE price > 50;
 

@@ -1,0 +1,407 @@
+// One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Used by
+// exec/execution.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "engine/exec/assemble.hpp"
+#include "engine/exec/group_table.hpp"
+#include "engine/exec/join_table.hpp"
+#include "engine/exec/morsel_queue.hpp"
+#include "engine/exec/worker.hpp"
+
+namespace strom::engine::exec {
+
+/// Result batches that wait for the consumer, per thread.
+inline constexpr size_t kQueuedPerThread = 4;
+inline constexpr uint32_t kGroupsWorthMerging = 1024;
+/// With less memory, the parts' first tables would take it all.
+inline constexpr int64_t kLeastSharedBudget = 4 << 20;
+inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
+
+/// Signals that PostgreSQL handles must reach its main thread only; those of a fault stay with the thread.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, number);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
+/// The workers of one pipeline while it runs.
+class PipelineRun : public WorkerSink {
+ public:
+  PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
+              JoinBuild* build, bool nothing_matches)
+      : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
+        feeder_(source.feeder()), run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
+    // What is left is for the parts in which full tables meet.
+    group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
+    start_ = std::chrono::steady_clock::now();
+  }
+
+  ~PipelineRun() override { stop(); }
+
+  /// The caller's share of the work: one morsel. False when there is none left to take.
+  Result<bool> step(const InterruptCheck& interrupt) {
+    if (!main_worker_) {
+      main_worker_ = make_worker();
+      if (!exhausted_) start_threads();
+      if (exhausted_) queue_.end_feeding();
+    }
+    if (feeder_ != nullptr && !all_fed_) feed(interrupt);
+    return take_and_run(*main_worker_, false, [&] {
+      interrupt();
+      return !stopping_.load();
+    });
+  }
+
+  /// Waits a moment for the threads; true when all are done.
+  bool wait_a_moment() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kPollInterval,
+                      [&] { return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_; });
+    return running_ == 0;
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+    queue_.end_feeding();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  Status error() {
+    std::lock_guard lock(mutex_);
+    if (error_.is_ok() && out_of_memory_) return Status(ErrorCode::kOutOfMemory, "out of memory in an engine thread");
+    return error_;
+  }
+
+  std::shared_ptr<const ResultBatch> pop_result() {
+    std::shared_ptr<const ResultBatch> batch;
+    {
+      std::lock_guard lock(mutex_);
+      if (results_.empty()) return nullptr;
+      batch = std::move(results_.front());
+      results_.pop_front();
+    }
+    changed_.notify_all();
+    return batch;
+  }
+
+  std::vector<DeclinedRow> take_declined_rows() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(declined_, {});
+  }
+
+  /// After all morsels: merges the workers' groups into as few batches as the budget allows.
+  void finish_groups() {
+    threads_done();
+    std::vector<std::unique_ptr<Worker>>& workers = all_workers_;
+    if (workers.empty() || program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return;
+    if (has_shared_groups()) {
+      for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) {
+        for (const auto& worker : workers) absorb(*worker->groups(), part);
+        if (group_parts_[part].table && !group_parts_[part].table->empty()) push_groups(*group_parts_[part].table);
+        group_parts_[part].table.reset();
+      }
+      return;
+    }
+    HostGroupTable& target = *workers[0]->groups();
+    for (size_t i = 1; i < workers.size(); ++i) {
+      HostGroupTable& other = *workers[i]->groups();
+      if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
+        push(other.emit(program_, program_.pipelines[index_]));
+      else
+        target.merge(other);
+    }
+    if (!target.empty()) push_groups(target);
+  }
+
+  void absorb(const HostGroupTable& groups, uint64_t part) {
+    GroupPart& shared = group_parts_[part];
+    std::lock_guard lock(shared.mutex);
+    if (!shared.table) shared.table = std::make_unique<HostGroupTable>(assembly_);
+    const int64_t before = shared.bytes;
+    shared.table->absorb(groups, part);
+    shared.bytes = shared.table->memory();
+    const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
+    if (all > shared_peak_.load()) shared_peak_.store(all);
+    if (all <= options_.memory_budget) return;
+    push(shared.table->emit(program_, program_.pipelines[index_]));
+    shared.table.reset();
+    shared_bytes_.fetch_sub(shared.bytes);
+    shared.bytes = 0;
+  }
+
+  bool has_shared_groups() {
+    return std::any_of(group_parts_.begin(), group_parts_.end(), [](const GroupPart& part) { return part.table != nullptr; });
+  }
+
+  /// Many groups leave merged by each grouping set; the receiver merges few in less time than it takes here.
+  void push_groups(const HostGroupTable& groups) {
+    const plan::Pipeline& pipeline = program_.pipelines[index_];
+    if (pipeline.grouping_sets.empty() || !groups.hashed() || groups.count() < kGroupsWorthMerging) {
+      push(groups.emit(program_, pipeline));
+      return;
+    }
+    for (size_t i = 0; i < pipeline.grouping_sets.size(); ++i) {
+      HostGroupTable merged(assembly_);
+      merged.merge_by(groups, pipeline.grouping_sets[i]);
+      auto batch = merged.emit(program_, pipeline);
+      batch->grouping_set = static_cast<int>(i);
+      push(std::move(batch));
+    }
+  }
+
+  void threads_done() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    finished_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  // ---- WorkerSink ----
+
+  void take_output(OutputBatch batch) override {
+    if (build_ != nullptr) {
+      std::lock_guard lock(mutex_);
+      build_->append(batch.columns, batch.has_flags, batch.rows);
+      build_->keep(batch.texts);
+      if (!divisible_ || build_->memory() <= options_.join_memory_budget) return;
+      divisible_ = build_->is_divisible();
+      if (!divisible_) return;
+      overflowed_ = true;
+      stopping_.store(true);
+      queue_.end_feeding();
+      return;
+    }
+    auto memory = std::make_shared<OutputBatch>(std::move(batch));
+    auto result = std::make_shared<ResultBatch>();
+    result->rows = memory->rows;
+    result->memory_bytes = memory->memory_bytes;
+    const plan::Pipeline& pipeline = program_.pipelines[index_];
+    for (size_t i = 0; i < pipeline.outputs.size(); ++i)
+      result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
+                                 memory->has_flags[i] ? memory->columns[i].flags : nullptr});
+    result->memory = std::move(memory);
+    push(std::move(result));
+  }
+
+  /// Tables that overflow meet in parts by hash, each with a lock, so that a group leaves once unless the parts together
+  /// outgrow the budget: then the part that is being added to is handed on as it is.
+  void take_groups(const HostGroupTable& groups) override {
+    ++partial_flushes_;
+    if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
+      push(groups.emit(program_, program_.pipelines[index_]));
+      return;
+    }
+    for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
+  }
+
+  void take_declined(std::vector<DeclinedRow> rows) override {
+    std::lock_guard lock(mutex_);
+    declined_count_ += static_cast<int64_t>(rows.size());
+    std::move(rows.begin(), rows.end(), std::back_inserter(declined_));
+  }
+
+  // ---- statistics ----
+
+  std::vector<StageStats> stages() const {
+    std::vector<StageStats> stages;
+    for (size_t i = 0; i < assembly_.segments.size(); ++i) {
+      StageStats stage{assembly_.segment_names[i], 0, 0};
+      for (const auto& worker : all_workers_) {
+        stage.rows_in += static_cast<int64_t>(worker->rows_in()[i]);
+        stage.rows_out += static_cast<int64_t>(worker->rows_out()[i]);
+      }
+      stages.push_back(std::move(stage));
+    }
+    return stages;
+  }
+  double milliseconds() const { return finished_ms_; }
+  /// For a build: its rows are too many, and it ended before all of them were there.
+  bool overflowed() const { return overflowed_; }
+  /// For a build: the rows shall be collected whatever they take.
+  void collect_all() { divisible_ = false; }
+  int64_t rows() const { return queue_.rows(); }
+  int64_t chunks() const { return queue_.chunks(); }
+  int64_t declined_count() const { return declined_count_; }
+  int64_t partial_flushes() const { return partial_flushes_; }
+  int thread_count() const { return static_cast<int>(all_workers_.size()); }
+  int64_t memory() const {
+    int64_t bytes = shared_peak_.load();
+    for (const auto& worker : all_workers_) bytes += worker->memory();
+    return bytes;
+  }
+
+ private:
+  Worker* make_worker() {
+    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_, group_budget_, this);
+    std::lock_guard lock(mutex_);
+    all_workers_.push_back(std::move(worker));
+    return all_workers_.back().get();
+  }
+
+  /// Keeps chunks ready for the other threads and one for this.
+  void feed(const InterruptCheck& interrupt) {
+    if (feed_limit_ == 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.threads));
+    while (!all_fed_ && !stopping_.load() && queue_.ready() < feed_limit_) {
+      interrupt();
+      if (feeder_->feed()) {
+        queue_.add_fed();
+      } else {
+        all_fed_ = true;
+        queue_.end_feeding();
+      }
+    }
+  }
+
+  void start_threads() {
+    // What a single morsel could hold is done before a thread would have started.
+    const int64_t useful = (source_.total_rows() + options_.morsel_rows - 1) / options_.morsel_rows;
+    const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
+    if (threads <= 1) return;
+    BlockSignals block;
+    for (int i = 1; i < threads; ++i) {
+      ++running_;
+      try {
+        threads_.emplace_back([this] { thread_main(); });
+      } catch (const std::system_error&) {  // no more threads to be had: the others do the work
+        --running_;
+        return;
+      }
+    }
+  }
+
+  void thread_main() {
+    try {
+      Worker* worker = make_worker();
+      for (;;) {
+        if (!room_in_queue()) break;
+        Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
+        if (!more.is_ok() || !more.value()) break;
+      }
+    } catch (const std::bad_alloc&) {
+      fail_for_memory();
+    }
+    {
+      std::lock_guard lock(mutex_);
+      --running_;
+    }
+    changed_.notify_all();
+  }
+
+  /// Waits until the consumer has taken enough; false when the run is being stopped.
+  bool room_in_queue() {
+    std::unique_lock lock(mutex_);
+    const size_t limit = kQueuedPerThread * static_cast<size_t>(options_.threads);
+    changed_.wait(lock, [&] { return stopping_.load() || results_.size() < limit; });
+    return !stopping_.load();
+  }
+
+  Result<bool> take_and_run(Worker& worker, bool waits, const Worker::KeepGoing& keep_going) {
+    if (exhausted_ || stopping_.load()) return false;
+    Morsel morsel;
+    Result<bool> taken = queue_.next(&morsel, waits);
+    if (!taken.is_ok()) {
+      fail(taken.status());
+      return taken.status();
+    }
+    if (!taken.value()) return false;
+    int32_t column = 0;
+    const int64_t declined_before = worker.declined_rows();
+    const Status status = worker.run(morsel, keep_going, &column);
+    if (feeder_ != nullptr) feeder_->release(morsel.chunk, worker.declined_rows() > declined_before);
+    if (status.is_ok()) return true;
+    if (status.code() == ErrorCode::kCancelled) return false;
+    Status described = Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
+                           .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
+    fail(described);
+    return described;
+  }
+
+  void fail(const Status& status) {
+    {
+      std::lock_guard lock(mutex_);
+      if (error_.is_ok()) error_ = status;
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+  }
+
+  /// Without a message, which would need memory.
+  void fail_for_memory() noexcept {
+    {
+      std::lock_guard lock(mutex_);
+      out_of_memory_ = true;
+      stopping_.store(true);
+    }
+    changed_.notify_all();
+  }
+
+  void push(std::shared_ptr<const ResultBatch> batch) {
+    {
+      std::lock_guard lock(mutex_);
+      results_.push_back(std::move(batch));
+    }
+    changed_.notify_all();
+  }
+
+  const plan::Program& program_;
+  const uint32_t index_;
+  const Assembly assembly_;
+  const ChunkSource& source_;
+  const Options options_;
+  JoinBuild* const build_;
+  ChunkFeeder* const feeder_;
+  int64_t feed_limit_ = 0;  // not asked yet
+  bool all_fed_ = false;
+  const block::RunMorsel run_;
+  MorselQueue queue_;
+  const bool exhausted_;  // an inner side is empty: no row can match
+  bool divisible_ = true, overflowed_ = false;  // of a build
+  int64_t group_budget_ = 0;
+  /// Groups of overflowing tables; see take_groups().
+  struct GroupPart {
+    std::mutex mutex;
+    std::unique_ptr<HostGroupTable> table;
+    int64_t bytes = 0;
+  };
+  std::array<GroupPart, HostGroupTable::kParts> group_parts_;
+  std::atomic<int64_t> shared_bytes_{0}, shared_peak_{0};
+  std::chrono::steady_clock::time_point start_;
+  double finished_ms_ = 0;
+  Worker* main_worker_ = nullptr;
+  std::vector<std::unique_ptr<Worker>> all_workers_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> stopping_{false};
+  int running_ = 0;
+  Status error_;
+  bool out_of_memory_ = false;  // in a thread
+  std::deque<std::shared_ptr<const ResultBatch>> results_;
+  std::vector<DeclinedRow> declined_;
+  std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
+};
+
+}  // namespace strom::engine::exec
