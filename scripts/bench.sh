@@ -10,20 +10,27 @@ bench() {
   esac
 }
 
+# take_options COMMAND NAMES ARGUMENTS…: the caller's variables of these names take the values of options called like them;
+# everything else is added to the caller's array `more`.
+take_options() {
+  local command=$1 names=" $2 "
+  shift 2
+  while (($#)); do
+    if [[ $1 == --* && $names == *" ${1#--} "* ]]; then
+      (($# > 1)) || die "$command: $1 needs a value"
+      printf -v "${1#--}" '%s' "$2"
+      shift
+    else
+      more+=("$1")
+    fi
+    shift
+  done
+}
+
 # bench_ssb [--scale N] [--runs N] [--peers LIST] [--out FILE] [further options of bench/ssb/run.py]
 bench_ssb() {
   local scale=1 runs=5 peers=postgres,duckdb,polars,datafusion,clickhouse out="" more=()
-  while (($#)); do
-    case $1 in
-      --scale | --runs | --peers | --out)
-        (($# > 1)) || die "bench: $1 needs a value"
-        printf -v "${1#--}" '%s' "$2"
-        shift
-        ;;
-      *) more+=("$1") ;;
-    esac
-    shift
-  done
+  take_options bench "scale runs peers out" "$@"
   local name=ssb
   [[ " ${more[*]} " != *" --source heap "* ]] || name=ssb-heap
   prepare_bench
@@ -35,17 +42,7 @@ bench_ssb() {
 # bench_tpch [--scale N] [--out FILE] [further options of bench/tpch/run.py]
 bench_tpch() {
   local scale=1 out="" more=()
-  while (($#)); do
-    case $1 in
-      --scale | --out)
-        (($# > 1)) || die "bench: $1 needs a value"
-        printf -v "${1#--}" '%s' "$2"
-        shift
-        ;;
-      *) more+=("$1") ;;
-    esac
-    shift
-  done
+  take_options bench "scale out" "$@"
   prepare_bench
   widen_shared_buffers "$(awk "BEGIN { print int($scale * 2000 + 512) }")"
   run_bench tpch/run.py "${out:-$STROM_ROOT/results/tpch-$scale.json}" --scale "$scale" "${more[@]}"
@@ -54,13 +51,7 @@ bench_tpch() {
 # bench_never_slower [--out FILE] [further options of bench/never_slower/run.py]
 bench_never_slower() {
   local out=$STROM_ROOT/results/never-slower.json more=()
-  while (($#)); do
-    case $1 in
-      --out) out=${2:?bench: --out needs a value} && shift ;;
-      *) more+=("$1") ;;
-    esac
-    shift
-  done
+  take_options bench "out" "$@"
   prepare_bench
   run_bench never_slower/run.py "$out" "${more[@]}"
 }
@@ -95,18 +86,9 @@ run_bench() {
 }
 
 demo() {
-  local scale=1 runs=3
-  while (($#)); do
-    case $1 in
-      --scale | --runs)
-        (($# > 1)) || die "demo: $1 needs a value"
-        printf -v "${1#--}" '%s' "$2"
-        shift
-        ;;
-      *) die "usage: ./strom demo [--scale N] [--runs N]" ;;
-    esac
-    shift
-  done
+  local scale=1 runs=3 more=()
+  take_options demo "scale runs" "$@"
+  ((${#more[@]} == 0)) || die "usage: ./strom demo [--scale N] [--runs N]"
   cat <<TEXT
 The Star Schema Benchmark at scale $scale: 13 queries that filter, join and sum a table of orders. PostgreSQL answers
 them from its own tables, pg_strom from Apache Arrow files inside the same PostgreSQL, and DuckDB from the same files.

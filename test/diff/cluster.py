@@ -18,6 +18,7 @@ class Cluster:
         # A socket's path holds 107 bytes at most.
         self.socket = pathlib.Path(tempfile.mkdtemp(prefix="strom-diff-", dir="/tmp"))
         self.running = False
+        self._pg_ctl = (self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60")
 
     def _as_user(self, *command, **options):
         if os.geteuid() == 0:
@@ -66,13 +67,7 @@ class Cluster:
             self._as_user(
                 "env",
                 *assignments,
-                self.bindir / "pg_ctl",
-                "-D",
-                self.data,
-                "-s",
-                "-w",
-                "-t",
-                "60",
+                *self._pg_ctl,
                 "-c",
                 "-l",
                 self.data / "server.log",
@@ -89,19 +84,7 @@ class Cluster:
 
     def stop(self):
         if self.running:
-            self._as_user(
-                self.bindir / "pg_ctl",
-                "-D",
-                self.data,
-                "-s",
-                "-w",
-                "-t",
-                "60",
-                "-m",
-                "immediate",
-                "stop",
-                stdout=subprocess.DEVNULL,
-            )
+            self._as_user(*self._pg_ctl, "-m", "immediate", "stop", stdout=subprocess.DEVNULL)
         self.running = False
 
     def remove(self):

@@ -12,7 +12,6 @@ namespace {
 
 using plan::Pipeline;
 using plan::Program;
-using plan::SinkKind;
 using registry::Phys;
 
 constexpr int64_t kMostMorselRows = 128 * 1024;

@@ -86,14 +86,20 @@ T* at(const ColumnOut& out, int64_t row) {
   return static_cast<T*>(out.values) + row;
 }
 
-void store_fixed(Storage storage, const uint8_t* bytes, const ColumnOut& out, int64_t row) {
+/// f(convert), where convert(bytes) is the register value of a stored one of fixed size.
+template <class F>
+void with_fixed(Storage storage, F&& f) {
   switch (storage) {
-    case Storage::kBool: *at<uint8_t>(out, row) = load<uint8_t>(bytes) != 0; break;
-    case Storage::kInt2: *at<int32_t>(out, row) = load<int16_t>(bytes); break;
-    case Storage::kWord4: *at<uint32_t>(out, row) = load<uint32_t>(bytes); break;
-    case Storage::kWord8: *at<uint64_t>(out, row) = load<uint64_t>(bytes); break;
-    default: *at<__int128>(out, row) = load<__int128>(bytes); break;
+    case Storage::kBool: f([](const uint8_t* bytes) { return uint8_t{load<uint8_t>(bytes) != 0}; }); break;
+    case Storage::kInt2: f([](const uint8_t* bytes) { return int32_t{load<int16_t>(bytes)}; }); break;
+    case Storage::kWord4: f([](const uint8_t* bytes) { return load<uint32_t>(bytes); }); break;
+    case Storage::kWord8: f([](const uint8_t* bytes) { return load<uint64_t>(bytes); }); break;
+    default: f([](const uint8_t* bytes) { return load<__int128>(bytes); }); break;
   }
+}
+
+void store_fixed(Storage storage, const uint8_t* bytes, const ColumnOut& out, int64_t row) {
+  with_fixed(storage, [&](auto convert) { *at<decltype(convert(bytes))>(out, row) = convert(bytes); });
 }
 
 void store_null(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t count, uint8_t flag) {
@@ -151,22 +157,12 @@ void TupleDecoder::add_to_pieces(size_t attribute) {
 
 namespace {
 
-template <class To, class From, class Rows>
-void gather(const Rows& rows, uint32_t offset, const ColumnOut& out, To (*convert)(From) = [](From value) { return To{value}; }) {
-  To* values = static_cast<To*>(out.values);
-  for (int i = 0; i < rows.count; ++i)
-    values[rows.row[i]] = convert(load<From>(rows.data[i] + rows.offset[i] + offset));
-}
-
 template <class Rows>
 void gather_column(Storage storage, const Rows& rows, uint32_t offset, const ColumnOut& out) {
-  switch (storage) {
-    case Storage::kBool: gather<uint8_t, uint8_t>(rows, offset, out, [](uint8_t value) { return uint8_t{value != 0}; }); break;
-    case Storage::kInt2: gather<int32_t, int16_t>(rows, offset, out); break;
-    case Storage::kWord4: gather<uint32_t, uint32_t>(rows, offset, out); break;
-    case Storage::kWord8: gather<uint64_t, uint64_t>(rows, offset, out); break;
-    default: gather<__int128, __int128>(rows, offset, out); break;
-  }
+  with_fixed(storage, [&](auto convert) {
+    auto* values = at<decltype(convert(rows.data[0]))>(out, 0);
+    for (int i = 0; i < rows.count; ++i) values[rows.row[i]] = convert(rows.data[i] + rows.offset[i] + offset);
+  });
 }
 
 }  // namespace

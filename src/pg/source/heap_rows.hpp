@@ -41,7 +41,6 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
   void end_recheck() override;
 
-
  private:
   struct Chunk;
   struct Kept;  // what is left of a chunk for its declined rows
