@@ -1,4 +1,4 @@
-// Fuzzer of the heap decoder: the first bytes choose a table's layout and the wanted columns, the rest are tuples of any content.
+// Fuzzer of the heap decoder: the first bytes choose a table's layout and the wanted columns, the rest is a page of any content.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -18,7 +18,8 @@ struct Kind {
 constexpr Kind kKinds[] = {{{1, 1}, Storage::kBool},   {{2, 2}, Storage::kInt2},    {{4, 4}, Storage::kWord4}, {{8, 8}, Storage::kWord8},
                            {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kNumeric}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText}};
 constexpr size_t kAttributes = 8;
-constexpr size_t kMostRows = 16;
+constexpr size_t kMostRows = 32;  // items
+constexpr uint32_t kPageSize = 1024;
 
 }  // namespace
 
@@ -31,32 +32,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     layout.push_back(kind.layout);
     if ((bytes[i] & 8) != 0) wanted.push_back({static_cast<int>(i), kind.storage, bytes[i] >> 4});
   }
-  const size_t each = std::max<size_t>(1, bytes[kAttributes]);
+  const uint16_t items = bytes[kAttributes] % kMostRows;
   bytes += kAttributes + 1;
   size -= kAttributes + 1;
-  // Copies of exactly their size and alignment, so that reading past an end is seen.
-  std::vector<std::unique_ptr<uint8_t[]>> copies;
-  std::vector<TupleRef> tuples;
-  for (size_t at = 0; at < size && tuples.size() < kMostRows; at += each) {
-    const size_t length = std::min(each, size - at);
-    copies.push_back(std::make_unique<uint8_t[]>(length));  // new[] aligns as a page does
-    uint8_t* copy = copies.back().get();
-    std::memcpy(copy, bytes + at, length);
-    tuples.push_back({copy, static_cast<uint32_t>(length)});
-  }
+  // A copy of exactly a page's size, so that reading past its end is seen.
+  const auto page = std::make_unique<uint64_t[]>(kPageSize / 8);
+  std::memcpy(page.get(), bytes, std::min<size_t>(size, kPageSize));
   std::vector<std::unique_ptr<uint64_t[]>> memory;
   std::vector<ColumnOut> out;
   for (size_t i = 0; i < wanted.size(); ++i) {
     memory.push_back(std::make_unique<uint64_t[]>(kMostRows * 3));
     out.push_back({memory.back().get(), reinterpret_cast<uint8_t*>(memory.back().get() + kMostRows * 2), false});
   }
-  const TupleDecoder decoder(layout, wanted);
-  const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), out.data());
-  const int64_t good = bad < 0 ? static_cast<int64_t>(tuples.size()) : bad;
+  const TupleDecoder decoder(kPageSize, layout, wanted);
+  uint16_t numbers[kMostRows];
+  const PageRef ref{reinterpret_cast<const uint8_t*>(page.get()), nullptr, items};
+  const PageRows rows = decoder.decode(ref, ref.bytes, 0, kMostRows, numbers, out.data());
   uint64_t sum = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i].storage != Storage::kText || bad >= 0) continue;
-    for (int64_t row = 0; row < good; ++row) {
+    if (wanted[i].storage != Storage::kText || rows.bad_item != 0) continue;
+    for (int64_t row = 0; row < rows.rows; ++row) {
       const auto& text = static_cast<const strom::registry::StrView*>(out[i].values)[row];
       for (int64_t k = 0; k < text.len; ++k) sum += static_cast<uint8_t>(text.ptr[k]);
     }

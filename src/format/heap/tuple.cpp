@@ -1,4 +1,5 @@
-// Tuple header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
+// A page (src/include/storage/bufpage.h) begins with 24 bytes; item pointers of 32 bits follow (itemid.h, little-endian): 15 bits of
+// offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
 // attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena (src/include/varatt.h,
 // little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a pointer to a value stored out of line;
 // otherwise four bytes, whose lowest two bits are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
@@ -16,8 +17,10 @@ namespace {
 constexpr uint32_t kCountOffset = 18, kMaskOffset = 20, kDataOffset = 22, kBitmapOffset = 23;
 constexpr uint16_t kCountMask = 0x07FF, kHasNulls = 0x0001;
 constexpr uint32_t kOutOfLineSize = 18;
-/// Rows whose tuples stay in the first-level cache while piece after piece is read from them.
-constexpr int kBlockRows = 128;
+constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
+constexpr uint32_t kCacheLine = 64;
+/// Tuples that stay in the first-level cache while piece after piece is read from them.
+constexpr int kBlockRows = 256;
 
 template <class T>
 T load(const uint8_t* bytes) {
@@ -75,8 +78,8 @@ bool read_varlena(const uint8_t* data, uint32_t available, uint32_t alignment, u
   return value->total <= available - *offset;
 }
 
-void set_flag(ColumnOut* out, int64_t row, int64_t count, uint8_t flag) {
-  if (!out->has_flags) std::memset(out->flags, 0, static_cast<size_t>(count));
+void set_flag(ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
+  if (!out->has_flags) std::memset(out->flags, 0, static_cast<size_t>(capacity));
   out->has_flags = true;
   out->flags[row] = flag;
 }
@@ -102,20 +105,20 @@ void store_fixed(Storage storage, const uint8_t* bytes, const ColumnOut& out, in
   with_fixed(storage, [&](auto convert) { *at<decltype(convert(bytes))>(out, row) = convert(bytes); });
 }
 
-void store_null(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t count, uint8_t flag) {
+void store_null(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
   const auto width = static_cast<size_t>(storage_width(column.storage));
   std::memset(static_cast<uint8_t*>(out->values) + static_cast<size_t>(row) * width, 0, width);
-  set_flag(out, row, count, flag);
+  set_flag(out, row, capacity, flag);
 }
 
-void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* out, int64_t row, int64_t count) {
+void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* out, int64_t row, int64_t capacity) {
   const auto* payload = reinterpret_cast<const char*>(value.payload);
   if (payload == nullptr) {
-    store_null(column, out, row, count, kValueOfHost);
+    store_null(column, out, row, capacity, kValueOfHost);
   } else if (column.storage == Storage::kText) {
     *at<registry::StrView>(*out, row) = {payload, static_cast<int64_t>(value.size)};
   } else if (!numeric_to_int128(payload, static_cast<int>(value.size), column.scale, at<__int128>(*out, row))) {
-    store_null(column, out, row, count, kValueOfHost);
+    store_null(column, out, row, capacity, kValueOfHost);
   }
 }
 
@@ -129,8 +132,24 @@ struct TupleDecoder::Regular {
   int count = 0;
 };
 
-TupleDecoder::TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
-    : attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
+/// Fetches a page while another is decoded: in the order of addresses, which the hardware recognizes and runs ahead of.
+/// Tuples themselves lie in the reverse order.
+struct TupleDecoder::Prefetch {
+  Prefetch(const uint8_t* page, uint32_t size, int steps)
+      : page_(page), size_(page == nullptr ? 0 : size), step_(size_ / static_cast<uint32_t>(std::max(steps, 1)) + 1) {}
+
+  void step() {
+    goal_ += step_;
+    for (; at_ < goal_ && at_ < size_; at_ += kCacheLine) __builtin_prefetch(page_ + at_);
+  }
+
+ private:
+  const uint8_t* page_;
+  uint32_t size_, step_, at_ = 0, goal_ = 0;
+};
+
+TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
+    : page_size_(page_size), attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
   int last = -1;
   for (const WantedColumn& column : wanted_) last = std::max(last, column.attribute);
   attributes_.resize(static_cast<size_t>(last + 1));
@@ -167,11 +186,11 @@ void gather_column(Storage storage, const Rows& rows, uint32_t offset, const Col
 
 }  // namespace
 
-// Moves all rows behind a piece of fixed attributes. Returns -1, or a row that is too short.
-int64_t TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
+// Moves all rows behind a piece of fixed attributes. Returns -1, or the index of a row that is too short.
+int TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
   for (int i = 0; i < rows->count; ++i) {
     const uint32_t offset = aligned(rows->offset[i], piece.alignment);
-    if (offset > rows->available[i] || piece.size > rows->available[i] - offset) return rows->row[i];
+    if (offset > rows->available[i] || piece.size > rows->available[i] - offset) return i;
     rows->offset[i] = offset;
   }
   for (const auto& column : piece.columns) gather_column(wanted_[column.index].storage, *rows, column.offset, out[column.index]);
@@ -180,20 +199,20 @@ int64_t TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* o
 }
 
 // The same for a varlena.
-int64_t TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t count, ColumnOut* out) const {
+int TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t capacity, ColumnOut* out) const {
   const WantedColumn* wanted = piece.columns.empty() ? nullptr : &wanted_[piece.columns[0].index];
   ColumnOut* column = wanted == nullptr ? nullptr : &out[piece.columns[0].index];
   for (int i = 0; i < rows->count; ++i) {
     Varlena value;
-    if (!read_varlena(rows->data[i], rows->available[i], piece.alignment, &rows->offset[i], &value)) return rows->row[i];
-    if (column != nullptr) store_varlena(*wanted, value, column, rows->row[i], count);
+    if (!read_varlena(rows->data[i], rows->available[i], piece.alignment, &rows->offset[i], &value)) return i;
+    if (column != nullptr) store_varlena(*wanted, value, column, rows->row[i], capacity);
     rows->offset[i] += value.total;
   }
   return -1;
 }
 
 // Attribute by attribute, with a look at the null bitmap.
-bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out) const {
+bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const {
   const Header header = read_header(tuple.bytes);
   const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
   if (header.data < kBitmapOffset || header.data > tuple.size) return false;
@@ -205,7 +224,7 @@ bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, Colum
     const int index = wanted_of_attribute_[a];
     ColumnOut* column = index < 0 ? nullptr : &out[index];
     if (a >= header.attributes || (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0)) {
-      if (column != nullptr) store_null(wanted_[static_cast<size_t>(index)], column, row, count, kNullValue);
+      if (column != nullptr) store_null(wanted_[static_cast<size_t>(index)], column, row, capacity, kNullValue);
       continue;
     }
     const AttributeLayout& attribute = attributes_[a];
@@ -218,19 +237,43 @@ bool TupleDecoder::walk(const TupleRef& tuple, int64_t row, int64_t count, Colum
     } else {
       Varlena value;
       if (!read_varlena(data, available, attribute.alignment, &offset, &value)) return false;
-      if (column != nullptr) store_varlena(wanted_[static_cast<size_t>(index)], value, column, row, count);
+      if (column != nullptr) store_varlena(wanted_[static_cast<size_t>(index)], value, column, row, capacity);
       offset += value.total;
     }
   }
   return true;
 }
 
-int64_t TupleDecoder::decode_block(const TupleRef* tuples, int64_t begin, int64_t end, int64_t count, ColumnOut* out) const {
+namespace {
+
+struct Item {
+  uint32_t offset, size;
+  bool is_tuple;
+};
+
+/// Item `number`, from 1.
+Item read_item(const uint8_t* page, uint32_t number) {
+  const uint32_t word = load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4);
+  return {word & 0x7FFF, word >> 17, (word >> 15 & 3) == kItemIsTuple};
+}
+
+bool is_inside(const Item& item, uint32_t page_size) {
+  return item.offset + item.size <= page_size && item.size >= kBitmapOffset && item.offset % kTupleAlignment == 0;
+}
+
+}  // namespace
+
+PageRows TupleDecoder::decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row,
+                                    int64_t capacity, uint16_t* numbers, ColumnOut* out) const {
   Regular rows;
-  for (int64_t row = begin; row < end; ++row) {
-    __builtin_prefetch(tuples[std::min(row + kBlockRows, count - 1)].bytes);
-    const TupleRef& tuple = tuples[row];
-    if (tuple.size < kBitmapOffset) return row;
+  int64_t row = first_row;
+  for (int i = begin; i < end; ++i) {
+    prefetch->step();
+    const auto number = page.numbers == nullptr ? static_cast<uint16_t>(i + 1) : page.numbers[i];
+    const Item item = read_item(page.bytes, number);
+    if (!item.is_tuple) continue;
+    if (!is_inside(item, page_size_)) return {0, number};
+    const Tuple tuple{page.bytes + item.offset, item.size};
     const Header header = read_header(tuple.bytes);
     const bool regular = !header.has_nulls && header.attributes >= attributes_.size() && header.data >= kBitmapOffset &&
                          header.data <= tuple.size;
@@ -239,24 +282,44 @@ int64_t TupleDecoder::decode_block(const TupleRef* tuples, int64_t begin, int64_
       rows.available[rows.count] = tuple.size - header.data;
       rows.offset[rows.count] = 0;
       rows.row[rows.count++] = static_cast<uint32_t>(row);
-    } else if (!walk(tuple, row, count, out)) {
-      return row;
+    } else if (!walk(tuple, row, capacity, out)) {
+      return {0, number};
     }
+    numbers[row++] = number;
   }
   for (const Piece& piece : pieces_) {
-    const int64_t bad = piece.is_varlena ? read_varlenas(piece, &rows, count, out) : read_fixed(piece, &rows, out);
-    if (bad >= 0) return bad;
+    const int bad = piece.is_varlena ? read_varlenas(piece, &rows, capacity, out) : read_fixed(piece, &rows, out);
+    if (bad >= 0) return {0, numbers[rows.row[bad]]};
   }
-  return -1;
+  return {row - first_row, 0};
 }
 
-int64_t TupleDecoder::decode(const TupleRef* tuples, int64_t count, ColumnOut* out) const {
-  for (size_t i = 0; i < wanted_.size(); ++i) out[i].has_flags = false;
-  for (int64_t begin = 0; begin < count; begin += kBlockRows) {
-    const int64_t bad = decode_block(tuples, begin, std::min(begin + kBlockRows, count), count, out);
-    if (bad >= 0) return bad;
+PageRows TupleDecoder::count_tuples(const PageRef& page, uint16_t* numbers) const {
+  int64_t rows = 0;
+  for (int i = 0; i < page.count; ++i) {
+    const auto number = page.numbers == nullptr ? static_cast<uint16_t>(i + 1) : page.numbers[i];
+    numbers[rows] = number;
+    rows += read_item(page.bytes, number).is_tuple;
   }
-  return -1;
+  return {rows, 0};
+}
+
+PageRows TupleDecoder::decode(const PageRef& page, const uint8_t* next_page, int64_t first_row, int64_t capacity,
+                              uint16_t* numbers, ColumnOut* out) const {
+  if (wanted_.empty()) return count_tuples(page, numbers + first_row);
+  Prefetch prefetch(next_page, page_size_, page.count);
+  int64_t row = first_row;
+  for (int begin = 0; begin < page.count; begin += kBlockRows) {
+    const int end = std::min<int>(begin + kBlockRows, page.count);
+    const PageRows some = decode_items(page, begin, end, &prefetch, row, capacity, numbers, out);
+    if (some.bad_item != 0) return some;
+    row += some.rows;
+  }
+  return {row - first_row, 0};
+}
+
+void TupleDecoder::prefetch(const uint8_t* page) const {
+  if (!wanted_.empty()) Prefetch(page, page_size_, 1).step();
 }
 
 }  // namespace strom::format::heap

@@ -1,4 +1,4 @@
-// Tuples of PostgreSQL heap pages to columns in register layout. The bytes may be damaged, and on rare occasions be
+// Tuples on PostgreSQL heap pages to columns in register layout. The bytes may be damaged, and on rare occasions be
 // replaced while they are read (see docs/dev/heap.md): whatever is read from them is loaded once and checked before use. Used by
 // pg/source, on engine threads; calls nothing of PostgreSQL.
 #pragma once
@@ -42,23 +42,36 @@ inline constexpr uint8_t kValueOfHost = 2;  // compressed, out of line, or a num
 struct ColumnOut {
   void* values;
   uint8_t* flags;  // one byte a row; written only when `has_flags` becomes true
-  bool has_flags;
+  bool has_flags;  // false before the first page
 };
 
-/// One tuple: a tuple header and what follows, `size` bytes.
-struct TupleRef {
-  const uint8_t* bytes;
-  uint32_t size;
+/// One page, and which of its tuples to read.
+struct PageRef {
+  const uint8_t* bytes;     // TupleDecoder's page size of them, aligned to 8
+  const uint16_t* numbers;  // of the items, from 1; null: the first `count` items as far as they are tuples
+  uint16_t count;
+};
+
+/// What decoding a page gave.
+struct PageRows {
+  int64_t rows;
+  uint16_t bad_item;  // 0, or the number of an item whose bytes contradict the format
 };
 
 /// Decodes tuples of one table into the columns that are wanted. Immutable, for any number of threads.
 class TupleDecoder {
  public:
-  TupleDecoder(std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted);
+  /// `page_size`: PostgreSQL's BLCKSZ.
+  TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted);
 
-  /// Decodes `count` tuples into out[i] for the i-th wanted column. Returns -1, or the index of a tuple whose bytes
-  /// contradict the format.
-  int64_t decode(const TupleRef* tuples, int64_t count, ColumnOut* out) const;
+  /// Decodes a page's tuples into rows from `first_row` on of out[i] for the i-th wanted column, and their item numbers into
+  /// `numbers` from there on. There is room for `capacity` rows. `next_page`: the page that will be read after one more,
+  /// fetched into the caches meanwhile; may be null.
+  PageRows decode(const PageRef& page, const uint8_t* next_page, int64_t first_row, int64_t capacity, uint16_t* numbers,
+                  ColumnOut* out) const;
+
+  /// Fetches a page into the caches.
+  void prefetch(const uint8_t* page) const;
 
   const std::vector<WantedColumn>& wanted() const { return wanted_; }
 
@@ -74,14 +87,22 @@ class TupleDecoder {
     uint32_t size;  // of fixed ones
     std::vector<PieceColumn> columns;
   };
+  struct Tuple {
+    const uint8_t* bytes;
+    uint32_t size;
+  };
   struct Regular;
+  struct Prefetch;
 
   void add_to_pieces(size_t attribute);
-  int64_t read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const;
-  int64_t read_varlenas(const Piece& piece, Regular* rows, int64_t count, ColumnOut* out) const;
-  int64_t decode_block(const TupleRef* tuples, int64_t begin, int64_t end, int64_t count, ColumnOut* out) const;
-  bool walk(const TupleRef& tuple, int64_t row, int64_t count, ColumnOut* out) const;
+  int read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const;
+  int read_varlenas(const Piece& piece, Regular* rows, int64_t capacity, ColumnOut* out) const;
+  PageRows count_tuples(const PageRef& page, uint16_t* numbers) const;
+  PageRows decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row, int64_t capacity,
+                        uint16_t* numbers, ColumnOut* out) const;
+  bool walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const;
 
+  uint32_t page_size_;
   std::vector<AttributeLayout> attributes_;  // up to the last that is wanted
   std::vector<WantedColumn> wanted_;
   std::vector<int> wanted_of_attribute_;  // index into wanted_, or -1

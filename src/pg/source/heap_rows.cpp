@@ -17,8 +17,9 @@ namespace {
 constexpr int kMostPages = 64;  // of a chunk
 constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
-constexpr int kPrefetchedLines = 6;  // page header and about 90 line pointers
-constexpr int64_t kRowsInPageGuess = 64;
+constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
+constexpr int kPagesInCache = 2;  // ahead of the one that is decoded
+constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
 uint8_t alignment_of(char align) {
@@ -42,13 +43,15 @@ int64_t pin_limit(Relation relation) {
 struct HeapRows::Chunk {
   int64_t index = 0;
   int pages = 0;
-  int64_t rows = 0;
+  int64_t rows = 0;  // known when the chunk has been read
   std::vector<Buffer> buffers;
   std::vector<BlockNumber> blocks;
-  std::vector<int64_t> first_rows;            // of each page
-  std::vector<format::heap::TupleRef> tuples;  // with the row's number in its page beside it
-  std::vector<OffsetNumber> numbers;
+  std::vector<format::heap::PageRef> refs;
+  std::vector<OffsetNumber> visible;  // MaxHeapTuplesPerPage for each page: items that the snapshot sees, where it was asked
+  int64_t most_rows = 0;
   // Of the engine thread that reads the chunk.
+  std::vector<int64_t> first_rows;  // of each page
+  std::vector<OffsetNumber> numbers;  // of each row's item in its page
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
@@ -102,14 +105,18 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
       throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
     wanted.push_back({attnums[i] - 1, storage, types[i].scale});
   }
-  decoder_ = std::make_unique<const format::heap::TupleDecoder>(std::move(layouts), std::move(wanted));
+  decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
 }
 
 HeapRows::~HeapRows() = default;
 
 int64_t HeapRows::total_rows() const {
   const Relation relation = relation_;
-  return guard([=] { return static_cast<int64_t>(RelationGetNumberOfBlocks(relation)); }) * kRowsInPageGuess;
+  const FormData_pg_class& statistics = *relation->rd_rel;
+  const double in_page = statistics.reltuples > 0 && statistics.relpages > 0
+                             ? static_cast<double>(statistics.reltuples) / statistics.relpages
+                             : kRowsInPageGuess;
+  return static_cast<int64_t>(guard([=] { return RelationGetNumberOfBlocks(relation); }) * in_page);
 }
 
 // ---- The calling thread ----
@@ -141,14 +148,15 @@ HeapRows::Chunk* HeapRows::new_chunk() {
     const auto pages = static_cast<size_t>(pages_in_chunk_);
     chunk->buffers.resize(pages);
     chunk->blocks.resize(pages);
+    chunk->refs.resize(pages);
+    chunk->visible.resize(pages * MaxHeapTuplesPerPage);
     chunk->first_rows.resize(pages);
-    chunk->tuples.resize(pages * MaxHeapTuplesPerPage);
-    chunk->numbers.resize(pages * MaxHeapTuplesPerPage);
     free_.push_back(chunk);
   }
   Chunk* chunk = free_.back();
   chunk->pages = 0;
   chunk->rows = 0;
+  chunk->most_rows = 0;
   return chunk;
 }
 
@@ -159,9 +167,32 @@ Buffer HeapRows::pin_page(BlockNumber block) {
   if (guess > 1 && guess <= NBuffers) last_buffer_ = compat::pin_if_there(relation_, block, guess);
   if (last_buffer_ == InvalidBuffer) last_buffer_ = ReadBufferExtended(relation_, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
   if (BufferIsLocal(last_buffer_)) return std::exchange(last_buffer_, InvalidBuffer);
-  const auto* line_pointers = reinterpret_cast<const uint8_t*>(BufferGetPage(last_buffer_));
-  for (int line = 0; line < kPrefetchedLines; ++line) __builtin_prefetch(line_pointers + line * 64);
+  __builtin_prefetch(BufferGetPage(last_buffer_));
   return last_buffer_;
+}
+
+// Asks the snapshot about each tuple of a locked page. May ereport.
+int HeapRows::list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible) {
+  const Page page = BufferGetPage(buffer);
+  int count = 0;
+  for (OffsetNumber number = FirstOffsetNumber; number <= last; ++number) {
+    const ItemId item = PageGetItemId(page, number);
+    if (!ItemIdIsNormal(item)) continue;
+    if (ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ || ItemIdGetLength(item) < SizeofHeapTupleHeader ||
+        count == MaxHeapTuplesPerPage)
+      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                      errmsg("item %u of block %u of table \"%s\" is damaged", number, block,
+                             RelationGetRelationName(relation_))));
+    HeapTupleData tuple;
+    tuple.t_tableOid = RelationGetRelid(relation_);
+    tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
+    tuple.t_len = ItemIdGetLength(item);
+    ItemPointerSet(&tuple.t_self, block, number);
+    const bool is_visible = HeapTupleSatisfiesVisibility(&tuple, snapshot_, buffer);
+    HeapCheckForSerializableConflictOut(is_visible, relation_, &tuple, buffer, snapshot_);
+    if (is_visible) visible[count++] = number;
+  }
+  return count;
 }
 
 // Notes the visible tuples of a pinned page; without any, the page is not kept. May ereport.
@@ -170,47 +201,27 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
   LockBuffer(buffer, BUFFER_LOCK_SHARE);
   const Page page = BufferGetPage(buffer);
   compat::check_snapshot_age(snapshot_, relation_, page);
-  const bool all_visible = PageIsAllVisible(page) && !snapshot_->takenDuringRecovery;
-  const OffsetNumber last = PageGetMaxOffsetNumber(page);
-  const auto* bytes = reinterpret_cast<const uint8_t*>(page);
-  format::heap::TupleRef* tuples = chunk->tuples.data() + chunk->rows;
-  OffsetNumber* numbers = chunk->numbers.data() + chunk->rows;
-  int64_t rows = 0;
-  for (OffsetNumber number = FirstOffsetNumber; number <= last; ++number) {
-    const ItemId item = PageGetItemId(page, number);
-    if (!ItemIdIsNormal(item)) continue;
-    const unsigned offset = ItemIdGetOffset(item), size = ItemIdGetLength(item);
-    if (offset + size > BLCKSZ)
-      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-                      errmsg("line pointer %u of block %u of table \"%s\" leads outside of the page", number, block,
-                             RelationGetRelationName(relation_))));
-    if (!all_visible) {
-      HeapTupleData tuple;
-      tuple.t_tableOid = RelationGetRelid(relation_);
-      tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
-      tuple.t_len = size;
-      ItemPointerSet(&tuple.t_self, block, number);
-      const bool visible = HeapTupleSatisfiesVisibility(&tuple, snapshot_, buffer);
-      HeapCheckForSerializableConflictOut(visible, relation_, &tuple, buffer, snapshot_);
-      if (!visible) continue;
-    }
-    tuples[rows] = {bytes + offset, size};
-    numbers[rows++] = number;
+  const auto place = static_cast<size_t>(chunk->pages);
+  OffsetNumber* visible = nullptr;
+  OffsetNumber count = std::min<OffsetNumber>(PageGetMaxOffsetNumber(page), kMostItems);
+  // All that is there now is visible. What comes later gets new items behind these, unless there are some to be used again.
+  if (!PageIsAllVisible(page) || snapshot_->takenDuringRecovery || PageHasFreeLinePointers(page)) {
+    visible = chunk->visible.data() + place * MaxHeapTuplesPerPage;
+    count = static_cast<OffsetNumber>(list_visible(block, buffer, count, visible));
   }
   LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-  if (rows == 0) {
+  if (count == 0) {
     ReleaseBuffer(buffer);
     return;
   }
-  const auto place = static_cast<size_t>(chunk->pages);
   chunk->buffers[place] = buffer;
   chunk->blocks[place] = block;
-  chunk->first_rows[place] = chunk->rows;
-  chunk->rows += rows;
+  chunk->refs[place] = {reinterpret_cast<const uint8_t*>(page), visible, count};
+  chunk->most_rows += count;
   ++chunk->pages;
 }
 
-// Pins some pages before the first is looked at, so that their line pointers are on their way. May ereport.
+// Pins some pages before the first is looked at, so that their headers are on their way. May ereport.
 void HeapRows::load_pages(Chunk* chunk) {
   Buffer buffers[kPinnedAhead];
   const BlockNumber first = block_;
@@ -226,14 +237,12 @@ bool HeapRows::feed() {
   if (block_ >= block_count_) return false;
   Chunk* chunk = new_chunk();
   guard([&] {
-    const int64_t before = chunk->rows;
     while (block_ < block_count_ && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
-      if (InterruptPending && chunk->rows > 0) break;
+      if (InterruptPending && chunk->pages > 0) break;
     }
-    compat::count_scanned_rows(relation_, chunk->rows - before);
   });
-  if (chunk->rows == 0) return false;
+  if (chunk->pages == 0) return false;
   free_.pop_back();
   std::lock_guard lock(mutex_);
   chunk->index = next_chunk_++;
@@ -256,8 +265,9 @@ void HeapRows::unpin_released() {
       active_.erase(found);
     }
     if (declined) keep(*chunk);
-    guard([chunk] {
+    guard([this, chunk] {
       for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
+      compat::count_scanned_rows(relation_, chunk->rows);
     });
     free_.push_back(chunk);
   }
@@ -297,29 +307,46 @@ HeapRows::Chunk* HeapRows::active(int64_t index) const {
   return found == active_.end() ? nullptr : found->second;
 }
 
+void HeapRows::make_room(Chunk* chunk) const {
+  for (auto& out : chunk->out) out.has_flags = false;
+  if (chunk->capacity >= chunk->most_rows) return;
+  chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
+  const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
+  chunk->numbers.resize(rows);
+  chunk->memory.clear();
+  chunk->out.clear();
+  for (const auto& column : decoder_->wanted()) {
+    // new[] aligns to 16, which is what the widest values need.
+    const size_t bytes = rows * static_cast<size_t>(storage_width(column.storage));
+    chunk->memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + rows]));
+    chunk->out.push_back({chunk->memory.back().get(), chunk->memory.back().get() + bytes, false});
+  }
+}
+
+Status HeapRows::decode(Chunk* chunk) const {
+  const auto pages = static_cast<size_t>(chunk->pages);
+  for (size_t i = 0; i < std::min<size_t>(kPagesInCache, pages); ++i) decoder_->prefetch(chunk->refs[i].bytes);
+  int64_t row = 0;
+  for (size_t i = 0; i < pages; ++i) {
+    const uint8_t* next = i + kPagesInCache < pages ? chunk->refs[i + kPagesInCache].bytes : nullptr;
+    const format::heap::PageRows some =
+        decoder_->decode(chunk->refs[i], next, row, chunk->capacity, chunk->numbers.data(), chunk->out.data());
+    if (some.bad_item != 0)
+      return Status(ErrorCode::kCorruptFile, "item " + std::to_string(some.bad_item) + " of block " +
+                                                 std::to_string(chunk->blocks[i]) + " of table \"" + table_name_ + "\" is damaged");
+    chunk->first_rows[i] = row;
+    row += some.rows;
+  }
+  chunk->rows = row;
+  return Status::ok();
+}
+
 Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   Chunk* chunk = active(index);
+  make_room(chunk);
+  STROM_TRY(decode(chunk));
   columnar::BatchView view;
   view.rows = chunk->rows;
-  const std::vector<format::heap::WantedColumn>& wanted = decoder_->wanted();
-  if (wanted.empty()) return view;
-  if (chunk->capacity < chunk->rows) {
-    chunk->capacity = chunk->rows + chunk->rows / 4;
-    chunk->memory.clear();
-    chunk->out.clear();
-    for (const auto& column : wanted) {
-      // new[] aligns to 16, which is what the widest values need.
-      const size_t rows = static_cast<size_t>(chunk->capacity + kPadding);
-      const size_t bytes = rows * static_cast<size_t>(storage_width(column.storage));
-      chunk->memory.push_back(std::unique_ptr<uint8_t[]>(new uint8_t[bytes + rows]));
-      chunk->out.push_back({chunk->memory.back().get(), chunk->memory.back().get() + bytes, false});
-    }
-  }
-  const int64_t bad = decoder_->decode(chunk->tuples.data(), chunk->rows, chunk->out.data());
-  if (bad >= 0)
-    return Status(ErrorCode::kCorruptFile, "row of table \"" + table_name_ + "\" is damaged")
-        .with_detail("It is item " + std::to_string(chunk->numbers[static_cast<size_t>(bad)]) + " of block " +
-                     std::to_string(chunk->block_of(bad)) + ".");
   for (const auto& out : chunk->out) {
     columnar::ColumnView column;
     column.is_register = true;

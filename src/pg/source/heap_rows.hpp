@@ -57,7 +57,10 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   Buffer pin_page(BlockNumber block);
   void load_pages(Chunk* chunk);
   void load_page(Chunk* chunk, BlockNumber block, Buffer buffer);
+  int list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible);
   Chunk* active(int64_t index) const;
+  void make_room(Chunk* chunk) const;
+  Status decode(Chunk* chunk) const;
 
   Relation relation_;
   Snapshot snapshot_;

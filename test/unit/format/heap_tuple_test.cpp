@@ -76,6 +76,43 @@ std::string form_tuple(const std::vector<AttributeLayout>& layout, const std::ve
   return tuple;
 }
 
+constexpr uint32_t kPageSize = 32768;  // the largest that PostgreSQL can be built with
+
+/// A heap page. Tuples are put from its end on; items that are none lie between theirs.
+class Page {
+ public:
+  Page() : bytes_(kPageSize / 8) {}
+
+  bool add(const std::string& tuple) {
+    const size_t room = (tuple.size() + 7) / 8 * 8;
+    if (free_ < 24 + (items_.size() + 2) * 4 + room) return false;
+    free_ -= room;
+    std::memcpy(at(free_), tuple.data(), tuple.size());
+    if (tuple.size() % 3 == 0) put_item(static_cast<uint32_t>(tuple.size()) << 17 | 3u << 15 | static_cast<uint32_t>(free_));
+    put_item(static_cast<uint32_t>(tuple.size()) << 17 | 1u << 15 | static_cast<uint32_t>(free_));
+    tuples_.push_back(static_cast<uint16_t>(items_.size()));
+    return true;
+  }
+  uint8_t* at(size_t offset) { return reinterpret_cast<uint8_t*>(bytes_.data()) + offset; }
+  size_t free() const { return free_; }
+  const std::vector<uint16_t>& tuples() const { return tuples_; }
+  PageRef ref(bool by_numbers) const {
+    return {reinterpret_cast<const uint8_t*>(bytes_.data()), by_numbers ? tuples_.data() : nullptr,
+            static_cast<uint16_t>(by_numbers ? tuples_.size() : items_.size())};
+  }
+
+ private:
+  void put_item(uint32_t item) {
+    std::memcpy(at(24 + items_.size() * 4), &item, 4);
+    items_.push_back(item);
+  }
+
+  std::vector<uint64_t> bytes_;
+  std::vector<uint32_t> items_;
+  std::vector<uint16_t> tuples_;  // their item numbers
+  size_t free_ = kPageSize;
+};
+
 struct Columns {
   explicit Columns(const std::vector<WantedColumn>& wanted, size_t rows) {
     for (const WantedColumn& column : wanted) {
@@ -158,18 +195,29 @@ class Round {
     }
   }
 
-  std::vector<TupleRef> refs() const {
-    std::vector<TupleRef> refs;
+  std::vector<Page> pages() const {
+    std::vector<Page> pages(1);
     for (const std::string& tuple : tuples_)
-      refs.push_back({reinterpret_cast<const uint8_t*>(tuple.data()), static_cast<uint32_t>(tuple.size())});
-    return refs;
+      if (!pages.back().add(tuple)) pages.emplace_back().add(tuple);
+    return pages;
   }
 
-  void check() const {
-    const TupleDecoder decoder(layout_, wanted_);
-    Columns columns(wanted_, tuples_.size());
-    const auto tuples = refs();
-    ASSERT_EQ(decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data()), -1);
+  void check() {
+    const TupleDecoder decoder(kPageSize, layout_, wanted_);
+    const auto capacity = static_cast<int64_t>(tuples_.size()) * 2;
+    Columns columns(wanted_, static_cast<size_t>(capacity));
+    std::vector<uint16_t> numbers(static_cast<size_t>(capacity));
+    const std::vector<Page> pages = this->pages();
+    int64_t rows = 0;
+    for (const Page& page : pages) {
+      const PageRef ref = page.ref(random_() % 2 == 0);
+      const PageRows some = decoder.decode(ref, pages.back().ref(true).bytes, rows, capacity, numbers.data(), columns.out.data());
+      ASSERT_EQ(some.bad_item, 0);
+      ASSERT_EQ(some.rows, static_cast<int64_t>(page.tuples().size()));
+      for (size_t i = 0; i < page.tuples().size(); ++i) EXPECT_EQ(numbers[static_cast<size_t>(rows) + i], page.tuples()[i]);
+      rows += some.rows;
+    }
+    ASSERT_EQ(rows, static_cast<int64_t>(tuples_.size()));
     for (size_t i = 0; i < wanted_.size(); ++i)
       for (size_t row = 0; row < rows_.size(); ++row) {
         const auto attribute = static_cast<size_t>(wanted_[i].attribute);
@@ -177,18 +225,19 @@ class Round {
       }
   }
 
-  // Under AddressSanitizer this is a test that nothing outside of a tuple is read.
+  // Under AddressSanitizer this is a test that nothing outside of the page is read.
   void check_damaged() {
-    for (std::string& tuple : tuples_) {
-      for (size_t n = random_() % 4; n > 0; --n) tuple[random_() % tuple.size()] = static_cast<char>(random_());
-      if (random_() % 3 == 0) tuple.resize(random_() % (tuple.size() + 1));
-      tuple.shrink_to_fit();
+    const TupleDecoder decoder(kPageSize, layout_, wanted_);
+    for (Page& page : pages()) {
+      for (size_t n = random_() % 20; n > 0; --n)
+        *page.at(random_() % 4 == 0 ? 24 + random_() % 200 : page.free() + random_() % (kPageSize - page.free())) =
+            static_cast<uint8_t>(random_());
+      const PageRef ref = page.ref(random_() % 2 == 0);
+      Columns columns(wanted_, ref.count);
+      std::vector<uint16_t> numbers(ref.count);
+      const PageRows some = decoder.decode(ref, nullptr, 0, ref.count, numbers.data(), columns.out.data());
+      EXPECT_LE(some.rows, ref.count);
     }
-    const TupleDecoder decoder(layout_, wanted_);
-    Columns columns(wanted_, tuples_.size());
-    const auto tuples = refs();
-    const int64_t bad = decoder.decode(tuples.data(), static_cast<int64_t>(tuples.size()), columns.out.data());
-    EXPECT_LT(bad, static_cast<int64_t>(tuples.size()));
   }
 
  private:
@@ -214,14 +263,15 @@ TEST(HeapTuple, DamagedTuplesAreSafe) {
 
 TEST(HeapTuple, TruncationIsSeen) {
   const std::vector<AttributeLayout> layout = {{4, 4}, {-1, 4}, {8, 8}};
-  const TupleDecoder decoder(layout, {{2, Storage::kWord8, 0}});
+  const TupleDecoder decoder(kPageSize, layout, {{2, Storage::kWord8, 0}});
   const std::string whole = form_tuple(layout, {Value{Form::kFixed, "abcd"}, Value{Form::kLong, std::string(200, 'x')},
                                                 Value{Form::kFixed, "12345678"}});
   for (size_t size = 0; size < whole.size(); ++size) {
-    const std::string part = whole.substr(0, size);
-    const TupleRef ref{reinterpret_cast<const uint8_t*>(part.data()), static_cast<uint32_t>(part.size())};
+    Page page;
+    ASSERT_TRUE(page.add(whole.substr(0, size)));
     Columns columns(decoder.wanted(), 1);
-    EXPECT_EQ(decoder.decode(&ref, 1, columns.out.data()), 0) << size;
+    uint16_t numbers[1];
+    EXPECT_EQ(decoder.decode(page.ref(true), nullptr, 0, 1, numbers, columns.out.data()).bad_item, page.tuples()[0]) << size;
   }
 }
 
