@@ -14,8 +14,8 @@ namespace strom::format::heap {
 
 namespace {
 
-constexpr uint32_t kCountOffset = 18, kMaskOffset = 20, kDataOffset = 22, kBitmapOffset = 23;
-constexpr uint16_t kCountMask = 0x07FF, kHasNulls = 0x0001;
+constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: what a Header says
+constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
 constexpr uint32_t kOutOfLineSize = 18;
 constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
 constexpr uint32_t kCacheLine = 64;
@@ -35,16 +35,19 @@ T load_once(const uint8_t* aligned) {
   return *reinterpret_cast<const volatile T*>(aligned);
 }
 
-uint32_t aligned(uint32_t offset, uint32_t alignment) { return (offset + alignment - 1) & ~(alignment - 1); }
-
 struct Header {
   uint32_t attributes, data;
   bool has_nulls;
 };
 
+/// Of a tuple that is aligned and has a header's size.
 Header read_header(const uint8_t* tuple) {
-  return {static_cast<uint32_t>(load_once<uint16_t>(tuple + kCountOffset)) & kCountMask, load_once<uint8_t>(tuple + kDataOffset),
-          (load_once<uint16_t>(tuple + kMaskOffset) & kHasNulls) != 0};
+  const auto word = load_once<uint64_t>(tuple + kHeaderWordOffset);
+  return {static_cast<uint32_t>(word >> 16 & kCountMask), static_cast<uint32_t>(word >> 48 & 0xFF), (word >> 32 & kHasNulls) != 0};
+}
+
+bool is_inside(const Header& header, uint32_t tuple_size) {
+  return (header.data >= kBitmapOffset) & (header.data <= tuple_size) & (header.data % kTupleAlignment == 0);
 }
 
 /// A varlena: its payload, or none when PostgreSQL has to read it.
@@ -53,29 +56,35 @@ struct Varlena {
   uint32_t size, total;
 };
 
-/// The varlena at `offset`, moved behind its padding. False when it leads out of the `available` bytes.
-bool read_varlena(const uint8_t* data, uint32_t available, uint32_t alignment, uint32_t* offset, Varlena* value) {
-  if (*offset >= available) return false;
-  uint8_t first = load_once<uint8_t>(data + *offset);
+uintptr_t aligned(uintptr_t address, uintptr_t alignment) { return (address + alignment - 1) & ~(alignment - 1); }
+
+const uint8_t* aligned(const uint8_t* at, uintptr_t alignment) {
+  return at + (aligned(reinterpret_cast<uintptr_t>(at), alignment) - reinterpret_cast<uintptr_t>(at));
+}
+
+/// The varlena at `*at`, which is moved behind its padding. False when it leads behind `end`. Attributes begin at an aligned address,
+/// so addresses are aligned as offsets are.
+bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Varlena* value) {
+  if (*at >= end) return false;
+  uint8_t first = load_once<uint8_t>(*at);
   if (first == 0) {
-    *offset = aligned(*offset, alignment);
-    if (*offset >= available) return false;
-    first = load_once<uint8_t>(data + *offset);
+    *at = aligned(*at, alignment);
+    if (*at >= end) return false;
+    first = load_once<uint8_t>(*at);
   }
-  const uint8_t* at = data + *offset;
   if (first == 1) {
     *value = {nullptr, 0, kOutOfLineSize};
   } else if ((first & 1) != 0) {
     const uint32_t total = first >> 1;
-    *value = {at + 1, total - 1, total};
+    *value = {*at + 1, total - 1, total};
   } else {
-    if (available - *offset < 4) return false;
-    const uint32_t word = load<uint32_t>(at);
+    if (end - *at < 4) return false;
+    const uint32_t word = load<uint32_t>(*at);
     const uint32_t total = word >> 2;
     if (total < 4) return false;
-    *value = (word & 3) == 0 ? Varlena{at + 4, total - 4, total} : Varlena{nullptr, 0, total};
+    *value = (word & 3) == 0 ? Varlena{*at + 4, total - 4, total} : Varlena{nullptr, 0, total};
   }
-  return value->total <= available - *offset;
+  return value->total <= end - *at;
 }
 
 void set_flag(ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
@@ -124,28 +133,25 @@ void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* 
 
 }  // namespace
 
-/// Tuples of a block that have no nulls and all wanted attributes: where each is, and how far it has been read.
+/// Tuples of a block that have no nulls and all wanted attributes: how far each has been read.
 struct TupleDecoder::Regular {
-  const uint8_t* data[kBlockRows];
-  uint32_t available[kBlockRows], offset[kBlockRows];
+  const uint8_t* at[kBlockRows];
+  const uint8_t* end[kBlockRows];
   uint32_t row[kBlockRows];  // in the output
   int count = 0;
+
+  bool is_dense() const { return count > 0 && row[count - 1] - row[0] + 1 == static_cast<uint32_t>(count); }
 };
 
 /// Fetches a page while another is decoded: in the order of addresses, which the hardware recognizes and runs ahead of.
 /// Tuples themselves lie in the reverse order.
 struct TupleDecoder::Prefetch {
-  Prefetch(const uint8_t* page, uint32_t size, int steps)
-      : page_(page), size_(page == nullptr ? 0 : size), step_(size_ / static_cast<uint32_t>(std::max(steps, 1)) + 1) {}
+  const uint8_t* at;
+  const uint8_t* end;
 
-  void step() {
-    goal_ += step_;
-    for (; at_ < goal_ && at_ < size_; at_ += kCacheLine) __builtin_prefetch(page_ + at_);
+  void lines(int count) {
+    for (int i = 0; i < count && at < end; ++i, at += kCacheLine) __builtin_prefetch(at);
   }
-
- private:
-  const uint8_t* page_;
-  uint32_t size_, step_, at_ = 0, goal_ = 0;
 };
 
 TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
@@ -176,11 +182,17 @@ void TupleDecoder::add_to_pieces(size_t attribute) {
 
 namespace {
 
+/// `distance`: of the value from where the rows have been read to.
 template <class Rows>
-void gather_column(Storage storage, const Rows& rows, uint32_t offset, const ColumnOut& out) {
+void gather_column(Storage storage, const Rows& rows, int64_t distance, const ColumnOut& out) {
   with_fixed(storage, [&](auto convert) {
-    auto* values = at<decltype(convert(rows.data[0]))>(out, 0);
-    for (int i = 0; i < rows.count; ++i) values[rows.row[i]] = convert(rows.data[i] + rows.offset[i] + offset);
+    auto* values = at<decltype(convert(rows.at[0]))>(out, 0);
+    if (rows.is_dense()) {
+      values += rows.row[0];
+      for (int i = 0; i < rows.count; ++i) values[i] = convert(rows.at[i] + distance);
+    } else {
+      for (int i = 0; i < rows.count; ++i) values[rows.row[i]] = convert(rows.at[i] + distance);
+    }
   });
 }
 
@@ -188,13 +200,18 @@ void gather_column(Storage storage, const Rows& rows, uint32_t offset, const Col
 
 // Moves all rows behind a piece of fixed attributes. Returns -1, or the index of a row that is too short.
 int TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
+  int64_t too_short = 0;  // below 0: one is
   for (int i = 0; i < rows->count; ++i) {
-    const uint32_t offset = aligned(rows->offset[i], piece.alignment);
-    if (offset > rows->available[i] || piece.size > rows->available[i] - offset) return i;
-    rows->offset[i] = offset;
+    rows->at[i] = aligned(rows->at[i], piece.alignment) + piece.size;
+    too_short |= rows->end[i] - rows->at[i];
   }
-  for (const auto& column : piece.columns) gather_column(wanted_[column.index].storage, *rows, column.offset, out[column.index]);
-  for (int i = 0; i < rows->count; ++i) rows->offset[i] += piece.size;
+  if (too_short < 0) {
+    int i = 0;
+    while (rows->end[i] >= rows->at[i]) ++i;
+    return i;
+  }
+  for (const auto& column : piece.columns)
+    gather_column(wanted_[column.index].storage, *rows, int64_t{column.offset} - piece.size, out[column.index]);
   return -1;
 }
 
@@ -204,9 +221,9 @@ int TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t capac
   ColumnOut* column = wanted == nullptr ? nullptr : &out[piece.columns[0].index];
   for (int i = 0; i < rows->count; ++i) {
     Varlena value;
-    if (!read_varlena(rows->data[i], rows->available[i], piece.alignment, &rows->offset[i], &value)) return i;
+    if (!read_varlena(&rows->at[i], rows->end[i], piece.alignment, &value)) return i;
     if (column != nullptr) store_varlena(*wanted, value, column, rows->row[i], capacity);
-    rows->offset[i] += value.total;
+    rows->at[i] += value.total;
   }
   return -1;
 }
@@ -215,11 +232,10 @@ int TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t capac
 bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const {
   const Header header = read_header(tuple.bytes);
   const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
-  if (header.data < kBitmapOffset || header.data > tuple.size) return false;
+  if (!is_inside(header, tuple.size)) return false;
   if (header.has_nulls && kBitmapOffset + (header.attributes + 7) / 8 > header.data) return false;
-  const uint8_t* data = tuple.bytes + header.data;
-  const uint32_t available = tuple.size - header.data;
-  uint32_t offset = 0;
+  const uint8_t* at = tuple.bytes + header.data;
+  const uint8_t* end = tuple.bytes + tuple.size;
   for (size_t a = 0; a < attributes_.size(); ++a) {
     const int index = wanted_of_attribute_[a];
     ColumnOut* column = index < 0 ? nullptr : &out[index];
@@ -229,16 +245,15 @@ bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, Colum
     }
     const AttributeLayout& attribute = attributes_[a];
     if (attribute.length > 0) {
-      offset = aligned(offset, attribute.alignment);
-      const auto size = static_cast<uint32_t>(attribute.length);
-      if (offset > available || size > available - offset) return false;
-      if (column != nullptr) store_fixed(wanted_[static_cast<size_t>(index)].storage, data + offset, *column, row);
-      offset += size;
+      at = aligned(at, attribute.alignment);
+      if (end - at < attribute.length) return false;
+      if (column != nullptr) store_fixed(wanted_[static_cast<size_t>(index)].storage, at, *column, row);
+      at += attribute.length;
     } else {
       Varlena value;
-      if (!read_varlena(data, available, attribute.alignment, &offset, &value)) return false;
+      if (!read_varlena(&at, end, attribute.alignment, &value)) return false;
       if (column != nullptr) store_varlena(wanted_[static_cast<size_t>(index)], value, column, row, capacity);
-      offset += value.total;
+      at += value.total;
     }
   }
   return true;
@@ -246,47 +261,54 @@ bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, Colum
 
 namespace {
 
+/// An item pointer.
 struct Item {
-  uint32_t offset, size;
-  bool is_tuple;
+  uint32_t word;
+
+  bool is_tuple() const { return (word >> 15 & 3) == kItemIsTuple; }
+  uint32_t offset() const { return word & 0x7FFF; }
+  uint32_t size() const { return word >> 17; }
+  bool is_inside(uint32_t page_size) const {
+    return offset() + size() <= page_size && size() >= kBitmapOffset && offset() % kTupleAlignment == 0;
+  }
 };
 
 /// Item `number`, from 1.
-Item read_item(const uint8_t* page, uint32_t number) {
-  const uint32_t word = load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4);
-  return {word & 0x7FFF, word >> 17, (word >> 15 & 3) == kItemIsTuple};
-}
-
-bool is_inside(const Item& item, uint32_t page_size) {
-  return item.offset + item.size <= page_size && item.size >= kBitmapOffset && item.offset % kTupleAlignment == 0;
-}
+Item read_item(const uint8_t* page, uint32_t number) { return {load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4)}; }
 
 }  // namespace
 
 PageRows TupleDecoder::decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row,
                                     int64_t capacity, uint16_t* numbers, ColumnOut* out) const {
   Regular rows;
+  int count = 0;
   int64_t row = first_row;
+  // All that the loop needs lies in registers, which the compiler cannot know of what pointers lead to.
+  const auto attributes = static_cast<uint32_t>(attributes_.size());
+  const uint32_t page_size = page_size_;
+  const uint8_t* const bytes = page.bytes;
+  const uint16_t* const chosen = page.numbers;
+  const int lines = static_cast<int>(page_size / kCacheLine) / page.count + 1;
+  Prefetch ahead = *prefetch;
   for (int i = begin; i < end; ++i) {
-    prefetch->step();
-    const auto number = page.numbers == nullptr ? static_cast<uint16_t>(i + 1) : page.numbers[i];
-    const Item item = read_item(page.bytes, number);
-    if (!item.is_tuple) continue;
-    if (!is_inside(item, page_size_)) return {0, number};
-    const Tuple tuple{page.bytes + item.offset, item.size};
+    ahead.lines(lines);
+    const auto number = chosen == nullptr ? static_cast<uint16_t>(i + 1) : chosen[i];
+    const Item item = read_item(bytes, number);
+    if (!item.is_tuple()) continue;
+    if (!item.is_inside(page_size)) return {0, number};
+    const Tuple tuple{bytes + item.offset(), item.size()};
     const Header header = read_header(tuple.bytes);
-    const bool regular = !header.has_nulls && header.attributes >= attributes_.size() && header.data >= kBitmapOffset &&
-                         header.data <= tuple.size;
-    if (regular) {
-      rows.data[rows.count] = tuple.bytes + header.data;
-      rows.available[rows.count] = tuple.size - header.data;
-      rows.offset[rows.count] = 0;
-      rows.row[rows.count++] = static_cast<uint32_t>(row);
+    if (!header.has_nulls && header.attributes >= attributes && is_inside(header, tuple.size)) {
+      rows.at[count] = tuple.bytes + header.data;
+      rows.end[count] = tuple.bytes + tuple.size;
+      rows.row[count++] = static_cast<uint32_t>(row);
     } else if (!walk(tuple, row, capacity, out)) {
       return {0, number};
     }
     numbers[row++] = number;
   }
+  *prefetch = ahead;
+  rows.count = count;
   for (const Piece& piece : pieces_) {
     const int bad = piece.is_varlena ? read_varlenas(piece, &rows, capacity, out) : read_fixed(piece, &rows, out);
     if (bad >= 0) return {0, numbers[rows.row[bad]]};
@@ -299,7 +321,7 @@ PageRows TupleDecoder::count_tuples(const PageRef& page, uint16_t* numbers) cons
   for (int i = 0; i < page.count; ++i) {
     const auto number = page.numbers == nullptr ? static_cast<uint16_t>(i + 1) : page.numbers[i];
     numbers[rows] = number;
-    rows += read_item(page.bytes, number).is_tuple;
+    rows += read_item(page.bytes, number).is_tuple();
   }
   return {rows, 0};
 }
@@ -307,7 +329,7 @@ PageRows TupleDecoder::count_tuples(const PageRef& page, uint16_t* numbers) cons
 PageRows TupleDecoder::decode(const PageRef& page, const uint8_t* next_page, int64_t first_row, int64_t capacity,
                               uint16_t* numbers, ColumnOut* out) const {
   if (wanted_.empty()) return count_tuples(page, numbers + first_row);
-  Prefetch prefetch(next_page, page_size_, page.count);
+  Prefetch prefetch{next_page, next_page == nullptr ? nullptr : next_page + page_size_};
   int64_t row = first_row;
   for (int begin = 0; begin < page.count; begin += kBlockRows) {
     const int end = std::min<int>(begin + kBlockRows, page.count);
@@ -319,7 +341,7 @@ PageRows TupleDecoder::decode(const PageRef& page, const uint8_t* next_page, int
 }
 
 void TupleDecoder::prefetch(const uint8_t* page) const {
-  if (!wanted_.empty()) Prefetch(page, page_size_, 1).step();
+  if (!wanted_.empty()) Prefetch{page, page + page_size_}.lines(static_cast<int>(page_size_ / kCacheLine));
 }
 
 }  // namespace strom::format::heap

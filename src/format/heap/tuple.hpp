@@ -65,7 +65,7 @@ class TupleDecoder {
   TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted);
 
   /// Decodes a page's tuples into rows from `first_row` on of out[i] for the i-th wanted column, and their item numbers into
-  /// `numbers` from there on. There is room for `capacity` rows. `next_page`: the page that will be read after one more,
+  /// `numbers` from there on. There is room for `capacity` rows. `next_page`: the page that will be read after this,
   /// fetched into the caches meanwhile; may be null.
   PageRows decode(const PageRef& page, const uint8_t* next_page, int64_t first_row, int64_t capacity, uint16_t* numbers,
                   ColumnOut* out) const;

@@ -138,4 +138,8 @@ void register_methods() {
 
 const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }
 
+bool is_engine_plan(const CustomScan* plan) {
+  return plan->methods >= std::begin(kScanMethods) && plan->methods < std::end(kScanMethods);
+}
+
 }  // namespace strom::pg::node

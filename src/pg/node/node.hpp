@@ -12,4 +12,7 @@ void register_methods();
 /// Methods of a plan; `kind`: planner::PlanKind.
 const CustomScanMethods* scan_methods(int kind);
 
+/// True for plans of these nodes.
+bool is_engine_plan(const CustomScan* plan);
+
 }  // namespace strom::pg::node

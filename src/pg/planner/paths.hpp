@@ -28,6 +28,9 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
 /// make_plan.cpp: PlanCustomPath and what identifies our paths.
 const CustomPathMethods* engine_path_methods();
 
+/// jit.cpp: JIT compilation only as the part of the plan's cost that is PostgreSQL's deserves.
+void choose_jit(PlannedStmt* statement);
+
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
 void cost_scan(EngineInput* input);
 void cost_join(EngineInput* input, const EngineInput* outer, int operations);

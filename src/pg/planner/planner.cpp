@@ -31,6 +31,7 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   PG_FINALLY();
   { planning_cursor = outer; }
   PG_END_TRY();
+  choose_jit(plan);
   return plan;
 }
 

@@ -18,7 +18,7 @@ constexpr int kMostPages = 64;  // of a chunk
 constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
-constexpr int kPagesInCache = 2;  // ahead of the one that is decoded
+constexpr int kPagesInCache = 1;  // ahead of the one that is decoded
 constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
