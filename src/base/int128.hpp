@@ -15,9 +15,28 @@ constexpr int kMaxDecimalDigits = 38;
 
 /// 10^n for 0 <= n <= 38.
 STROM_BASE_INLINE constexpr int128 power_of_ten(int n) {
-  int128 value = 1;
-  for (int i = 0; i < n; ++i) value *= 10;
+  constexpr int128 k16 = 10000000000000000;
+  int128 value = n & 1 ? 10 : 1;
+  if (n & 2) value *= 100;
+  if (n & 4) value *= 10000;
+  if (n & 8) value *= 100000000;
+  if (n & 16) value *= k16;
+  if (n & 32) value *= k16 * k16;
   return value;
+}
+
+/// A decimal with a scale of its own: its unscaled value in the upper 122 bits, its scale below.
+constexpr int kDecimalScaleBits = 6;
+constexpr int kMaxDecimalScale = (1 << kDecimalScaleBits) - 1;
+
+STROM_BASE_INLINE constexpr int128 decimal_unscaled(int128 decimal) { return decimal >> kDecimalScaleBits; }
+STROM_BASE_INLINE constexpr int decimal_scale(int128 decimal) { return static_cast<int>(decimal & kMaxDecimalScale); }
+
+/// False when there is no room for it.
+STROM_BASE_INLINE constexpr bool make_decimal(int128 unscaled, int scale, int128* decimal) {
+  const auto shifted = static_cast<int128>(static_cast<uint128>(unscaled) << kDecimalScaleBits);
+  *decimal = shifted | (scale & kMaxDecimalScale);
+  return scale >= 0 && scale <= kMaxDecimalScale && shifted >> kDecimalScaleBits == unscaled;
 }
 
 /// value * 10^(to - from), or rounded half away from zero when digits are dropped. False when the result overflows.

@@ -24,12 +24,23 @@ enum class AccKind : uint8_t {
   kBitOr,
   kBitXor,
   kSumSquares,     // exact sums of x and x * x, see SquareSums
+  kSumDecimal,     // of decimals at scale kSummedScale, and their largest own scale; see DecimalSum
   kMoments,        // count, sum and sum of squared differences from the mean, by Youngs and Cramer; see Moments
 };
 
 /// State of kSumSquares: sums of the inputs, and of the lower and the upper 64 bits of their squares.
 struct alignas(16) SquareSums {
   __int128 sum, low, high;
+};
+
+/// Decimals are summed up, compared by min and max, and ordered at this scale. Those with more digits behind the point,
+/// and from 2^121 / 10^20 on, are PostgreSQL's.
+inline constexpr int kSummedScale = 20;
+
+/// State of kSumDecimal: sums of the upper and the lower 64 bits of the values, and the largest scale that one had.
+struct alignas(16) DecimalSum {
+  __int128 high, low;
+  int64_t scale;
 };
 
 /// State of kMoments.

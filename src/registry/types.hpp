@@ -11,8 +11,8 @@ enum class Phys : uint8_t {
   kI32,   // int32_t: int2 and int4; date as days since 2000-01-01, INT32_MIN/MAX = -/+infinity
   kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity;
           // time as microseconds of the day
-  kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type; interval
-          // and uuid as the 16 bytes that PostgreSQL has
+  kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type, or with its
+          // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval and uuid as PostgreSQL's 16 bytes
   kF32,   // float
   kF64,   // double
   kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea

@@ -96,7 +96,7 @@ class Expressions:
             text = self.free_literal(base)
         if rng.random() < 0.02:
             text = f"NULL::{base}"
-        if self.parameters is not None and base != "numeric" and rng.random() < 0.6:
+        if self.parameters is not None and rng.random() < 0.6:
             self.parameters.append((base, text))
             return f"${len(self.parameters)}"
         return text

@@ -183,7 +183,7 @@ class Writer:
                 if argument is None:
                     return "count(*)"
                 self.query.approximate.add(position)
-            if base in ("float4", "float8", "text", "varchar", "bpchar"):
+            if base in ("float4", "float8", "numeric", "text", "varchar", "bpchar"):
                 self.query.representative_open = True
             if rng.random() < 0.03 and not (base in ("float4", "float8")):
                 argument = f"DISTINCT {argument}"

@@ -78,4 +78,4 @@ def aggregates():
 
 
 def types():
-    return [string(pg_name) for _macro, _name, pg_name, _oid, _phys in _expand("types.def", ["STROM_TYPE"])]
+    return [base(name) for _macro, name, _pg_name, _oid, _phys in _expand("types.def", ["STROM_TYPE"])]

@@ -132,6 +132,18 @@ STROM_INLINE void sum_squares(const P& p, TileState& s, const AggregateCode& cod
   });
 }
 
+/// Of aligned decimals.
+template <class P>
+STROM_INLINE void sum_decimals(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  auto* sums = static_cast<registry::DecimalSum*>(s.groups->values[index]);
+  for_each_value<P, expr::int128>(p, s, code, index, slots, [&](uint32_t slot, expr::int128 value) {
+    const expr::int128 unscaled = base::decimal_unscaled(value);
+    p.add_i128(&sums[slot].high, unscaled >> 64);
+    p.add_i128(&sums[slot].low, static_cast<expr::int128>(static_cast<uint64_t>(unscaled)));
+    p.improve(&sums[slot].scale, static_cast<int64_t>(base::decimal_scale(value)), [](int64_t a, int64_t b) { return a > b; });
+  });
+}
+
 /// E. A. Youngs, E. M. Cramer, "Some results relevant to choice of sum and sum-of-product algorithms", 1971.
 STROM_INLINE void add_to_moments(registry::Moments& m, double value) {
   m.count += 1;
@@ -195,6 +207,7 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
       else
         sum_squares<P, expr::int128>(p, s, code, index, slots);
       break;
+    case AccKind::kSumDecimal: sum_decimals(p, s, code, index, slots); break;
     case AccKind::kMoments:
       if (code.phys == Phys::kF32)
         update_moments<P, float>(p, s, code, index, slots);

@@ -53,6 +53,9 @@ enum class TileOp : uint16_t {
   kRescale,       // dst <- numeric register a; imm = from scale << 16 | to scale
   kNumericToInt,  // dst <- numeric register a of scale imm; c = TypeId of the result
   kNumericToFloat,
+  kToDecimal,     // dst <- numeric register a of scale imm as decimals
+  kFixDecimal,    // dst <- decimal register a as numeric; imm as in NodeKind::kFixDecimal
+  kAlignDecimal,  // dst <- decimal register a for accumulators and orders, see expr::order_decimal
   kNarrowSum,     // dst <- register a, an error where a sum of such values could overflow; imm = AccKind
   kKeepWhere,     // dst <- register a, null where the boolean register b is not true
   kAssume,        // dst <- register a, an error where the boolean register b is not true
@@ -69,6 +72,7 @@ inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeat
 inline constexpr uint16_t kMayMiss = 2;     // kLoadPayload: register a may be kNoRow, whose values are null
 
 inline constexpr uint32_t kOrderDescending = 1, kOrderNullsFirst = 2;  // of kOrderKey
+inline constexpr uint32_t kOrderUpper = 4;  // the upper half of 128 bits is the order
 
 struct TileInstr {
   uint16_t op;

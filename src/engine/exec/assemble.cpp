@@ -104,11 +104,20 @@ class Assembler : private PipelineWriter {
   /// Register with the rows' places in the order of which the first ones are wanted.
   int order_key() {
     const plan::TopRows& top = pipeline_.top;
-    const int key = value(top.key);
+    const bool aligned = program_.nodes[top.key].type.type == registry::TypeId::kDecimal;
+    const int key = aligned ? aligned_decimal(top.key) : value(top.key);
     const int place = new_register(Phys::kI64);
     emit(TileOp::kOrderKey, place, key, -1, -1,
-         (top.descending ? block::kOrderDescending : 0) | (top.nulls_first ? block::kOrderNullsFirst : 0));
+         (top.descending ? block::kOrderDescending : 0) | (top.nulls_first ? block::kOrderNullsFirst : 0) |
+             (aligned ? block::kOrderUpper : 0));
     return place;
+  }
+
+  /// Register with decimals as accumulators and orders take them.
+  int aligned_decimal(NodeId id) {
+    const int from = value(id), reg = new_register(Phys::kI128);
+    emit(TileOp::kAlignDecimal, reg, from);
+    return reg;
   }
 
   struct AggregateInput {
@@ -120,7 +129,8 @@ class Assembler : private PipelineWriter {
     const auto& info = registry::aggregate_info(a.id);
     AggregateInput input{{info.acc, Phys::kBool, kNoRegister}, -1};
     if (a.arg != kNoNode) {
-      input.reg = value(a.arg);
+      const bool aligned = program_.nodes[a.arg].type.type == registry::TypeId::kDecimal && info.acc != AccKind::kCount;
+      input.reg = aligned ? aligned_decimal(a.arg) : value(a.arg);
       input.code.phys = program_.nodes[a.arg].type.phys();
       const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
       const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;

@@ -314,6 +314,7 @@ Result<Program> resolve(const Program& program, const std::vector<plan::Constant
     if (!(value.type == constant.type)) return Status(ErrorCode::kInternal, "parameter of another type");
     constant.is_null = value.is_null;
     constant.bytes = value.bytes;
+    constant.unheld = value.unheld;
     constant.param = -1;
   }
   return resolved;

@@ -14,6 +14,7 @@ namespace strom::engine::exec {
 using block::AccKind;
 using block::AggregateCode;
 using block::kNoRow;
+using registry::DecimalSum;
 using registry::Moments;
 using registry::Phys;
 using registry::SquareSums;
@@ -41,6 +42,7 @@ int accumulator_size(const AggregateCode& code) {
     case AccKind::kBitOr:
     case AccKind::kBitXor: return registry::phys_size(code.phys);
     case AccKind::kSumSquares: return sizeof(SquareSums);
+    case AccKind::kSumDecimal: return sizeof(DecimalSum);
     case AccKind::kMoments: return sizeof(Moments);
   }
   return 0;
@@ -101,6 +103,12 @@ void combine_bytes(AccKind acc, uint8_t* into, const uint8_t* from, int size) {
                                                             : into[i] ^ from[i]);
 }
 
+void combine_sums(DecimalSum* into, const DecimalSum& from) {
+  into->high += from.high;
+  into->low += from.low;
+  into->scale = std::max(into->scale, from.scale);
+}
+
 /// T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 /// variances", 1979.
 void combine_moments(Moments* into, const Moments& from) {
@@ -147,6 +155,7 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
         add_value<__int128>(static_cast<uint8_t*>(into) + part, static_cast<const uint8_t*>(from) + part);
       return;
     }
+    case AccKind::kSumDecimal: return combine_sums(static_cast<DecimalSum*>(into), *static_cast<const DecimalSum*>(from));
     case AccKind::kMoments: return combine_moments(static_cast<Moments*>(into), *static_cast<const Moments*>(from));
   }
 }

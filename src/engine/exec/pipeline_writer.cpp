@@ -125,6 +125,10 @@ int PipelineWriter::compute(const Node& n) {
     case NodeKind::kNumericToFloat:
       emit(TileOp::kNumericToFloat, reg, args[0], -1, -1, static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
       break;
+    case NodeKind::kToDecimal:
+      emit(TileOp::kToDecimal, reg, args[0], -1, -1, static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      break;
+    case NodeKind::kFixDecimal: emit(TileOp::kFixDecimal, reg, args[0], -1, -1, n.imm); break;
     case NodeKind::kAnd: emit(TileOp::kAnd, reg, args[0], args[1]); break;
     case NodeKind::kOr: emit(TileOp::kOr, reg, args[0], args[1]); break;
     case NodeKind::kNot: emit(TileOp::kNot, reg, args[0]); break;
@@ -155,7 +159,8 @@ int PipelineWriter::conjunction(const std::vector<NodeId>& quals) {
 void PipelineWriter::emit_gate(const std::vector<int>& checked) {
   VirtualInstr& gate = emit(TileOp::kGate, -1);
   for (int reg : checked)
-    if (!is_constant(reg)) gate.list.push_back(reg);
+    if (!is_constant(reg) || plan::can_be_unheld(program_.constants[out_.constants[static_cast<size_t>(reg)]]))
+      gate.list.push_back(reg);
 }
 
 // ---- segments ----

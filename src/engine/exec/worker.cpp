@@ -104,16 +104,17 @@ void Worker::fill_constants() {
     const plan::Constant& constant = program_.constants[assembly_.constants[reg]];
     const size_t size = static_cast<size_t>(registry::phys_size(constant.type.phys()));
     uint8_t value[16] = {};
-    if (!constant.is_null && constant.type.phys() == Phys::kStr) {
+    const bool has_value = !constant.is_null && !constant.unheld;
+    if (has_value && constant.type.phys() == Phys::kStr) {
       const registry::StrView view{constant.bytes.data(), static_cast<int64_t>(constant.bytes.size())};
       std::memcpy(value, &view, sizeof view);
-    } else if (!constant.is_null) {
+    } else if (has_value) {
       std::memcpy(value, constant.bytes.data(), size);
     }
     auto* out = static_cast<uint8_t*>(storage_[reg].data);
     for (int i = 0; i < kTileRows + kTilePadding; ++i) std::memcpy(out + static_cast<size_t>(i) * size, value, size);
-    if (!constant.is_null) continue;
-    std::memset(storage_[reg].flags, block::kNullFlag, kTileRows + kTilePadding);
+    if (has_value) continue;
+    std::memset(storage_[reg].flags, constant.unheld ? block::kErrorFlag : block::kNullFlag, kTileRows + kTilePadding);
     regs_[reg].flags = storage_[reg].flags;
   }
 }

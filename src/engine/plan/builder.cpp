@@ -1,8 +1,10 @@
 #include "engine/plan/builder.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/int128.hpp"
+#include "engine/expr/row_decimal.hpp"
 
 namespace strom::engine::plan {
 
@@ -75,9 +77,37 @@ Result<NodeId> Builder::rescale(NodeId arg, int16_t scale) {
   return add({NodeKind::kRescale, type, 0, {arg, kNoNode, kNoNode}});
 }
 
+NodeId Builder::to_decimal(NodeId arg) {
+  const Node source = program_.nodes[arg];
+  const ValueType type{TypeId::kDecimal, 0};
+  if (source.type == type) return arg;
+  if (source.kind == NodeKind::kConst && program_.constants[source.imm].param < 0) {
+    const Constant& c = program_.constants[source.imm];
+    if (c.is_null) return constant(type, true, {});
+    __int128 value;
+    std::memcpy(&value, c.bytes.data(), sizeof value);
+    if (base::make_decimal(value, source.type.scale, &value))
+      return constant(type, false, std::string(reinterpret_cast<const char*>(&value), sizeof value));
+  }
+  return add({NodeKind::kToDecimal, type, 0, {arg, kNoNode, kNoNode}});
+}
+
+Result<NodeId> Builder::fix_decimal(NodeId arg, int16_t scale, bool truncates, int precision) {
+  if (program_.nodes[arg].type.type != TypeId::kDecimal) return unsupported("fixing the scale of a non-numeric value");
+  if (scale < 0 || scale > base::kMaxDecimalDigits) return unsupported("numeric scale " + std::to_string(scale));
+  const uint32_t imm = static_cast<uint32_t>(scale) | static_cast<uint32_t>(precision) << expr::kFixPrecisionShift |
+                       (truncates ? expr::kFixTruncates : 0);
+  return add({NodeKind::kFixDecimal, {TypeId::kNumeric, scale}, imm, {arg, kNoNode, kNoNode}});
+}
+
 Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>& given, std::string_view field) {
   std::vector<NodeId> args = given;
   std::vector<TypeId> types = types_of(program_, args);
+  if (std::find(types.begin(), types.end(), TypeId::kDecimal) != types.end()) {
+    for (NodeId& arg : args)
+      if (program_.nodes[arg].type.type == TypeId::kNumeric) arg = to_decimal(arg);
+    types = types_of(program_, args);
+  }
   if (args.size() == 1 && types[0] == TypeId::kNumeric) {  // casts from numeric have node kinds of their own
     const NodeId arg = args[0];
     if (pg_name == "int2") return add({NodeKind::kNumericToInt, {TypeId::kInt2, 0}, 0, {arg, kNoNode, kNoNode}});
@@ -145,25 +175,31 @@ bool is_null_literal(const Program& program, const Node& node) {
 
 }  // namespace
 
-Result<NodeId> Builder::select(NodeId condition, NodeId if_true, NodeId if_false) {
-  ValueType a = node(if_true).type, b = node(if_false).type;
-  if (a.type != b.type) return unsupported("branches of different types");
-  if (a.scale != b.scale) {
-    if (is_null_literal(program_, node(if_false)))
-      if_false = constant(a, true, {});
-    else if (is_null_literal(program_, node(if_true)))
-      if_true = constant(a = b, true, {});
-    else
-      return unsupported("numeric branches of different scales");
+/// Brings two branches to one type.
+Status Builder::unify(NodeId* a, NodeId* b) {
+  const ValueType x = node(*a).type, y = node(*b).type;
+  if (x == y) return Status::ok();
+  auto numeric = [](ValueType type) { return type.type == TypeId::kNumeric || type.type == TypeId::kDecimal; };
+  if (!numeric(x) || !numeric(y)) return unsupported("branches of different types");
+  if (is_null_literal(program_, node(*b))) {
+    *b = constant(x, true, {});
+  } else if (is_null_literal(program_, node(*a))) {
+    *a = constant(y, true, {});
+  } else {
+    *a = to_decimal(*a);
+    *b = to_decimal(*b);
   }
-  return add({NodeKind::kSelect, a, 0, {condition, if_true, if_false}});
+  return Status::ok();
+}
+
+Result<NodeId> Builder::select(NodeId condition, NodeId if_true, NodeId if_false) {
+  STROM_TRY(unify(&if_true, &if_false));
+  return add({NodeKind::kSelect, node(if_true).type, 0, {condition, if_true, if_false}});
 }
 
 Result<NodeId> Builder::coalesce(NodeId a, NodeId b) {
-  const ValueType type = node(a).type;
-  if (type.type != node(b).type.type) return unsupported("branches of different types");
-  if (type.scale != node(b).type.scale) return unsupported("numeric branches of different scales");
-  return add({NodeKind::kCoalesce, type, 0, {a, b, kNoNode}});
+  STROM_TRY(unify(&a, &b));
+  return add({NodeKind::kCoalesce, node(a).type, 0, {a, b, kNoNode}});
 }
 
 NodeId Builder::assume(NodeId condition, NodeId arg, TypeId type) {

@@ -36,8 +36,12 @@ class Builder {
   NodeId logic_not(NodeId a);
   NodeId is_null(NodeId a);
   NodeId is_not_null(NodeId a);
-  /// Both branches must have one type; numerics are refused unless their scales are equal, since the result's
-  /// display scale would depend on the row.
+  /// numeric or decimal to decimal.
+  NodeId to_decimal(NodeId arg);
+  /// decimal to numeric of `scale`, rounded or truncated; `precision` digits at most, 0: any number.
+  Result<NodeId> fix_decimal(NodeId arg, int16_t scale, bool truncates, int precision);
+
+  /// Both branches must have one type; numerics of different scales become decimals.
   Result<NodeId> select(NodeId condition, NodeId if_true, NodeId if_false);
   Result<NodeId> coalesce(NodeId a, NodeId b);
   /// `arg` as a value of `type`, which has the same register; rows are PostgreSQL's unless `condition` is true.
@@ -48,6 +52,7 @@ class Builder {
   bool raises(NodeId id) const { return can_raise(program_, id); }
 
  private:
+  Status unify(NodeId* a, NodeId* b);
   NodeId add(const Node& node);
   Program& program_;
 };

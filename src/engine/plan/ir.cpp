@@ -2,10 +2,15 @@
 
 namespace strom::engine::plan {
 
+bool can_be_unheld(const Constant& constant) {
+  return constant.unheld || (constant.param >= 0 && constant.type.type == registry::TypeId::kDecimal);
+}
+
 bool can_raise(const Program& program, NodeId id) {
   const Node& n = program.nodes[id];
+  if (n.kind == NodeKind::kConst) return can_be_unheld(program.constants[n.imm]);
   if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kNumericToFloat ||
-      n.kind == NodeKind::kAssume)
+      n.kind == NodeKind::kToDecimal || n.kind == NodeKind::kFixDecimal || n.kind == NodeKind::kAssume)
     return true;
   if (n.kind == NodeKind::kCall && registry::kFunctions[n.imm].traits & registry::kRaises) return true;
   for (NodeId arg : n.args)

@@ -17,8 +17,9 @@ namespace strom::engine::plan {
 using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = UINT32_MAX;
 
-/// Static type of an expression. `scale` is meaningful for numeric only: digits after the point of the fixed-point
-/// value, which is also the display scale that PostgreSQL would give the result.
+/// Static type of an expression. `scale` is meaningful for kNumeric only: digits after the point of the fixed-point
+/// value, which is also the display scale that PostgreSQL would give the result. Where that depends on the row, the type
+/// is kDecimal.
 struct ValueType {
   registry::TypeId type = registry::TypeId::kBool;
   int16_t scale = 0;
@@ -41,6 +42,8 @@ enum class NodeKind : uint8_t {
   kIsNotNull,
   kSelect,     // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
   kCoalesce,   // args[0] unless null, else args[1]
+  kToDecimal,  // args[0] numeric, with its scale beside each value; what has no place there is left to PostgreSQL
+  kFixDecimal, // args[0] decimal, brought to this node's scale; imm = scale | bits of engine/expr/row_decimal.hpp
   kAssume,     // args[0] as this node's type, of the same register, where the boolean args[1] is true; else the row is PostgreSQL's
 };
 
@@ -58,6 +61,7 @@ struct Constant {
   bool is_null = false;
   int32_t param = -1;  // >= 0: index into the values given to Execution::create; `bytes` is then empty
   std::string bytes;   // register value (phys_size bytes), or the text itself
+  bool unheld = false; // of a parameter: a value that the engine does not hold; rows that need it are PostgreSQL's
 };
 
 struct Source {
@@ -127,6 +131,9 @@ struct Program {
   std::vector<Join> joins;
   std::vector<Pipeline> pipelines;
 };
+
+/// True when the value of a parameter may be Constant::unheld.
+bool can_be_unheld(const Constant& constant);
 
 /// True when evaluating expression `id` can fail for some rows (overflow, division by zero, ...).
 bool can_raise(const Program& program, NodeId id);

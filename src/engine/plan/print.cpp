@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/int128.hpp"
+
 namespace strom::engine::plan {
 namespace {
 
@@ -36,7 +38,12 @@ std::string print_constant(const Constant& c) {
     case Phys::kBool: return value_of<uint8_t>(c.bytes) ? "true" : "false";
     case Phys::kI32: return std::to_string(value_of<int32_t>(c.bytes));
     case Phys::kI64: return std::to_string(value_of<int64_t>(c.bytes));
-    case Phys::kI128: return print_decimal(value_of<__int128>(c.bytes), c.type.scale);
+    case Phys::kI128: {
+      const auto value = value_of<__int128>(c.bytes);
+      if (c.type.type == registry::TypeId::kDecimal)
+        return print_decimal(base::decimal_unscaled(value), base::decimal_scale(value));
+      return print_decimal(value, c.type.scale);
+    }
     case Phys::kF32: std::snprintf(text, sizeof text, "%.9g", value_of<float>(c.bytes)); return text;
     case Phys::kF64: std::snprintf(text, sizeof text, "%.17g", value_of<double>(c.bytes)); return text;
     case Phys::kStr: return "'" + c.bytes + "'";
@@ -49,6 +56,8 @@ const char* kind_name(NodeKind kind) {
     case NodeKind::kRescale: return "Rescale";
     case NodeKind::kNumericToInt: return "NumericToInt";
     case NodeKind::kNumericToFloat: return "NumericToFloat";
+    case NodeKind::kToDecimal: return "ToDecimal";
+    case NodeKind::kFixDecimal: return "FixDecimal";
     case NodeKind::kAnd: return "And";
     case NodeKind::kOr: return "Or";
     case NodeKind::kNot: return "Not";
@@ -85,7 +94,7 @@ std::string print_node(const Program& program, NodeId id) {
   }
   text += '(';
   for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) text.append(i ? ", " : "").append(print_node(program, n.args[i]));
-  if (n.kind == NodeKind::kRescale) text += ", " + std::to_string(n.type.scale);
+  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kFixDecimal) text += ", " + std::to_string(n.type.scale);
   return text + ")";
 }
 

@@ -9,7 +9,7 @@ namespace strom::engine::plan {
 namespace {
 
 constexpr uint32_t kMagic = 0x52545350;  // "PSTR"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
 class Writer {
  public:

@@ -89,6 +89,10 @@ class Verifier {
                        (n.type.type == TypeId::kInt2 || n.type.type == TypeId::kInt4 || n.type.type == TypeId::kInt8));
       case NodeKind::kNumericToFloat:
         return require(arg(n, 0).type == TypeId::kNumeric && n.type.type == TypeId::kFloat8);
+      case NodeKind::kToDecimal: return require(arg(n, 0).type == TypeId::kNumeric && n.type.type == TypeId::kDecimal);
+      case NodeKind::kFixDecimal:
+        return require(arg(n, 0).type == TypeId::kDecimal && n.type.type == TypeId::kNumeric &&
+                       (n.imm & 0xff) == static_cast<uint32_t>(n.type.scale));
       case NodeKind::kAnd:
       case NodeKind::kOr: return require(is_bool(n.type) && is_bool(arg(n, 0)) && is_bool(arg(n, 1)));
       case NodeKind::kNot: return require(is_bool(n.type) && is_bool(arg(n, 0)));

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/int128.hpp"
+
 namespace strom::format::heap {
 
 namespace {
@@ -16,6 +18,9 @@ constexpr uint16_t kShort = 0x8000;
 constexpr uint16_t kSpecial = 0xC000;  // NaN and infinities
 constexpr uint16_t kShortNegative = 0x2000;
 constexpr uint16_t kShortWeightMask = 0x007F;
+constexpr uint16_t kShortScaleMask = 0x1F80;
+constexpr int kShortScaleShift = 7;
+constexpr uint16_t kScaleMask = 0x3FFF;
 constexpr int kBase = 10000;
 constexpr int kBaseDigits = 4;
 constexpr int kMaxPower = 38;
@@ -48,6 +53,7 @@ uint16_t load16(const char* bytes) {
 struct Header {
   bool negative;
   int weight;
+  int scale;
   int size;  // bytes
 };
 
@@ -56,11 +62,12 @@ bool read_header(const char* bytes, int length, Header* header) {
   const uint16_t word = load16(bytes);
   if ((word & kSignMask) == kSpecial) return false;
   if ((word & kSignMask) == kShort) {
-    *header = {(word & kShortNegative) != 0, ((word & kShortWeightMask) ^ 0x40) - 0x40, 2};
+    *header = {(word & kShortNegative) != 0, ((word & kShortWeightMask) ^ 0x40) - 0x40,
+               (word & kShortScaleMask) >> kShortScaleShift, 2};
     return true;
   }
   if (length < 4) return false;
-  *header = {(word & kSignMask) == kNegative, static_cast<int16_t>(load16(bytes + 2)), 4};
+  *header = {(word & kSignMask) == kNegative, static_cast<int16_t>(load16(bytes + 2)), word & kScaleMask, 4};
   return true;
 }
 
@@ -99,11 +106,8 @@ bool divide(Magnitude* value, int power) {
   return exact;
 }
 
-}  // namespace
-
-bool numeric_to_int128(const char* bytes, int length, int scale, __int128* unscaled) {
-  Header header;
-  if (!read_header(bytes, length, &header)) return false;
+/// The value behind the header times 10^scale.
+bool read_value(const char* bytes, int length, const Header& header, int scale, __int128* unscaled) {
   const int count = (length - header.size) / 2;
   Magnitude value;
   if (!read_digits(bytes + header.size, count, &value)) return false;
@@ -120,6 +124,20 @@ bool numeric_to_int128(const char* bytes, int length, int scale, __int128* unsca
   }
   *unscaled = header.negative ? -static_cast<__int128>(value) : static_cast<__int128>(value);
   return true;
+}
+
+}  // namespace
+
+bool numeric_to_int128(const char* bytes, int length, int scale, __int128* unscaled) {
+  Header header;
+  return read_header(bytes, length, &header) && read_value(bytes, length, header, scale, unscaled);
+}
+
+bool numeric_to_decimal(const char* bytes, int length, __int128* decimal) {
+  Header header;
+  __int128 unscaled;
+  return read_header(bytes, length, &header) && read_value(bytes, length, header, header.scale, &unscaled) &&
+         base::make_decimal(unscaled, header.scale, decimal);
 }
 
 }  // namespace strom::format::heap

@@ -10,4 +10,8 @@ namespace strom::format::heap {
 /// or infinite, has digits behind `scale`, does not fit into 38 digits, or is no numeric. Reads each byte once.
 bool numeric_to_int128(const char* bytes, int length, int scale, __int128* unscaled);
 
+/// The value with the display scale that it has, as base/int128.hpp lays such decimals out. False when it has no place
+/// there.
+bool numeric_to_decimal(const char* bytes, int length, __int128* decimal);
+
 }  // namespace strom::format::heap

@@ -126,7 +126,12 @@ void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* 
     store_null(column, out, row, capacity, kValueOfHost);
   } else if (column.storage == Storage::kText) {
     *at<registry::StrView>(*out, row) = {payload, static_cast<int64_t>(value.size)};
-  } else if (!numeric_to_int128(payload, static_cast<int>(value.size), column.scale, at<__int128>(*out, row))) {
+  } else {
+    const auto size = static_cast<int>(value.size);
+    __int128* to = at<__int128>(*out, row);
+    if (column.storage == Storage::kDecimal ? numeric_to_decimal(payload, size, to)
+                                            : numeric_to_int128(payload, size, column.scale, to))
+      return;
     store_null(column, out, row, capacity, kValueOfHost);
   }
 }

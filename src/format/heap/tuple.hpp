@@ -25,6 +25,7 @@ enum class Storage : uint8_t {
   kWord8,    // int8, timestamps, float8
   kWord16,
   kNumeric,  // to Phys::kI128 at a scale
+  kDecimal,  // numeric to Phys::kI128 with its own scale
   kText,     // to a StrView into the tuple
 };
 
@@ -118,6 +119,7 @@ constexpr int storage_width(Storage storage) {
     case Storage::kWord8: return 8;
     case Storage::kWord16:
     case Storage::kNumeric:
+    case Storage::kDecimal:
     case Storage::kText: return 16;
   }
   return 0;

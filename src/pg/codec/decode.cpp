@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/int128.hpp"
 #include "columnar/text.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -51,8 +52,13 @@ Datum read_float4(const Decoder& d, int64_t row) { return Float4GetDatum(load<fl
 
 Datum read_float8(const Decoder& d, int64_t row) { return Float8GetDatum(load<double>(d.view.values, row)); }
 
+Datum numeric_from_decimal(__int128 decimal) {
+  return numeric_from_int128(base::decimal_unscaled(decimal), base::decimal_scale(decimal));
+}
+
 Datum read_decimal(const Decoder& d, int64_t row) {
-  return numeric_from_int128(load<__int128>(d.view.values, row), d.scale);
+  const auto value = load<__int128>(d.view.values, row);
+  return d.scale == kOwnScale ? numeric_from_decimal(value) : numeric_from_int128(value, d.scale);
 }
 
 // For an ereport about a value: where it stands, if that is known.
@@ -218,6 +224,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kFloat4: return Float4GetDatum(load<float>(values, row));
     case TypeId::kFloat8: return Float8GetDatum(load<double>(values, row));
     case TypeId::kNumeric: return numeric_from_int128(load<__int128>(values, row), scale);
+    case TypeId::kDecimal: return numeric_from_decimal(load<__int128>(values, row));
     case TypeId::kDate: return DateADTGetDatum(load<int32_t>(values, row));
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: return TimestampGetDatum(load<int64_t>(values, row));

@@ -26,7 +26,7 @@ struct Place {
 struct Decoder {
   Datum (*read)(const Decoder& decoder, int64_t row) = nullptr;
   columnar::ColumnView view;
-  int32_t scale = 0;    // of kDecimal128
+  int32_t scale = 0;    // of kDecimal128, or kOwnScale
   int32_t length = -1;  // n of char(n), -1 = not padded
   const Place* place = nullptr;
 };

@@ -39,7 +39,9 @@ void release(const Bytes& bytes) {
 }
 
 bool numeric_value(Datum value, int scale, __int128* unscaled) {
-  return boundary::guard([=] { return numeric_to_int128(value, scale, unscaled); });
+  return boundary::guard([=] {
+    return scale == kOwnScale ? numeric_to_decimal(value, unscaled) : numeric_to_int128(value, scale, unscaled);
+  });
 }
 
 // Of interval and uuid, which are 16 bytes by reference.
@@ -71,6 +73,11 @@ Field field_for(TypeId type, int scale, std::string name) {
       field.precision = kMaxPrecision;
       field.scale = scale;
       break;
+    case TypeId::kDecimal:
+      field.layout = Layout::kDecimal128;
+      field.precision = kMaxPrecision;
+      field.scale = kOwnScale;
+      break;
     case TypeId::kDate: field.layout = Layout::kDate32; break;
     case TypeId::kTimestampTz: field.timezone = "UTC"; [[fallthrough]];
     case TypeId::kTimestamp: field.layout = Layout::kTimestamp; break;
@@ -98,7 +105,8 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
     case TypeId::kInt8: column.append_value(static_cast<int64_t>(DatumGetInt64(value))); break;
     case TypeId::kFloat4: column.append_value(DatumGetFloat4(value)); break;
     case TypeId::kFloat8: column.append_value(DatumGetFloat8(value)); break;
-    case TypeId::kNumeric: {
+    case TypeId::kNumeric:
+    case TypeId::kDecimal: {
       __int128 unscaled = 0;
       declined = !numeric_value(value, column.field().scale, &unscaled);
       if (!declined) column.append_value(unscaled);
@@ -143,9 +151,10 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kInt8: assign(bytes, static_cast<int64_t>(DatumGetInt64(value))); break;
     case TypeId::kFloat4: assign(bytes, static_cast<float>(DatumGetFloat4(value))); break;
     case TypeId::kFloat8: assign(bytes, static_cast<double>(DatumGetFloat8(value))); break;
-    case TypeId::kNumeric: {
+    case TypeId::kNumeric:
+    case TypeId::kDecimal: {
       __int128 unscaled = 0;
-      if (!numeric_value(value, scale, &unscaled)) return Encoded::kDeclined;
+      if (!numeric_value(value, type == TypeId::kDecimal ? kOwnScale : scale, &unscaled)) return Encoded::kDeclined;
       assign(bytes, unscaled);
       break;
     }

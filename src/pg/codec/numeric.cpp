@@ -66,12 +66,30 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
   return PointerGetDatum(result);
 }
 
-bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled) {
+namespace {
+
+/// convert(bytes, size) of a value, detoasted or not.
+template <class F>
+bool with_stored(Datum numeric, F convert) {
   auto* original = reinterpret_cast<struct varlena*>(DatumGetPointer(numeric));
   struct varlena* value = pg_detoast_datum_packed(original);
-  const bool ok = format::heap::numeric_to_int128(VARDATA_ANY(value), static_cast<int>(VARSIZE_ANY_EXHDR(value)), scale, unscaled);
+  const bool ok = convert(VARDATA_ANY(value), static_cast<int>(VARSIZE_ANY_EXHDR(value)));
   if (value != original) pfree(value);
   return ok;
+}
+
+}  // namespace
+
+bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled) {
+  return with_stored(numeric, [=](const char* bytes, int size) {
+    return format::heap::numeric_to_int128(bytes, size, scale, unscaled);
+  });
+}
+
+bool numeric_to_decimal(Datum numeric, __int128* decimal) {
+  return with_stored(numeric, [=](const char* bytes, int size) {
+    return format::heap::numeric_to_decimal(bytes, size, decimal);
+  });
 }
 
 }  // namespace strom::pg::codec

@@ -8,11 +8,17 @@
 
 namespace strom::pg::codec {
 
+/// In place of the scale of a kDecimal128 field of codec::field_for(): values are registry::TypeId::kDecimal's.
+inline constexpr int32_t kOwnScale = -1;
+
 /// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 63), palloc'd. May ereport.
 Datum numeric_from_int128(__int128 unscaled, int scale);
 
 /// The value of `numeric` (detoasted or not) times 10^`scale`. False when it is NaN or infinite, has digits behind
 /// `scale`, or does not fit into 38 digits. May ereport (detoasting).
 bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled);
+
+/// The same with the scale beside the value, see base/int128.hpp.
+bool numeric_to_decimal(Datum numeric, __int128* decimal);
 
 }  // namespace strom::pg::codec

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/int128.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -13,6 +14,7 @@ namespace strom::pg::node {
 
 using engine::exec::ResultAggregate;
 using registry::AccKind;
+using registry::DecimalSum;
 using registry::Moments;
 using registry::PartialFormat;
 using registry::SquareSums;
@@ -128,6 +130,21 @@ Datum moments_state(const Moments& moments) {
   return float8_triple(moments.count, moments.sum, moments.squares);
 }
 
+// The sum at the largest scale of its inputs.
+Datum sum_of(const DecimalSum& sum) {
+  const Datum high = codec::numeric_from_int128(sum.high, registry::kSummedScale);
+  const Datum shift = codec::numeric_from_int128(static_cast<__int128>(1) << 64, 0);
+  const Datum low = codec::numeric_from_int128(sum.low, registry::kSummedScale);
+  const Datum all = DirectFunctionCall2(numeric_add, numeric_product(high, shift), low);
+  return DirectFunctionCall2(numeric_round, all, Int32GetDatum(static_cast<int32_t>(sum.scale)));
+}
+
+// Of an aligned decimal.
+Datum best_decimal(__int128 aligned) {
+  const Datum value = codec::numeric_from_int128(base::decimal_unscaled(aligned), registry::kSummedScale);
+  return DirectFunctionCall2(numeric_round, value, Int32GetDatum(base::decimal_scale(aligned)));
+}
+
 template <class T>
 T value_at(const ResultAggregate& aggregate, int64_t row) {
   return static_cast<const T*>(aggregate.values)[row];
@@ -156,6 +173,7 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kInt8AvgState:
       return int8_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0));
     case PartialFormat::kNumericAvgState:
+      if (type.acc == AccKind::kSumDecimal) return numeric_state(count, sum_of(value_at<DecimalSum>(aggregate, row)), nullptr);
       return numeric_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale), nullptr);
     case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
     case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
@@ -173,6 +191,7 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kAllTrue: return BoolGetDatum(value_at<int64_t>(aggregate, row) == count);
     case PartialFormat::kAnyTrue: return BoolGetDatum(value_at<int64_t>(aggregate, row) > 0);
     case PartialFormat::kSame:
+      if (type.argument == TypeId::kDecimal) return best_decimal(value_at<__int128>(aggregate, row));
       return codec::datum_from_register(type.argument, type.scale, type.length, aggregate.values, row);
   }
   pg_unreachable();

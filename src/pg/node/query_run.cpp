@@ -198,9 +198,9 @@ std::vector<Constant> QueryRun::parameters() {
       return result;
     });
     values[index] = {constant.type, value.is_null, -1, {}};
-    if (!value.is_null && codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
-                                                &values[index].bytes) != codec::Encoded::kDone)
-      throw boundary::StatusError(Status(ErrorCode::kUnsupported, "parameter value has no place in the engine"));
+    if (!value.is_null)
+      values[index].unheld = codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
+                                                   &values[index].bytes) != codec::Encoded::kDone;
   }
   return values;
 }

@@ -24,7 +24,7 @@ Path* subplan_path(PlannerState* state, RelOptInfo* inner) {
 }
 
 // numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed
-// on.
+// on. Of columns with a declared scale that an engine scan reads it is not expected.
 bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   List* used = list_copy(joinrel->reltarget->exprs);
   used = list_concat(used, join->match_quals);
@@ -32,7 +32,8 @@ bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(used), PVC_RECURSE_PLACEHOLDERS)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (bms_is_member(var->varno, join->inner->relids) && var->vartype == NUMERICOID) return true;
+    if (!bms_is_member(var->varno, join->inner->relids) || var->vartype != NUMERICOID) continue;
+    if (join->scan == nullptr || join->scan->columns[var->varattno].type.type == registry::TypeId::kDecimal) return true;
   }
   return false;
 }
@@ -163,8 +164,9 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
   if (join->scan == nullptr) {
     join->path = subplan_path(state, inner);
-    if (join->path == nullptr || passes_numerics_on(joinrel, join)) return;
+    if (join->path == nullptr) return;
   }
+  if (passes_numerics_on(joinrel, join)) return;
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = joinrel->relids;

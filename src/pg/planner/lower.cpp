@@ -2,6 +2,7 @@
 // constants) and below (control flow).
 #include "pg/planner/lower.hpp"
 
+#include "base/int128.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/compat/tree_walk.hpp"
@@ -73,11 +74,13 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   if (info->phys == registry::Phys::kStr && info->id != TypeId::kBytea && GetDatabaseEncoding() != PG_UTF8)
     return unsupported("text in a database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {
-    if (typmod < VARHDRSZ) return unsupported("numeric without precision and scale");
-    const int scale = (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
-    if (((typmod - VARHDRSZ) >> 16) > 38) return unsupported("numeric of more than 38 digits");
-    if (scale < 0 || scale > 38) return unsupported("numeric scale " + std::to_string(scale));
-    value.scale = static_cast<int16_t>(scale);
+    const int scale = typmod < VARHDRSZ ? -1 : (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
+    const bool fixed = scale >= 0 && scale <= base::kMaxDecimalDigits &&
+                       ((typmod - VARHDRSZ) >> 16) <= base::kMaxDecimalDigits;
+    if (fixed)
+      value.scale = static_cast<int16_t>(scale);
+    else
+      value.type = TypeId::kDecimal;
   }
   return value;
 }
@@ -135,8 +138,7 @@ NodeId Lowering::boolean(bool value) {
 Result<NodeId> Lowering::run_time_constant(const Node* expr) {
   const Oid type = guard([expr] { return exprType(expr); });
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
-  if (type == NUMERICOID) return unsupported("numeric value that is only known when execution starts");
-  STROM_ASSIGN(const ValueType value, value_type_of(type, typmod));
+  STROM_ASSIGN(const ValueType value, value_type_of(type, type == NUMERICOID ? -1 : typmod));  // which it need not obey
   for (size_t i = 0; i < params_.size(); ++i)
     if (guard([&, i] { return equal(params_[i], expr); })) return builder_.parameter(value, static_cast<int32_t>(i));
   params_.push_back(expr);

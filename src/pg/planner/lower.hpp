@@ -19,7 +19,7 @@ class Scope {
   virtual Result<engine::plan::NodeId> column(const Var& var) = 0;
 };
 
-/// The engine's type for a SQL type and modifier; numerics need a modifier, text needs a UTF-8 database.
+/// The engine's type for a SQL type and modifier; kDecimal for a numeric without one. Text needs a UTF-8 database.
 /// Errors: kUnsupported.
 Result<engine::plan::ValueType> value_type_of(Oid type, int32_t typmod);
 

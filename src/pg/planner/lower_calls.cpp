@@ -179,6 +179,7 @@ Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node
   if (digits < 0 || digits > base::kMaxDecimalDigits) return unsupported("rounding to scale " + std::to_string(digits));
   STROM_ASSIGN(NodeId value, lower(args[0]));
   const ValueType type = builder_.node(value).type;
+  if (type.type == TypeId::kDecimal) return builder_.fix_decimal(value, static_cast<int16_t>(digits), !round, 0);
   if (type.type != TypeId::kNumeric) return unsupported("rounding of other types than numeric");
   if (!round && digits < type.scale) {  // what is cut off goes first
     const __int128 unit = base::power_of_ten(type.scale - digits);
@@ -211,7 +212,7 @@ Result<NodeId> Lowering::concat(const std::vector<const Node*>& args) {
   return all;
 }
 
-// numeric(p, s) as a function. Only where no value can exceed the precision: there is no check for it in the engine.
+// numeric(p, s) as a function. Where a value could exceed the precision it is checked as a decimal.
 Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
   if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
     return unsupported("cast to numeric of variable scale");
@@ -219,13 +220,16 @@ Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
   const int32_t from = guard([&] { return exprTypmod(args[0]); });
   STROM_ASSIGN(const ValueType type, value_type_of(NUMERICOID, to));
   STROM_ASSIGN(const NodeId arg, lower(args[0]));
-  if (from < VARHDRSZ) return unsupported("cast to numeric that can exceed its precision");
-  const int from_scale = builder_.node(arg).type.scale;
-  const int from_digits = ((from - VARHDRSZ) >> 16) - from_scale;  // before the point
-  const int to_digits = ((to - VARHDRSZ) >> 16) - type.scale;
-  const int carry = type.scale < from_scale ? 1 : 0;  // rounding up 99.9
-  if (to_digits < from_digits + carry) return unsupported("cast to numeric that can exceed its precision");
-  return builder_.rescale(arg, type.scale);
+  if (to < VARHDRSZ) return arg;
+  if (type.type != TypeId::kNumeric) return unsupported("cast to numeric of more than 38 digits");
+  const int precision = (to - VARHDRSZ) >> 16;
+  const ValueType source = builder_.node(arg).type;
+  if (source.type == TypeId::kNumeric && from >= VARHDRSZ) {
+    const int from_digits = ((from - VARHDRSZ) >> 16) - source.scale;  // before the point
+    const int carry = type.scale < source.scale ? 1 : 0;               // rounding up 99.9
+    if (precision - type.scale >= from_digits + carry) return builder_.rescale(arg, type.scale);
+  }
+  return builder_.fix_decimal(builder_.to_decimal(arg), type.scale, false, precision);
 }
 
 // True as long as the session's time zone is the one of planning time, which is UTC or one like it: plans are kept when
@@ -366,6 +370,8 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
     STROM_ASSIGN(*right, builder.rescale(*right, scale));
     return Status::ok();
   }
+  if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
+    return unsupported("join key of type numeric without precision and scale");
   if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");

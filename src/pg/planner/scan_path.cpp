@@ -86,7 +86,10 @@ void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
       }
       if (column.type.oid == NUMERICOID && typmod < 0 && !source->files().empty())
         typmod = codec::sql_type_of(source->field(0, static_cast<int>(i))).typmod;
-      set_type(&facts, column.type.oid, typmod);
+      if (column.type.oid == NUMERICOID && typmod < 0)
+        facts.reason = "numeric of files that are yet to come";
+      else
+        set_type(&facts, column.type.oid, typmod);
     }
     scan->rows_in = static_cast<double>(source->total_rows());
   });

@@ -69,12 +69,13 @@ struct HeapRows::Kept {
 bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* storage) {
   using registry::Phys;
   const Phys phys = registry::type_info(type).phys;
+  const bool numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
   if (attribute.attlen == -1) {
-    if (phys != Phys::kStr && type != TypeId::kNumeric) return false;
-    *storage = type == TypeId::kNumeric ? Storage::kNumeric : Storage::kText;
+    if (phys != Phys::kStr && !numeric) return false;
+    *storage = type == TypeId::kNumeric ? Storage::kNumeric : numeric ? Storage::kDecimal : Storage::kText;
     return true;
   }
-  if (phys == Phys::kStr || type == TypeId::kNumeric || attribute.attlen <= 0) return false;
+  if (phys == Phys::kStr || numeric || attribute.attlen <= 0) return false;
   if (attribute.attlen == 2 && phys == Phys::kI32) {
     *storage = Storage::kInt2;
     return true;

@@ -2,7 +2,6 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
-#include "pg/codec/numeric.hpp"
 
 namespace strom::pg::source {
 
@@ -55,12 +54,10 @@ CollectedRows::CollectedRows(std::vector<engine::plan::ValueType> types, std::ve
 }
 
 bool CollectedRows::holds(size_t column, Datum value, bool is_null) const {
-  if (is_null || types_[column].type != TypeId::kNumeric) return true;
-  const int scale = types_[column].scale;
-  return boundary::guard([=] {
-    __int128 unscaled;
-    return codec::numeric_to_int128(value, scale, &unscaled);
-  });
+  const engine::plan::ValueType type = types_[column];
+  if (is_null || (type.type != TypeId::kNumeric && type.type != TypeId::kDecimal)) return true;
+  std::string bytes;
+  return codec::register_bytes(type.type, type.scale, value, &bytes) == codec::Encoded::kDone;
 }
 
 void CollectedRows::append(size_t column, Datum value, bool is_null) {

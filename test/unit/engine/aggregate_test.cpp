@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "base/int128.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {
@@ -98,6 +99,41 @@ void check(AggregateId id, ValueType type, Make make, Print print) {
       EXPECT_EQ(outcome.rows, expected) << machine.name << " variant " << variant << " " << registry::aggregate_info(id).name;
       EXPECT_TRUE(outcome.declined.empty());
     }
+}
+
+const ValueType kDecimal{TypeId::kDecimal, 0};
+
+__int128 random_decimal(std::mt19937_64& random) {
+  __int128 decimal;
+  const __int128 value = static_cast<int64_t>(random()) / static_cast<int64_t>(1 + random() % 1000000000);
+  EXPECT_TRUE(base::make_decimal(value, static_cast<int>(random() % 5), &decimal));
+  return decimal;
+}
+
+__int128 at_summed_scale(__int128 decimal) {
+  return base::decimal_unscaled(decimal) * base::power_of_ten(registry::kSummedScale - base::decimal_scale(decimal));
+}
+
+TEST(Accumulators, DecimalSums) {
+  check<__int128>(AggregateId::kSumDecimal, kDecimal, random_decimal, [](const std::vector<__int128>& values) {
+    __int128 sum = 0;
+    int scale = 0;
+    for (__int128 v : values) {
+      sum += at_summed_scale(v);
+      scale = std::max(scale, base::decimal_scale(v));
+    }
+    return hex(sum) + ":" + std::to_string(scale);
+  });
+}
+
+TEST(Accumulators, DecimalBest) {
+  for (const AggregateId id : {AggregateId::kMinDecimal, AggregateId::kMaxDecimal})
+    check<__int128>(id, kDecimal, random_decimal, [id](const std::vector<__int128>& values) {
+      std::vector<__int128> aligned;
+      for (__int128 v : values) aligned.push_back(at_summed_scale(v) << base::kDecimalScaleBits | base::decimal_scale(v));
+      const auto [least, most] = std::minmax_element(aligned.begin(), aligned.end());
+      return hex(id == AggregateId::kMinDecimal ? *least : *most);
+    });
 }
 
 TEST(Accumulators, CountOfTrueValues) {

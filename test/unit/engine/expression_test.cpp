@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "base/int128.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {
@@ -168,6 +169,98 @@ TEST(Numeric, RescalesAndKeepsScale) {
   Rows sorted = expected;
   std::sort(sorted.begin(), sorted.end());
   for (const Machine& machine : machines()) EXPECT_EQ(run(program, {&table}, machine).rows, sorted) << machine.name;
+}
+
+/// Decimals given and printed as text.
+struct DecimalText {
+  __int128 bits = 0;
+
+  DecimalText() = default;
+  explicit DecimalText(const std::string& text) {
+    __int128 value = 0;
+    int scale = 0;
+    bool fraction = false;
+    for (char c : text) {
+      if (c >= '0' && c <= '9') value = value * 10 + (c - '0'), scale += fraction;
+      fraction |= c == '.';
+    }
+    EXPECT_TRUE(base::make_decimal(text[0] == '-' ? -value : value, scale, &bits)) << text;
+  }
+};
+
+const ValueType kDecimal{TypeId::kDecimal, 0};
+
+/// f(a, b) as text over one row of two decimals, on all machines; "declined" when PostgreSQL decides.
+std::string decide(const std::string& a, const std::string& b, const std::function<NodeId(plan::Builder&, NodeId, NodeId)>& f) {
+  plan::Program program;
+  plan::Builder builder(program);
+  program.sources.push_back({{kDecimal, kDecimal}});
+  program.pipelines.emplace_back();
+  const NodeId result = f(builder, builder.column(0, kDecimal), builder.column(1, kDecimal));
+  const bool prints = builder.node(result).type.type == TypeId::kDecimal || builder.node(result).type.type == TypeId::kNumeric;
+  program.pipelines[0].outputs = {prints ? builder.call("text", {result}).value() : result};
+  Table table({field(columnar::Layout::kDecimal128), field(columnar::Layout::kDecimal128)});
+  table.column(0).append_value(DecimalText(a).bits);
+  table.column(1).append_value(DecimalText(b).bits);
+  std::string answer;
+  for (const Machine& machine : machines()) {
+    const Outcome outcome = run(program, {&table}, machine);
+    const std::string text = outcome.rows.empty() ? "declined" : outcome.rows[0];
+    if (&machine == &machines()[0]) answer = text;
+    EXPECT_EQ(text, answer) << machine.name;
+  }
+  return answer;
+}
+
+std::string decide(const char* function, const std::string& a, const std::string& b) {
+  return decide(a, b, [&](plan::Builder& builder, NodeId x, NodeId y) { return builder.call(function, {x, y}).value(); });
+}
+
+TEST(Decimal, KeepsEachRowsScale) {
+  EXPECT_EQ(decide("numeric_add", "1.5", "2.25"), "3.75");
+  EXPECT_EQ(decide("numeric_add", "1.50", "2.5"), "4.00");
+  EXPECT_EQ(decide("numeric_sub", "1", "1.000"), "0.000");
+  EXPECT_EQ(decide("numeric_mul", "-1.5", "2.00"), "-3.000");
+  EXPECT_EQ(decide("numeric_mod", "-7.5", "2"), "-1.5");
+  EXPECT_EQ(decide("numeric_mod", "7", "0.0"), "declined");
+  EXPECT_EQ(decide("div", "-7.5", "2"), "-3");
+  EXPECT_EQ(decide("numeric_mul", "1000000000000000000000", "1000000000000000000000"), "declined");
+  EXPECT_EQ(decide("numeric_add", "1000000000000000000000000000000", "0.00000000000000000001"), "declined");
+}
+
+TEST(Decimal, ComparesAcrossScales) {
+  EXPECT_EQ(decide("numeric_eq", "1.0", "1.000"), "t");
+  EXPECT_EQ(decide("numeric_lt", "1.0", "1.001"), "t");
+  EXPECT_EQ(decide("numeric_gt", "-1.0", "-1.001"), "t");
+  EXPECT_EQ(decide("numeric_gt", "100000000000000000000000000000000000", "0.00000000000000000000000000000000000001"), "t");
+  EXPECT_EQ(decide("numeric_gt", "0.00000000000000000000000000000000000001", "-100000000000000000000000000000000000"), "t");
+  EXPECT_EQ(decide("numeric_lt", "-100000000000000000000000000000000000", "0.00000000000000000000000000000000000000"), "t");
+  EXPECT_EQ(decide("numeric_eq", "0", "0.00000000000000000000000000000000000000000000000000000"), "t");
+}
+
+TEST(Decimal, IsBroughtToAScale) {
+  const auto fixed = [](const char* value, int16_t scale, bool truncates, int precision) {
+    return decide(value, "0", [=](plan::Builder& b, NodeId x, NodeId) { return b.fix_decimal(x, scale, truncates, precision).value(); });
+  };
+  EXPECT_EQ(fixed("1.245", 2, false, 0), "1.25");
+  EXPECT_EQ(fixed("-1.245", 2, false, 0), "-1.25");
+  EXPECT_EQ(fixed("-1.249", 2, true, 0), "-1.24");
+  EXPECT_EQ(fixed("1.5", 4, false, 0), "1.5000");
+  EXPECT_EQ(fixed("99.995", 2, false, 4), "declined");
+  EXPECT_EQ(fixed("99.994", 2, false, 4), "99.99");
+  EXPECT_EQ(fixed("0.5", 0, false, 0), "1");
+}
+
+TEST(Decimal, BranchesOfDifferentScales) {
+  const auto merged = [](const char* value, bool first) {
+    return decide(value, "0", [=](plan::Builder& b, NodeId x, NodeId) {
+      const NodeId zero = b.constant({TypeId::kNumeric, 0}, false, std::string(16, '\0'));
+      const NodeId flag = b.constant(kBool, false, std::string(1, first ? '\1' : '\0'));
+      return b.select(flag, x, zero).value();
+    });
+  };
+  EXPECT_EQ(merged("1.50", true), "1.50");
+  EXPECT_EQ(merged("1.50", false), "0");
 }
 
 }  // namespace

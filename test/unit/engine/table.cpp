@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
 
 namespace strom::engine::test {
@@ -87,7 +88,8 @@ Field field_of(plan::ValueType type) {
     case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
     case TypeId::kTime: return field(Layout::kInt64);
     case TypeId::kInterval:
-    case TypeId::kUuid: return field(Layout::kDecimal128);
+    case TypeId::kUuid:
+    case TypeId::kDecimal: return field(Layout::kDecimal128);
     case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
@@ -150,6 +152,13 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
     case TypeId::kInterval:
     case TypeId::kUuid: return column.append_value(random_decimal(random));
+    case TypeId::kDecimal: {
+      static constexpr int kScales[] = {0, 0, 1, 2, 2, 4, 20, 21, 37, 38, 63};
+      __int128 decimal;
+      const int scale = kScales[random() % std::size(kScales)];
+      if (!base::make_decimal(random_decimal(random), scale, &decimal)) base::make_decimal(static_cast<int64_t>(random()), scale, &decimal);
+      return column.append_value(decimal);
+    }
     case TypeId::kText:
     case TypeId::kBytea:
     case TypeId::kVarchar: {
@@ -213,6 +222,11 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
     std::string text = count;
     for (int64_t part = 0; part < 3; ++part) text += ":" + print_value(Phys::kI128, result.values, row * 3 + part);
     return text;
+  }
+  if (acc == registry::AccKind::kSumDecimal) {
+    const auto& sum = static_cast<const registry::DecimalSum*>(result.values)[row];
+    const __int128 all = static_cast<__int128>((static_cast<unsigned __int128>(sum.high) << 64) + static_cast<unsigned __int128>(sum.low));
+    return count + ":" + print_value(Phys::kI128, &all, 0) + ":" + std::to_string(sum.scale);
   }
   if (acc == registry::AccKind::kMoments) {
     const auto& moments = static_cast<const registry::Moments*>(result.values)[row];

@@ -8,6 +8,7 @@
 #include "engine/expr/datetime.hpp"
 #include "engine/expr/decimal.hpp"
 #include "engine/expr/interval.hpp"
+#include "engine/expr/row_decimal.hpp"
 #include "engine/expr/text.hpp"
 #include "engine/expr/text_make.hpp"
 #include "engine/expr/text_parts.hpp"
@@ -116,7 +117,7 @@ STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
     call_binary<P, F, RegisterType<r>, RegisterType<a>, RegisterType<b>>(p, s, instr);
 }
 
-/// kRescale, kNumericToInt and kNumericToFloat: unary calls with parameters in the instruction.
+/// kRescale, kNumericToInt, kToDecimal and the like: unary calls with parameters in the instruction.
 template <class P, class R, class F>
 STROM_INLINE void convert_numeric(const P& p, TileState& s, const TileInstr& instr, F convert) {
   const expr::int128* a = values<expr::int128>(s, instr.a);
@@ -163,6 +164,26 @@ STROM_KERNEL void numeric_to_float(const P& p, TileState& s, const TileInstr& in
   const int scale = static_cast<int>(instr.imm);
   convert_numeric<P, double>(
       p, s, instr, [scale](expr::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
+}
+
+template <class P>
+STROM_KERNEL void to_decimal(const P& p, TileState& s, const TileInstr& instr) {
+  const int scale = static_cast<int>(instr.imm);
+  convert_numeric<P, expr::int128>(p, s, instr,
+                                   [scale](expr::int128 in, expr::int128* out) { return expr::to_decimal(in, scale, out); });
+}
+
+template <class P>
+STROM_KERNEL void fix_decimal(const P& p, TileState& s, const TileInstr& instr) {
+  const uint32_t imm = instr.imm;
+  convert_numeric<P, expr::int128>(p, s, instr,
+                                   [imm](expr::int128 in, expr::int128* out) { return expr::fix_decimal(in, imm, out); });
+}
+
+template <class P>
+STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr) {
+  convert_numeric<P, expr::int128>(p, s, instr,
+                                   [](expr::int128 in, expr::int128* out) { return expr::order_decimal(in, out); });
 }
 
 /// Calls of registry functions. Kept apart from execute(), so that the structural op-codes stay in one screen.
@@ -222,6 +243,9 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kRescale: rescale(p, s, instr); break;
     case TileOp::kNumericToInt: numeric_to_int(p, s, instr); break;
     case TileOp::kNumericToFloat: numeric_to_float(p, s, instr); break;
+    case TileOp::kToDecimal: to_decimal(p, s, instr); break;
+    case TileOp::kFixDecimal: fix_decimal(p, s, instr); break;
+    case TileOp::kAlignDecimal: align_decimal(p, s, instr); break;
     case TileOp::kNarrowSum: narrow_sum(p, s, instr); break;
     case TileOp::kKeepWhere: keep_where(p, s, instr); break;
     case TileOp::kAssume: assume(p, s, instr); break;

@@ -34,7 +34,7 @@ STROM_INLINE int64_t order_of(StrView v) {
   return static_cast<int64_t>(word ^ uint64_t{1} << 63);
 }
 
-/// kOrderKey: dst (int64) <- place of register a in the order; imm: bit 0 descending, bit 1 nulls first. Errors stay.
+/// kOrderKey: dst (int64) <- place of register a in the order; imm: kOrder... bits. Errors stay.
 template <class P>
 STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
   const int64_t reverse = instr.imm & kOrderDescending ? -1 : 0;
@@ -42,23 +42,29 @@ STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
   const uint8_t* fa = s.regs[instr.a].flags;
   int64_t* out = static_cast<int64_t*>(s.storage[instr.dst].data);
   uint8_t* flags = s.storage[instr.dst].flags;
-  const auto place = [&](auto zero) {
+  const auto place_by = [&](auto zero, auto order) {
     using T = decltype(zero);
     const T* in = values<T>(s, instr.a);
     if (fa == nullptr) {
-      p.for_each(s.count, [&](int i) { out[i] = order_of(in[i]) ^ reverse; });
+      p.for_each(s.count, [&](int i) { out[i] = order(in[i]) ^ reverse; });
       return;
     }
     p.for_each(s.count, [&](int i) {
-      out[i] = fa[i] == 0 ? order_of(in[i]) ^ reverse : null_place;
+      out[i] = fa[i] == 0 ? order(in[i]) ^ reverse : null_place;
       flags[i] = fa[i] & kErrorFlag;
     });
   };
+  const auto place = [&](auto zero) { place_by(zero, [](auto value) { return order_of(value); }); };
   switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
     case Phys::kBool: place(uint8_t{}); break;
     case Phys::kI32: place(int32_t{}); break;
     case Phys::kI64: place(int64_t{}); break;
-    case Phys::kI128: place(expr::int128{}); break;
+    case Phys::kI128:
+      if (instr.imm & kOrderUpper)
+        place_by(expr::int128{}, [](expr::int128 value) { return static_cast<int64_t>(value >> 64); });
+      else
+        place(expr::int128{});
+      break;
     case Phys::kF32: place(float{}); break;
     case Phys::kF64: place(double{}); break;
     case Phys::kStr: place(StrView{}); break;
