@@ -83,7 +83,7 @@ EXPLAIN (COSTS OFF) SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k
 SELECT * FROM engine.run_both('SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1');
 SET pg_strom.work_memory = 64;
 SET pg_strom.cpu_tuple_cost = 0.000001;
-SELECT * FROM engine.run_both('SELECT a.id, b.at FROM event a JOIN event b ON a.id = b.id WHERE a.id < 9000 AND b.at < ''2024-03-01''');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), max(b.at) FROM event a JOIN event b ON a.id = b.id WHERE a.id < 9000 AND b.at < ''2024-03-01''');
 RESET pg_strom.work_memory;
 RESET pg_strom.cpu_tuple_cost;
 SELECT * FROM engine.run_both('SELECT id, price * 1000000000 * 1000000000 * 1000000000 * 1000000000 FROM event WHERE id BETWEEN 15000 AND 15100');
