@@ -81,11 +81,8 @@ RESET enable_seqscan;
 -- Inner sides of joins, sub-queries; many passes; declined rows.
 EXPLAIN (COSTS OFF) SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1;
 SELECT * FROM engine.run_both('SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1');
-SET pg_strom.work_memory = 64;
-SET pg_strom.cpu_tuple_cost = 0.000001;
-SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), max(b.at) FROM event a JOIN event b ON a.id = b.id WHERE a.id < 9000 AND b.at < ''2024-03-01''');
-RESET pg_strom.work_memory;
-RESET pg_strom.cpu_tuple_cost;
+EXPLAIN (COSTS OFF) SELECT count(*), max(b.at) FROM event a JOIN event b ON a.id = b.id WHERE b.at < '2024-01-20';
+SELECT * FROM engine.run_both('SELECT count(*), max(b.at) FROM event a JOIN event b ON a.id = b.id WHERE b.at < ''2024-01-20''');
 SELECT * FROM engine.run_both('SELECT id, price * 1000000000 * 1000000000 * 1000000000 * 1000000000 FROM event WHERE id BETWEEN 15000 AND 15100');
 -- A partial index; a pseudoconstant filter; partitions; views with a security barrier.
 CREATE INDEX event_late ON event USING brin (price) WITH (pages_per_range = 2) WHERE at > '2024-11-01';

@@ -247,10 +247,10 @@ bool HeapRows::feed() {
   guard([&] {
     while (!blocks_.at_end() && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
-      if (InterruptPending && chunk->pages > 0) break;
+      if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
     }
   });
-  if (chunk->pages == 0) return false;
+  if (chunk->pages == 0 && blocks_.at_end()) return false;
   free_.pop_back();
   std::lock_guard lock(mutex_);
   chunk->index = next_chunk_++;
