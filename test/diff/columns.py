@@ -71,6 +71,7 @@ class Column:
         self.declared = declared or self.sql_type()
         self.pool = []
         self.negative = False
+        self.brin = False  # a BRIN index has it
 
     def sql_type(self):
         if not self.modifier:

@@ -31,6 +31,7 @@ class Query:
         self.representative_open = False  # which of several equal values stands for all is open
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
+        self.by_index = False  # has a condition that BRIN indexes may answer
         self.kind = ""
 
     def tolerance(self, oid):
@@ -138,7 +139,33 @@ class Writer:
         conditions = list(self.source.joined)
         for _ in range(self.rng.choice([0, 0, 1, 1, 1, 2])):
             conditions.append(self.e.boolean(self.rng.choice([0, 1, 2, 3])))
+        indexed = [(alias, column) for alias, column in self.source.scope if column.brin]
+        if indexed and self.rng.random() < 0.4:
+            conditions.append(self.index_condition(indexed))
+            self.query.by_index = True
         return " WHERE " + " AND ".join(conditions) if conditions else ""
+
+    def index_condition(self, indexed):
+        """Something that BRIN indexes may answer."""
+        arms = []
+        for _ in range(self.rng.choice([1, 1, 1, 2])):
+            alias, column = self.rng.choice(indexed)
+            name, one, other = f"{alias}.{column.name}", self.e.literal(column.base), self.e.literal(column.base)
+            arms.append(
+                self.rng.choice(
+                    [
+                        f"{name} {self.rng.choice(['<', '<=', '=', '>=', '>'])} {one}",
+                        f"{one} {self.rng.choice(['<', '='])} {name}",
+                        f"{name} BETWEEN {one} AND {other}",
+                        f"{name} IN ({one}, {other})",
+                        f"{name} IS NULL",
+                        f"({name} > {one} AND {alias}.{self.rng.choice(indexed)[1].name} IS NOT NULL)"
+                        if len({a for a, _ in indexed}) == 1
+                        else f"{name} = {one}",
+                    ]
+                )
+            )
+        return f"({' OR '.join(arms)})"
 
     def item(self):
         """A column or an expression."""
@@ -581,4 +608,6 @@ def random_settings(rng, query):
         engine["enable_hashagg"] = "off"
     if rng.random() < 0.2:
         engine["join_collapse_limit"] = "1"
+    if query.by_index and rng.random() < 0.7:  # the tables are small: by costs, reading them whole is often better
+        engine["enable_seqscan"] = engine["enable_bitmapscan"] = "off"
     return settings, engine

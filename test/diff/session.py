@@ -94,6 +94,7 @@ class Session:
             name = plan.get("Custom Plan Provider", "")
             if name in ENGINE_NODES:
                 nodes.append("Top Rows" if "Top Rows" in plan else name)
+                nodes.extend(["Brin Quals"] * ("Brin Quals" in plan))
                 kinds = [JOIN_KIND.match(label) for label in plan]
                 nodes.extend(kind.group(1) + " join" for kind in kinds if kind)
             reasons = plan.get("Not Offloaded", [])

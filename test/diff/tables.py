@@ -152,8 +152,14 @@ def heap_ddl(rng, table):
         made.append(f"ALTER TABLE {name} SET (toast_tuple_target = 128)")
     names = ", ".join(c.name for c in table.columns)
     values = ", ".join(free_numeric(rng, c.name) if c in free else c.name for c in table.columns)
-    made.append(f"INSERT INTO {name} ({names}) SELECT {values} FROM {name}_file")
+    indexes = brin_indexes(rng, table)
+    order = f" ORDER BY {indexes[0][0].name}" if indexes else ""
+    early, late = ([], indexes) if rng.random() < 0.7 else (indexes, [])  # early: what is inserted is not summarised
+    made += [statement for _, statement in early]
+    made.append(f"INSERT INTO {name} ({names}) SELECT {values} FROM {name}_file{order}")
     made += [f"ALTER TABLE {name} DROP COLUMN {column}" for column in junk]
+    made += [statement for _, statement in late]
+    made += [f"ANALYZE {name}"] if indexes else []  # PostgreSQL has to know that the table is in order
     some = rng.choice(table.columns).name
     changes = [
         f"UPDATE {name} SET {some} = {some} WHERE random() < 0.3",
@@ -164,3 +170,20 @@ def heap_ddl(rng, table):
         f"ALTER TABLE {name} ADD COLUMN late int",
     ]
     return made + rng.sample(changes, rng.randint(0, len(changes) - 1))
+
+
+MULTI = ("int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz")
+
+
+def brin_indexes(rng, table):
+    """(column, statement) of a few BRIN indexes: the first column may be the order of the table."""
+    if rng.random() < 0.4:
+        return []
+    possible = [c for c in table.columns if c.base in MULTI + ("text", "bpchar") and c.domain != "wild"]
+    made = []
+    for column in rng.sample(possible, min(len(possible), rng.choice([1, 2, 3]))):
+        classes = [""] * 3 + [f" {column.base}_bloom_ops"] + [f" {column.base}_minmax_multi_ops"] * 2 * (column.base in MULTI)
+        column.brin = True
+        made.append((column, f"CREATE INDEX ON {table.name} USING brin ({column.name}{rng.choice(classes)}) "
+                             f"WITH (pages_per_range = {rng.choice([1, 1, 2, 5])})"))
+    return made

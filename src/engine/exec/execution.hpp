@@ -30,7 +30,7 @@ int64_t default_morsel_rows();
 class ChunkFeeder {
  public:
   virtual ~ChunkFeeder() = default;
-  /// Makes the next chunk ready, which has rows; false at the end. The caller's thread; may throw like an
+  /// Makes the next chunk ready; false at the end. The caller's thread; may throw like an
   /// InterruptCheck.
   virtual bool feed() = 0;
   /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().

@@ -39,6 +39,7 @@ class Explainer {
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
     if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const int64_t rows = plan_.program.pipelines.back().top.rows; rows > 0) number("Top Rows", nullptr, rows);
+    block_ranges(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
@@ -173,6 +174,21 @@ class Explainer {
     expressions("CPU Inner Hash" + number, inner);
   }
 
+  // What BRIN indexes were asked, and the table's blocks that they left and ruled out.
+  void block_ranges(size_t pipeline) {
+    List* filters = plan_.range_filters(pipeline);
+    if (filters == NIL) return;
+    std::string value = conjunction(filters);
+    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
+    const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
+    if (heap != nullptr && plain)
+      value += " [fetched: " + std::to_string(heap->fetched_blocks()) + ", skipped: " + std::to_string(heap->skipped_blocks()) + "]";
+    text("Brin Quals", value);
+    if (heap == nullptr || plain) return;
+    number("Brin Blocks Fetched", nullptr, heap->fetched_blocks());
+    number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
+  }
+
   void files(size_t pipeline) {
     if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
   }
@@ -197,6 +213,7 @@ class Explainer {
     RowCounts counts;
     set_executed(&counts, index, "filter");
     filter("CPU Scan Quals", index, counts);
+    block_ranges(index);
     files(index);
     guard([&] {
       if (plain)

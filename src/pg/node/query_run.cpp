@@ -83,6 +83,7 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
   tables_.resize(plan_.sources.size());
   heaps_.resize(plan_.sources.size());
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
+  ranges_known_.resize(collected_.size());
 }
 
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
@@ -111,6 +112,13 @@ source::HeapRows* QueryRun::open_heap(size_t pipeline) {
   heaps_[pipeline] = std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
                                                         plan_.program.sources[pipeline].columns);
   return heaps_[pipeline].get();
+}
+
+void QueryRun::choose_blocks(size_t pipeline) {
+  const int child = plan_.sources[pipeline].ranges;
+  if (child < 0 || ranges_known_[static_cast<size_t>(child)]) return;
+  heaps_[pipeline]->restrict_to(source::block_ranges(static_cast<PlanState*>(list_nth(state_->custom_ps, child))));
+  ranges_known_[static_cast<size_t>(child)] = true;
 }
 
 source::RowSource* QueryRun::row_source(size_t pipeline) const {
@@ -212,6 +220,7 @@ void QueryRun::start() {
       require_layout(*table, plan_.program.sources[i]);
     } else if (is_heap(i)) {
       open_heap(i);
+      choose_blocks(i);
     } else {
       collect_child(i);
     }
@@ -454,7 +463,10 @@ void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_child
   if (recheck_ != nullptr) recheck_->bind({}, {});
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
   for (size_t i = 0; i < collected_.size(); ++i)
-    if (!keep_children[i]) collected_[i].reset();
+    if (!keep_children[i]) {
+      collected_[i].reset();
+      ranges_known_[i] = false;
+    }
 }
 
 void QueryRun::check_result() {

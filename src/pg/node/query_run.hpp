@@ -12,6 +12,7 @@
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
 #include "pg/node/thread_slots.hpp"
+#include "pg/source/block_ranges.hpp"
 #include "pg/source/heap_rows.hpp"
 #include "pg/source/row_source.hpp"
 
@@ -46,6 +47,8 @@ class QueryRun {
   const RunPlan& plan() const { return plan_; }
   /// Opens the table's files when they are not open. nullptr when the rows are not those of an Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
+  /// nullptr before the pipeline's table was read, and when it is none of PostgreSQL's.
+  const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline].get(); }
   const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
@@ -54,6 +57,7 @@ class QueryRun {
  private:
   bool is_heap(size_t pipeline) const;
   source::HeapRows* open_heap(size_t pipeline);
+  void choose_blocks(size_t pipeline);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
   void collect_child(size_t pipeline);
@@ -83,6 +87,7 @@ class QueryRun {
   std::vector<std::shared_ptr<source::ArrowRows>> tables_;
   std::vector<std::unique_ptr<source::HeapRows>> heaps_;
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
+  std::vector<bool> ranges_known_;  // for each child plan: its bitmap has told the blocks to read
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;

@@ -57,6 +57,7 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
       source.child = child++;
     source.positions = integers(list, 1, 2);
     source.slots = integers(list, 2, 2);
+    source.ranges = intVal(list_nth(plan_part(plan, kPlanRanges), i));
     sources.push_back(std::move(source));
   }
   const List* output_lists = plan_part(plan, kPlanOutputs);
@@ -74,6 +75,10 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
 
 List* RunPlan::filters(size_t pipeline) const {
   return static_cast<List*>(list_nth(plan_part(custom_scan, kPlanFilters), static_cast<int>(pipeline)));
+}
+
+List* RunPlan::range_filters(size_t pipeline) const {
+  return static_cast<List*>(list_nth(plan_part(custom_scan, kPlanRangeFilters), static_cast<int>(pipeline)));
 }
 
 }  // namespace strom::pg::node

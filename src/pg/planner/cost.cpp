@@ -35,6 +35,7 @@ double thread_count() { return node::wanted_threads(); }
 
 // What cannot be divided among threads.
 Cost read_pages(const EngineScan* scan) {
+  if (scan->ranges != nullptr) return scan->ranges_cost;
   if (scan->pages == 0) return 0;
   if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
   double random_page_cost, sequential_page_cost;
@@ -94,6 +95,12 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
     if (join->scan == nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
   }
+  // Behind them, in the order of the pipelines.
+  foreach (cell, input->joins) {
+    const EngineScan* scan = static_cast<EngineJoin*>(lfirst(cell))->scan;
+    if (scan != nullptr && scan->ranges != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, scan->ranges);
+  }
+  if (input->scan->ranges != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->ranges);
   Cost work = input->run;
   double rows = input->joins == NIL ? input->scan->rel->rows : input->rows;
   double produced = input->rows;

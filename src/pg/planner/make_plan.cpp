@@ -169,8 +169,44 @@ List* filter_lists(const EngineInput* input, List* slots) {
   return lappend(result, mapped_list(bare_clauses(input->scan->quals), slots));
 }
 
+/// The custom plans' bitmaps.
+struct RangePlans {
+  List* numbers;  // for each pipeline an Integer, as kPlanRanges
+  List* filters;  // for each pipeline a List of Expr, as kPlanRangeFilters before they are mapped
+};
+
+// PostgreSQL has planned whole bitmap heap scans; of these only what makes the bitmap is wanted.
+RangePlans take_bitmaps(const EngineInput* input, List* custom_plans) {
+  List* scans = NIL;
+  int next = 0;
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    scans = lappend(scans, join->scan);
+    if (join->scan == nullptr) ++next;
+  }
+  scans = lappend(scans, input->scan);
+  RangePlans plans = {NIL, NIL};
+  foreach (cell, scans) {
+    const auto* scan = static_cast<EngineScan*>(lfirst(cell));
+    const bool chosen = scan != nullptr && scan->ranges != nullptr;
+    List* filters = NIL;
+    if (chosen) {
+      ListCell* place = list_nth_cell(custom_plans, next);
+      auto* plan = static_cast<Plan*>(lfirst(place));
+      while (!IsA(plan, BitmapHeapScan)) plan = plan->lefttree;  // below a Result for pseudoconstant filters
+      filters = reinterpret_cast<BitmapHeapScan*>(plan)->bitmapqualorig;
+      lfirst(place) = plan->lefttree;
+    }
+    plans.numbers = lappend(plans.numbers, makeInteger(chosen ? next++ : -1));
+    plans.filters = lappend(plans.filters, filters);
+  }
+  return plans;
+}
+
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
-List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots, int output_count) {
+List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots, int output_count,
+                    const RangePlans& ranges) {
   const EngineInput* input = path->input;
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin
@@ -201,6 +237,9 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
   parts[kPlanArgFilters] = mapped_vector(writer.argument_filters(), slots);
   if (path->aggregation != nullptr) parts[kPlanGroupingSets] = path->aggregation->sets;
+  parts[kPlanRanges] = ranges.numbers;
+  foreach (cell, ranges.filters)
+    parts[kPlanRangeFilters] = lappend(parts[kPlanRangeFilters], mapped_list(static_cast<List*>(lfirst(cell)), slots));
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
@@ -214,7 +253,8 @@ struct Written {
 };
 
 // C++: writes the program and turns it into nodes.
-Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots) {
+Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots,
+                      const RangePlans& ranges) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
     writer.write(outputs, path->aggregation, path->top);
@@ -223,7 +263,7 @@ Written write_program(const EnginePath* path, const List* child_plans, const Lis
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
       SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
       memcpy(VARDATA(bytes), serialized.data(), serialized.size());
-      Written written{private_lists(path, writer, bytes, slots, list_length(outputs)), NIL};
+      Written written{private_lists(path, writer, bytes, slots, list_length(outputs), ranges), NIL};
       for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
       return written;
     });
@@ -246,8 +286,10 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   }
   List* slots = add_vars(list_copy(outputs), outputs);
   slots = add_input_vars(slots, input);
+  const RangePlans ranges = take_bitmaps(input, custom_plans);
+  slots = add_vars(slots, ranges.filters);
 
-  const Written written = write_program(path, custom_plans, outputs, slots);
+  const Written written = write_program(path, custom_plans, outputs, slots, ranges);
   auto* plan = makeNode(CustomScan);
   plan->scan.plan.targetlist = tlist;
   plan->scan.plan.qual = host_quals;

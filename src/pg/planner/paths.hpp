@@ -9,6 +9,9 @@ namespace strom::pg::planner {
 /// scan_path.cpp: offers CpuScan for a base relation, and remembers it for joins and aggregation.
 void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte);
 
+/// block_ranges.cpp: lets BRIN indexes choose the blocks that a heap table's scan reads, when that is cheaper.
+void choose_block_ranges(PlannerInfo* root, EngineScan* scan);
+
 /// join_path.cpp: offers CpuJoin for `outer` joined with `inner`.
 void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
                 JoinPathExtraData* extra);

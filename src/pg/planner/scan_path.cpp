@@ -189,6 +189,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   scan->output_readable = true;
   if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
   scan->rows_out = clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
+  choose_block_ranges(root, scan);
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = rel->relids;

@@ -117,7 +117,8 @@ int64_t HeapRows::total_rows() const {
   const double in_page = statistics.reltuples > 0 && statistics.relpages > 0
                              ? static_cast<double>(statistics.reltuples) / statistics.relpages
                              : kRowsInPageGuess;
-  return static_cast<int64_t>(guard([=] { return RelationGetNumberOfBlocks(relation); }) * in_page);
+  const BlockNumber count = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  return static_cast<int64_t>(blocks_.chosen_of(count) * in_page);
 }
 
 // ---- The calling thread ----
@@ -131,12 +132,16 @@ int64_t HeapRows::limit(int threads) {
 void HeapRows::start() {
   const Relation relation = relation_;
   const Snapshot snapshot = snapshot_;
+  const BlockNumber count = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  const BlockNumber chosen = blocks_.chosen_of(count);
+  blocks_.begin(count);
+  fetched_blocks_ += chosen;
+  skipped_blocks_ += count - chosen;
   guard([&] {
-    block_count_ = RelationGetNumberOfBlocks(relation);
     PredicateLockRelation(relation, snapshot);
     pgstat_count_heap_scan(relation);
     // As PostgreSQL's own scans: a large table does not push everything else out of the pool.
-    if (!RelationUsesLocalBuffers(relation) && block_count_ > static_cast<BlockNumber>(NBuffers) / 4)
+    if (!RelationUsesLocalBuffers(relation) && chosen > static_cast<BlockNumber>(NBuffers) / 4)
       strategy_ = GetAccessStrategy(BAS_BULKREAD);
   });
   started_ = true;
@@ -225,25 +230,28 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
 // Pins some pages before the first is looked at, so that their headers are on their way. May ereport.
 void HeapRows::load_pages(Chunk* chunk) {
   Buffer buffers[kPinnedAhead];
-  const BlockNumber first = block_;
+  BlockNumber blocks[kPinnedAhead];
   const int room = std::min(kPinnedAhead, pages_in_chunk_ - chunk->pages);
-  const int count = static_cast<int>(std::min<BlockNumber>(static_cast<BlockNumber>(room), block_count_ - block_));
-  for (int i = 0; i < count; ++i) buffers[i] = pin_page(block_++);
-  for (int i = 0; i < count; ++i) load_page(chunk, first + static_cast<BlockNumber>(i), buffers[i]);
+  int count = 0;
+  for (; count < room && !blocks_.at_end(); ++count) {
+    blocks[count] = blocks_.next();
+    buffers[count] = pin_page(blocks[count]);
+  }
+  for (int i = 0; i < count; ++i) load_page(chunk, blocks[i], buffers[i]);
 }
 
 bool HeapRows::feed() {
   if (!started_) start();
   unpin_released();
-  if (block_ >= block_count_) return false;
+  if (blocks_.at_end()) return false;
   Chunk* chunk = new_chunk();
   guard([&] {
-    while (block_ < block_count_ && chunk->pages < pages_in_chunk_) {
+    while (!blocks_.at_end() && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
-      if (InterruptPending && chunk->pages > 0) break;
+      if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
     }
   });
-  if (chunk->pages == 0) return false;
+  if (chunk->pages == 0 && blocks_.at_end()) return false;
   free_.pop_back();
   std::lock_guard lock(mutex_);
   chunk->index = next_chunk_++;
@@ -295,7 +303,6 @@ void HeapRows::close() {
   if (strategy_ != nullptr) guard([this] { FreeAccessStrategy(strategy_); });
   strategy_ = nullptr;
   started_ = false;
-  block_ = block_count_ = 0;
   last_buffer_ = InvalidBuffer;
   next_chunk_ = 0;
 }

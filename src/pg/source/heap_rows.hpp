@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "format/heap/tuple.hpp"
+#include "pg/source/block_walk.hpp"
 #include "pg/source/row_source.hpp"
 
 namespace strom::pg::source {
@@ -24,6 +25,12 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
            const std::vector<engine::plan::ValueType>& types);
   /// Calls no PostgreSQL: after an error the resource owner has dropped the pins already.
   ~HeapRows() override;
+
+  /// Reads only blocks of `ranges`, which ascend and do not overlap, whenever the rows begin anew.
+  void restrict_to(std::vector<BlockRange> ranges) { blocks_.restrict_to(std::move(ranges)); }
+  /// Blocks that all scans of the table so far had to read, and that they could leave out.
+  int64_t fetched_blocks() const { return fetched_blocks_; }
+  int64_t skipped_blocks() const { return skipped_blocks_; }
 
   /// Drops all pins. Main thread, when no engine thread reads any more and the resource owner is alive. The rows begin
   /// anew. Throws PostgresError.
@@ -69,7 +76,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;
   bool started_ = false;
-  BlockNumber block_ = 0, block_count_ = 0;
+  BlockWalk blocks_;
+  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;
   int pages_in_chunk_ = 1;
   Buffer last_buffer_ = InvalidBuffer;
   int64_t next_chunk_ = 0;
