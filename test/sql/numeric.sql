@@ -27,7 +27,7 @@ SELECT * FROM engine.run_both('SELECT id, w FROM measured ORDER BY w, id LIMIT 2
 SELECT * FROM engine.run_both('SELECT price, grouping(price), sum(v) FROM measured WHERE id > 0 GROUP BY ROLLUP (price)');
 -- Errors are PostgreSQL's.
 SELECT sum(v::numeric(4,2)) FROM measured WHERE id > 0;
-SELECT v % w FROM measured WHERE id BETWEEN 0 AND 2 OR id = 7 AND w = 0;
+SELECT v % w FROM measured WHERE id BETWEEN 0 AND 2 OR id = 7 AND w = 0 ORDER BY 1;
 SELECT v::int FROM measured WHERE v > 1e30;
 -- Parameters of any scale, and without a place.
 PREPARE above(numeric) AS SELECT count(*), sum(v + $1) FROM measured WHERE v > $1 AND id > 0;
