@@ -58,6 +58,7 @@ extern "C" {
 #include "parser/parsetree.h"
 #include "pgstat.h"
 #include "rewrite/rewriteManip.h"
+#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
 #include "storage/fd.h"

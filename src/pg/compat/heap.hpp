@@ -37,6 +37,22 @@ inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
   return guess;
 }
 
+/// True when the page lies in shared buffers.
+inline bool is_buffered(Relation relation, BlockNumber block) {
+  BufferTag tag;
+#if PG_VERSION_NUM >= 160000
+  InitBufferTag(&tag, &relation->rd_locator, MAIN_FORKNUM, block);
+#else
+  INIT_BUFFERTAG(tag, relation->rd_node, MAIN_FORKNUM, block);
+#endif
+  const uint32 hash = BufTableHashCode(&tag);
+  LWLock* lock = BufMappingPartitionLock(hash);
+  LWLockAcquire(lock, LW_SHARED);
+  const bool found = BufTableLookup(&tag, hash) >= 0;
+  LWLockRelease(lock);
+  return found;
+}
+
 /// The open relation of a range table entry that the plan reads.
 inline Relation relation_of(EState* estate, Index relid) {
 #if PG_VERSION_NUM >= 180000

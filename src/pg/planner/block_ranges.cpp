@@ -93,7 +93,7 @@ Cost price(const EngineScan* scan, const Candidate& candidate) {
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   const double pages = pages_left(scan, candidate.left);
   const double each = random_page_cost - (random_page_cost - sequential_page_cost) * sqrt(pages / scan->pages);
-  return candidate.cost + pages * each;
+  return candidate.cost + pages * page_cost(scan, each);
 }
 
 bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candidate* best);

@@ -14,9 +14,9 @@ using guc::pg_strom::cpu_setup_cost;
 
 // In units of pg_strom.cpu_tuple_cost for each row. Building has to stay dearer than probing, so that the largest
 // relation becomes the outermost.
-constexpr double kProbe = 0.5;
-constexpr double kTry = 0.5;  // a pair of rows, where there are no keys
-constexpr double kBuild = 4.0;
+constexpr double kProbe = 5;
+constexpr double kTry = 1;  // a pair of rows, where there are no keys
+constexpr double kBuild = 40;
 
 // A row that PostgreSQL takes from us, in units of its cpu_tuple_cost.
 constexpr double kHandOver = 0.5;
@@ -28,7 +28,11 @@ constexpr double kQueueSetup = 0.1;
 constexpr double kQueueWork = 0.05;
 
 // Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
-constexpr double kHeapRow = 6.0;
+constexpr double kHeapRow = 25;
+
+// A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
+// by memory would be taken for one that is bound by disks.
+constexpr double kBufferedPage = 0.25;
 
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
@@ -40,7 +44,7 @@ Cost read_pages(const EngineScan* scan) {
   if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
-  return scan->pages * sequential_page_cost;
+  return scan->pages * page_cost(scan, sequential_page_cost);
 }
 
 Cost scan_rows(const EngineScan* scan) {
@@ -54,6 +58,10 @@ double top_rows_found(double wanted, double rows) {
 }
 
 }  // namespace
+
+Cost page_cost(const EngineScan* scan, double each) {
+  return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
+}
 
 void cost_scan(EngineInput* input) {
   input->startup = 0;

@@ -33,6 +33,7 @@ struct EngineScan {
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
   double pages;    // of a heap table; 0 for files
+  double buffered;  // the part of them that is in shared buffers
   Path* ranges;    // BitmapHeapPath whose bitmap tells the blocks to read; nullptr = all, see block_ranges.cpp
   Cost ranges_cost;  // of the look-up and of reading these blocks
   int operations;  // of the filters, for each row

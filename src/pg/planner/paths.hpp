@@ -34,6 +34,9 @@ const CustomPathMethods* engine_path_methods();
 /// jit.cpp: JIT compilation only as the part of the plan's cost that is PostgreSQL's deserves.
 void choose_jit(PlannedStmt* statement);
 
+/// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
+Cost page_cost(const EngineScan* scan, double each);
+
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
 void cost_scan(EngineInput* input);
 void cost_join(EngineInput* input, const EngineInput* outer, int operations);

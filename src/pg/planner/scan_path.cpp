@@ -1,4 +1,6 @@
 // CpuScan: a base relation that the engine reads. May ereport, but for the marked C++ part.
+#include <algorithm>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
@@ -48,6 +50,18 @@ void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
   facts->reason = boundary::guard([text] { return pstrdup(text); });
 }
 
+// Of some pages of a table, how many are in shared buffers.
+double buffered_part(Relation relation, BlockNumber pages) {
+  constexpr BlockNumber kAsked = 16;
+  if (pages == 0) return 1;
+  if (RelationUsesLocalBuffers(relation)) return 0;
+  const BlockNumber count = std::min(pages, kAsked);
+  int found = 0;
+  for (BlockNumber i = 0; i < count; ++i)
+    found += compat::is_buffered(relation, static_cast<BlockNumber>((uint64{i} * 2 + 1) * pages / (uint64{count} * 2)));
+  return static_cast<double>(found) / count;
+}
+
 // Column types from the catalog.
 void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
   const Relation relation = table_open(scan->table, NoLock);
@@ -66,9 +80,10 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
       facts->reason = attribute->atthasmissing ? "column has a default for rows that are older than it"
                                                : "column is stored in a form that the engine does not read";
   }
-  table_close(relation, NoLock);
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;
+  scan->buffered = buffered_part(relation, scan->rel->pages);
+  table_close(relation, NoLock);
 }
 
 // C++: column types from the table's files.
