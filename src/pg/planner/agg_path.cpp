@@ -85,7 +85,7 @@ EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel) {
   if (state == nullptr || !guc::pg_strom::enable_gpupreagg) return nullptr;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL) return nullptr;
   EngineInput* input = input_of(state, rel);
-  return input != nullptr && input->scan->host_quals == NIL ? input : nullptr;
+  return input != nullptr && input->host_quals == NIL ? input : nullptr;
 }
 
 EngineAggregation* make_aggregation(PathTarget* target, double groups) {

@@ -110,7 +110,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   }
   if (input->scan->ranges != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->ranges);
   Cost work = input->run;
-  double rows = input->joins == NIL ? input->scan->rel->rows : input->rows;
+  double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;
   Cost start = cpu_setup_cost + input->startup;
   if (aggregation != nullptr) {
@@ -123,12 +123,14 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     work += work * kQueueWork;
   }
   if (top != nullptr) rows = produced = top_rows_found(top->rows, input->rows);
-  const List* host_quals = input->joins == NIL ? input->scan->host_quals : NIL;
-  if (host_quals != NIL) {
+  if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;
-    cost_qual_eval(&host, const_cast<List*>(host_quals), root);
+    cost_qual_eval(&host, input->host_quals, root);
     start += host.startup;
     work += host.per_tuple * produced;
+  } else {
+    // Every path of this join evaluates them on as many rows, and those of PostgreSQL do not charge for all of it.
+    work += ::cpu_operator_cost * list_length(input->host_quals) * produced;
   }
   path->custom.path.rows = rows;
   path->custom.path.startup_cost = start + target->cost.startup;

@@ -59,6 +59,7 @@ struct EngineInput {
   EngineScan* scan;
   List* joins;     // of EngineJoin*
   List* refusals;  // of Refusal*, found after the scan
+  List* host_quals;  // of RestrictInfo: left to PostgreSQL, on the rows that result; nothing is put on top of these
   double rows;
   Cost startup;  // before the first row: tables to probe
   Cost run;      // all rows, without handing them to PostgreSQL

@@ -93,9 +93,20 @@ void move_to_match(PlannerState* state, EngineJoin* join) {
   join->other_quals = others;
 }
 
-// Distributes the join's clauses; the first that does not lower is refused and ends it.
+// True when PostgreSQL can evaluate a clause on the rows that the join hands over.
+bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
+  if (clause->pseudoconstant || clause->security_level > 0) return false;
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(clause->clause), PVC_RECURSE_PLACEHOLDERS)) {
+    int operations = 0;
+    if (why_not_lowered(state, static_cast<Node*>(lfirst(cell)), &operations) != nullptr) return false;
+  }
+  return true;
+}
+
+// Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the join.
 Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* joinrel, Relids outer, List* clauses,
-                      int* operations) {
+                      int* operations, List** host) {
   ListCell* cell;
   foreach (cell, clauses) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -111,6 +122,10 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* j
     const bool decides = !filters && join->type != JOIN_INNER;
     const char* reason = why_not_lowered(state, expr, operations);
     if (reason == nullptr && decides && can_fail(state, expr)) reason = "can fail where it decides whether rows match";
+    if (reason != nullptr && !decides && host_can_take(state, clause)) {
+      *host = lappend(*host, clause);
+      continue;
+    }
     if (reason != nullptr) return make_refusal(expr, reason);
     if (decides)
       join->match_quals = lappend(join->match_quals, expr);
@@ -126,6 +141,41 @@ double pass_count(const RelOptInfo* inner) {
   constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
   const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
   return std::max(1.0, std::ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
+}
+
+// True when the join compares every column of a unique index of `table` with the outer side.
+bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
+  Bitmapset* keys = nullptr;
+  ListCell* cell;
+  foreach (cell, join->inner_keys) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (IsA(var, Var) && var->varno == static_cast<int>(table->relid) && var->varattno > 0)
+      keys = bms_add_member(keys, var->varattno);
+  }
+  foreach (cell, table->indexlist) {
+    const auto* index = static_cast<IndexOptInfo*>(lfirst(cell));
+    if (!index->unique || !index->immediate || index->indpred != NIL) continue;
+    bool all = true;
+    for (int i = 0; i < index->nkeycolumns; ++i) all = all && bms_is_member(index->indexkeys[i], keys);
+    if (all) return true;
+  }
+  return false;
+}
+
+// PostgreSQL takes the columns of a key for independent of each other, and so expects next to nothing of a join by a key
+// of several columns; a nested loop on top of it would be taken for cheap. A row refers to one of the inner table's rows as
+// a rule, so that it finds it if the inner side's own filters left it.
+double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptInfo* outer_rel, const EngineInput* outer,
+                     const EngineJoin* join) {
+  double rows = joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);  // what was said of the joins below holds here
+  if (join->type != JOIN_INNER || list_length(join->inner_keys) < 2) return rows;
+  int relid = -1;
+  while ((relid = bms_next_member(join->inner->relids, relid)) >= 0) {
+    const RelOptInfo* table = find_base_rel(root, relid);
+    if (table->tuples <= 0 || !has_unique_keys(table, join)) continue;
+    rows = std::max(rows, clamp_row_est(outer->rows * std::min(1.0, join->inner->rows / table->tuples)));
+  }
+  return rows;
 }
 
 bool same_refusal(const List* refusals, const Refusal* refusal) {
@@ -144,21 +194,24 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, inner)) return;
   if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
-  if (probing == nullptr || probing->scan->host_quals != NIL || probing->scan->gated) return;
+  if (probing == nullptr || probing->host_quals != NIL || probing->scan->gated) return;
 
   auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
   join->inner = inner;
   join->type = type;
   join->passes = pass_count(inner);
-  join->rows = joinrel->rows;
   int operations = 0;
-  Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations);
+  List* host_quals = NIL;
+  Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
   if (refusal != nullptr) {
     const bool lasting = root->join_search_private == nullptr;  // as in remember()
     if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
     return;
   }
   if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
+  join->rows = expected_rows(root, joinrel, outer, probing, join);
+  if (host_quals != NIL)
+    join->rows = clamp_row_est(join->rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
 
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
@@ -173,7 +226,8 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   input->scan = probing->scan;
   input->joins = lappend(list_copy(probing->joins), join);
   input->refusals = list_copy(probing->refusals);
-  input->rows = joinrel->rows;
+  input->rows = join->rows;
+  input->host_quals = host_quals;
   cost_join(input, probing, operations);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));

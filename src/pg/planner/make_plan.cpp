@@ -279,7 +279,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   if (path->aggregation != nullptr) {
     outputs = path->aggregation->target->exprs;
   } else {
-    if (input->joins == NIL) host_quals = bare_clauses(input->scan->host_quals);
+    host_quals = bare_clauses(input->host_quals);
     outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
     outputs = add_vars(outputs, tlist);
     outputs = add_vars(outputs, host_quals);

@@ -210,6 +210,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   input->relids = rel->relids;
   input->scan = scan;
   input->rows = scan->rows_out;
+  input->host_quals = scan->host_quals;
   cost_scan(input);
   remember(state, input);
   if (!guc::pg_strom::enable_gpuscan || bms_is_empty(attributes)) return;

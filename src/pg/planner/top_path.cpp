@@ -52,7 +52,7 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
   if (state == nullptr || !guc::pg_strom::enable_gpuscan) return;
   if (input_rel->reloptkind != RELOPT_BASEREL && input_rel->reloptkind != RELOPT_JOINREL) return;
   EngineInput* input = input_of(state, input_rel);
-  if (input == nullptr || input->scan->host_quals != NIL) return;
+  if (input == nullptr || input->host_quals != NIL) return;
 
   const auto* clause = linitial_node(SortGroupClause, parse->sortClause);
   auto* top = static_cast<EngineTop*>(palloc0(sizeof(EngineTop)));
