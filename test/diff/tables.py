@@ -183,7 +183,7 @@ def heap_ddl(rng, table):
 def late_column(rng, like):
     """A column with the values of another, which older rows have by default."""
     column = copy.copy(like)
-    column.name, column.nulls = "late_default", 0
+    column.name, column.nulls, column.brin = "late_default", 0, False
     return column
 
 
