@@ -26,7 +26,8 @@ struct ColumnView {
   int32_t variadic_count = 0;
   bool is_register = false;            // `values` are the engine's registers (registry::Phys), whatever the layout
   const uint8_t* flags = nullptr;      // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
-                                       // the engine does not hold; nullptr when there are none
+                                       // the engine does not hold, 4 = a compressed text; nullptr when there are none
+  bool has_packed = false;             // is_register: some flag is 4
 };
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.

@@ -1,5 +1,6 @@
 """Random tables: Arrow files written by pyarrow, the foreign tables over them, and heap copies of some."""
 
+import copy
 import os
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ class Table:
             + (", inheritance children" if self.parent else "")
         ]
         for i, column in enumerate(self.columns):
-            used = sorted({layout[i] for layout in self.layouts})
+            used = sorted({layout[i] for layout in self.layouts if i < len(layout)})
             lines.append(
                 f"  {column.name} {column.declared}: {'/'.join(used)}, {column.domain}, "
                 f"{column.nulls:.0%} null, pool of {len(column.pool)}"
@@ -169,7 +170,21 @@ def heap_ddl(rng, table):
         f"INSERT INTO {name} SELECT * FROM {name} WHERE random() < 0.1",
         f"ALTER TABLE {name} ADD COLUMN late int",
     ]
-    return made + rng.sample(changes, rng.randint(0, len(changes) - 1))
+    made += rng.sample(changes, rng.randint(0, len(changes) - 1))
+    if rng.random() < 0.3:
+        late = rng.choice(table.columns)
+        table.columns.append(late_column(rng, late))
+        made.append(f"ALTER TABLE {name} ADD COLUMN {table.columns[-1].name} {late.declared} DEFAULT {late.literal(rng)}")
+        made.append(f"INSERT INTO {name} SELECT * FROM {name} WHERE random() < 0.1")
+        made.append(f"UPDATE {name} SET {table.columns[-1].name} = {late.name} WHERE random() < 0.3")
+    return made
+
+
+def late_column(rng, like):
+    """A column with the values of another, which older rows have by default."""
+    column = copy.copy(like)
+    column.name, column.nulls, column.brin = "late_default", 0, False
+    return column
 
 
 MULTI = ("int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz")

@@ -16,7 +16,7 @@ struct Kind {
   Storage storage;
 };
 constexpr Kind kKinds[] = {{{1, 1}, Storage::kBool},   {{2, 2}, Storage::kInt2},    {{4, 4}, Storage::kWord4}, {{8, 8}, Storage::kWord8},
-                           {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kNumeric}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText}};
+                           {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kNumeric}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kDecimal}};
 constexpr size_t kAttributes = 8;
 constexpr size_t kMostRows = 32;  // items
 constexpr uint32_t kPageSize = 1024;

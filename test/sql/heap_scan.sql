@@ -93,6 +93,17 @@ SELECT * FROM engine.run_both('SELECT t, count(*) FROM parent WHERE a > 3 GROUP 
 SELECT * FROM engine.run_both('SELECT * FROM ONLY parent WHERE a > 3');
 CREATE TABLE empty_table (a int, t text);
 SELECT * FROM engine.run_both('SELECT count(*), max(a) FROM empty_table WHERE a > 0');
+-- Columns that rows are older than, and compressed text.
+CREATE TABLE older AS SELECT i AS a, CASE WHEN i % 2 = 0 THEN repeat('long ' || i % 10 || ' ', 1000 + i) ELSE 'short' END AS t FROM generate_series(1, 500) i;
+ALTER TABLE older ADD COLUMN n numeric DEFAULT 12.50, ADD COLUMN s text DEFAULT 'missing', ADD COLUMN d date DEFAULT '2024-02-29',
+  ADD COLUMN b bool DEFAULT true, ADD COLUMN i2 int2 DEFAULT -5, ADD COLUMN f float8 DEFAULT 0.5, ADD COLUMN big numeric DEFAULT 1e60, ADD COLUMN none int;
+INSERT INTO older SELECT a + 1000, t, NULL, 'own', NULL, false, 7, 1.5, 2, 3 FROM older WHERE a % 5 = 0;
+SELECT * FROM engine.run_both('SELECT n, s, d, b, i2, f, none, count(*), sum(length(t)) FROM older GROUP BY 1, 2, 3, 4, 5, 6, 7');
+SELECT * FROM engine.run_both('SELECT a, n, s FROM older WHERE n = 12.5 AND s <> ''own'' AND a < 100');
+SELECT * FROM engine.run_both('SELECT sum(big), max(big) FROM older');
+SELECT * FROM engine.run_both('SELECT a, md5(t) FROM older WHERE t LIKE ''%long 4%'' AND a > 100');
+SELECT * FROM engine.run_both('SELECT t, count(*) FROM older GROUP BY t');
+SELECT * FROM engine.run_both('SELECT o.a, p.t FROM older o JOIN older p ON o.a = p.a AND p.a < 50');
 -- Stays with PostgreSQL.
 SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
 SELECT nodes FROM engine.run_both('SELECT count(*) FROM orders TABLESAMPLE SYSTEM (10) REPEATABLE (1)');

@@ -24,6 +24,7 @@ inline constexpr int kBufferRows = 2 * kTileRows;
 inline constexpr int kTilePadding = 64;  // rows that vector code may write past a tile
 inline constexpr uint8_t kNullFlag = 1;   // the value is null
 inline constexpr uint8_t kErrorFlag = 2;  // the value could not be computed: the row is PostgreSQL's if it is used
+inline constexpr uint8_t kPackedFlag = 4;  // of a source column: a compressed text, see Inflater
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 inline constexpr uint16_t kNoRegister = UINT16_MAX;
 inline constexpr int kMaxJoins = 16;
@@ -211,6 +212,12 @@ struct TextArena {
   int32_t overflowed;  // a text did not fit since the host looked
 };
 
+/// Makes text of a source's compressed values when a tile loads them, on the host. Any thread; neither throws.
+struct Inflater {
+  int64_t (*size)(StrView stored);  // of the text; -1: cannot be inflated
+  bool (*inflate)(StrView stored, char* to, int64_t size);
+};
+
 /// Rows that the engine leaves to PostgreSQL.
 struct DeclinedBuffer {
   int32_t* rows;         // relative to the morsel's first row
@@ -241,6 +248,7 @@ struct TileState {
   OutputBuffer* output;
   DeclinedBuffer* declined;
   TextArena text;
+  const Inflater* inflater;      // null: compressed values are PostgreSQL's
   int64_t text_mark;             // TextArena::used when the running segment began
   int32_t* scratch_positions;    // kTileRows + padding
   uint8_t* scratch_mask;

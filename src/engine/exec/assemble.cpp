@@ -31,8 +31,9 @@ constexpr uint64_t kMaxDenseGroups = 1u << 16;
 class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-            bool single_byte, bool stable_text)
-      : PipelineWriter(program, pipeline, joins, single_byte), partition_(partition), stable_text_(stable_text) {}
+            SourceText text)
+      : PipelineWriter(program, pipeline, joins, text.single_byte), partition_(partition), stable_text_(text.stable),
+        packed_text_(text.packed) {}
 
   Assembly run() {
     const size_t early = probe_precedes_quals() ? 1 : 0;
@@ -51,13 +52,25 @@ class Assembler : private PipelineWriter {
     end_filter(mask, {mask}, name);
   }
 
-  /// Conjuncts that cannot fail go together over dense tiles; the others follow one by one in PostgreSQL's order, so
-  /// that an error is seen only where PostgreSQL would have come to it.
+  /// Conjuncts that cannot fail go together over dense tiles, those over text that may have to be inflated behind the
+  /// others; the rest follows one by one in PostgreSQL's order, so that an error is seen only where PostgreSQL would have
+  /// come to it.
   void emit_quals() {
-    std::vector<NodeId> safe, risky;
-    for (NodeId qual : pipeline_.quals) (plan::can_raise(program_, qual) ? risky : safe).push_back(qual);
+    std::vector<NodeId> safe, packed, risky;
+    for (NodeId qual : pipeline_.quals)
+      (plan::can_raise(program_, qual) ? risky : reads_packed_text(qual) ? packed : safe).push_back(qual);
     if (!safe.empty()) emit_qual_segment(safe, "filter");
+    if (!packed.empty()) emit_qual_segment(packed, "filter");
     for (NodeId qual : risky) emit_qual_segment({qual}, "filter");
+  }
+
+  bool reads_packed_text(NodeId id) const {
+    bool reads = false;
+    if (packed_text_)
+      visit(program_, id, [&](NodeId, const Node& n) {
+        reads |= n.kind == NodeKind::kColumn && n.type.phys() == Phys::kStr;
+      });
+    return reads;
   }
 
   // ---- sinks ----
@@ -362,12 +375,14 @@ class Assembler : private PipelineWriter {
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
-    code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), makes_text);
+    code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return makes_text(i); });
     auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
     code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
   }
 
-  static bool makes_text(const TileInstr& instr) {
+  bool makes_text(const TileInstr& instr) const {
+    if (instr.op == static_cast<uint16_t>(TileOp::kLoadColumn))
+      return packed_text_ && static_cast<Phys>(out_.register_phys[instr.dst]) == Phys::kStr;
     constexpr auto kFirst = static_cast<uint16_t>(TileOp::kFirstFunction);
     return instr.op >= kFirst && (registry::kFunctions[instr.op - kFirst].traits & registry::kMakesText) != 0;
   }
@@ -380,7 +395,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_;
+  const bool stable_text_, packed_text_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
@@ -389,8 +404,8 @@ class Assembler : private PipelineWriter {
 }  // namespace
 
 Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  bool single_byte, bool stable_text) {
-  return Assembler(program, pipeline, joins, partition, single_byte, stable_text).run();
+                  SourceText text) {
+  return Assembler(program, pipeline, joins, partition, text).run();
 }
 
 }  // namespace strom::engine::exec

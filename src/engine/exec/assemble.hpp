@@ -49,10 +49,17 @@ struct Assembly {
   uint32_t dense_groups = 0;                 // 0 = hashed
 };
 
+/// About the text of a pipeline's source.
+struct SourceText {
+  bool single_byte;  // Options::single_byte_encoding
+  bool stable;       // ChunkSource::stable_text()
+  bool packed;       // ChunkSource::packs_text()
+};
+
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
-/// of; only rows of `partition` then. `stable_text`: ChunkSource::stable_text() of the pipeline's source.
+/// of; only rows of `partition` then.
 Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  bool single_byte, bool stable_text);
+                  SourceText text);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

@@ -207,10 +207,10 @@ class ExecutionImpl : public Execution {
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
     if (ChunkFeeder* feeder = sources_[pipeline.source]->feeder()) feeder->rewind();
-    const bool stable_text = sources_[pipeline.source]->stable_text();
-    return std::make_unique<PipelineRun>(
-        program_, index, assemble(program_, index, joins, partition, options_.single_byte_encoding, stable_text),
-        *sources_[pipeline.source], options_, build, nothing_matches);
+    const ChunkSource& source = *sources_[pipeline.source];
+    const SourceText text{options_.single_byte_encoding, source.stable_text(), source.packs_text()};
+    return std::make_unique<PipelineRun>(program_, index, assemble(program_, index, joins, partition, text), source, options_,
+                                         build, nothing_matches);
   }
 
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.

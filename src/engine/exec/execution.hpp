@@ -58,6 +58,8 @@ class ChunkSource {
   virtual ChunkFeeder* feeder() const { return nullptr; }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
+  /// True when text columns may have compressed values (columnar::ColumnView::has_packed).
+  virtual bool packs_text() const { return false; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -105,6 +107,7 @@ struct Options {
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results
   int64_t join_memory_budget = 1ll << 30;  // for each join table; a larger inner side is joined in several passes
+  const block::Inflater* inflater = nullptr;  // of compressed texts; null: they are PostgreSQL's
   bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8
 };
 

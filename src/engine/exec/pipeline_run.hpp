@@ -255,7 +255,7 @@ class PipelineRun : public WorkerSink {
 
  private:
   Worker* make_worker() {
-    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_, group_budget_, this);
+    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this);
     std::lock_guard lock(mutex_);
     all_workers_.push_back(std::move(worker));
     return all_workers_.back().get();

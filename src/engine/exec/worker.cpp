@@ -28,7 +28,7 @@ constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 }  // namespace
 
 Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-               int64_t group_budget, WorkerSink* sink)
+               const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink)
     : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
   allocate_registers();
   allocate_buffers();
@@ -45,6 +45,7 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
   state_.groups = groups_ ? groups_->view() : nullptr;
   state_.output = &output_;
   state_.declined = &declined_;
+  state_.inflater = inflater;
   if (assembly.code.makes_text) {
     text_.reset(new char[kTextCapacity]);
     state_.text = {text_.get(), 0, kTextCapacity, 0};

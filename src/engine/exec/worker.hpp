@@ -45,7 +45,7 @@ class WorkerSink {
 class Worker {
  public:
   Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-         int64_t group_budget, WorkerSink* sink);
+         const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
 
   /// Called every few milliseconds while a morsel runs: false abandons it, and so does an exception.
   using KeepGoing = std::function<bool()>;

@@ -50,10 +50,12 @@ bool is_inside(const Header& header, uint32_t tuple_size) {
   return (header.data >= kBitmapOffset) & (header.data <= tuple_size) & (header.data % kTupleAlignment == 0);
 }
 
-/// A varlena: its payload, or none when PostgreSQL has to read it.
+/// A varlena: its payload, or none when PostgreSQL has to read it. Packed: compressed, the payload being what follows the
+/// length.
 struct Varlena {
   const uint8_t* payload;
   uint32_t size, total;
+  bool packed;
 };
 
 uintptr_t aligned(uintptr_t address, uintptr_t alignment) { return (address + alignment - 1) & ~(alignment - 1); }
@@ -73,16 +75,16 @@ bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Va
     first = load_once<uint8_t>(*at);
   }
   if (first == 1) {
-    *value = {nullptr, 0, kOutOfLineSize};
+    *value = {nullptr, 0, kOutOfLineSize, false};
   } else if ((first & 1) != 0) {
     const uint32_t total = first >> 1;
-    *value = {*at + 1, total - 1, total};
+    *value = {*at + 1, total - 1, total, false};
   } else {
     if (end - *at < 4) return false;
     const uint32_t word = load<uint32_t>(*at);
     const uint32_t total = word >> 2;
     if (total < 4) return false;
-    *value = (word & 3) == 0 ? Varlena{*at + 4, total - 4, total} : Varlena{nullptr, 0, total};
+    *value = {*at + 4, total - 4, total, (word & 3) != 0};
   }
   return value->total <= end - *at;
 }
@@ -120,12 +122,21 @@ void store_null(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t
   set_flag(out, row, capacity, flag);
 }
 
+void store_missing(const WantedColumn& column, ColumnOut* out, int64_t row, int64_t capacity) {
+  if (column.missing_flag != 0) return store_null(column, out, row, capacity, column.missing_flag);
+  const auto width = static_cast<size_t>(storage_width(column.storage));
+  std::memcpy(static_cast<uint8_t*>(out->values) + static_cast<size_t>(row) * width, column.missing, width);
+}
+
 void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* out, int64_t row, int64_t capacity) {
   const auto* payload = reinterpret_cast<const char*>(value.payload);
-  if (payload == nullptr) {
+  if (payload == nullptr || (value.packed && column.storage != Storage::kText)) {
     store_null(column, out, row, capacity, kValueOfHost);
   } else if (column.storage == Storage::kText) {
     *at<registry::StrView>(*out, row) = {payload, static_cast<int64_t>(value.size)};
+    if (!value.packed) return;
+    set_flag(out, row, capacity, kPackedValue);
+    out->has_packed = true;
   } else {
     const auto size = static_cast<int>(value.size);
     __int128* to = at<__int128>(*out, row);
@@ -244,7 +255,11 @@ bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, Colum
   for (size_t a = 0; a < attributes_.size(); ++a) {
     const int index = wanted_of_attribute_[a];
     ColumnOut* column = index < 0 ? nullptr : &out[index];
-    if (a >= header.attributes || (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0)) {
+    if (a >= header.attributes) {
+      if (column != nullptr) store_missing(wanted_[static_cast<size_t>(index)], column, row, capacity);
+      continue;
+    }
+    if (header.has_nulls && (bitmap[a >> 3] >> (a & 7) & 1) == 0) {
       if (column != nullptr) store_null(wanted_[static_cast<size_t>(index)], column, row, capacity, kNullValue);
       continue;
     }

@@ -29,21 +29,26 @@ enum class Storage : uint8_t {
   kText,     // to a StrView into the tuple
 };
 
+inline constexpr uint8_t kNullValue = 1;    // as in engine/block
+inline constexpr uint8_t kValueOfHost = 2;  // out of line, a compressed numeric, or one without a place in 128 bits
+inline constexpr uint8_t kPackedValue = 4;  // a compressed text: its StrView is what inflate.hpp takes
+
 /// A column that is wanted.
 struct WantedColumn {
   int attribute;  // from 0
   Storage storage;
   int scale;  // kNumeric
+  // Of tuples that are older than the column: kNullValue, kValueOfHost, or 0 and the register value's bytes.
+  uint8_t missing_flag = kNullValue;
+  const void* missing = nullptr;
 };
-
-inline constexpr uint8_t kNullValue = 1;   // as in engine/block
-inline constexpr uint8_t kValueOfHost = 2;  // compressed, out of line, or a numeric without a place in 128 bits
 
 /// Where the values of a column go: room for as many rows as are decoded.
 struct ColumnOut {
   void* values;
   uint8_t* flags;  // one byte a row; written only when `has_flags` becomes true
   bool has_flags;  // false before the first page
+  bool has_packed = false;  // some flag is kPackedValue; likewise
 };
 
 /// One page, and which of its tuples to read.

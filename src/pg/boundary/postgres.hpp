@@ -29,6 +29,7 @@ extern "C" {
 #include "commands/explain.h"
 #include "commands/tablespace.h"
 #include "commands/vacuum.h"
+#include "common/pg_lzcompress.h"
 #include "common/pg_prng.h"
 #include "executor/executor.h"
 #include "fmgr.h"

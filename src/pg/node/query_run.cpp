@@ -9,6 +9,7 @@
 #include "pg/compat/heap.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
+#include "pg/source/inflate.hpp"
 
 namespace strom::pg::node {
 
@@ -232,6 +233,7 @@ void QueryRun::start() {
   options.threads = 1 + slots_->count();
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
+  options.inflater = source::inflater();
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });

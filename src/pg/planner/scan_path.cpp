@@ -75,10 +75,8 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
     boundary::entry([&] { set_type(facts, attribute->atttypid, attribute->atttypmod); });
     format::heap::Storage storage;
     if (!facts->readable) continue;
-    facts->readable = !attribute->atthasmissing && source::heap_storage(*attribute, facts->type.type, &storage);
-    if (!facts->readable)
-      facts->reason = attribute->atthasmissing ? "column has a default for rows that are older than it"
-                                               : "column is stored in a form that the engine does not read";
+    facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
+    if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
   }
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;

@@ -4,6 +4,7 @@
 
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
 #include "pg/compat/heap.hpp"
 
 namespace strom::pg::source {
@@ -105,8 +106,30 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
     if (!heap_storage(*TupleDescAttr(descriptor, attnums[i] - 1), types[i].type, &storage))
       throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
     wanted.push_back({attnums[i] - 1, storage, types[i].scale});
+    if (TupleDescAttr(descriptor, attnums[i] - 1)->atthasmissing) set_missing(types[i], &wanted.back());
   }
   decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
+}
+
+// The column was added with a default when there were rows already.
+void HeapRows::set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column) {
+  struct Value {
+    Datum datum;
+    bool is_null;
+  };
+  const TupleDesc descriptor = RelationGetDescr(relation_);
+  const auto attnum = static_cast<AttrNumber>(column->attribute + 1);
+  const Value value = guard([=] {
+    Value found;
+    found.datum = getmissingattr(descriptor, attnum, &found.is_null);
+    return found;
+  });
+  if (value.is_null) return;
+  Missing& missing = missing_.emplace_back();
+  const bool held = codec::register_bytes(type.type, type.scale, value.datum, &missing.bytes) == codec::Encoded::kDone;
+  missing.view = {missing.bytes.data(), static_cast<int64_t>(missing.bytes.size())};
+  column->missing_flag = held ? 0 : format::heap::kValueOfHost;
+  column->missing = column->storage == Storage::kText ? static_cast<const void*>(&missing.view) : missing.bytes.data();
 }
 
 HeapRows::~HeapRows() = default;
@@ -316,7 +339,7 @@ HeapRows::Chunk* HeapRows::active(int64_t index) const {
 }
 
 void HeapRows::make_room(Chunk* chunk) const {
-  for (auto& out : chunk->out) out.has_flags = false;
+  for (auto& out : chunk->out) out.has_flags = out.has_packed = false;
   if (chunk->capacity >= chunk->most_rows) return;
   chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
@@ -361,6 +384,7 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
     column.length = chunk->rows;
     column.values = out.values;
     column.flags = out.has_flags ? out.flags : nullptr;
+    column.has_packed = out.has_packed;
     view.columns.push_back(column);
   }
   return view;

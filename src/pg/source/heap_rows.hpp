@@ -2,6 +2,7 @@
 // threads decode them. See docs/dev/heap.md. Used by src/pg/node.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,6 +43,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return const_cast<HeapRows*>(this); }
   bool stable_text() const override { return false; }  // pages are unpinned
+  bool packs_text() const override { return true; }
   std::string describe(int64_t index) const override;
 
   void begin_recheck() override;
@@ -57,6 +59,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t limit(int threads) override;
   void release(int64_t chunk, bool declined) override;
 
+  void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
   void unpin_released();
   Chunk* new_chunk();
@@ -73,6 +76,11 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   Snapshot snapshot_;
   std::string table_name_;
   std::vector<AttrNumber> attnums_;
+  struct Missing {
+    std::string bytes;
+    registry::StrView view;  // of texts
+  };
+  std::deque<Missing> missing_;  // values of columns in rows that are older
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;
   bool started_ = false;

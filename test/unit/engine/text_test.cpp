@@ -135,6 +135,94 @@ TEST(UnstableText, BuildSidesOwnKeysAndPayload) {
     EXPECT_EQ(run(p, {&dims.table, &facts.table}, machine, options_for(machine)).rows, expected) << machine.name;
 }
 
+/// One chunk of (number int4, text) in register form; every third text is "compressed": its first byte is how often the second
+/// is repeated. A first byte of 0 cannot be inflated.
+class PackedTable : public exec::ChunkSource {
+ public:
+  explicit PackedTable(int rows) : rows_(rows) {
+    for (int i = 0; i < rows + block::kTilePadding; ++i) {
+      stored_.push_back(i % 3 == 1 ? std::string{static_cast<char>(i % 100), 'z'} : "plain" + std::to_string(i));
+      numbers_.push_back(i);
+      flags_.push_back(i % 7 == 6 ? block::kNullFlag : i % 3 == 1 ? block::kPackedFlag : 0);
+    }
+    for (const std::string& text : stored_) views_.push_back({text.data(), static_cast<int64_t>(text.size())});
+  }
+
+  int64_t chunk_count() const override { return 1; }
+  int64_t total_rows() const override { return rows_; }
+  bool stable_text() const override { return false; }
+  bool packs_text() const override { return true; }
+  Result<columnar::BatchView> chunk(int64_t) const override {
+    columnar::BatchView view;
+    view.rows = rows_;
+    view.columns.resize(2);
+    for (columnar::ColumnView& column : view.columns) {
+      column.is_register = true;
+      column.length = rows_;
+    }
+    view.columns[0].values = numbers_.data();
+    view.columns[1].values = views_.data();
+    view.columns[1].flags = flags_.data();
+    view.columns[1].has_packed = true;
+    return view;
+  }
+
+  bool is_packed(int row) const { return flags_[static_cast<size_t>(row)] == block::kPackedFlag; }
+  std::string expected(int row) const {
+    const std::string& stored = stored_[static_cast<size_t>(row)];
+    if (flags_[static_cast<size_t>(row)] == block::kNullFlag) return "NULL";
+    return is_packed(row) ? std::string(static_cast<size_t>(stored[0]), stored[1]) : stored;
+  }
+
+ private:
+  int rows_;
+  std::vector<std::string> stored_;
+  std::vector<registry::StrView> views_;
+  std::vector<int32_t> numbers_;
+  std::vector<uint8_t> flags_;
+};
+
+constexpr block::Inflater kRepeats{
+    [](registry::StrView stored) { return stored.ptr[0] == 0 ? int64_t{-1} : int64_t{stored.ptr[0]}; },
+    [](registry::StrView stored, char* to, int64_t size) {
+      std::fill(to, to + size, stored.ptr[1]);
+      return true;
+    }};
+
+TEST(PackedText, IsInflatedWhereItIsNeeded) {
+  const int count = 5000;
+  const PackedTable table(count);
+  for (const Machine& machine : machines()) {
+    plan::Program p;
+    plan::Builder b(p);
+    p.sources = {{{kInt4, kText}}};
+    p.pipelines.resize(1);
+    const NodeId number = b.column(0, kInt4), text = b.column(1, kText);
+    p.pipelines[0].quals = {b.call("textne", {text, b.constant(kText, false, "zz")}).value(),
+                            b.call("int4gt", {number, b.constant(kInt4, false, int_bytes(300))}).value()};
+    p.pipelines[0].outputs = {number, text};
+    exec::Options options;
+    options.inflater = &kRepeats;
+    options.morsel_rows = count;
+    const Outcome outcome = run(p, {&table}, machine, options);
+    // Devices leave all compressed values to PostgreSQL.
+    const bool inflates = outcome.declined.size() < count / 30;
+    EXPECT_EQ(inflates, !machine.slow) << machine.name;
+    Rows expected;
+    std::vector<std::pair<int64_t, int64_t>> declined;
+    for (int row = 301; row < count; ++row) {
+      const std::string value = table.expected(row);
+      if (table.is_packed(row) && (!inflates || value.empty()))
+        declined.emplace_back(0, row);
+      else if (value != "NULL" && value != "zz")
+        expected.push_back(std::to_string(row) + "|" + value);
+    }
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(outcome.rows, expected) << machine.name;
+    EXPECT_EQ(outcome.declined, declined) << machine.name;
+  }
+}
+
 TEST(ComputedText, FiltersForgetIt) {
   const Names names(3000, 900, "n");
   plan::Program p;

@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "base/int128.hpp"
 #include "format/heap/numeric.hpp"
 
 namespace strom::format::heap {
@@ -156,11 +157,13 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
     EXPECT_EQ(flag_of(out, row), kNullValue);
     return;
   }
-  if (value->form == Form::kCompressed || value->form == Form::kOutOfLine) {
+  const bool packed = value->form == Form::kCompressed;
+  if (value->form == Form::kOutOfLine || (packed && kind.storage != Storage::kText)) {
     EXPECT_EQ(flag_of(out, row), kValueOfHost);
     return;
   }
-  EXPECT_EQ(flag_of(out, row), 0);
+  EXPECT_EQ(flag_of(out, row), packed ? kPackedValue : 0);
+  EXPECT_TRUE(!packed || out.has_packed);
   if (kind.storage == Storage::kText) {
     const auto& text = static_cast<const registry::StrView*>(out.values)[row];
     EXPECT_EQ(std::string(text.ptr, static_cast<size_t>(text.len)), value->bytes);
@@ -275,6 +278,31 @@ TEST(HeapTuple, TruncationIsSeen) {
   }
 }
 
+TEST(HeapTuple, OlderTuplesHaveTheMissingValue) {
+  const std::vector<AttributeLayout> layout = {{4, 4}, {8, 8}, {-1, 4}, {4, 4}, {-1, 4}};
+  const int64_t number = 77;
+  const registry::StrView text{"missing", 7};
+  const TupleDecoder decoder(kPageSize, layout, {{1, Storage::kWord8, 0, 0, &number}, {2, Storage::kText, 0, 0, &text},
+                                                 {3, Storage::kWord4, 0}, {4, Storage::kNumeric, 0, kValueOfHost, nullptr}});
+  Page page;
+  ASSERT_TRUE(page.add(form_tuple(layout, {Value{Form::kFixed, "abcd"}})));
+  ASSERT_TRUE(page.add(form_tuple(layout, {std::nullopt, std::nullopt, Value{Form::kShort, "own"}})));
+  Columns columns(decoder.wanted(), 2);
+  uint16_t numbers[2];
+  ASSERT_EQ(decoder.decode(page.ref(true), nullptr, 0, 2, numbers, columns.out.data()).rows, 2);
+  const auto text_at = [&](size_t row) {
+    const auto& value = static_cast<const registry::StrView*>(columns.out[1].values)[row];
+    return std::string(value.ptr, static_cast<size_t>(value.len));
+  };
+  EXPECT_EQ(flag_of(columns.out[0], 0), 0);
+  EXPECT_EQ(static_cast<const int64_t*>(columns.out[0].values)[0], number);
+  EXPECT_EQ(flag_of(columns.out[0], 1), kNullValue);
+  EXPECT_EQ(text_at(0), "missing");
+  EXPECT_EQ(text_at(1), "own");
+  EXPECT_EQ(flag_of(columns.out[2], 0), kNullValue);
+  EXPECT_EQ(flag_of(columns.out[3], 1), kValueOfHost);
+}
+
 // ---- numeric ----
 
 std::string numeric(bool is_long, bool negative, int weight, const std::vector<int16_t>& digits) {
@@ -312,6 +340,22 @@ TEST(HeapNumeric, ValuesAtAScale) {
   EXPECT_EQ(read(numeric(false, false, 9, {100}), 0), std::nullopt);
   EXPECT_EQ(read(numeric(true, false, 200, {1}), 0), std::nullopt);
   EXPECT_EQ(read(numeric(true, false, -200, {1}), 0), std::nullopt);
+}
+
+TEST(HeapNumeric, ValuesWithTheirScale) {  // numeric() writes display scale 2
+  for (const bool is_long : {false, true}) {
+    __int128 decimal;
+    const auto read = [&](const std::string& bytes) { return numeric_to_decimal(bytes.data(), static_cast<int>(bytes.size()), &decimal); };
+    ASSERT_TRUE(read(numeric(is_long, true, 0, {123, 4500})));
+    EXPECT_EQ(base::decimal_unscaled(decimal), -12345);
+    EXPECT_EQ(base::decimal_scale(decimal), 2);
+    ASSERT_TRUE(read(numeric(is_long, false, 0, {})));
+    EXPECT_EQ(base::decimal_unscaled(decimal), 0);
+    EXPECT_EQ(base::decimal_scale(decimal), 2);
+    EXPECT_FALSE(read(numeric(is_long, false, -1, {5})));  // 0.0005
+    EXPECT_FALSE(read(numeric(is_long, false, 9, {99})));  // beyond 2^121 in hundredths
+    EXPECT_FALSE(read(std::string("\x00\xC0", 2)));
+  }
 }
 
 TEST(HeapNumeric, SpecialAndDamagedValues) {

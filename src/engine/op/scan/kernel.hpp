@@ -190,9 +190,42 @@ STROM_INLINE void load_register_flags(const P& p, TileState& s, uint16_t dst, co
   p.leader([&] { s.regs[dst].flags = flags; });
 }
 
+STROM_INLINE bool inflate(TileState& s, StrView* text) {
+#if defined(STROM_PLATFORM_CUDA)
+  return false;
+#else
+  const int64_t size = s.inflater == nullptr ? -1 : s.inflater->size(*text);
+  if (size < 0) return false;
+  char* made = expr::Context{s.code->single_byte, &s.text, 0}.make_text(size);
+  if (made == nullptr || !s.inflater->inflate(*text, made, size)) return false;
+  *text = {made, size};
+  return true;
+#endif
+}
+
+/// Text of which some is compressed: only now, because earlier segments have left few rows. What cannot be inflated, or does
+/// not fit into the arena, is PostgreSQL's.
+template <class P>
+STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
+  const uint8_t* flags_in = c.flags + s.morsel_begin;
+  StrView* out = static_cast<StrView*>(s.storage[dst].data);
+  uint8_t* flags = s.storage[dst].flags;
+  p.for_each_shared(s.count, [&](int i) {
+    const int64_t row = row_of(s, i);
+    StrView text = in[row];
+    uint8_t flag = flags_in[row];
+    if (flag & kPackedFlag) flag = inflate(s, &text) ? 0 : kErrorFlag;
+    out[i] = flag == 0 ? text : StrView{nullptr, 0};
+    flags[i] = flag;
+  });
+  p.leader([&] { s.regs[dst].flags = flags; });
+}
+
 /// A column in register form: values in place when contiguous.
 template <class P>
 STROM_INLINE void load_register(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  if (c.has_packed) return load_packed(p, s, dst, c);
   switch (static_cast<Phys>(s.code->register_phys[dst])) {
     case Phys::kBool: load_plain<P, uint8_t>(p, s, dst, c); break;
     case Phys::kI32: load_plain<P, int32_t>(p, s, dst, c); break;
