@@ -7,7 +7,9 @@
 namespace strom::registry {
 namespace {
 
-TypeId normalise(TypeId type) { return type == TypeId::kVarchar ? TypeId::kText : type; }
+TypeId normalise(TypeId type) {
+  return type == TypeId::kVarchar ? TypeId::kText : type == TypeId::kCidr ? TypeId::kInet : type;
+}
 
 std::string key_of(std::string_view name, const TypeId* args, int nargs, std::string_view field) {
   std::string key(name);

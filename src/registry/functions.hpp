@@ -19,6 +19,7 @@ enum FunctionTraits : uint32_t {
   kScale0 = 128,
   kScale3 = 256,
   kScale6 = 512,
+  kHostMath = 1024,
 };
 
 enum class FunctionId : uint16_t {

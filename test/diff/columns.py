@@ -61,6 +61,50 @@ WORDS = [
     "x" * 40,
 ]
 
+# Types that Arrow files do not have, with values: columns of heap tables.
+HEAP_TYPES = {
+    "time": ["00:00", "24:00", "12:34:56.789012", "23:59:59.999999", "00:00:00.000001", "06:30"],
+    "interval": [
+        "0", "1 mon", "30 days", "-1 mon", "29 days 24:00", "1 year 2 mons -3 days 04:05:06.789", "-00:00:00.000001",
+        "1200000 mons", "-100000 days", "1 day", "23:59:59.999999", "13 mons", "2147483647 mons", "-2147483648 days",
+    ],
+    "uuid": [
+        "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+        "00000000-0000-0000-0000-000000000001", "01000000-0000-0000-0000-000000000000",
+        "7fffffff-ffff-ffff-8000-000000000000", "80000000-0000-0000-7fff-ffffffffffff",
+    ],
+    "decimal": [
+        "0", "0.00", "1", "1.0", "1.000", "-1.00", "12.345", "-0.001", "100.0", "0.1", "2.5", "-2.5", "0.5000", "1e20", "1e-20",
+        "9223372036854775807.5", "-9223372036854775808.4", "2.6584559915698317458e36", "1e-38", "1e-63", "1e-70", "1e40",
+        "NaN", "Infinity", "-Infinity", "32767.5", "26584559915698317.45", "99999999999999999999.99999999999999999999",
+    ],
+    "bytea": ["\\x", "\\x00", "\\x0000", "\\xff", "\\x00ff", "\\x6162", "\\x616263"],
+    "timetz": [
+        "00:00+00", "24:00+00", "12:34:56.789012+05:30", "12:34:56.789012-08", "23:59:59.999999+15:59", "00:00-15:59",
+        "07:04:56.789012+00", "06:30+00:00:01",
+    ],
+    "oid": ["0", "1", "4294967295", "2147483647", "2147483648", "16384"],
+    "char": ["a", "A", " ", "", "\\177", "~", "0"],
+    "money": ["0", "0.01", "-0.01", "1", "92233720368547758.07", "-92233720368547758.08", "46116860184273879.04", "12.34", "-3"],
+    "enum": ["red", "green", "blue", "", "a b"],
+    "macaddr": ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "08:00:2b:01:02:03", "7f:ff:ff:ff:ff:ff", "80:00:00:00:00:00"],
+    "macaddr8": [
+        "00:00:00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff:ff:ff", "08:00:2b:ff:fe:01:02:03", "7f:ff:ff:ff:ff:ff:ff:ff",
+        "80:00:00:00:00:00:00:00", "08:00:2b:01:02:03:04:05",
+    ],
+    "inet": [
+        "0.0.0.0", "255.255.255.255", "10.1.2.3/8", "10.0.0.0/8", "10.1.2.3", "10.1.2.0/24", "192.168.1.5/30", "0.0.0.0/0",
+        "10.1.2.3/25", "::", "::1/64", "2001:db8::ff00:42:8329", "2001:db8::/32", "::ffff:10.1.2.3/100", "128.0.0.0/1",
+    ],
+    "cidr": ["10.0.0.0/8", "10.1.2.0/24", "10.1.2.3/32", "0.0.0.0/0", "2001:db8::/32", "::/0", "128.0.0.0/1"],
+}
+# How a type is written in SQL, where that is not its name here. The type mood is made with the tables.
+SQL_NAMES = {"char": '"char"', "enum": "mood"}
+MAKE_MOOD = (
+    "DO $$ BEGIN CREATE TYPE mood AS ENUM ('red', 'green', 'blue', '', 'a b'); "
+    "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+)
+
 
 class Column:
     """One column of a table. domain: key (few values, for joins and groups), tame (moderate) or wild (extremes)."""
@@ -81,7 +125,7 @@ class Column:
     def literal(self, rng):
         """A value of the pool as SQL, or another one near it."""
         if not self.pool:
-            return f"NULL::{self.base}"
+            return f"NULL::{SQL_NAMES.get(self.base, self.base)}"
         return sql_literal(self.base, rng.choice(self.pool), self.modifier)
 
 
@@ -93,7 +137,7 @@ def quote(text):
 def sql_literal(base, value, modifier=()):
     """`value` as it is in a pool: Python number, text, or count of days or microseconds since 1970."""
     if value is None:
-        return f"NULL::{base}"
+        return f"NULL::{SQL_NAMES.get(base, base)}"
     if base == "bool":
         return "true" if value else "false"
     if base in ("float4", "float8"):
@@ -111,7 +155,15 @@ def sql_literal(base, value, modifier=()):
         zone = "+00" if base == "timestamptz" else ""
         days, rest = divmod(value, 86400000000)
         return f"({base} '1970-01-01 00:00{zone}' + interval '{days} days' + interval '{rest} microseconds')"
-    return f"{quote(value)}::{base}"
+    return f"{quote(value)}::{SQL_NAMES.get(base, base)}"
+
+
+def heap_column(rng, name):
+    """A column of a type that only heap tables have."""
+    base = rng.choice([b for b in HEAP_TYPES if b != "decimal"])  # numeric has its own
+    column = Column(name, base, "tame", 0.1, declared=SQL_NAMES.get(base, base))
+    column.pool = rng.sample(HEAP_TYPES[base], min(len(HEAP_TYPES[base]), rng.choice([1, 3, 20])))
+    return column
 
 
 def random_modifier(rng, base):

@@ -1,6 +1,6 @@
 """Random SQL expressions over columns, by result type."""
 
-from columns import INT_RANGE, quote, sql_literal
+from columns import HEAP_TYPES, INT_RANGE, SQL_NAMES, quote, sql_literal
 
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
 PATTERNS = [
@@ -40,6 +40,7 @@ CALENDAR_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy", "w
 CALENDAR_FIELDS += ["millennium"]
 DATE_FIELDS = CALENDAR_FIELDS + ["epoch", "julian"]
 STAMP_FIELDS = CALENDAR_FIELDS + ["hour", "minute", "second", "milliseconds", "microseconds", "epoch"]
+TIME_FIELDS = ["hour", "minute", "second", "milliseconds", "microseconds", "epoch"]
 TRUNCATED = ["year", "month", "quarter", "week", "decade", "century", "millennium", "day", "hour", "minute", "second"]
 TEXTS = ("text", "varchar", "bpchar")
 BASES = [
@@ -95,9 +96,9 @@ class Expressions:
         else:
             text = self.free_literal(base)
         if rng.random() < 0.02:
-            text = f"NULL::{base}"
+            text = f"NULL::{SQL_NAMES.get(base, base)}"
         if self.parameters is not None and rng.random() < 0.6:
-            self.parameters.append((base, text))
+            self.parameters.append((SQL_NAMES.get(base, base), text))
             return f"${len(self.parameters)}"
         return text
 
@@ -142,6 +143,8 @@ class Expressions:
                     f"{base} '2024-02-29{zone}'",
                 ]
             )
+        if base in HEAP_TYPES:
+            return sql_literal(base, rng.choice(HEAP_TYPES[base]))
         return quote(rng.choice(["", "a", "b ", "ab", "ä", "日本", "zz", "x" * 12, "A"])) + f"::{base}"
 
     # Values
@@ -164,6 +167,7 @@ class Expressions:
                 "float8": "float",
                 "varchar": "text",
             }.get(base, base),
+            self.make_other,
         )(base, depth)
         return made or column or self.literal(base)
 
@@ -189,6 +193,39 @@ class Expressions:
             return f"COALESCE({value()}, {value()}" + (f", {value()})" if rng.random() < 0.3 else ")")
         return f"NULLIF({value()}, {value()})"
 
+    def make_other(self, base, depth):
+        """Of types that only heap tables have."""
+        rng, v = self.rng, lambda b=base: self.value(b, depth - 1)
+        kinds = {
+            "time": [lambda: f"({v()} {rng.choice('+-')} {self.interval()})", lambda: f"({v('timestamp')})::time"],
+            "timetz": [lambda: f"({v()} {rng.choice('+-')} {self.interval()})"],
+            "interval": [
+                lambda: f"justify_{rng.choice(['hours', 'days'])}({v()})",
+                lambda: f"({v('time')} - {v('time')})",
+                lambda: f"age({rng.choice(['date', 'timestamp'])} '2024-03-31', timestamp '{rng.choice(['2023', '2024'])}-02-28 12:00')",
+            ],
+            "inet": [
+                lambda: f"{rng.choice(['broadcast', 'netmask', 'hostmask', '~'])}({v()})",
+                lambda: f"set_masklen({v()}, 8)",
+                lambda: f"({v('cidr')})::inet",
+            ],
+            "cidr": [lambda: f"network({v('inet')})"],
+            "macaddr": [lambda: f"trunc({v()})", lambda: f"({v()} {rng.choice('&|')} {v()})", lambda: f"(~ {v()})"],
+            "macaddr8": [lambda: f"({v('macaddr')})::macaddr8", lambda: f"({v()} {rng.choice('&|')} {v()})"],
+        }
+        if self.risky:
+            kinds["money"] = [lambda: f"({v()} {rng.choice('+-')} {v()})", lambda: f"({v()} * {v('int4')})"]
+            kinds["interval"] += [
+                lambda: f"({v()} {rng.choice('+-')} {v()})",
+                lambda: f"age({v('timestamp')}, {v('timestamp')})",
+                lambda: f"({v()} * {v('int4')})",
+            ]
+            kinds["inet"] += [
+                lambda: f"({v()} {rng.choice('+-')} {rng.choice([1, 255, 70000])})",
+                lambda: f"({v()} {rng.choice('&|')} {v()})",
+            ]
+        return rng.choice(kinds[base])() if base in kinds else None
+
     def make_bool(self, _base, depth):
         return "(" + self.boolean(depth) + ")"
 
@@ -206,6 +243,10 @@ class Expressions:
                 lambda: f"strpos({v('text')}, {v('text')})",
                 lambda: f"ascii({v('text')})",
                 lambda: f"({v('bool')})::int4",
+                lambda: f"{rng.choice(['family', 'masklen'])}({v('inet')})",
+                lambda: f"{rng.choice(['num_nulls', 'num_nonnulls'])}({v()}, {v('text')}, {v('date')})",
+                lambda: f"({v('char')})::int4",
+                lambda: f"width_bucket(({v('int4')})::float8, -10, 1000, {rng.choice([1, 7, 100])})",
             ]
         if base == "int8":
             # Operands of half the width cannot overflow a single operation.
@@ -214,6 +255,8 @@ class Expressions:
                 lambda: f"({v('int2')}::int8 {rng.choice('+-*')} {v('int2')}::int8)",
                 lambda: f"({v('int4')})::int8",
                 lambda: f"({v('int2')})::int8",
+                lambda: f"({v('oid')})::int8",
+                lambda: f"gcd({v('int4')}::int8, {v('int4')}::int8)",
             ]
         kinds += [
             lambda: f"({v()} / {rng.choice([2, 3, 7, 10])}::{base})",
@@ -257,6 +300,12 @@ class Expressions:
                 lambda: f"date_part('{rng.choice(STAMP_FIELDS)}', {v('timestamp')})",
                 lambda: f"{rng.choice(['round', 'trunc', 'ceil', 'floor', 'sign'])}({v()})",
                 lambda: f"sqrt(abs({v()}))",
+                lambda: f"{rng.choice(['cbrt', 'atan', 'asinh', 'radians'])}({v()})",
+                lambda: f"{rng.choice(['exp', 'sinh', 'cosh', 'tanh'])}(({v('int2')})::float8 / 100)",
+                lambda: f"{rng.choice(['ln', 'log'])}(abs(({v('int4')})::float8) + 1)",
+                lambda: f"{rng.choice(['sin', 'cos', 'tan'])}(({v('int8')})::float8)",
+                lambda: f"power(abs(({v('int2')})::float8) + 1, {rng.choice(['0.5', '2', '-1.25'])})",
+                lambda: f"date_part('{rng.choice(['epoch', 'hour', 'second'])}', {v(rng.choice(['time', 'interval']))})",
             ]
         tame = [f"{a}.{c.name}" for a, c in self.columns(base) if c.domain != "wild"]
         if tame:
@@ -278,6 +327,7 @@ class Expressions:
             lambda: f"({v(rng.choice(['int2', 'int4', 'int8']))})::numeric",
             lambda: f"extract({rng.choice(STAMP_FIELDS)} FROM {v(rng.choice(['timestamp', 'timestamptz']))})",
             lambda: f"extract({rng.choice(DATE_FIELDS)} FROM {v('date')})",
+            lambda: f"extract({rng.choice(TIME_FIELDS)} FROM {v(rng.choice(['time', 'timetz', 'interval']))})",
         ]
         if self.risky:
             kinds += [
@@ -347,6 +397,11 @@ class Expressions:
             + ")",
             lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
             lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",
+            lambda: f"concat_ws({literal()}, {text()}, {self.value('int4', depth - 1)}, {text()})",
+            lambda: f"translate({text()}, {literal()}, {literal()})",
+            lambda: f"to_hex({self.value(rng.choice(['int4', 'int8']), depth - 1)})",
+            lambda: f"{rng.choice(['host', 'text'])}({self.value('inet', depth - 1)})",
+            lambda: f"({self.value('char', depth - 1)})::text",
         ]
         return rng.choice(kinds)()
 
@@ -379,6 +434,8 @@ class Expressions:
                 self.like,
                 self.distinct,
                 self.plain_bool,
+                self.network,
+                self.overlap,
             ]
         )(depth)
 
@@ -435,6 +492,15 @@ class Expressions:
         base = self.some_base()
         word = self.rng.choice(["", "NOT "])
         return f"({self.value(base, depth - 1)} IS {word}DISTINCT FROM {self.value(base, depth - 1)})"
+
+    def network(self, depth):
+        left, right = self.value("inet", depth - 1), self.literal("inet")
+        return f"({left} {self.rng.choice(['<<', '<<=', '>>', '>>=', '&&'])} {right})"
+
+    def overlap(self, depth):
+        base = self.rng.choice(["timestamp", "timestamp", "timestamptz", "time"])
+        a, b = (f"({self.value(base, depth - 1)}, {self.value(base, 0)})" for _ in "ab")
+        return f"({a} OVERLAPS {b})"
 
     def plain_bool(self, depth):
         return self.column("bool") or self.comparison(depth)

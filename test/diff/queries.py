@@ -4,11 +4,12 @@ from columns import INT_RANGE
 from compare import FLOAT4, TOLERANCE
 from expressions import Expressions
 
+TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet"]
 AGGREGATED = {
     "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
     "avg": ["int2", "int4", "int8", "numeric", "float4", "float8"],
-    "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"],
-    "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"],
+    "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"] + TIMES_AND_CODES,
+    "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"] + TIMES_AND_CODES,
 }
 VARIANCES = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"]
 SPREAD_ERROR = 0.05  # of a float's variance: equal values leave rounding errors of their squares
@@ -210,7 +211,7 @@ class Writer:
                 if argument is None:
                     return "count(*)"
                 self.query.approximate.add(position)
-            if base in ("float4", "float8", "numeric", "text", "varchar", "bpchar"):
+            if base in ("float4", "float8", "numeric", "text", "varchar", "bpchar", "interval"):
                 self.query.representative_open = True
             if rng.random() < 0.03 and not (base in ("float4", "float8")):
                 argument = f"DISTINCT {argument}"

@@ -14,6 +14,9 @@ import registry_rows
 from columns import (
     DAY_MAX,
     DAY_MIN,
+    HEAP_TYPES,
+    MAKE_MOOD,
+    SQL_NAMES,
     STAMP_MAX,
     STAMP_MIN,
     WORDS,
@@ -49,27 +52,19 @@ TYPES = {
     "bpchar": ("fixed", "fixed"),
 }
 DATE_FORMATS = ["YYYY-MM-DD", "YYYYMMDD", "YYYY", "DD/MM/YYYY HH24:MI:SS", "HH24MISS", "Mon YYYY", "DD-Mon-YYYY", "MM, DD.SS"]
-# Types that Arrow files do not have: columns of the heap table `heap_pairs`, which has all others, too.
-HEAP_TYPES = {
-    "time": ["00:00", "24:00", "12:34:56.789012", "23:59:59.999999", "00:00:00.000001", "06:30"],
-    "interval": [
-        "0", "1 mon", "30 days", "-1 mon", "29 days 24:00", "1 year 2 mons -3 days 04:05:06.789", "-00:00:00.000001",
-        "1200000 mons", "-100000 days", "1 day", "23:59:59.999999", "13 mons", "2147483647 mons", "-2147483648 days",
-    ],
-    "uuid": [
-        "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
-        "00000000-0000-0000-0000-000000000001", "01000000-0000-0000-0000-000000000000",
-        "7fffffff-ffff-ffff-8000-000000000000", "80000000-0000-0000-7fff-ffffffffffff",
-    ],
-    "decimal": [
-        "0", "0.00", "1", "1.0", "1.000", "-1.00", "12.345", "-0.001", "100.0", "0.1", "2.5", "-2.5", "0.5000", "1e20", "1e-20",
-        "9223372036854775807.5", "-9223372036854775808.4", "2.6584559915698317458e36", "1e-38", "1e-63", "1e-70", "1e40",
-        "NaN", "Infinity", "-Infinity", "32767.5", "26584559915698317.45", "99999999999999999999.99999999999999999999",
-    ],
-    "bytea": ["\\x", "\\x00", "\\x0000", "\\xff", "\\x00ff", "\\x6162", "\\x616263"],
-}
 # Literals that stay with PostgreSQL.
 UNHELD_DECIMALS = ["NaN", "Infinity", "-Infinity", "1e40", "1e-63", "1e-70", "99999999999999999999.99999999999999999999"]
+PARSED_FORMATS = {"to_date": ["YYYY-MM-DD", "YYYYMMDD"], "to_timestamp": ["YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS"]}
+# Texts for the functions that read them, in columns x_spelling and so on.
+SPELLINGS = [
+    "0", "-0", "-12", " 42 ", "+7", "32768", "-32768", "2147483647", "2147483648", "-9223372036854775808", "9223372036854775808",
+    "1.50", "-0.001", "5.", ".5", "1e3", "123456789012345", "0.1234567890123456", "NaN", "", " ", "x", "1 2", "0x10", "1_000",
+    "2024-02-29", "2023-02-29", "0001-01-01", "0000-01-01", "9999-12-31", "2024-2-9", " 2024-02-09", "20240229", "20241301",
+    "2024-02-29 23:59:59", "2024-02-29 23:59:59.123456", "2024-02-29 23:59:59.1234567", "2024-02-29 24:00:00",
+    "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity",
+]
+# Types that no operator class hashes, hence no aggregation of the engine by them.
+UNHASHED = ("money",)
 NEAR_TIMES = [0, -1, 1, 59, 60, 365, 10957, 10956, 11016, 11322, 19000, -719162, -719163, -719529]
 
 
@@ -164,10 +159,14 @@ class RowCases:
 
     def make_heap_pairs(self, side):
         columns = []
+        self.session.must(MAKE_MOOD)
         for base, values in HEAP_TYPES.items():
-            array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{base}[])"
+            array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{SQL_NAMES.get(base, base)}[])"
             for letter, place in zip("xyz", (f"id / {side}", f"id % {side}", f"(id * 7919) % {side}")):
                 columns.append(f"{array}[1 + ({place}) % {len(values) + 1}] AS {letter}_{base}")
+        spellings = f"(ARRAY[{', '.join(quote(v) for v in SPELLINGS)}])"
+        for letter, place in zip("xyz", ("id", "id * 7919", "id / 7")):
+            columns.append(f"{spellings}[1 + ({place}) % {len(SPELLINGS) + 1}] AS {letter}_spelling")
         self.session.must(f"CREATE TABLE heap_pairs AS SELECT *, {', '.join(columns)} FROM pairs")
         self.session.must("ANALYZE heap_pairs")
 
@@ -220,12 +219,16 @@ class RowCases:
         return f'pg_catalog."{row.pg_name}"({", ".join(field + arguments)})'
 
     @staticmethod
+    def reads_text(row):
+        return row.name.startswith("kTextTo") and row.result != "text"
+
+    @staticmethod
     def table_of(row):
-        return "heap_pairs" if any(base in HEAP_TYPES for base in row.arguments + [row.result]) else "pairs"
+        return "heap_pairs" if RowCases.reads_text(row) or any(base in HEAP_TYPES for base in row.arguments + [row.result]) else "pairs"
 
     def split_rows(self, row, arguments):
         """Fills `calm` with the rows for which the function does not raise; ids of some others."""
-        declared = ", ".join(f"{letter} {base}" for letter, base in zip("abc", row.arguments))
+        declared = ", ".join(f"{letter} {SQL_NAMES.get(base, base)}" for letter, base in zip("abc", row.arguments))
         self.session.must("TRUNCATE calm")
         self.session.must(
             f"CREATE OR REPLACE FUNCTION pg_temp.raises({declared}) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
@@ -235,7 +238,7 @@ class RowCases:
         table = self.table_of(row)
         raising = self.session.must(f"SELECT id FROM {table} p WHERE pg_temp.raises({', '.join(arguments)})").rows
         self.session.must(f"INSERT INTO calm SELECT id FROM {table} p WHERE NOT pg_temp.raises({', '.join(arguments)})")
-        self.session.must(f"DROP FUNCTION pg_temp.raises({', '.join(row.arguments)})")
+        self.session.must(f"DROP FUNCTION pg_temp.raises({', '.join(SQL_NAMES.get(base, base) for base in row.arguments)})")
         ids = [int(r[0]) for r in raising]
         return self.rng.sample(ids, min(RAISING_IDS, len(ids)))
 
@@ -244,8 +247,12 @@ class RowCases:
         if unknown:
             raise LookupError(f"{row.name} takes {unknown[0]}, for which row_cases.py has no values")
         columns = [f"p.{letter}_{base}" for letter, base in zip("xyz", row.arguments)]
+        if self.reads_text(row):
+            columns[0] = "p.x_spelling"
         if row.pg_name == "to_char":  # of constant formats
             columns[1] = quote(self.rng.choice(DATE_FORMATS))
+        if row.pg_name in PARSED_FORMATS and len(columns) == 2:
+            columns[1] = quote(self.rng.choice(PARSED_FORMATS[row.pg_name]))
         if (small := SMALL_ARGUMENTS.get(row.pg_name)) is not None:
             columns[small] = f"({columns[small]} % 40)"
         raising = "kRaises" in row.traits
@@ -271,6 +278,8 @@ class RowCases:
             arguments = columns[:-1] + [self.literal(row.arguments[-1])]
             if row.pg_name == "to_char":
                 arguments[1] = quote(self.rng.choice(DATE_FORMATS))
+            if row.pg_name in PARSED_FORMATS:
+                arguments[1] = quote(self.rng.choice(PARSED_FORMATS[row.pg_name]))
             if len(arguments) == 2 and row.pg_name in SMALL_ARGUMENTS:
                 arguments[1] = str(self.rng.randrange(-2, 40))
             raising = "kRaises" in row.traits
@@ -287,7 +296,7 @@ class RowCases:
     def literal(self, base):
         if base in HEAP_TYPES:
             held = [v for v in HEAP_TYPES[base] if base != "decimal" or v not in UNHELD_DECIMALS]
-            return f"{quote(self.rng.choice(held))}::{base}"
+            return f"{quote(self.rng.choice(held))}::{SQL_NAMES.get(base, base)}"
         found = Column("", base, "wild", 0, self.modifiers.get(base, [(), ()])[1])
         found.pool = [v for v in self.pools[f"y_{base}"]]
         return found.literal(self.rng)
@@ -327,10 +336,11 @@ class RowCases:
             raise LookupError(f"row_cases.py has no values of the type {base}")
         pairs = "heap_pairs" if base in HEAP_TYPES else "pairs"
         yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} WHERE id >= 0")
-        yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM {pairs} GROUP BY x_{base}")
+        if base not in UNHASHED:
+            yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM {pairs} GROUP BY x_{base}")
         for order in (f"x_{base}, id", f"y_{base} DESC NULLS LAST, id"):
             yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} ORDER BY {order} LIMIT 40")
-        if base not in ("bool", "interval", "decimal"):  # which are no keys of a join
+        if base not in ("bool", "interval", "decimal") + UNHASHED:  # which are no keys of a join
             yield self.case(
                 f"SELECT a.id, b.id FROM {pairs} a JOIN {pairs} b ON a.x_{base} = b.y_{base} "
                 "WHERE a.id % 29 = 0 AND b.id % 31 = 0"

@@ -5,7 +5,7 @@ import os
 
 import pyarrow as pa
 
-from columns import random_array, arrow_type, layouts, random_column
+from columns import MAKE_MOOD, arrow_type, heap_column, layouts, quote, random_array, random_column
 
 EDGE_SIZES = [0, 1, 7, 63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049]
 LARGE_SIZES = [131071, 131072, 131073, 150000]
@@ -26,7 +26,7 @@ class Table:
             + (", inheritance children" if self.parent else "")
         ]
         for i, column in enumerate(self.columns):
-            used = sorted({layout[i] for layout in self.layouts if i < len(layout)})
+            used = sorted({layout[i] for layout in self.layouts if i < len(layout)} or {"heap only"})
             lines.append(
                 f"  {column.name} {column.declared}: {'/'.join(used)}, {column.domain}, "
                 f"{column.nulls:.0%} null, pool of {len(column.pool)}"
@@ -162,6 +162,7 @@ def heap_ddl(rng, table):
     made += [statement for _, statement in late]
     made += [f"ANALYZE {name}"] if indexes else []  # PostgreSQL has to know that the table is in order
     some = rng.choice(table.columns).name
+    made += add_heap_columns(rng, table)
     changes = [
         f"UPDATE {name} SET {some} = {some} WHERE random() < 0.3",
         f"DELETE FROM {name} WHERE random() < 0.2",
@@ -201,4 +202,16 @@ def brin_indexes(rng, table):
         column.brin = True
         made.append((column, f"CREATE INDEX ON {table.name} USING brin ({column.name}{rng.choice(classes)}) "
                              f"WITH (pages_per_range = {rng.choice([1, 1, 2, 5])})"))
+    return made
+
+
+def add_heap_columns(rng, table):
+    """Columns of types that files do not have."""
+    made = [MAKE_MOOD]
+    for i in range(rng.choice([0, 1, 2, 4])):
+        column = heap_column(rng, f"h{i}")
+        values = f"(ARRAY[{', '.join(quote(v) for v in column.pool)}]::{column.declared}[])"
+        made.append(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {column.declared}")
+        made.append(f"UPDATE {table.name} SET {column.name} = {values}[1 + (random() * {len(column.pool)})::int]")
+        table.columns.append(column)
     return made

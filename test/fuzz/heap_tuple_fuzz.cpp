@@ -16,7 +16,8 @@ struct Kind {
   Storage storage;
 };
 constexpr Kind kKinds[] = {{{1, 1}, Storage::kBool},   {{2, 2}, Storage::kInt2},    {{4, 4}, Storage::kWord4}, {{8, 8}, Storage::kWord8},
-                           {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kNumeric}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kDecimal}};
+                           {{16, 1}, Storage::kWord16}, {{6, 4}, Storage::kMac6}, {{12, 8}, Storage::kWord12}, {{-1, 4}, Storage::kNumeric},
+                           {{-1, 8}, Storage::kText}, {{-1, 4}, Storage::kDecimal}};
 constexpr size_t kAttributes = 8;
 constexpr size_t kMostRows = 32;  // items
 constexpr uint32_t kPageSize = 1024;
@@ -28,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   std::vector<AttributeLayout> layout;
   std::vector<WantedColumn> wanted;
   for (size_t i = 0; i < kAttributes; ++i) {
-    const Kind& kind = kKinds[bytes[i] & 7];
+    const Kind& kind = kKinds[(bytes[i] & 7) + (bytes[i] >> 7) * 2];
     layout.push_back(kind.layout);
     if ((bytes[i] & 8) != 0) wanted.push_back({static_cast<int>(i), kind.storage, bytes[i] >> 4});
   }

@@ -257,4 +257,48 @@ struct AbsFloat {
   }
 };
 
+/// Unary plus.
+struct Same {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a) {
+    out = a;
+    return false;
+  }
+};
+
+/// Greatest common divisor by Euclid, not negative; that of the lowest values is PostgreSQL's.
+template <class Limit>
+struct GcdInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context&, R& out, R a, R b) {
+    constexpr auto kLowest = static_cast<R>(static_cast<Limit>(static_cast<uint64_t>(1) << (sizeof(Limit) * 8 - 1)));
+    out = 0;
+    if (a == kLowest || b == kLowest) return true;
+    R x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+    while (y != 0) {
+      const R rest = x % y;
+      x = y;
+      y = rest;
+    }
+    out = x;
+    return false;
+  }
+};
+
+template <class Limit>
+struct LcmInt {
+  template <class R>
+  STROM_INLINE static bool eval(const Context& context, R& out, R a, R b) {
+    R divisor;
+    if (GcdInt<Limit>::eval(context, divisor, a, b)) return true;
+    if (divisor == 0) {
+      out = 0;
+      return false;
+    }
+    const bool bad = MulInt<Limit>::eval(context, out, static_cast<R>(a / divisor), b);
+    if (!bad && out < 0) out = static_cast<R>(-out);
+    return bad;
+  }
+};
+
 }  // namespace strom::engine::expr

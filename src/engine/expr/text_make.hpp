@@ -192,4 +192,57 @@ struct CharOfCode {
   }
 };
 
+/// to_hex(): the bits of the value's own width.
+template <class Unsigned>
+struct IntToHex {
+  template <class A>
+  STROM_INLINE static bool eval(const Context& context, StrView& out, A a) {
+    const auto bits = static_cast<Unsigned>(a);
+    int digits = 1;
+    for (Unsigned left = bits >> 4; left != 0; left >>= 4) ++digits;
+    char* made = context.make_text(digits);
+    if (made == nullptr) return true;
+    for (int i = 0; i < digits; ++i) {
+      const int digit = static_cast<int>(bits >> (4 * (digits - 1 - i)) & 15);
+      made[i] = static_cast<char>(digit < 10 ? '0' + digit : 'a' + digit - 10);
+    }
+    out = {made, digits};
+    return false;
+  }
+};
+
+/// translate(): each character of `from` becomes the one at its place in `to`, or nothing.
+struct TranslateText {
+  /// Place of the character at `c` in `set`, or -1.
+  STROM_INLINE static int64_t place_in(const Context& context, StrView set, const char* c, int64_t size) {
+    int64_t place = 0;
+    for (int64_t i = 0; i < set.len; ++place) {
+      const int64_t step = char_bytes(context, set.ptr + i, set.len - i);
+      if (step == size && compare_bytes(set.ptr + i, c, size) == 0) return place;
+      i += step;
+    }
+    return -1;
+  }
+
+  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, StrView from, StrView to) {
+    constexpr int64_t kMostCharBytes = 4;
+    if (s.len > kMostPadded) return true;
+    char* made = context.make_text(s.len * kMostCharBytes);
+    if (made == nullptr) return true;
+    char* at = made;
+    for (int64_t i = 0; i < s.len;) {
+      const int64_t size = char_bytes(context, s.ptr + i, s.len - i);
+      const int64_t place = place_in(context, from, s.ptr + i, size);
+      if (place < 0) {
+        at = put(at, {s.ptr + i, size});
+      } else if (const int64_t begin = prefix_bytes(context, to, place); begin < to.len) {
+        at = put(at, {to.ptr + begin, char_bytes(context, to.ptr + begin, to.len - begin)});
+      }
+      i += size;
+    }
+    out = {made, at - made};
+    return false;
+  }
+};
+
 }  // namespace strom::engine::expr

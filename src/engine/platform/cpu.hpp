@@ -18,6 +18,9 @@
 namespace strom::engine::platform {
 namespace {
 
+/// The math library at hand is the one that PostgreSQL calls.
+inline constexpr bool kHostMath = true;
+
 /// Adds to a counter that the threads of a tile share; returns what it was.
 STROM_INLINE int64_t fetch_add(int64_t* counter, int64_t value) {
   const int64_t before = *counter;

@@ -13,6 +13,9 @@ namespace strom::engine::platform {
 
 inline constexpr int kCudaBlockThreads = 128;
 
+/// The device's math library rounds differently from the one that PostgreSQL calls.
+inline constexpr bool kHostMath = false;
+
 /// Adds to a counter that the threads of a tile share; returns what it was.
 __host__ __device__ __forceinline__ int64_t fetch_add(int64_t* counter, int64_t value) {
 #if defined(__CUDACC__) && !defined(__CUDA_ARCH__)

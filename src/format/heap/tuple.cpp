@@ -35,6 +35,14 @@ T load_once(const uint8_t* aligned) {
   return *reinterpret_cast<const volatile T*>(aligned);
 }
 
+/// The bytes as a number, the first one highest.
+template <int kBytes>
+uint64_t load_big_endian(const uint8_t* bytes) {
+  uint64_t value = 0;
+  for (int i = 0; i < kBytes; ++i) value = value << 8 | bytes[i];
+  return value;
+}
+
 struct Header {
   uint32_t attributes, data;
   bool has_nulls;
@@ -108,6 +116,13 @@ void with_fixed(Storage storage, F&& f) {
     case Storage::kInt2: f([](const uint8_t* bytes) { return int32_t{load<int16_t>(bytes)}; }); break;
     case Storage::kWord4: f([](const uint8_t* bytes) { return load<uint32_t>(bytes); }); break;
     case Storage::kWord8: f([](const uint8_t* bytes) { return load<uint64_t>(bytes); }); break;
+    case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load<uint8_t>(bytes)}; }); break;
+    case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load<uint32_t>(bytes)}; }); break;
+    case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;
+    case Storage::kMac8: f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t{1} << 63; }); break;
+    case Storage::kWord12:
+      f([](const uint8_t* bytes) { return static_cast<unsigned __int128>(load<uint32_t>(bytes + 8)) << 64 | load<uint64_t>(bytes); });
+      break;
     default: f([](const uint8_t* bytes) { return load<__int128>(bytes); }); break;
   }
 }

@@ -24,6 +24,11 @@ enum class Storage : uint8_t {
   kWord4,    // the bytes as they are: int4, date, float4
   kWord8,    // int8, timestamps, float8
   kWord16,
+  kUnsigned1,  // "char": to Phys::kI32
+  kUnsigned4,  // oid: to Phys::kI64
+  kMac6,       // to Phys::kI64, the first byte highest
+  kMac8,       // the same with the highest bit inverted
+  kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
   kNumeric,  // to Phys::kI128 at a scale
   kDecimal,  // numeric to Phys::kI128 with its own scale
   kText,     // to a StrView into the tuple
@@ -120,8 +125,13 @@ constexpr int storage_width(Storage storage) {
   switch (storage) {
     case Storage::kBool: return 1;
     case Storage::kInt2:
+    case Storage::kUnsigned1:
     case Storage::kWord4: return 4;
+    case Storage::kUnsigned4:
+    case Storage::kMac6:
+    case Storage::kMac8:
     case Storage::kWord8: return 8;
+    case Storage::kWord12:
     case Storage::kWord16:
     case Storage::kNumeric:
     case Storage::kDecimal:

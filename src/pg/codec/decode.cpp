@@ -148,7 +148,7 @@ Datum read_text(const Decoder& d, int64_t row) {
   return PointerGetDatum(d.length >= 0 ? pad_to_length(value, d.length) : value);
 }
 
-// Types of PostgreSQL alone, as codec::field_for() lays them out.
+// Types of PostgreSQL alone, as codec::field_for() lays them out: in register layout, or as a text.
 Datum read_bytea(const Decoder& d, int64_t row) {
   const char* bytes = nullptr;
   int64_t size = 0;
@@ -163,7 +163,25 @@ Datum copy_16_bytes(const void* values, int64_t row) {
   return PointerGetDatum(value);
 }
 
-Datum read_16_bytes(const Decoder& d, int64_t row) { return copy_16_bytes(d.view.values, row); }
+template <registry::TypeId type>
+Datum read_register(const Decoder& d, int64_t row) {
+  return datum_from_register(type, 0, -1, d.view.values, row);
+}
+
+// `size` bytes by reference, the highest of the number first.
+Datum big_endian_datum(int64_t number, int size) {
+  auto* bytes = static_cast<uint8_t*>(palloc(static_cast<Size>(size)));
+  for (int i = size; i-- > 0; number >>= 8) bytes[i] = static_cast<uint8_t>(number);
+  return PointerGetDatum(bytes);
+}
+
+Datum timetz_datum(const void* values, int64_t row) {
+  const auto bits = load<unsigned __int128>(values, row);
+  auto* time = static_cast<TimeTzADT*>(palloc(sizeof(TimeTzADT)));
+  time->time = static_cast<TimeADT>(static_cast<uint64_t>(bits));
+  time->zone = static_cast<int32_t>(static_cast<uint32_t>(bits >> 64));
+  return TimeTzADTPGetDatum(time);
+}
 
 using Read = Datum (*)(const Decoder&, int64_t);
 
@@ -201,13 +219,31 @@ Read reader_of(const columnar::Field& field) {
   pg_unreachable();
 }
 
+// Of the types that only PostgreSQL has; nullptr for others.
+Read reader_of(Oid type) {
+  using registry::TypeId;
+  switch (type) {
+    case BYTEAOID:
+    case INETOID:
+    case CIDROID: return read_bytea;
+    case UUIDOID: return read_register<TypeId::kUuid>;
+    case INTERVALOID: return read_register<TypeId::kInterval>;
+    case TIMETZOID: return read_register<TypeId::kTimeTz>;
+    case OIDOID: return read_register<TypeId::kOid>;
+    case ANYENUMOID: return read_register<TypeId::kEnum>;
+    case CHAROID: return read_register<TypeId::kChar>;
+    case MACADDROID: return read_register<TypeId::kMacaddr>;
+    case MACADDR8OID: return read_register<TypeId::kMacaddr8>;
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   Decoder decoder;
-  decoder.read = declared.oid == BYTEAOID                                     ? read_bytea
-                 : declared.oid == UUIDOID || declared.oid == INTERVALOID ? read_16_bytes
-                                                                          : reader_of(field);
+  decoder.read = reader_of(declared.oid);
+  if (decoder.read == nullptr) decoder.read = reader_of(field);
   decoder.scale = field.scale;
   if (declared.oid == BPCHAROID && declared.typmod >= VARHDRSZ) decoder.length = declared.typmod - VARHDRSZ;
   return decoder;
@@ -229,9 +265,18 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: return TimestampGetDatum(load<int64_t>(values, row));
     case TypeId::kTime: return TimeADTGetDatum(load<int64_t>(values, row));
+    case TypeId::kOid:
+    case TypeId::kEnum: return ObjectIdGetDatum(static_cast<Oid>(load<int64_t>(values, row)));
+    case TypeId::kChar: return CharGetDatum(static_cast<char>(load<int32_t>(values, row)));
+    case TypeId::kMoney: return Int64GetDatum(load<int64_t>(values, row));
+    case TypeId::kMacaddr: return big_endian_datum(load<int64_t>(values, row), 6);
+    case TypeId::kMacaddr8: return big_endian_datum(load<int64_t>(values, row) ^ INT64_MIN, 8);
+    case TypeId::kTimeTz: return timetz_datum(values, row);
     case TypeId::kInterval:
     case TypeId::kUuid: return copy_16_bytes(values, row);
-    case TypeId::kBytea: {
+    case TypeId::kBytea:
+    case TypeId::kInet:
+    case TypeId::kCidr: {
       const auto bytes = load<registry::StrView>(values, row);
       return PointerGetDatum(copy_text(bytes.ptr, bytes.len));
     }

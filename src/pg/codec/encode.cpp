@@ -44,6 +44,33 @@ bool numeric_value(Datum value, int scale, __int128* unscaled) {
   });
 }
 
+// `size` bytes as a number, the first one highest.
+int64_t big_endian(Datum value, int size) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(DatumGetPointer(value));
+  uint64_t number = 0;
+  for (int i = 0; i < size; ++i) number = number << 8 | bytes[i];
+  return static_cast<int64_t>(number);
+}
+
+// Register values of types that lie in 64 bits, but for int8 and the timestamps.
+int64_t word_of(TypeId type, Datum value) {
+  switch (type) {
+    case TypeId::kOid:
+    case TypeId::kEnum: return DatumGetObjectId(value);
+    case TypeId::kMoney: return DatumGetInt64(value);
+    case TypeId::kMacaddr: return big_endian(value, 6);
+    case TypeId::kMacaddr8: return big_endian(value, 8) ^ INT64_MIN;
+    default: return DatumGetTimeADT(value);
+  }
+}
+
+// Of timetz, which is 12 bytes by reference.
+__int128 timetz_bits(Datum value) {
+  const TimeTzADT* time = DatumGetTimeTzADTP(value);
+  const auto zone = static_cast<unsigned __int128>(static_cast<uint32_t>(time->zone));
+  return static_cast<__int128>(zone << 64 | static_cast<uint64_t>(time->time));
+}
+
 // Of interval and uuid, which are 16 bytes by reference.
 __int128 bits_of(Datum value) {
   __int128 bits;
@@ -81,12 +108,21 @@ Field field_for(TypeId type, int scale, std::string name) {
     case TypeId::kDate: field.layout = Layout::kDate32; break;
     case TypeId::kTimestampTz: field.timezone = "UTC"; [[fallthrough]];
     case TypeId::kTimestamp: field.layout = Layout::kTimestamp; break;
-    case TypeId::kTime: field.layout = Layout::kInt64; break;
+    case TypeId::kChar: field.layout = Layout::kInt32; break;
+    case TypeId::kTime:
+    case TypeId::kOid:
+    case TypeId::kMoney:
+    case TypeId::kEnum:
+    case TypeId::kMacaddr:
+    case TypeId::kMacaddr8: field.layout = Layout::kInt64; break;
+    case TypeId::kTimeTz:
     case TypeId::kInterval:
     case TypeId::kUuid: field.layout = Layout::kDecimal128; break;
     case TypeId::kText:
     case TypeId::kVarchar:
     case TypeId::kBytea:
+    case TypeId::kInet:
+    case TypeId::kCidr:
     case TypeId::kBpchar: field.layout = Layout::kLargeUtf8; break;
   }
   return field;
@@ -126,12 +162,21 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
       if (!declined) column.append_value(unix_micros);
       break;
     }
-    case TypeId::kTime: column.append_value(static_cast<int64_t>(DatumGetTimeADT(value))); break;
+    case TypeId::kChar: column.append_value(static_cast<int32_t>(DatumGetUInt8(value))); break;
+    case TypeId::kTime:
+    case TypeId::kOid:
+    case TypeId::kMoney:
+    case TypeId::kEnum:
+    case TypeId::kMacaddr:
+    case TypeId::kMacaddr8: column.append_value(word_of(type, value)); break;
+    case TypeId::kTimeTz: column.append_value(timetz_bits(value)); break;
     case TypeId::kInterval:
     case TypeId::kUuid: column.append_value(bits_of(value)); break;
     case TypeId::kText:
     case TypeId::kVarchar:
     case TypeId::kBytea:
+    case TypeId::kInet:
+    case TypeId::kCidr:
     case TypeId::kBpchar: {
       const Bytes bytes = text_bytes(value);
       column.append_bytes({bytes.ptr, bytes.size});
@@ -161,12 +206,21 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kDate: assign(bytes, static_cast<int32_t>(DatumGetDateADT(value))); break;
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: assign(bytes, static_cast<int64_t>(DatumGetTimestamp(value))); break;
-    case TypeId::kTime: assign(bytes, static_cast<int64_t>(DatumGetTimeADT(value))); break;
+    case TypeId::kChar: assign(bytes, static_cast<int32_t>(DatumGetUInt8(value))); break;
+    case TypeId::kTime:
+    case TypeId::kOid:
+    case TypeId::kMoney:
+    case TypeId::kEnum:
+    case TypeId::kMacaddr:
+    case TypeId::kMacaddr8: assign(bytes, word_of(type, value)); break;
+    case TypeId::kTimeTz: assign(bytes, timetz_bits(value)); break;
     case TypeId::kInterval:
     case TypeId::kUuid: assign(bytes, bits_of(value)); break;
     case TypeId::kText:
     case TypeId::kVarchar:
     case TypeId::kBytea:
+    case TypeId::kInet:
+    case TypeId::kCidr:
     case TypeId::kBpchar: {
       const Bytes text = text_bytes(value);
       bytes->assign(text.ptr, text.size);

@@ -90,6 +90,19 @@ Fit fit(const Field& field, SqlType declared) {
   return Fit::kExact;
 }
 
+const registry::TypeInfo* engine_type(Oid type) {
+  if (const registry::TypeInfo* info = registry::find_type(type)) return info;
+  if (type < FirstGenbkiObjectId) return nullptr;  // built in, and no domain
+  const Oid base = getBaseType(type);
+  if (get_typtype(base) == TYPTYPE_ENUM) return &registry::type_info(registry::TypeId::kEnum);
+  return registry::find_type(base);
+}
+
+SqlType base_type(SqlType type) {
+  if (registry::find_type(type.oid) == nullptr) type.oid = getBaseTypeAndTypmod(type.oid, &type.typmod);
+  return type;
+}
+
 std::string type_name(SqlType type) {
   return boundary::guard([=] { return format_type_with_typemod(type.oid, type.typmod); });
 }

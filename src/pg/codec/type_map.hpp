@@ -6,6 +6,7 @@
 
 #include "columnar/schema.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "registry/types.hpp"
 
 namespace strom::pg::codec {
 
@@ -33,6 +34,13 @@ enum class Fit {
 /// numeric's declared scale must be the file's and its precision not smaller, a char(n)'s n that of the file.
 /// The length of varchar(n) is taken as the table's promise and not checked against values.
 Fit fit(const columnar::Field& field, SqlType declared);
+
+/// The engine's type for values of a SQL type: those of domains are of their base types, those of all enum types of one.
+/// nullptr when the engine does not compute with them. May ereport.
+const registry::TypeInfo* engine_type(Oid type);
+
+/// `type`, or the type and modifier that it is a domain over. May ereport.
+SqlType base_type(SqlType type);
 
 /// "integer", "numeric(10,2)": PostgreSQL's spelling. May throw.
 std::string type_name(SqlType type);

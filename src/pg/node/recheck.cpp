@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/type_map.hpp"
 
 namespace strom::pg::node {
 
@@ -138,7 +139,7 @@ Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
   if (value.is_null) return constant;
   const auto* node = reinterpret_cast<const Node*>(expr->expr);
   const Oid oid = guard([node] { return exprType(node); });
-  const registry::TypeInfo* info = registry::find_type(oid);
+  const registry::TypeInfo* info = guard([oid] { return codec::engine_type(oid); });
   const TypeId from = info != nullptr ? info->id : type.type;
   *held = codec::register_bytes(from, type.scale, value.datum, &constant.bytes) == codec::Encoded::kDone;
   if (*held) convert_key(from, type.type, &constant.bytes);

@@ -67,11 +67,13 @@ const char* kind_of_expression(const Node* expr) {
 }  // namespace
 
 Result<ValueType> value_type_of(Oid type, int32_t typmod) {
-  const registry::TypeInfo* info = registry::find_type(type);
+  const registry::TypeInfo* info = guard([type] { return codec::engine_type(type); });
   if (info == nullptr) return unsupported("type " + type_text(type) + " is not supported");
+  typmod = guard([=] { return codec::base_type({type, typmod}).typmod; });
   ValueType value{info->id, 0};
   if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
-  if (info->phys == registry::Phys::kStr && info->id != TypeId::kBytea && GetDatabaseEncoding() != PG_UTF8)
+  if (info->id == TypeId::kCidr) value.type = TypeId::kInet;
+  if (registry::is_text(info->id) && GetDatabaseEncoding() != PG_UTF8)
     return unsupported("text in a database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {
     const int scale = typmod < VARHDRSZ ? -1 : (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
@@ -131,6 +133,10 @@ Result<NodeId> Lowering::lower(const Node* expr) {
   }
 }
 
+NodeId Lowering::integer(int32_t value) {
+  return builder_.constant({TypeId::kInt4, 0}, false, std::string(reinterpret_cast<const char*>(&value), sizeof value));
+}
+
 NodeId Lowering::boolean(bool value) {
   return builder_.constant({TypeId::kBool, 0}, false, std::string(1, value ? '\1' : '\0'));
 }
@@ -148,10 +154,11 @@ Result<NodeId> Lowering::run_time_constant(const Node* expr) {
 // Only between types whose values the engine treats alike.
 Result<NodeId> Lowering::relabel(const RelabelType& relabel) {
   STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(relabel.arg)));
-  const registry::TypeInfo* info = registry::find_type(relabel.resulttype);
+  const registry::TypeInfo* info = guard([&relabel] { return codec::engine_type(relabel.resulttype); });
   const TypeId have = builder_.node(arg).type.type;
   TypeId want = info != nullptr ? info->id : TypeId::kBool;
   if (want == TypeId::kVarchar) want = TypeId::kText;
+  if (want == TypeId::kCidr) want = TypeId::kInet;
   if (info == nullptr || want != have) return unsupported("cast to " + type_text(relabel.resulttype));
   return arg;
 }
@@ -245,12 +252,16 @@ Result<NodeId> Lowering::min_max(const MinMaxExpr& expr) {
   return values[0];
 }
 
-// To text, from the types that the engine prints.
+// To text, from the types that the engine prints; from text, to those that it parses.
 Result<NodeId> Lowering::cast_through_text(const CoerceViaIO& cast) {
-  if (cast.resulttype != TEXTOID && cast.resulttype != VARCHAROID) return unsupported("cast from text");
   STROM_ASSIGN(const NodeId arg, lower(reinterpret_cast<const Node*>(cast.arg)));
   const TypeId type = builder_.node(arg).type.type;
-  if (type == TypeId::kText || type == TypeId::kBpchar || type == TypeId::kBool)
+  if (cast.resulttype != TEXTOID && cast.resulttype != VARCHAROID) {
+    const registry::TypeInfo* to = registry::find_type(cast.resulttype);
+    if (type != TypeId::kText || to == nullptr) return unsupported("cast through text");
+    return builder_.call(to->pg_name, {arg});
+  }
+  if (registry::is_text(type) || type == TypeId::kBool || type == TypeId::kInet || type == TypeId::kChar)
     return unsupported("cast through text");
   return builder_.call("text", {arg});
 }

@@ -23,6 +23,9 @@ class Scope {
 /// Errors: kUnsupported.
 Result<engine::plan::ValueType> value_type_of(Oid type, int32_t typmod);
 
+/// kUnsupported when PostgreSQL looks up the order of some values of the enum type, which were added between others.
+Status check_enum_order(Oid type);
+
 class Lowering {
  public:
   /// Expressions that become parameters are appended to `params`; a parameter's number is its index there.
@@ -40,7 +43,13 @@ class Lowering {
   Result<NodeId> constant(const Const& value);
   Result<NodeId> run_time_constant(const Node* expr);
   Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
+  Result<NodeId> printed(const Node* arg);
   Result<NodeId> concat(const std::vector<const Node*>& args);
+  Result<NodeId> concat_ws(const std::vector<const Node*>& args);
+  Result<NodeId> count_nulls(bool nulls, const std::vector<const Node*>& args);
+  Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
+  Result<NodeId> width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> overlaps(const std::vector<const Node*>& args);
   Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);
   Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
@@ -58,6 +67,7 @@ class Lowering {
   Result<NodeId> null_if(const OpExpr& expr);
   Result<NodeId> distinct_from(const OpExpr& expr);
   NodeId boolean(bool value);
+  NodeId integer(int32_t value);
 
   engine::plan::Builder& builder_;
   Scope& scope_;

@@ -50,6 +50,15 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
     return unsupported("collation orders text differently from bytes");
   if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
     return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));
+  if (by_order && type == TypeId::kEnum) {
+    const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args));
+    STROM_TRY(check_enum_order(guard([argument] { return exprType(reinterpret_cast<Node*>(argument->expr)); })));
+    // A comparison with itself declines the values whose order is looked up.
+    STROM_ASSIGN(const NodeId ordered, builder.call("enum_le", {result.arg, result.arg}));
+    const NodeId yes = builder.constant({TypeId::kBool, 0}, false, std::string(1, '\1'));
+    STROM_ASSIGN(const NodeId known, builder.coalesce(ordered, yes));
+    result.arg = builder.assume(known, result.arg, TypeId::kEnum);
+  }
   result.id = info->id;
   if (aggregate.aggfilter != nullptr) {
     STROM_ASSIGN(result.filter, lowering.lower(reinterpret_cast<const Node*>(aggregate.aggfilter)));

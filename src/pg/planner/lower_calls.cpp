@@ -54,11 +54,23 @@ bool is_simple_format(const Node* expr) {
   return engine::expr::formatted_bytes({format, static_cast<int64_t>(std::strlen(format))}) > 0;
 }
 
+// A literal of the formats that engine/expr/parse.hpp knows.
+bool is_parsed_format(const Node* expr) {
+  if (!IsA(expr, Const)) return false;
+  const auto& literal = *reinterpret_cast<const Const*>(expr);
+  if (literal.constisnull || literal.consttype != TEXTOID) return false;
+  const std::string format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  return format == "YYYY-MM-DD" || format == "YYYYMMDD" || format == "YYYY-MM-DD HH24:MI:SS";
+}
+
+// to_timestamp(text, format), which reads the session's time zone.
+bool parses_timestamp(const char* name, size_t args) { return std::strcmp(name, "to_timestamp") == 0 && args == 2; }
+
 // Of functions that take or give a timestamptz.
 bool depends_on_zone(const std::string& name) {
   static const std::set<std::string> kNames = {
       "extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char",
-      "timestamptz_pl_interval", "timestamptz_mi_interval"};
+      "timestamptz_pl_interval", "timestamptz_mi_interval", "age"};
   if (kNames.count(name) != 0) return true;
   // date_lt_timestamptz, timestamptz_lt_date, timestamp_lt_timestamptz, ...
   return name.find("timestamptz") != std::string::npos && std::count(name.begin(), name.end(), '_') == 2;
@@ -155,6 +167,16 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   }
   if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
   if (std::strcmp(name, "concat") == 0) return concat(args);
+  if (std::strcmp(name, "concat_ws") == 0) return concat_ws(args);
+  if (std::strcmp(name, "num_nulls") == 0) return count_nulls(true, args);
+  if (std::strcmp(name, "num_nonnulls") == 0) return count_nulls(false, args);
+  if (std::strcmp(name, "make_timestamp") == 0) return make_timestamp(args);
+  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4) return width_bucket(args);
+  if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
+  if ((std::strcmp(name, "to_date") == 0 || parses_timestamp(name, args.size())) && !is_parsed_format(args.back()))
+    return unsupported(std::string("format of ") + name);
+  if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
+    STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
   if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
   const bool round = std::strcmp(name, "round") == 0;
   if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
@@ -190,18 +212,22 @@ Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node
   return builder_.rescale(value, static_cast<int16_t>(digits));
 }
 
-// Nulls count as empty. Only what prints as a cast to text does.
+// The text of a value as its output function prints it.
+Result<NodeId> Lowering::printed(const Node* arg) {
+  STROM_ASSIGN(const NodeId id, lower(arg));
+  const TypeId type = builder_.node(id).type.type;
+  if (type == TypeId::kText) return id;
+  if (type == TypeId::kBpchar || type == TypeId::kBool || type == TypeId::kInet || type == TypeId::kChar)
+    return unsupported(std::string("concat of ") + registry::type_info(type).pg_name);
+  return builder_.call("text", {id});
+}
+
+// Nulls count as empty.
 Result<NodeId> Lowering::concat(const std::vector<const Node*>& args) {
   const NodeId empty = builder_.constant({TypeId::kText, 0}, false, {});
   NodeId all = empty;
   for (const Node* arg : args) {
-    STROM_ASSIGN(const NodeId id, lower(arg));
-    const TypeId type = builder_.node(id).type.type;
-    if (type == TypeId::kBpchar || type == TypeId::kBool) return unsupported(std::string("concat of ") + registry::type_info(type).pg_name);
-    NodeId text = id;
-    if (type != TypeId::kText) {
-      STROM_ASSIGN(text, builder_.call("text", {id}));
-    }
+    STROM_ASSIGN(NodeId text, printed(arg));
     STROM_ASSIGN(text, builder_.coalesce(text, empty));
     if (all == empty) {
       all = text;
@@ -257,7 +283,7 @@ Result<NodeId> Lowering::session_zone_is_utc() {
 Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field) {
   std::string plain = name;
   if (const size_t at = plain.find("timestamptz"); at != std::string::npos) plain.erase(at + 9, 2);
-  const bool makes_zoned = name == "timestamptz" || name == "date_trunc" || name.rfind("timestamptz_pl", 0) == 0 ||
+  const bool makes_zoned = name == "timestamptz" || name == "date_trunc" || name == "to_timestamp" || name.rfind("timestamptz_pl", 0) == 0 ||
                            name.rfind("timestamptz_mi_", 0) == 0;
   STROM_ASSIGN(const NodeId utc, session_zone_is_utc());
   for (NodeId& arg : args)
@@ -271,6 +297,7 @@ Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeI
 }
 
 Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {
+  if (parses_timestamp(name, args.size())) return call_in_zone(name, args, field);
   if (depends_on_zone(name)) {
     auto zoned = [&](NodeId arg) { return builder_.node(arg).type.type == TypeId::kTimestampTz; };
     if (std::strcmp(name, "timestamptz") == 0 || std::any_of(args.begin(), args.end(), zoned))

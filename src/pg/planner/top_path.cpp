@@ -1,5 +1,6 @@
 // ORDER BY … LIMIT n over a scan or join of ours: the engine hands over rows that can be among the first n by the first
 // sort key, and PostgreSQL's Sort above decides. May ereport.
+#include "pg/codec/type_map.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/compat/ordering.hpp"
 #include "pg/guc.hpp"
@@ -23,7 +24,7 @@ bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
   if (lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf != family) return false;
   const Oid collation = exprCollation(key);
   if (OidIsValid(collation) && !compat::collation_orders_bytes(collation)) return false;
-  const registry::TypeInfo* info = registry::find_type(exprType(key));
+  const registry::TypeInfo* info = codec::engine_type(exprType(key));
   return info != nullptr && registry::orders_as_register(info->id);
 }
 

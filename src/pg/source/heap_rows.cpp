@@ -77,6 +77,15 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
     return true;
   }
   if (phys == Phys::kStr || numeric || attribute.attlen <= 0) return false;
+  switch (type) {
+    case TypeId::kOid:
+    case TypeId::kEnum: *storage = Storage::kUnsigned4; return attribute.attlen == 4;
+    case TypeId::kChar: *storage = Storage::kUnsigned1; return attribute.attlen == 1;
+    case TypeId::kMacaddr: *storage = Storage::kMac6; return attribute.attlen == 6;
+    case TypeId::kMacaddr8: *storage = Storage::kMac8; return attribute.attlen == 8;
+    case TypeId::kTimeTz: *storage = Storage::kWord12; return attribute.attlen == 12;
+    default: break;
+  }
   if (attribute.attlen == 2 && phys == Phys::kI32) {
     *storage = Storage::kInt2;
     return true;

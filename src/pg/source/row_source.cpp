@@ -66,7 +66,7 @@ void CollectedRows::append(size_t column, Datum value, bool is_null) {
     builder.append_null();
   else if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
     builder.append_value(static_cast<int32_t>(DatumGetDateADT(value)));
-  else if (fields_[column].layout == Layout::kInt64 && types_[column].type != TypeId::kInt8)
+  else if (types_[column].type == TypeId::kTimestamp || types_[column].type == TypeId::kTimestampTz)
     builder.append_value(static_cast<int64_t>(DatumGetTimestamp(value)));
   else
     codec::append(builder, types_[column].type, value, false);

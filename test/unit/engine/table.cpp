@@ -86,10 +86,19 @@ Field field_of(plan::ValueType type) {
     case TypeId::kText:
     case TypeId::kVarchar: return field(Layout::kUtf8);
     case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
-    case TypeId::kTime: return field(Layout::kInt64);
+    case TypeId::kChar: return field(Layout::kInt32);
+    case TypeId::kTime:
+    case TypeId::kOid:
+    case TypeId::kMoney:
+    case TypeId::kEnum:
+    case TypeId::kMacaddr:
+    case TypeId::kMacaddr8: return field(Layout::kInt64);
+    case TypeId::kTimeTz:
     case TypeId::kInterval:
     case TypeId::kUuid:
     case TypeId::kDecimal: return field(Layout::kDecimal128);
+    case TypeId::kInet:
+    case TypeId::kCidr:
     case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
@@ -124,6 +133,15 @@ std::string random_text(std::mt19937_64& random) {
   return text;
 }
 
+/// As PostgreSQL stores an inet; seldom damaged.
+std::string random_inet(std::mt19937_64& random) {
+  const bool wide = random() % 3 == 0;
+  std::string bytes{static_cast<char>(wide ? 3 : 2), static_cast<char>(random() % (wide ? 129 : 33))};
+  for (int i = 0; i < (wide ? 16 : 4); ++i) bytes += static_cast<char>(random() % 4 == 0 ? random() : 10);
+  if (random() % 40 == 0) bytes.pop_back();
+  return bytes;
+}
+
 __int128 random_decimal(std::mt19937_64& random) {
   const __int128 wide = static_cast<__int128>(random()) << 64 | random();
   if (random() % 5 == 0) return wide;
@@ -150,6 +168,21 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       return column.append_value(random() % 20 == 0 ? random_integer<int64_t>(random)
                                                     : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
     case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
+    case TypeId::kChar: return column.append_value(static_cast<int32_t>(random() % 256));
+    case TypeId::kOid:
+    case TypeId::kEnum: return column.append_value(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
+    case TypeId::kMacaddr: return column.append_value(static_cast<int64_t>(random() >> 16));
+    case TypeId::kMoney:
+    case TypeId::kMacaddr8: return column.append_value(random_integer<int64_t>(random));
+    case TypeId::kTimeTz: {
+      const auto zone = static_cast<uint32_t>(static_cast<int32_t>(random() % 115200) - 57600);
+      return column.append_value(static_cast<__int128>(zone) << 64 | static_cast<__int128>(random() % 86400000001ull));
+    }
+    case TypeId::kInet:
+    case TypeId::kCidr: {
+      ASSERT_TRUE(column.append_bytes(random_inet(random)));
+      return;
+    }
     case TypeId::kInterval:
     case TypeId::kUuid: return column.append_value(random_decimal(random));
     case TypeId::kDecimal: {

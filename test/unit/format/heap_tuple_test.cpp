@@ -135,7 +135,8 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {
     {{1, 1}, Storage::kBool},  {{2, 2}, Storage::kInt2},   {{4, 4}, Storage::kWord4},   {{8, 8}, Storage::kWord8},
-    {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText},
+    {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6}, {{8, 4}, Storage::kMac8},
+    {{12, 8}, Storage::kWord12}, {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText},
 };
 
 Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {
@@ -171,9 +172,18 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
     int16_t expected;
     std::memcpy(&expected, value->bytes.data(), 2);
     EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], expected);
+  } else if (kind.storage == Storage::kUnsigned1) {
+    EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], static_cast<uint8_t>(value->bytes[0]));
+  } else if (kind.storage == Storage::kMac6 || kind.storage == Storage::kMac8) {
+    uint64_t expected = 0;
+    for (char byte : value->bytes) expected = expected << 8 | static_cast<uint8_t>(byte);
+    if (kind.storage == Storage::kMac8) expected ^= uint64_t{1} << 63;
+    EXPECT_EQ(static_cast<const uint64_t*>(out.values)[row], expected);
   } else {
     const auto width = static_cast<size_t>(storage_width(kind.storage));
-    EXPECT_EQ(std::memcmp(static_cast<const uint8_t*>(out.values) + row * width, value->bytes.data(), width), 0);
+    std::string expected = value->bytes;
+    expected.resize(width, '\0');
+    EXPECT_EQ(std::memcmp(static_cast<const uint8_t*>(out.values) + row * width, expected.data(), width), 0);
   }
 }
 
