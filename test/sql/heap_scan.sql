@@ -95,7 +95,6 @@ CREATE TABLE empty_table (a int, t text);
 SELECT * FROM engine.run_both('SELECT count(*), max(a) FROM empty_table WHERE a > 0');
 -- Stays with PostgreSQL.
 SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
-SELECT nodes FROM engine.run_both('SELECT count(*) FROM orders TABLESAMPLE SYSTEM (10) REPEATABLE (1)');
 SELECT nodes FROM engine.run_both('SELECT count(*) FROM pg_class WHERE relname > ''a''');
 EXPLAIN (COSTS OFF) SELECT id FROM customers WHERE name > 'c' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE orders SET flag = NOT flag WHERE price > 50;
