@@ -111,6 +111,27 @@ def through_all_failures(name, statement, of_server):
         ok(grown < MOST_GROWTH, f"{name}: {n} failures leave no memory behind", f"{grown} kB")
 
 
+def limited():
+    """Under a limit of the operating system the error names the settings to change, and the session goes on."""
+    session = connect()
+    statement = "SELECT id, n, t, count(*) FROM heap GROUP BY 1, 2, 3"
+    wanted = len(session.execute(statement).fetchall())
+    pid = session.info.backend_pid
+    with open(f"/proc/{pid}/statm", encoding="ascii") as pages:
+        size = int(pages.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    failures = 0
+    for room in range(0, 24 << 20, 1 << 20):
+        cluster.as_user("prlimit", "--pid", pid, f"--as={size + room}:unlimited")
+        try:
+            equal(len(session.execute(statement).fetchall()), wanted, f"{room >> 20} MB more are enough")
+            break
+        except psycopg.errors.OutOfMemory as error:
+            failures += "pg_strom.work_memory" in (error.diag.message_hint or "")
+    ok(failures > 0, f"the error names the setting, {failures} times")
+    cluster.as_user("prlimit", "--pid", pid, "--as=unlimited:unlimited")
+    equal(len(session.execute(statement).fetchall()), wanted, "without the limit the session has its answer")
+
+
 cluster = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "failing_memory", os.environ["STROM_SERVER_USER"])
 try:
     cluster.create()
@@ -135,6 +156,7 @@ try:
     for name, statement in QUERIES.items():
         through_all_failures(name, statement, False)
         through_all_failures(name, statement, True)
+    limited()
     equal(cluster.last_signals(), [], "no process was killed by a signal")
 finally:
     cluster.remove()
