@@ -20,7 +20,7 @@ class Cluster:
         self.running = False
         self._pg_ctl = (self.bindir / "pg_ctl", "-D", self.data, "-s", "-w", "-t", "60")
 
-    def _as_user(self, *command, **options):
+    def as_user(self, *command, **options):
         if os.geteuid() == 0:
             command = ("setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups") + command
         return subprocess.run([str(c) for c in command], cwd="/", stdin=subprocess.DEVNULL, check=True, **options)
@@ -32,7 +32,7 @@ class Cluster:
             entry = pwd.getpwnam(self.user)
             os.chown(self.folder, entry.pw_uid, entry.pw_gid)
             os.chown(self.socket, entry.pw_uid, entry.pw_gid)
-        self._as_user(
+        self.as_user(
             self.bindir / "initdb",
             "-D",
             self.data,
@@ -64,7 +64,7 @@ class Cluster:
         self.stop()
         assignments = [f"{name}={value}" for name, value in environment.items()]
         with open(self.log, "ab") as log:
-            self._as_user(
+            self.as_user(
                 "env",
                 *assignments,
                 *self._pg_ctl,
@@ -84,7 +84,7 @@ class Cluster:
 
     def stop(self):
         if self.running:
-            self._as_user(*self._pg_ctl, "-m", "immediate", "stop", stdout=subprocess.DEVNULL)
+            self.as_user(*self._pg_ctl, "-m", "immediate", "stop", stdout=subprocess.DEVNULL)
         self.running = False
 
     def remove(self):

@@ -122,7 +122,10 @@ def choose_source(rng, tables):
     if count > 1:
         return join_source(rng, tables, count), count
     table = rng.choice(tables)
-    return Source(f"{table.name} t0", scope_of(table, "t0"), table.rows, []), 1
+    text = f"{table.name} t0"
+    if table.heap and rng.random() < 0.15:
+        text += f" TABLESAMPLE {rng.choice(['system', 'bernoulli'])} ({rng.choice([0, 10, 50, 99.5, 100])}) REPEATABLE ({rng.randint(0, 99)})"
+    return Source(text, scope_of(table, "t0"), table.rows, []), 1
 
 
 class Writer:

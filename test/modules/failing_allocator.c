@@ -1,7 +1,8 @@
 /* Makes allocations of the extension fail on demand: preloaded into a server (LD_PRELOAD), and loaded by it as the module of
- * the functions fail_allocation(n), which lets the n-th allocation from now on and all after it fail, and
- * allocations_left(), which tells how many were left and ends it. Only allocations that pg_strom.so or the C++ library ask
- * for are counted; PostgreSQL's own are not its subject. Compiled by test/tap/failing_memory.py. */
+ * the functions fail_allocation(n, of_server), which lets an allocation fail, and allocations_left(), which tells how many were
+ * left and ends it. of_server false: those that pg_strom.so or the C++ library ask for are counted, and the n-th from now on
+ * and all after it fail. True: those that the server's program asks for, of which the n-th alone fails, since its clean-up
+ * after an error needs memory. Compiled by test/tap/failing_memory.py. */
 #include "postgres.h"
 
 #include <errno.h>
@@ -19,17 +20,18 @@ extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long left = -1;
 static atomic_bool armed = false;
+static atomic_bool of_server = false;
 static struct {
   uintptr_t begin, end;
-} ranges[2];
+} ranges[3];  // code of the extension, of the C++ library, of the server
+
+static bool is_in(int range, uintptr_t address) { return address >= ranges[range].begin && address < ranges[range].end; }
 
 static bool fails(const void *caller) {
   uintptr_t address = (uintptr_t)caller;
   if (!atomic_load_explicit(&armed, memory_order_relaxed)) return false;
-  if (!(address >= ranges[0].begin && address < ranges[0].end) &&
-      !(address >= ranges[1].begin && address < ranges[1].end))
-    return false;
-  return atomic_fetch_sub(&left, 1) <= 0;
+  if (atomic_load(&of_server)) return is_in(2, address) && atomic_fetch_sub(&left, 1) == 0;
+  return (is_in(0, address) || is_in(1, address)) && atomic_fetch_sub(&left, 1) <= 0;
 }
 
 static void *failed(void) {
@@ -57,6 +59,7 @@ PGDLLEXPORT int posix_memalign(void **block, size_t alignment, size_t size) {
 
 static int note_range(struct dl_phdr_info *info, size_t size, void *context) {
   int place = strstr(info->dlpi_name, "/pg_strom.so") ? 0 : strstr(info->dlpi_name, "/libstdc++.so") ? 1 : -1;
+  if (info->dlpi_name[0] == 0) place = 2;
   if (place < 0) return 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) *header = &info->dlpi_phdr[i];
@@ -71,6 +74,7 @@ PG_FUNCTION_INFO_V1(fail_allocation);
 Datum fail_allocation(PG_FUNCTION_ARGS) {
   dl_iterate_phdr(note_range, NULL);
   atomic_store(&left, PG_GETARG_INT64(0));
+  atomic_store(&of_server, PG_GETARG_BOOL(1));
   atomic_store(&armed, true);
   PG_RETURN_VOID();
 }

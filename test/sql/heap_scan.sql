@@ -106,7 +106,6 @@ SELECT * FROM engine.run_both('SELECT t, count(*) FROM older GROUP BY t');
 SELECT * FROM engine.run_both('SELECT o.a, p.t FROM older o JOIN older p ON o.a = p.a AND p.a < 50');
 -- Stays with PostgreSQL.
 SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
-SELECT nodes FROM engine.run_both('SELECT count(*) FROM orders TABLESAMPLE SYSTEM (10) REPEATABLE (1)');
 SELECT nodes FROM engine.run_both('SELECT count(*) FROM pg_class WHERE relname > ''a''');
 EXPLAIN (COSTS OFF) SELECT id FROM customers WHERE name > 'c' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE orders SET flag = NOT flag WHERE price > 50;

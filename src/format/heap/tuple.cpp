@@ -1,7 +1,7 @@
 // A page (src/include/storage/bufpage.h) begins with 24 bytes; item pointers of 32 bits follow (itemid.h, little-endian): 15 bits of
 // offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
 // attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena (src/include/varatt.h,
-// little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a pointer to a value stored out of line;
+// little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a pointer to a value stored out of line, whose second byte tells its kind;
 // otherwise four bytes, whose lowest two bits are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
 #include "format/heap/tuple.hpp"
 
@@ -17,6 +17,7 @@ namespace {
 constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: what a Header says
 constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
 constexpr uint32_t kOutOfLineSize = 18;
+constexpr uint8_t kOnDisk = 18;  // VARTAG_ONDISK
 constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
 constexpr uint32_t kCacheLine = 64;
 /// Tuples that stay in the first-level cache while piece after piece is read from them.
@@ -83,6 +84,8 @@ bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Va
     first = load_once<uint8_t>(*at);
   }
   if (first == 1) {
+    // Other kinds are pointers into memory, which PostgreSQL would follow.
+    if (end - *at < 2 || load_once<uint8_t>(*at + 1) != kOnDisk) return false;
     *value = {nullptr, 0, kOutOfLineSize, false};
   } else if ((first & 1) != 0) {
     const uint32_t total = first >> 1;

@@ -11,6 +11,7 @@ extern "C" {
 #include "access/parallel.h"
 #include "access/reloptions.h"
 #include "access/table.h"
+#include "access/tsmapi.h"
 #include "access/xact.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_am.h"

@@ -3,8 +3,10 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
+#include "pg/guc.hpp"
 #include "pg/node/explain.hpp"
 #include "pg/node/query_run.hpp"
+#include "pg/node/thread_slots.hpp"
 
 namespace strom::pg::node {
 
@@ -32,6 +34,16 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
 
 enum class Step { kRow, kEnd, kSessionEnds };
 
+// When there is not even memory for this, the error says no more than that.
+[[noreturn]] void throw_out_of_memory() {
+  throw boundary::StatusError(
+      Status(ErrorCode::kOutOfMemory, "out of memory")
+          .with_detail("Join tables and aggregation tables of a query may each take " +
+                       std::to_string(guc::pg_strom::work_memory) + " kB (pg_strom.work_memory), besides what " +
+                       std::to_string(wanted_threads()) + " threads work with (pg_strom.cpu_threads).")
+          .with_hint("Reduce pg_strom.work_memory or pg_strom.cpu_threads."));
+}
+
 // C++: no thread goes on behind an error.
 Step next_row(QueryRun* run) {
   return entry([run] {
@@ -40,6 +52,13 @@ Step next_row(QueryRun* run) {
     } catch (const SessionEnds&) {
       run->abandon();
       return Step::kSessionEnds;
+    } catch (const std::bad_alloc&) {
+      run->abandon();
+      throw_out_of_memory();
+    } catch (const boundary::StatusError& error) {
+      run->abandon();
+      if (error.status().code() == ErrorCode::kOutOfMemory) throw_out_of_memory();
+      throw;
     } catch (...) {
       run->abandon();
       throw;

@@ -84,7 +84,7 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
   tables_.resize(plan_.sources.size());
   heaps_.resize(plan_.sources.size());
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
-  ranges_known_.resize(collected_.size());
+  chosen_.resize(collected_.size());
 }
 
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
@@ -116,10 +116,14 @@ source::HeapRows* QueryRun::open_heap(size_t pipeline) {
 }
 
 void QueryRun::choose_blocks(size_t pipeline) {
-  const int child = plan_.sources[pipeline].ranges;
-  if (child < 0 || ranges_known_[static_cast<size_t>(child)]) return;
-  heaps_[pipeline]->restrict_to(source::block_ranges(static_cast<PlanState*>(list_nth(state_->custom_ps, child))));
-  ranges_known_[static_cast<size_t>(child)] = true;
+  const int child = plan_.sources[pipeline].chooser;
+  if (child < 0 || chosen_[static_cast<size_t>(child)]) return;
+  auto* chooser = static_cast<PlanState*>(list_nth(state_->custom_ps, child));
+  if (IsA(chooser, SampleScanState))
+    heaps_[pipeline]->take_sample(source::TableSample(reinterpret_cast<SampleScanState*>(chooser)));
+  else
+    heaps_[pipeline]->restrict_to(source::block_ranges(chooser));
+  chosen_[static_cast<size_t>(child)] = true;
 }
 
 source::RowSource* QueryRun::row_source(size_t pipeline) const {
@@ -467,7 +471,7 @@ void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_child
   for (size_t i = 0; i < collected_.size(); ++i)
     if (!keep_children[i]) {
       collected_[i].reset();
-      ranges_known_[i] = false;
+      chosen_[i] = false;
     }
 }
 

@@ -87,7 +87,7 @@ class QueryRun {
   std::vector<std::shared_ptr<source::ArrowRows>> tables_;
   std::vector<std::unique_ptr<source::HeapRows>> heaps_;
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
-  std::vector<bool> ranges_known_;  // for each child plan: its bitmap has told the blocks to read
+  std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;

@@ -57,7 +57,7 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
       source.child = child++;
     source.positions = integers(list, 1, 2);
     source.slots = integers(list, 2, 2);
-    source.ranges = intVal(list_nth(plan_part(plan, kPlanRanges), i));
+    source.chooser = intVal(list_nth(plan_part(plan, kPlanChoosers), i));
     sources.push_back(std::move(source));
   }
   const List* output_lists = plan_part(plan, kPlanOutputs);

@@ -16,7 +16,7 @@ struct PipelineSource {
   int child = -1;
   std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
   std::vector<int> slots;      // of the columns, 1-based; 0 = the value is not needed for re-checks
-  int ranges = -1;             // the custom plan whose bitmap tells the blocks of the table to read; -1: all
+  int chooser = -1;            // the custom plan that tells what to read of the table; -1: everything
 };
 
 struct Output {
@@ -44,7 +44,7 @@ struct RunPlan {
   std::vector<GroupingSet> grouping_sets;  // empty: groups are handed over as they are
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots
-  List* range_filters(size_t pipeline) const;   // those that PipelineSource::ranges is of
+  List* range_filters(size_t pipeline) const;   // those that the bitmap of PipelineSource::chooser is of
 
   size_t join_count() const { return program.joins.size(); }
 };

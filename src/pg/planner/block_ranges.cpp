@@ -1,5 +1,6 @@
-// Block ranges of a heap table that BRIN indexes leave to a scan: finds indexes for the filters and prices them. Their
-// paths are PostgreSQL's own bitmap paths, so that PostgreSQL plans, runs and explains the look-ups. May ereport.
+// What a scan reads of a heap table, where it is not everything. Block ranges that BRIN indexes leave to it: finds indexes for
+// the filters and prices them. Their paths are PostgreSQL's own bitmap paths, so that PostgreSQL plans, runs and explains the
+// look-ups. And TABLESAMPLE. May ereport.
 #include <math.h>
 
 #include "pg/guc.hpp"
@@ -154,8 +155,8 @@ void choose_block_ranges(PlannerInfo* root, EngineScan* scan) {
   Candidate best;
   if (!find_ranges(root, scan, scan->rel->baserestrictinfo, &best)) return;
   EngineScan pruned = *scan;
-  pruned.ranges = reinterpret_cast<Path*>(create_bitmap_heap_path(root, scan->rel, best.path, nullptr, 1.0, 0));
-  pruned.ranges_cost = price(scan, best);
+  pruned.chooser = reinterpret_cast<Path*>(create_bitmap_heap_path(root, scan->rel, best.path, nullptr, 1.0, 0));
+  pruned.chosen_cost = price(scan, best);
   pruned.pages = pages_left(scan, best.left);
   pruned.rows_in = fmax(scan->rows_out, clamp_row_est(scan->rows_in * best.left));
   EngineInput whole = {}, part = {};
@@ -164,6 +165,13 @@ void choose_block_ranges(PlannerInfo* root, EngineScan* scan) {
   cost_scan(&whole);
   cost_scan(&part);
   if (part.run < whole.run) *scan = pruned;
+}
+
+void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause* sample) {
+  double random_page_cost, sequential_page_cost;
+  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
+  scan->chooser = create_samplescan_path(root, scan->rel, nullptr);
+  scan->chosen_cost = scan->pages * (sample->tsmhandler == F_SYSTEM ? random_page_cost : sequential_page_cost);
 }
 
 }  // namespace strom::pg::planner

@@ -39,7 +39,7 @@ double thread_count() { return node::wanted_threads(); }
 
 // What cannot be divided among threads.
 Cost read_pages(const EngineScan* scan) {
-  if (scan->ranges != nullptr) return scan->ranges_cost;
+  if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
   if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
   double random_page_cost, sequential_page_cost;
@@ -106,9 +106,9 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   // Behind them, in the order of the pipelines.
   foreach (cell, input->joins) {
     const EngineScan* scan = static_cast<EngineJoin*>(lfirst(cell))->scan;
-    if (scan != nullptr && scan->ranges != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, scan->ranges);
+    if (scan != nullptr && scan->chooser != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, scan->chooser);
   }
-  if (input->scan->ranges != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->ranges);
+  if (input->scan->chooser != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->chooser);
   Cost work = input->run;
   double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;

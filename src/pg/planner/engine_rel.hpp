@@ -34,8 +34,8 @@ struct EngineScan {
   double rows_in, rows_out;
   double pages;    // of a heap table; 0 for files
   double buffered;  // the part of them that is in shared buffers
-  Path* ranges;    // BitmapHeapPath whose bitmap tells the blocks to read; nullptr = all, see block_ranges.cpp
-  Cost ranges_cost;  // of the look-up and of reading these blocks
+  Path* chooser;   // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
+  Cost chosen_cost;  // of choosing and of reading these blocks
   int operations;  // of the filters, for each row
 };
 

@@ -169,14 +169,14 @@ List* filter_lists(const EngineInput* input, List* slots) {
   return lappend(result, mapped_list(bare_clauses(input->scan->quals), slots));
 }
 
-/// The custom plans' bitmaps.
-struct RangePlans {
-  List* numbers;  // for each pipeline an Integer, as kPlanRanges
+/// Custom plans that tell what to read.
+struct ChoosingPlans {
+  List* numbers;  // for each pipeline an Integer, as kPlanChoosers
   List* filters;  // for each pipeline a List of Expr, as kPlanRangeFilters before they are mapped
 };
 
-// PostgreSQL has planned whole bitmap heap scans; of these only what makes the bitmap is wanted.
-RangePlans take_bitmaps(const EngineInput* input, List* custom_plans) {
+// PostgreSQL has planned whole scans. Of a bitmap heap scan only what makes the bitmap is wanted, of a sample scan the sampling.
+ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
   List* scans = NIL;
   int next = 0;
   ListCell* cell;
@@ -186,17 +186,22 @@ RangePlans take_bitmaps(const EngineInput* input, List* custom_plans) {
     if (join->scan == nullptr) ++next;
   }
   scans = lappend(scans, input->scan);
-  RangePlans plans = {NIL, NIL};
+  ChoosingPlans plans = {NIL, NIL};
   foreach (cell, scans) {
     const auto* scan = static_cast<EngineScan*>(lfirst(cell));
-    const bool chosen = scan != nullptr && scan->ranges != nullptr;
+    const bool chosen = scan != nullptr && scan->chooser != nullptr;
     List* filters = NIL;
     if (chosen) {
       ListCell* place = list_nth_cell(custom_plans, next);
       auto* plan = static_cast<Plan*>(lfirst(place));
-      while (!IsA(plan, BitmapHeapScan)) plan = plan->lefttree;  // below a Result for pseudoconstant filters
-      filters = reinterpret_cast<BitmapHeapScan*>(plan)->bitmapqualorig;
-      lfirst(place) = plan->lefttree;
+      if (IsA(plan, Result)) plan = plan->lefttree;  // of pseudoconstant filters
+      if (IsA(plan, BitmapHeapScan)) {
+        filters = reinterpret_cast<BitmapHeapScan*>(plan)->bitmapqualorig;
+        plan = plan->lefttree;
+      } else {
+        plan->targetlist = plan->qual = NIL;
+      }
+      lfirst(place) = plan;
     }
     plans.numbers = lappend(plans.numbers, makeInteger(chosen ? next++ : -1));
     plans.filters = lappend(plans.filters, filters);
@@ -206,7 +211,7 @@ RangePlans take_bitmaps(const EngineInput* input, List* custom_plans) {
 
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
 List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots, int output_count,
-                    const RangePlans& ranges) {
+                    const ChoosingPlans& choosers) {
   const EngineInput* input = path->input;
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin
@@ -237,8 +242,8 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
   parts[kPlanArgFilters] = mapped_vector(writer.argument_filters(), slots);
   if (path->aggregation != nullptr) parts[kPlanGroupingSets] = path->aggregation->sets;
-  parts[kPlanRanges] = ranges.numbers;
-  foreach (cell, ranges.filters)
+  parts[kPlanChoosers] = choosers.numbers;
+  foreach (cell, choosers.filters)
     parts[kPlanRangeFilters] = lappend(parts[kPlanRangeFilters], mapped_list(static_cast<List*>(lfirst(cell)), slots));
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
@@ -254,7 +259,7 @@ struct Written {
 
 // C++: writes the program and turns it into nodes.
 Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots,
-                      const RangePlans& ranges) {
+                      const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
     writer.write(outputs, path->aggregation, path->top);
@@ -263,7 +268,7 @@ Written write_program(const EnginePath* path, const List* child_plans, const Lis
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
       SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
       memcpy(VARDATA(bytes), serialized.data(), serialized.size());
-      Written written{private_lists(path, writer, bytes, slots, list_length(outputs), ranges), NIL};
+      Written written{private_lists(path, writer, bytes, slots, list_length(outputs), choosers), NIL};
       for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
       return written;
     });
@@ -286,10 +291,10 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   }
   List* slots = add_vars(list_copy(outputs), outputs);
   slots = add_input_vars(slots, input);
-  const RangePlans ranges = take_bitmaps(input, custom_plans);
-  slots = add_vars(slots, ranges.filters);
+  const ChoosingPlans choosers = take_choosers(input, custom_plans);
+  slots = add_vars(slots, choosers.filters);
 
-  const Written written = write_program(path, custom_plans, outputs, slots, ranges);
+  const Written written = write_program(path, custom_plans, outputs, slots, choosers);
   auto* plan = makeNode(CustomScan);
   plan->scan.plan.targetlist = tlist;
   plan->scan.plan.qual = host_quals;

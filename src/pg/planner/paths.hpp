@@ -12,6 +12,9 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
 /// block_ranges.cpp: lets BRIN indexes choose the blocks that a heap table's scan reads, when that is cheaper.
 void choose_block_ranges(PlannerInfo* root, EngineScan* scan);
 
+/// block_ranges.cpp: the scan reads a sample, whose rows and pages PostgreSQL has estimated as the table's.
+void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause* sample);
+
 /// join_path.cpp: offers CpuJoin for `outer` joined with `inner`.
 void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
                 JoinPathExtraData* extra);

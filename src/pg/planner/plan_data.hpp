@@ -26,8 +26,9 @@ enum PlanPart : int {
   kPlanArguments,    // List of Expr or NULL, as Program::aggregates
   kPlanArgFilters,   // List of Expr or NULL, likewise
   kPlanGroupingSets,  // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once
-  kPlanRanges,       // for each pipeline an Integer: the custom plan whose bitmap tells the blocks to read, -1 = all
-  kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that this bitmap is of
+  kPlanChoosers,     // for each pipeline an Integer: the custom plan that tells what to read of a table (it makes a bitmap of
+                     // blocks, or is a sample scan), -1 = everything
+  kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that a bitmap is of
   kPlanRefusals,     // List of two-element Lists: Expr with planning-time varnos, String reason
   kPlanEstimates,    // List of Float: rows of the scan, after its filters, after each join, rows of the node
   kPlanPartCount,

@@ -26,6 +26,13 @@ bool is_heap_table(const RangeTblEntry* rte) {
   return rte->relid >= FirstNormalObjectId && compat::is_heap(rte->relid);
 }
 
+// Methods that decide by a row's place alone, with the same result when the table is read again.
+bool is_known_sample(const RangeTblEntry* rte) {
+  const TableSampleClause* sample = rte->tablesample;
+  if (sample->tsmhandler != F_BERNOULLI && sample->tsmhandler != F_SYSTEM) return false;
+  return rte->relkind != RELKIND_FOREIGN_TABLE && !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
+}
+
 bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
   const Query* parse = root->parse;
   if (rte->rtekind != RTE_RELATION || rte->inh) return false;
@@ -34,7 +41,7 @@ bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const Range
   if (!bms_is_empty(rel->lateral_relids)) return false;
   // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
   const bool reads_only = parse->commandType == CMD_SELECT || parse->commandType == CMD_INSERT;
-  return reads_only && root->rowMarks == NIL && rte->tablesample == nullptr;
+  return reads_only && root->rowMarks == NIL && (rte->tablesample == nullptr || is_known_sample(rte));
 }
 
 // C++: the engine's type for values of type `oid`, in planner memory.
@@ -202,7 +209,10 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   scan->output_readable = true;
   if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
   scan->rows_out = clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
-  choose_block_ranges(root, scan);
+  if (rte->tablesample != nullptr)
+    choose_sample(root, scan, rte->tablesample);
+  else
+    choose_block_ranges(root, scan);
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = rel->relids;

@@ -165,6 +165,7 @@ void HeapRows::start() {
   const Relation relation = relation_;
   const Snapshot snapshot = snapshot_;
   const BlockNumber count = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  if (sample_) blocks_.restrict_to(sample_->blocks(count));
   const BlockNumber chosen = blocks_.chosen_of(count);
   blocks_.begin(count);
   fetched_blocks_ += chosen;
@@ -213,7 +214,11 @@ Buffer HeapRows::pin_page(BlockNumber block) {
 int HeapRows::list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible) {
   const Page page = BufferGetPage(buffer);
   int count = 0;
-  for (OffsetNumber number = FirstOffsetNumber; number <= last; ++number) {
+  const auto next = [&](OffsetNumber number) {
+    if (sample_) return sample_->next_item(block, last);
+    return number < last ? static_cast<OffsetNumber>(number + 1) : InvalidOffsetNumber;
+  };
+  for (OffsetNumber number = next(0); number != InvalidOffsetNumber; number = next(number)) {
     const ItemId item = PageGetItemId(page, number);
     if (!ItemIdIsNormal(item)) continue;
     if (ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ || ItemIdGetLength(item) < SizeofHeapTupleHeader ||
@@ -243,7 +248,7 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
   OffsetNumber* visible = nullptr;
   OffsetNumber count = std::min<OffsetNumber>(PageGetMaxOffsetNumber(page), kMostItems);
   // All that is there now is visible. What comes later gets new items behind these, unless there are some to be used again.
-  if (!PageIsAllVisible(page) || snapshot_->takenDuringRecovery || PageHasFreeLinePointers(page)) {
+  if (!PageIsAllVisible(page) || snapshot_->takenDuringRecovery || PageHasFreeLinePointers(page) || sample_) {
     visible = chunk->visible.data() + place * MaxHeapTuplesPerPage;
     count = static_cast<OffsetNumber>(list_visible(block, buffer, count, visible));
   }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "format/heap/tuple.hpp"
 #include "pg/source/block_walk.hpp"
 #include "pg/source/row_source.hpp"
+#include "pg/source/table_sample.hpp"
 
 namespace strom::pg::source {
 
@@ -29,6 +31,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
 
   /// Reads only blocks of `ranges`, which ascend and do not overlap, whenever the rows begin anew.
   void restrict_to(std::vector<BlockRange> ranges) { blocks_.restrict_to(std::move(ranges)); }
+  /// Reads only rows of a sample, likewise.
+  void take_sample(TableSample sample) { sample_ = std::move(sample); }
   /// Blocks that all scans of the table so far had to read, and that they could leave out.
   int64_t fetched_blocks() const { return fetched_blocks_; }
   int64_t skipped_blocks() const { return skipped_blocks_; }
@@ -85,6 +89,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   BufferAccessStrategy strategy_ = nullptr;
   bool started_ = false;
   BlockWalk blocks_;
+  std::optional<TableSample> sample_;
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;
   int pages_in_chunk_ = 1;
   Buffer last_buffer_ = InvalidBuffer;
