@@ -418,7 +418,7 @@ class Writer:
         return sql
 
     def join_chain(self):
-        """Left, semi and anti joins beside inner ones: several rows for a key, nulls, conditions that decide what
+        """Outer, semi and anti joins beside inner ones: several rows for a key, nulls, conditions that decide what
         matches, no keys."""
         rng = self.rng
         first = rng.choice([t for t in self.tables if t.rows <= 4000] or self.tables)
@@ -429,7 +429,7 @@ class Writer:
             if not small:
                 break
             table, alias = rng.choice(small), f"t{i}"
-            kind = rng.choice(["JOIN", "LEFT JOIN", "LEFT JOIN", "EXISTS", "NOT EXISTS", "IN"])
+            kind = rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "EXISTS", "NOT EXISTS", "IN"])
             clauses, fan = self.join_clauses(scope, table, alias)
             if rows * fan > limit:
                 continue
@@ -438,7 +438,7 @@ class Writer:
             elif kind.endswith("JOIN"):
                 text += f" {kind} {table.name} {alias} ON {' AND '.join(clauses)}"
                 scope = scope + scope_of(table, alias)
-                rows *= max(fan, 1)
+                rows = rows * max(fan, 1) + (table.rows if kind in ("RIGHT JOIN", "FULL JOIN") else 0)
             else:
                 conditions.append(f"{kind} (SELECT 1 FROM {table.name} {alias} WHERE {' AND '.join(clauses)})")
         self.source = Source(text, scope, rows, conditions)

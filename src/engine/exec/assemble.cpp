@@ -31,12 +31,16 @@ constexpr uint64_t kMaxDenseGroups = 1u << 16;
 class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-            bool single_byte, bool stable_text)
-      : PipelineWriter(program, pipeline, joins, single_byte), partition_(partition), stable_text_(stable_text) {}
+            bool single_byte, bool stable_text, bool unmatched)
+      : PipelineWriter(program, pipeline, joins, single_byte), partition_(partition), stable_text_(stable_text),
+        unmatched_(unmatched) {}
 
   Assembly run() {
-    const size_t early = probe_precedes_quals() ? 1 : 0;
-    if (early != 0) emit_probe(0);
+    const size_t early = unmatched_ || probe_precedes_quals() ? 1 : 0;
+    if (unmatched_)
+      emit_unmatched();
+    else if (early != 0)
+      emit_probe(0);
     emit_quals();
     for (size_t position = early; position < out_.joins.size(); ++position) emit_probe(position);
     for (NodeId qual : pipeline_.join_quals) emit_qual_segment({qual}, "join filter");
@@ -380,7 +384,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_;
+  const bool stable_text_, unmatched_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
@@ -389,8 +393,8 @@ class Assembler : private PipelineWriter {
 }  // namespace
 
 Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  bool single_byte, bool stable_text) {
-  return Assembler(program, pipeline, joins, partition, single_byte, stable_text).run();
+                  bool single_byte, bool stable_text, bool unmatched) {
+  return Assembler(program, pipeline, joins, partition, single_byte, stable_text, unmatched).run();
 }
 
 }  // namespace strom::engine::exec

@@ -309,13 +309,15 @@ Status JoinBuild::finish(int64_t memory_limit) {
   table_.tags = pointer(tags_);
   table_.next = pointer(next_);
   table_.codes = pointer(codes_);
+  if (needs_.matches) matched_.assign(static_cast<size_t>(rows()), 0);
+  table_.matched = matched_.empty() ? nullptr : matched_.data();
   table_.keys = key_views_.data();
   table_.payload = payload_views_.data();
   return Status::ok();
 }
 
 int64_t JoinBuild::memory() const {
-  int64_t bytes = stored_texts_.memory();
+  int64_t bytes = stored_texts_.memory() + static_cast<int64_t>(matched_.capacity());
   for (const HostColumn& column : keys_) bytes += column.memory();
   for (const HostColumn& column : payload_) bytes += column.memory();
   for (const auto* v : {&bitmap_, &index_, &key_codes_, &slots_, &tags_, &next_, &codes_, &code_rows_})

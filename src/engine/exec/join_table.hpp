@@ -41,6 +41,7 @@ inline constexpr uint32_t kMaxPartitions = 1u << 14;
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
   bool any_match = false;              // one row of each key is enough
+  bool matches = false;                // which build rows have had a match
   bool rows = false;                   // build rows: payload is read or the join is not a mere filter
   std::vector<uint32_t> group_columns; // payload ordinals that are grouped by, coded together
 };
@@ -68,6 +69,9 @@ class JoinBuild {
 
   /// Builds the table, of a kind that takes at most `memory_limit` bytes if there is one.
   Status finish(int64_t memory_limit);
+
+  /// A row of the built table has a match; also while threads probe it.
+  void mark_matched(int64_t row) { __atomic_store_n(&matched_[static_cast<size_t>(row)], uint8_t{1}, __ATOMIC_RELAXED); }
 
   const block::JoinTable& table() const { return table_; }
   int64_t rows() const { return rows_; }
@@ -104,6 +108,7 @@ class JoinBuild {
   std::vector<block::TableColumn> key_views_, payload_views_;
   mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked
   std::vector<uint32_t> bitmap_, index_, key_codes_, slots_, tags_, next_, codes_, code_rows_;
+  std::vector<uint8_t> matched_;
 };
 
 }  // namespace strom::engine::exec

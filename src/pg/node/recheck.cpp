@@ -151,13 +151,15 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   if (!passes(filters_[row.pipeline])) return;
   const engine::plan::Program& program = plan_.program;
   std::vector<Constant> keys, payload;
+  const bool stays = engine::plan::keeps_unmatched(program.joins[join].kind);
   bool held = true;
   for (size_t i = 0; i < inner_keys_[join].size(); ++i) {
     keys.push_back(key(inner_keys_[join][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
-    if (keys.back().is_null) return;  // joins nothing
+    if (keys.back().is_null && !stays) return;  // joins nothing
     if (held) continue;
     left_out_[join] = true;
-    return;
+    if (!stays) return;
+    keys.back() = {keys.back().type, true, -1, {}};
   }
   for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
     const ValueType type = program.nodes[program.joins[join].payload[i]].type;
@@ -172,14 +174,20 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   throw_if_failed(execution.add_build_row(join, keys, payload));
 }
 
-void Recheck::decide(const DeclinedRow& row, const Execution& execution) {
+void Recheck::decide(const DeclinedRow& row, Execution& execution) {
   guard([this] { ExecStoreAllNullTuple(slot_); });
+  if (row.unmatched_join >= 0) {
+    const auto depth = static_cast<size_t>(row.unmatched_join);
+    load_payload(depth, row.inner_rows[depth], execution);
+    join(depth + 1, row, execution);
+    return;
+  }
   load_source(row.pipeline, row);
   if (passes(filters_[row.pipeline])) join(0, row, execution);
 }
 
 // As the engine joins, one join after the other in the planner's order.
-void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution) {
+void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   using engine::plan::JoinKind;
   boundary::check_for_interrupts();
   if (depth == plan_.join_count()) {
@@ -187,7 +195,8 @@ void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execut
     return;
   }
   const engine::plan::Program& program = plan_.program;
-  const JoinKind kind = program.joins[program.pipelines.back().joins[depth]].kind;
+  const uint32_t index = program.pipelines.back().joins[depth];
+  const JoinKind kind = program.joins[index].kind;
   std::vector<int64_t> candidates;
   const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
   if (known)
@@ -200,10 +209,11 @@ void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execut
     if (!known && !passes(match_filters_[depth])) continue;
     matched = true;
     if (kind == JoinKind::kAnti) return;
+    if (engine::plan::keeps_unmatched(kind)) execution.mark_matched(index, candidate);
     join(depth + 1, row, execution);
     if (kind == JoinKind::kSemi) return;
   }
-  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi) return;
+  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi || kind == JoinKind::kRight) return;
   clear_payload(depth);
   join(depth + 1, row, execution);
 }

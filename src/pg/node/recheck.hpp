@@ -22,7 +22,7 @@ class Recheck {
   void bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out);
 
   /// Decides a row of the last pipeline; what it results in is queued for pop().
-  void decide(const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
+  void decide(const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
 
   /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
   /// engine cannot hold equals no key that it can, and is left out.
@@ -43,7 +43,7 @@ class Recheck {
   void load_source(size_t pipeline, const engine::exec::DeclinedRow& row);
   bool passes(ExprState* filters);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
-  void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
+  void join(size_t depth, const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
   bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void clear_payload(size_t join);

@@ -1,4 +1,4 @@
-// CpuJoin: an inner, left, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
+// CpuJoin: an inner, outer, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
 #include <algorithm>
 #include <cmath>
 
@@ -59,16 +59,42 @@ bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** 
 }
 
 bool is_offered(JoinType type) {
-  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI || type == JOIN_RIGHT ||
+         type == JOIN_FULL;
 }
 
+// Rows of the inner side without a match go on.
+bool keeps_inner(JoinType type) { return type == JOIN_RIGHT || type == JOIN_FULL; }
+
 // An expression of the side whose rows get nulls that is to be computed below the join; the engine computes it above.
-bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* inner) {
-  if (type != JOIN_LEFT && type != JOIN_ANTI) return false;
+bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* outer, const RelOptInfo* inner) {
+  const bool nulls_inner = type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL;
   ListCell* cell;
-  foreach (cell, root->placeholder_list)
-    if (bms_overlap(static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at, inner->relids)) return true;
+  foreach (cell, root->placeholder_list) {
+    const Relids computed_at = static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at;
+    if (nulls_inner && bms_overlap(computed_at, inner->relids)) return true;
+    if (keeps_inner(type) && bms_overlap(computed_at, outer->relids)) return true;
+  }
   return false;
+}
+
+// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that keeps rows
+// of its inner side: they would count as matched.
+bool has_late_conditions(const EngineInput* probing) {
+  ListCell* cell;
+  foreach (cell, probing->joins)
+    if (static_cast<EngineJoin*>(lfirst(cell))->other_quals != NIL) return true;
+  return false;
+}
+
+// Rows of PostgreSQL's, with a numeric key that the engine cannot hold, are left out of the table, where they would have to
+// stay; those of a heap table can have other numerics that it cannot hold.
+bool may_lose_rows(const RelOptInfo* joinrel, const EngineJoin* join) {
+  if (join->scan != nullptr && join->scan->pages == 0) return false;  // an Arrow table
+  ListCell* cell;
+  foreach (cell, join->inner_keys)
+    if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID) return true;
+  return passes_numerics_on(joinrel, join);
 }
 
 // Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
@@ -141,10 +167,11 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
                 JoinPathExtraData* extra) {
   PlannerState* state = find_state(root);
   if (state == nullptr || !is_offered(type) || joinrel->reloptkind != RELOPT_JOINREL) return;
-  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, inner)) return;
+  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, outer, inner)) return;
   if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
   if (probing == nullptr || probing->scan->host_quals != NIL || probing->scan->gated) return;
+  if (keeps_inner(type) && has_late_conditions(probing)) return;
 
   auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
   join->inner = inner;
@@ -159,6 +186,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     return;
   }
   if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
+  if (join->outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
 
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
@@ -166,7 +194,11 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     join->path = subplan_path(state, inner);
     if (join->path == nullptr) return;
   }
+<<<<<<< HEAD
   if (passes_numerics_on(joinrel, join)) return;
+=======
+  if (keeps_inner(type) && may_lose_rows(joinrel, join)) return;
+>>>>>>> 69aa849 (Right and full joins in the engine: unmatched rows of the build side as a pipeline of their own)
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = joinrel->relids;

@@ -20,6 +20,8 @@ engine::plan::JoinKind join_kind(JoinType type) {
     case JOIN_LEFT: return engine::plan::JoinKind::kLeft;
     case JOIN_SEMI: return engine::plan::JoinKind::kSemi;
     case JOIN_ANTI: return engine::plan::JoinKind::kAnti;
+    case JOIN_RIGHT: return engine::plan::JoinKind::kRight;
+    case JOIN_FULL: return engine::plan::JoinKind::kFull;
     default: return engine::plan::JoinKind::kInner;
   }
 }
