@@ -234,6 +234,9 @@ class Writer:
             self.query.approximate.add(position)
             self.query.spread.add(position)
             argument = rng.choice(found)
+            if rng.random() < 0.5:  # one state for several
+                argument = self.moments = getattr(self, "moments", argument)
+                return f"{rng.choice(VARIANCES + ['avg', 'avg'])}({argument})"
         else:
             argument = self.e.value(base, rng.choice([0, 0, 1]))
         return f"{rng.choice(VARIANCES)}({argument})"

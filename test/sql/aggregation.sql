@@ -10,6 +10,17 @@ SELECT * FROM run_both('SELECT bit_and(i2), bit_or(i4), bit_xor(id::int8) FILTER
 SELECT * FROM run_both('SELECT stddev(i2), var_pop(i4), variance(id::int8), stddev_samp(n), var_samp(n), stddev_pop(n) FROM facts');
 SELECT * FROM run_both('SELECT k, var_samp(i4), min(t COLLATE "C"), max(t COLLATE "C") FROM facts GROUP BY k');
 SELECT * FROM run_both('SELECT var_pop(i4), bool_and(b), bit_or(i4), max(t COLLATE "C") FROM facts WHERE id < 0');
+SELECT * FROM run_both('SELECT k, min(c COLLATE "C"), max(c COLLATE "C"), max(c COLLATE "C") FILTER (WHERE b) FROM facts GROUP BY k');
+SELECT * FROM run_both('SELECT b, count(*), avg(x)::numeric(12,4), variance(x)::numeric(12,4), avg(x) FILTER (WHERE b) IS NULL FROM (SELECT b, (i4 % 100)::float8 AS x FROM facts) f GROUP BY b');
+SELECT nodes_of('SELECT avg(f8), stddev(f8), avg(f4), var_pop(f4) FROM facts');
+CREATE TABLE moments AS SELECT g % 3 AS k, (g % 7)::float8 AS x, (g % 5)::float4 AS y, g % 5 * interval '1 mon' - g * interval '1 day' AS span,
+  '10:00'::time + g * interval '1 minute' AS at FROM generate_series(1, 300) g;
+INSERT INTO moments VALUES (1, 'Infinity', 'NaN', NULL, NULL), (2, NULL, NULL, NULL, '24:00');
+ANALYZE moments;
+SELECT * FROM run_both('SELECT k, avg(x), var_pop(x)::numeric(10,6), avg(y), stddev(y)::numeric(10,6) FROM moments WHERE x < 100 OR k = 2 GROUP BY k');
+SELECT * FROM run_both('SELECT k, avg(x), var_pop(x), avg(y), stddev(y) FROM moments WHERE k = 1 AND x > 100 GROUP BY k');
+SELECT * FROM run_both('SELECT k, min(span), max(span), min(at), max(at) FROM moments GROUP BY k');
+DROP TABLE moments;
 
 -- Grouping sets.
 EXPLAIN (COSTS OFF) SELECT k, b, count(*), grouping(k, b) FROM facts GROUP BY ROLLUP (k, b);

@@ -73,7 +73,17 @@ INSERT INTO queries VALUES
 ($$select e.id, h.name from edges e left join heap_odd h on h.k = e.n * 1000 and h.k < 5$$),
 ($$select e.id from edges e where not exists (select 1 from heap_odd h where h.k = e.n * 1000 and h.k < 5)$$),
 ($$select e.id, h.v from edges e left join heap_odd h on h.v = e.id where e.n * 1000 <> 7$$),
-($$select e.id, f.id from edges e left join facts f on e.n = f.n$$);
+($$select e.id, f.id from edges e left join facts f on e.n = f.n$$),
+-- NaN on the inner side, as a key or passed on.
+($$select e.id, h.k, h.name from edges e join heap_odd h on h.v = e.id$$),
+($$select f.i2, h.k, count(*) from facts f join heap_odd h on h.v = f.i2 group by 1, 2$$),
+($$select e.id, h.k from edges e full join heap_odd h on h.v = e.id$$),
+($$select a.v, b.v, b.k from heap_odd a join heap_odd b on a.k = b.k$$),
+($$select a.v, b.v, b.k from heap_odd a left join heap_odd b on a.k = b.k and a.name = b.name$$),
+($$select a.v, b.v, a.k, b.k from heap_odd a full join heap_odd b on a.k = b.k and b.v <> 2$$),
+($$select a.v from heap_odd a where exists (select 1 from heap_odd b where b.k = a.k and b.v = 3)$$),
+($$select a.v from heap_odd a where not exists (select 1 from heap_odd b where b.k = a.k and b.v = 3)$$),
+($$select a.v, h.k from heap_odd a join (select k from heap_odd offset 0) h on a.k = h.k$$);
 SELECT r.*, q FROM queries, run_both(q) r;
 -- The same in several passes.
 SET pg_strom.work_memory = '64kB';

@@ -136,6 +136,8 @@ class Assembler : private PipelineWriter {
       const bool aligned = program_.nodes[a.arg].type.type == registry::TypeId::kDecimal && info.acc != AccKind::kCount;
       input.reg = aligned ? aligned_decimal(a.arg) : value(a.arg);
       input.code.phys = program_.nodes[a.arg].type.phys();
+      const bool by_order = info.acc == AccKind::kMin || info.acc == AccKind::kMax;
+      if (by_order && input.code.phys == Phys::kStr) input.reg = join_key(a.arg);  // char(n) without its padding
       const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
       const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;
       if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments)) {
@@ -169,7 +171,7 @@ class Assembler : private PipelineWriter {
     for (NodeId id : pipeline_.group_keys) {
       GroupKeySource source;
       const Node& n = program_.nodes[id];
-      if (n.kind == NodeKind::kPayload && !may_miss(position_of(n.imm >> 16))) {
+      if (n.kind == NodeKind::kPayload && is_coded(position_of(n.imm >> 16))) {
         source.coded = true;
         source.join_position = static_cast<uint32_t>(position_of(n.imm >> 16));
         source.payload = n.imm & 0xffff;

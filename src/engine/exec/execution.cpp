@@ -107,19 +107,19 @@ class ExecutionImpl : public Execution {
     return value;
   }
 
-  bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const override {
-    if (!held) return builds_[join]->partition().number == 0;
+  bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const override {
     return builds_[join]->is_in_partition(trimmed_keys(join, keys));
   }
 
   void mark_matched(uint32_t join, int64_t row) override { builds_[join]->mark_matched(row); }
 
-  Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
-                       const std::vector<plan::Constant>& payload) override {
+  Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                                const std::vector<plan::Constant>& payload) override {
     if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not being built");
     const std::vector<plan::Constant> trimmed = trimmed_keys(join, keys);
-    if (builds_[join]->is_in_partition(trimmed)) builds_[join]->append_row(trimmed, payload);
-    return Status::ok();
+    if (!builds_[join]->is_in_partition(trimmed)) return int64_t{-1};
+    builds_[join]->append_row(trimmed, payload);
+    return builds_[join]->rows() - 1;
   }
 
   void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
@@ -298,10 +298,10 @@ class ExecutionImpl : public Execution {
         inner_[join].divide(parts_needed(build, *run, sources_[program_.pipelines[index].source]->total_rows()));
         continue;
       }
-      if (auto declined = run->take_declined_rows(); !declined.empty()) {
-        if (!declined_build_) return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
-        declined_build_(index, declined);
-      }
+      const std::vector<DeclinedRow> declined = run->take_declined_rows();
+      if (!declined.empty() && !declined_build_)
+        return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
+      if (declined_build_) declined_build_(index, declined);
       if (may_divide && !build.fits(options_.join_memory_budget) && build.is_divisible()) {
         inner_[join].divide(parts_needed(build, *run, run->rows()));
         continue;

@@ -147,15 +147,15 @@ class Execution {
   virtual Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const = 0;
   virtual plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const = 0;
   /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
-  /// pipeline; `held` false: the keys are none that the engine can hold.
-  virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const = 0;
+  /// pipeline; keys that the engine cannot hold count as nulls.
+  virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
   /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
-  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below.
-  /// Those of other passes are left out.
-  virtual Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
-                               const std::vector<plan::Constant>& payload) = 0;
-  /// Called on the caller's thread when build pipeline `pipeline` has declined rows, before its table is finished.
+  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its
+  /// number in the table, -1 when it is of another pass. Rows that read an unheld payload are declined.
+  virtual Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                                        const std::vector<plan::Constant>& payload) = 0;
+  /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
   /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the unmatched rows of

@@ -28,6 +28,8 @@ struct HostColumn {
   void append_constant(const plan::Constant& value, std::deque<std::string>* texts);
   const void* at(int64_t row) const { return values.data() + row * registry::phys_size(phys); }
   bool is_null(int64_t row) const { return !flags.empty() && (flags[row] & block::kNullFlag); }
+  /// Some value is none that the engine holds.
+  bool has_errors() const;
   block::TableColumn view() const;
   int64_t memory() const { return static_cast<int64_t>(values.capacity() + flags.capacity()); }
 };
@@ -77,6 +79,8 @@ class JoinBuild {
   int64_t rows() const { return rows_; }
   int64_t memory() const;
   uint32_t code_count() const { return static_cast<uint32_t>(code_rows_.size()); }
+  /// Whether rows have group codes: not when a grouped value is none that the engine holds.
+  bool is_coded() const { return !needs_.group_columns.empty(); }
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }

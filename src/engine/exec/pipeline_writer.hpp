@@ -65,6 +65,8 @@ class PipelineWriter {
   const plan::Join& join_at(size_t position) const { return program_.joins[out_.joins[position].join]; }
   /// The payload may be null because there is no build row.
   bool may_miss(size_t position) const { return plan::may_miss(join_at(position).kind); }
+  /// Payloads that are grouped by have codes.
+  bool is_coded(size_t position) const { return !may_miss(position) && out_.joins[position].build->is_coded(); }
   /// Register of a key; char(n) keys compare without their padding.
   int join_key(plan::NodeId id);
   /// Register with the group code of a probed join.

@@ -87,14 +87,28 @@ bool has_late_conditions(const EngineInput* probing) {
   return false;
 }
 
-// Rows of PostgreSQL's, with a numeric key that the engine cannot hold, are left out of the table, where they would have to
-// stay; those of a heap table can have other numerics that it cannot hold.
-bool may_lose_rows(const RelOptInfo* joinrel, const EngineJoin* join) {
-  if (join->scan != nullptr && join->scan->pages == 0) return false;  // an Arrow table
+// Whether `exprs` contain a numeric column of `relids` that may have values which the engine cannot hold (NaN), as others than
+// Arrow tables' may.
+bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_RECURSE_PLACEHOLDERS)) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (var->vartype != NUMERICOID || !bms_is_member(var->varno, relids)) continue;
+    const EngineScan* scan = scan_of(state, var->varno);
+    if (scan == nullptr || scan->pages > 0) return true;
+  }
+  return false;
+}
+
+// Rows of a PostgreSQL plan with a numeric key that the engine cannot hold are left out of the table, where they may have to
+// stay, or could equal such a key of the outer side.
+bool may_lose_rows(PlannerState* state, const EngineJoin* join, Relids outer) {
+  if (join->scan != nullptr) return false;
   ListCell* cell;
   foreach (cell, join->inner_keys)
-    if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID) return true;
-  return passes_numerics_on(joinrel, join);
+    if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID)
+      return keeps_inner(join->type) || may_be_unheld(state, join->outer_keys, outer);
+  return false;
 }
 
 // Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
@@ -194,11 +208,9 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     join->path = subplan_path(state, inner);
     if (join->path == nullptr) return;
   }
-<<<<<<< HEAD
   if (passes_numerics_on(joinrel, join)) return;
-=======
-  if (keeps_inner(type) && may_lose_rows(joinrel, join)) return;
->>>>>>> 69aa849 (Right and full joins in the engine: unmatched rows of the build side as a pipeline of their own)
+  if (may_lose_rows(state, join, outer->relids)) return;
+  if (may_be_unheld(state, join->match_quals, inner->relids)) return;  // a candidate that is tried cannot be declined
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = joinrel->relids;

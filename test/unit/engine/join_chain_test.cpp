@@ -252,7 +252,7 @@ class ChainRun {
     } else {
       const Int key = chain_.key(combined, step);
       const Constant constant{kInt4, !key, -1, key ? int_bytes(*key) : ""};
-      if (!execution_->is_in_pass(index, {constant}, true)) return;
+      if (!execution_->is_in_pass(index, {constant})) return;
       if (key) {
         EXPECT_TRUE(execution_->lookup(index, {constant}, &candidates).is_ok());
       }

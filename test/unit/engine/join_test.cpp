@@ -281,13 +281,13 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
       for (const exec::DeclinedRow& row : rows) {
         const Row& o = outer.rows[static_cast<size_t>(row.chunk * 1700 + row.row)];
         plan::Constant key{kInt4, !o.key, -1, o.key ? int_bytes(*o.key) : ""};
-        if (!execution->is_in_pass(0, {key}, true)) continue;
+        if (!execution->is_in_pass(0, {key})) continue;
         // The second join's key as the first join's first match gives it.
         std::vector<int64_t> matches;
         EXPECT_TRUE(execution->lookup(0, {key}, &matches).is_ok());
         plan::Constant next{kInt4, true, -1, {}};
         if (!matches.empty()) next = execution->payload(0, 0, *std::min_element(matches.begin(), matches.end()));
-        if (execution->is_in_pass(1, {next}, true)) declined.emplace_back(row.chunk, row.row);
+        if (execution->is_in_pass(1, {next})) declined.emplace_back(row.chunk, row.row);
       }
     };
     execution->on_pass_end([&](const std::vector<exec::DeclinedRow>& rows) {
