@@ -351,7 +351,7 @@ class Writer:
         keys = [k if "." in k else self.e.any_column()[0] for k in keys]
         items = list(keys)
         for _ in range(rng.choice([1, 1, 2, 3])):
-            column, base = self.e.any_column()[0], rng.choice(["int2", "int4", "int8", "numeric"])
+            column, base = self.group_key(), rng.choice(["int2", "int4", "int8", "numeric"])
             number = self.e.value(base, rng.choice([0, 0, 1]))
             text = rng.choice(
                 [
@@ -364,7 +364,9 @@ class Writer:
                 ]
             )
             items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
-        items.append(f"count(DISTINCT {self.e.any_column()[0]})")
+        if rng.random() < 0.6:  # beside aggregates that count copies
+            items += [self.aggregate(len(items) + i) for i in range(rng.randint(1, 2))]
+        items.append(f"count(DISTINCT {rng.choice([self.group_key(), self.e.any_column()[0]])})")
         self.query.representative_open = True
         self.query.kind = "distinct aggregate"
         names = ", ".join(f"({k})" for k in keys)

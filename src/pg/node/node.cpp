@@ -5,6 +5,7 @@
 #include "pg/boundary/context_owned.hpp"
 #include "pg/node/explain.hpp"
 #include "pg/node/query_run.hpp"
+#include "pg/node/relay.hpp"
 
 namespace strom::pg::node {
 
@@ -134,6 +135,7 @@ constexpr CustomScanMethods kScanMethods[] = {
 
 void register_methods() {
   for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
+  register_relay();
 }
 
 const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }
