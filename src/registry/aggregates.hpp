@@ -19,6 +19,8 @@ enum class AccKind : uint8_t {
   kAvgF64,         // sum in float8 for avg(float4|float8)
   kMin,            // in the argument's type; NaN above everything
   kMax,
+  kMinSpan,        // of intervals, whose months have 30 days
+  kMaxSpan,
   kCountTrue,      // true inputs, of a boolean: bool_and and bool_or
   kBitAnd,         // in the argument's type
   kBitOr,

@@ -4,7 +4,7 @@ import math
 import unicodedata
 from collections import Counter
 
-FLOAT4, FLOAT8, NUMERIC, BPCHAR, TEXTS = 700, 701, 1700, 1042, (25, 1042, 1043)
+FLOAT4, FLOAT8, NUMERIC, BPCHAR, INTERVAL, TEXTS = 700, 701, 1700, 1042, 1186, (25, 1042, 1043)
 COLLATION_ERRORS = ("42P21", "42P22", "0A000")
 TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
 
@@ -43,6 +43,22 @@ def row_differences(left, right, types, query):
     return counter_differences(left, right)
 
 
+def span(interval):
+    """Microseconds of what intervals are compared by."""
+    days, micros, words = 0, 0, interval.split()
+    units = {"year": 360, "mon": 30, "day": 1}
+    while words:
+        word = words.pop(0)
+        if ":" not in word:
+            days += int(word) * units[words.pop(0).rstrip("s")]
+            continue
+        sign = -1 if word.startswith("-") else 1
+        hours, minutes, seconds = word.lstrip("+-").split(":")
+        whole, _, part = seconds.partition(".")
+        micros = sign * ((int(hours) * 60 + int(minutes)) * 60 + int(whole)) * 1000000 + sign * int(part.ljust(6, "0") or 0)
+    return days * 86400000000 + micros
+
+
 def representatives(rows, types):
     """Rows with one text for each of the values that PostgreSQL takes as equal: which one of them stands for a group
     or comes before a LIMIT depends on the order of the rows."""
@@ -54,6 +70,8 @@ def representatives(rows, types):
             return b"0" if value == b"-0" else value
         if oid == NUMERIC and b"." in value:
             return value.rstrip(b"0").rstrip(b".")
+        if oid == INTERVAL:
+            return b"%d" % span(value.decode())
         if oid in TEXTS:  # the collation strom_nocase ignores case, form and control characters
             text = value.decode().rstrip(" ") if oid == BPCHAR else value.decode()
             text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

@@ -238,6 +238,9 @@ class Writer:
             self.query.approximate.add(position)
             self.query.spread.add(position)
             argument = rng.choice(found)
+            if rng.random() < 0.5:  # one state for several
+                argument = self.moments = getattr(self, "moments", argument)
+                return f"{rng.choice(VARIANCES + ['avg', 'avg'])}({argument})"
         else:
             argument = self.e.value(base, rng.choice([0, 0, 1]))
         return f"{rng.choice(VARIANCES)}({argument})"
@@ -352,7 +355,7 @@ class Writer:
         keys = [k if "." in k else self.e.any_column()[0] for k in keys]
         items = list(keys)
         for _ in range(rng.choice([1, 1, 2, 3])):
-            column, base = self.e.any_column()[0], rng.choice(["int2", "int4", "int8", "numeric"])
+            column, base = self.group_key(), rng.choice(["int2", "int4", "int8", "numeric"])
             number = self.e.value(base, rng.choice([0, 0, 1]))
             text = rng.choice(
                 [
@@ -365,7 +368,9 @@ class Writer:
                 ]
             )
             items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
-        items.append(f"count(DISTINCT {self.e.any_column()[0]})")
+        if rng.random() < 0.6:  # beside aggregates that count copies
+            items += [self.aggregate(len(items) + i) for i in range(rng.randint(1, 2))]
+        items.append(f"count(DISTINCT {rng.choice([self.group_key(), self.e.any_column()[0]])})")
         self.query.representative_open = True
         self.query.kind = "distinct aggregate"
         names = ", ".join(f"({k})" for k in keys)
@@ -422,7 +427,7 @@ class Writer:
         return sql
 
     def join_chain(self):
-        """Left, semi and anti joins beside inner ones: several rows for a key, nulls, conditions that decide what
+        """Outer, semi and anti joins beside inner ones: several rows for a key, nulls, conditions that decide what
         matches, no keys."""
         rng = self.rng
         first = rng.choice([t for t in self.tables if t.rows <= 4000] or self.tables)
@@ -433,7 +438,7 @@ class Writer:
             if not small:
                 break
             table, alias = rng.choice(small), f"t{i}"
-            kind = rng.choice(["JOIN", "LEFT JOIN", "LEFT JOIN", "EXISTS", "NOT EXISTS", "IN"])
+            kind = rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "EXISTS", "NOT EXISTS", "IN"])
             clauses, fan = self.join_clauses(scope, table, alias)
             if rows * fan > limit:
                 continue
@@ -442,7 +447,7 @@ class Writer:
             elif kind.endswith("JOIN"):
                 text += f" {kind} {table.name} {alias} ON {' AND '.join(clauses)}"
                 scope = scope + scope_of(table, alias)
-                rows *= max(fan, 1)
+                rows = rows * max(fan, 1) + (table.rows if kind in ("RIGHT JOIN", "FULL JOIN") else 0)
             else:
                 conditions.append(f"{kind} (SELECT 1 FROM {table.name} {alias} WHERE {' AND '.join(clauses)})")
         self.source = Source(text, scope, rows, conditions)

@@ -10,6 +10,17 @@ SELECT * FROM run_both('SELECT bit_and(i2), bit_or(i4), bit_xor(id::int8) FILTER
 SELECT * FROM run_both('SELECT stddev(i2), var_pop(i4), variance(id::int8), stddev_samp(n), var_samp(n), stddev_pop(n) FROM facts');
 SELECT * FROM run_both('SELECT k, var_samp(i4), min(t COLLATE "C"), max(t COLLATE "C") FROM facts GROUP BY k');
 SELECT * FROM run_both('SELECT var_pop(i4), bool_and(b), bit_or(i4), max(t COLLATE "C") FROM facts WHERE id < 0');
+SELECT * FROM run_both('SELECT k, min(c COLLATE "C"), max(c COLLATE "C"), max(c COLLATE "C") FILTER (WHERE b) FROM facts GROUP BY k');
+SELECT * FROM run_both('SELECT b, count(*), avg(x)::numeric(12,4), variance(x)::numeric(12,4), avg(x) FILTER (WHERE b) IS NULL FROM (SELECT b, (i4 % 100)::float8 AS x FROM facts) f GROUP BY b');
+SELECT nodes_of('SELECT avg(f8), stddev(f8), avg(f4), var_pop(f4) FROM facts');
+CREATE TABLE moments AS SELECT g % 3 AS k, (g % 7)::float8 AS x, (g % 5)::float4 AS y, g % 5 * interval '1 mon' - g * interval '1 day' AS span,
+  '10:00'::time + g * interval '1 minute' AS at FROM generate_series(1, 300) g;
+INSERT INTO moments VALUES (1, 'Infinity', 'NaN', NULL, NULL), (2, NULL, NULL, NULL, '24:00');
+ANALYZE moments;
+SELECT * FROM run_both('SELECT k, avg(x), var_pop(x)::numeric(10,6), avg(y), stddev(y)::numeric(10,6) FROM moments WHERE x < 100 OR k = 2 GROUP BY k');
+SELECT * FROM run_both('SELECT k, avg(x), var_pop(x), avg(y), stddev(y) FROM moments WHERE k = 1 AND x > 100 GROUP BY k');
+SELECT * FROM run_both('SELECT k, min(span), max(span), min(at), max(at) FROM moments GROUP BY k');
+DROP TABLE moments;
 
 -- Grouping sets.
 EXPLAIN (COSTS OFF) SELECT k, b, count(*), grouping(k, b) FROM facts GROUP BY ROLLUP (k, b);
@@ -26,6 +37,35 @@ EXPLAIN (COSTS OFF) SELECT b, count(DISTINCT k), sum(DISTINCT k) FILTER (WHERE b
 EXPLAIN (COSTS OFF) SELECT b, count(DISTINCT k), count(*) FROM facts GROUP BY b;
 SELECT * FROM run_both('SELECT b, count(DISTINCT k), sum(DISTINCT k) FILTER (WHERE b), max(k) FROM facts GROUP BY b');
 SELECT * FROM run_both('SELECT count(DISTINCT k), array_agg(DISTINCT b) FROM facts');
+-- Beside others, and of several arguments.
+SELECT * FROM run_both('SELECT b, count(DISTINCT k), count(*), sum(n), avg(i4) FROM facts GROUP BY b');
+SELECT * FROM run_both('SELECT b, count(DISTINCT k), count(k), sum(DISTINCT i4 % 7) FILTER (WHERE b), avg(DISTINCT k), max(i4), count(DISTINCT t) * 2 AS x FROM facts GROUP BY b HAVING count(DISTINCT k) > 110 AND count(*) > 1');
+SELECT * FROM run_both('SELECT count(DISTINCT k), sum(i4), count(DISTINCT c), stddev(DISTINCT i4 % 100), variance(i4) FROM facts');
+SELECT * FROM run_both('SELECT count(DISTINCT k), sum(i4), min(DISTINCT t COLLATE "C") FROM facts WHERE id < 0');
+SELECT * FROM run_both('SELECT k, count(DISTINCT k), count(*) FROM facts WHERE id < 0 GROUP BY k');
+SELECT * FROM run_both('SELECT k, count(DISTINCT k), count(DISTINCT b), count(*) FROM facts GROUP BY k ORDER BY 4 DESC, 1 LIMIT 5');
+SELECT * FROM run_both('SELECT d.region, f.b, count(DISTINCT d.name), sum(f.n) FROM facts f LEFT JOIN dimension d ON f.k = d.k GROUP BY 1, 2');
+SELECT * FROM run_both('SELECT b, count(DISTINCT 100 / i2) FILTER (WHERE i2 <> 0), count(*) FROM facts GROUP BY b');
+SELECT * FROM run_both('SELECT x.b, q.* FROM (VALUES (true), (false)) x (b), LATERAL (SELECT count(DISTINCT k), sum(i4) FROM facts f WHERE f.b = x.b) q');
+SELECT b, count(DISTINCT 100 / i2), count(*) FROM facts GROUP BY b;
+
+-- Statements that store what they select.
+CREATE TABLE stored AS SELECT k, count(*) AS n, sum(i4) AS s FROM facts GROUP BY k;
+SELECT f.id, d.name INTO stored_join FROM facts f JOIN dimension d ON f.k = d.k;
+INSERT INTO stored SELECT k, count(*), sum(i4) FROM facts WHERE b GROUP BY k;
+EXPLAIN (COSTS OFF) INSERT INTO stored SELECT k, count(*), sum(i4) FROM facts WHERE b GROUP BY k;
+CREATE MATERIALIZED VIEW stored_view AS SELECT b, max(i4) AS m FROM facts GROUP BY b;
+SELECT count(*), sum(n), sum(s) FROM stored;
+SELECT count(*), count(DISTINCT name), sum(id) FROM stored_join;
+SELECT * FROM stored_view ORDER BY b;
+SET pg_strom.enabled = off;
+SELECT (SELECT count(*) FROM (SELECT k FROM facts GROUP BY k) f) + (SELECT count(*) FROM (SELECT k FROM facts WHERE b GROUP BY k) f) AS count,
+  (SELECT count(*) FROM facts) + (SELECT count(*) FROM facts WHERE b) AS n, (SELECT sum(i4) FROM facts) + (SELECT sum(i4) FROM facts WHERE b) AS s;
+SELECT count(*), count(DISTINCT d.name), sum(f.id) FROM facts f JOIN dimension d ON f.k = d.k;
+SELECT b, max(i4) FROM facts GROUP BY b ORDER BY b;
+RESET pg_strom.enabled;
+DROP MATERIALIZED VIEW stored_view;
+DROP TABLE stored, stored_join;
 
 -- The first rows of an order.
 EXPLAIN (COSTS OFF, VERBOSE) SELECT id, t FROM facts WHERE b ORDER BY n DESC NULLS LAST, id LIMIT 5 OFFSET 2;

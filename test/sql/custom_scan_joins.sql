@@ -10,6 +10,8 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM facts f WHERE EXISTS (SELECT 1 FROM dup
 EXPLAIN (COSTS OFF) SELECT count(*) FROM facts f WHERE NOT EXISTS (SELECT 1 FROM duplicates d WHERE d.k = f.k);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM facts f JOIN dimension d ON f.i4 < d.k;
 EXPLAIN (COSTS OFF) SELECT f.id FROM facts f LEFT JOIN dimension d ON f.k = d.k AND 10 / f.i2 > d.k;
+EXPLAIN (COSTS OFF) SELECT d.name, count(f.id) FROM dimension d LEFT JOIN facts f ON f.k = d.k AND f.i4 > 900 GROUP BY d.name;
+EXPLAIN (COSTS OFF) SELECT f.id, d.v FROM facts f FULL JOIN duplicates d ON f.k = d.k AND f.i4 < d.v;
 \pset format unaligned
 \pset tuples_only on
 \pset fieldsep ' | '
@@ -30,6 +32,22 @@ INSERT INTO queries VALUES
 ($$select d.region, count(*), sum(f.n) from facts f left join dimension d on f.k = d.k group by d.region$$),
 ($$select d.name, e.v, count(*) from facts f left join dimension d on f.k = d.k left join duplicates e on e.k = d.k and e.v > 2 group by 1, 2$$),
 ($$select count(*) from facts f left join dimension d on f.k = d.k join duplicates e on e.k = d.k where exists (select 1 from edges x where x.id = e.v)$$),
+-- Right and full joins.
+($$select f.id, d.name from facts f right join dimension d on f.k = d.k$$),
+($$select f.id, d.name from facts f full join dimension d on f.k = d.k$$),
+($$select f.id, d.v from duplicates d left join facts f on f.k = d.k and f.i4 < d.v$$),
+($$select f.id, d.v from facts f full join duplicates d on f.k = d.k and f.i4 < d.v$$),
+($$select f.id, d.v from facts f full join duplicates d on f.k = d.k where f.id is null or d.v is null or d.v > 3$$),
+($$select d.name, count(f.id), sum(f.n), count(*) from dimension d left join facts f on f.k = d.k and f.i4 > 900 group by d.name$$),
+($$select count(*), count(f.id), count(d.k) from facts f full join dimension d on f.k = d.k$$),
+($$select f.id, d.k, e.v, h.name from facts f full join dimension d on f.k = d.k left join duplicates e on e.k = d.k full join heap_dimension h on h.k = e.v$$),
+($$select d.region, e.v, count(*), count(f.id) from facts f right join dimension d on f.k = d.k and f.b join duplicates e on e.k = d.k group by 1, 2$$),
+($$select f.id, n.v from facts f full join nothing n on f.k = n.k$$),
+($$select f.id, f.v from nothing n full join (select k, id, t as v from facts) f on f.k = n.k$$),
+($$select f.id, h.v from facts f right join heap_odd h on f.c = h.c$$),
+($$select f.id, d.k, coalesce(d.k, f.k), 100 / d.k from facts f full join dimension d on f.k = d.k and d.k <> 0 where d.k <> 0 or d.k is null$$),
+($$select e.id, f.id from edges e full join facts f on e.n = f.n$$),
+($$select e.id, h.v from edges e full join heap_odd h on h.v = e.id and h.v < 3 where e.n * 1000 is distinct from 7$$),
 -- Expressions that outer joins null.
 ($$select f.id, s.x from facts f left join (select k, coalesce(name, 'none') as x from dimension) s on f.k = s.k$$),
 ($$select f.id, s.x, s.y from facts f left join (select k, 1 as x, weight + 1 as y from dimension where weight > 5) s on f.k = s.k where s.x is null or f.i4 > 0$$),
@@ -55,7 +73,17 @@ INSERT INTO queries VALUES
 ($$select e.id, h.name from edges e left join heap_odd h on h.k = e.n * 1000 and h.k < 5$$),
 ($$select e.id from edges e where not exists (select 1 from heap_odd h where h.k = e.n * 1000 and h.k < 5)$$),
 ($$select e.id, h.v from edges e left join heap_odd h on h.v = e.id where e.n * 1000 <> 7$$),
-($$select e.id, f.id from edges e left join facts f on e.n = f.n$$);
+($$select e.id, f.id from edges e left join facts f on e.n = f.n$$),
+-- NaN on the inner side, as a key or passed on.
+($$select e.id, h.k, h.name from edges e join heap_odd h on h.v = e.id$$),
+($$select f.i2, h.k, count(*) from facts f join heap_odd h on h.v = f.i2 group by 1, 2$$),
+($$select e.id, h.k from edges e full join heap_odd h on h.v = e.id$$),
+($$select a.v, b.v, b.k from heap_odd a join heap_odd b on a.k = b.k$$),
+($$select a.v, b.v, b.k from heap_odd a left join heap_odd b on a.k = b.k and a.name = b.name$$),
+($$select a.v, b.v, a.k, b.k from heap_odd a full join heap_odd b on a.k = b.k and b.v <> 2$$),
+($$select a.v from heap_odd a where exists (select 1 from heap_odd b where b.k = a.k and b.v = 3)$$),
+($$select a.v from heap_odd a where not exists (select 1 from heap_odd b where b.k = a.k and b.v = 3)$$),
+($$select a.v, h.k from heap_odd a join (select k from heap_odd offset 0) h on a.k = h.k$$);
 SELECT r.*, q FROM queries, run_both(q) r;
 -- The same in several passes.
 SET pg_strom.work_memory = '64kB';

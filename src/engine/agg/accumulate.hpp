@@ -4,6 +4,7 @@
 
 #include "engine/block/registers.hpp"
 #include "engine/expr/compare.hpp"
+#include "engine/expr/interval.hpp"
 #include "engine/expr/text.hpp"
 
 namespace strom::engine::agg {
@@ -110,6 +111,14 @@ STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& cod
   }
 }
 
+template <class P>
+STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  const bool less = code.acc == AccKind::kMinSpan;
+  improve_values<P, expr::int128>(p, s, code, index, slots, [less](expr::int128 a, expr::int128 b) {
+    return less ? expr::span_of(a) < expr::span_of(b) : expr::span_of(b) < expr::span_of(a);
+  });
+}
+
 template <class P, class T>
 STROM_INLINE void combine_bits(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
   T* bits = static_cast<T*>(s.groups->values[index]);
@@ -190,6 +199,8 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
       break;
     case AccKind::kMin:
     case AccKind::kMax: update_best(p, s, code, index, slots); break;
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan: best_spans(p, s, code, index, slots); break;
     case AccKind::kCountTrue: sum_values<P, uint8_t, int64_t>(p, s, code, index, slots); break;
     case AccKind::kBitAnd:
     case AccKind::kBitOr:

@@ -40,6 +40,10 @@ enum class TileOp : uint16_t {
   kHash,          // dst (int64) <- hash of the registers of list imm
   kProbeHash,     // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
   kFirstRow,      // dst <- first build row of join imm, kNoRow when it has none: a join without keys
+  kMarkMatched,   // the build rows in register a of join imm have a match where the boolean register b is true (kNoRegister:
+                  // everywhere); kNoRow is none
+  kBuildRow,      // dst <- the row's number in its chunk, where a build table is the source
+  kIsUnmatched,   // dst (bool) <- the build row in register a of join imm has had no match
   kRowFound,      // dst (bool) <- register a is not kNoRow
   kInPartition,   // dst (bool) <- the keys of list c, whose hash is register a, are of partition imm >> 16 of imm & 0xffff
   kFalse,         // dst (bool) <- false
@@ -179,6 +183,7 @@ struct JoinTable {
   uint64_t slot_mask;
   const uint32_t* next;       // build row -> next row of the same key or kNoRow; null when unique
   const uint32_t* codes;      // build row -> group code; null when not needed
+  uint8_t* matched;           // build row -> 1 when a probing row has matched it; null unless the join keeps the others
   const TableColumn* keys;
   const TableColumn* payload;
 };

@@ -31,13 +31,16 @@ constexpr uint64_t kMaxDenseGroups = 1u << 16;
 class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-            SourceText text)
+            SourceText text, bool unmatched)
       : PipelineWriter(program, pipeline, joins, text.single_byte), partition_(partition), stable_text_(text.stable),
-        packed_text_(text.packed) {}
+        packed_text_(text.packed), unmatched_(unmatched) {}
 
   Assembly run() {
-    const size_t early = probe_precedes_quals() ? 1 : 0;
-    if (early != 0) emit_probe(0);
+    const size_t early = unmatched_ || probe_precedes_quals() ? 1 : 0;
+    if (unmatched_)
+      emit_unmatched();
+    else if (early != 0)
+      emit_probe(0);
     emit_quals();
     for (size_t position = early; position < out_.joins.size(); ++position) emit_probe(position);
     for (NodeId qual : pipeline_.join_quals) emit_qual_segment({qual}, "join filter");
@@ -145,6 +148,8 @@ class Assembler : private PipelineWriter {
       const bool aligned = program_.nodes[a.arg].type.type == registry::TypeId::kDecimal && info.acc != AccKind::kCount;
       input.reg = aligned ? aligned_decimal(a.arg) : value(a.arg);
       input.code.phys = program_.nodes[a.arg].type.phys();
+      const bool by_order = info.acc == AccKind::kMin || info.acc == AccKind::kMax;
+      if (by_order && input.code.phys == Phys::kStr) input.reg = join_key(a.arg);  // char(n) without its padding
       const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
       const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;
       if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments)) {
@@ -178,7 +183,7 @@ class Assembler : private PipelineWriter {
     for (NodeId id : pipeline_.group_keys) {
       GroupKeySource source;
       const Node& n = program_.nodes[id];
-      if (n.kind == NodeKind::kPayload && !may_miss(position_of(n.imm >> 16))) {
+      if (n.kind == NodeKind::kPayload && is_coded(position_of(n.imm >> 16))) {
         source.coded = true;
         source.join_position = static_cast<uint32_t>(position_of(n.imm >> 16));
         source.payload = n.imm & 0xffff;
@@ -395,7 +400,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_, packed_text_;
+  const bool stable_text_, packed_text_, unmatched_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
@@ -404,8 +409,8 @@ class Assembler : private PipelineWriter {
 }  // namespace
 
 Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceText text) {
-  return Assembler(program, pipeline, joins, partition, text).run();
+                  SourceText text, bool unmatched) {
+  return Assembler(program, pipeline, joins, partition, text, unmatched).run();
 }
 
 }  // namespace strom::engine::exec

@@ -6,6 +6,7 @@
 
 #include "engine/exec/isa.hpp"
 #include "engine/exec/pipeline_run.hpp"
+#include "engine/exec/unmatched.hpp"
 
 namespace strom::engine::exec {
 namespace {
@@ -65,8 +66,8 @@ class ExecutionImpl : public Execution {
       STROM_TRY(main_run_->error());
       if (auto batch = main_run_->pop_result()) return with_texts(std::move(batch));
       if (finished_) {
-        if (!has_next_pass()) return std::shared_ptr<const ResultBatch>();
-        STROM_TRY(next_pass(interrupt));
+        STROM_ASSIGN(const bool more, next_run(interrupt));
+        if (!more) return std::shared_ptr<const ResultBatch>();
       }
       STROM_ASSIGN(const bool worked, main_run_->step(interrupt));
       if (worked) continue;
@@ -78,7 +79,13 @@ class ExecutionImpl : public Execution {
   }
 
   std::vector<DeclinedRow> take_declined() override {
-    return main_run_ ? main_run_->take_declined_rows() : std::vector<DeclinedRow>();
+    std::vector<DeclinedRow> rows = main_run_ ? main_run_->take_declined_rows() : std::vector<DeclinedRow>();
+    if (unmatched_program_)
+      for (DeclinedRow& row : rows) {
+        row.unmatched_join = static_cast<int32_t>(unmatched_at_);
+        row.inner_rows.insert(row.inner_rows.begin(), unmatched_at_, -1);
+      }
+    return rows;
   }
 
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
@@ -100,17 +107,19 @@ class ExecutionImpl : public Execution {
     return value;
   }
 
-  bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const override {
-    if (!held) return builds_[join]->partition().number == 0;
+  bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const override {
     return builds_[join]->is_in_partition(trimmed_keys(join, keys));
   }
 
-  Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
-                       const std::vector<plan::Constant>& payload) override {
+  void mark_matched(uint32_t join, int64_t row) override { builds_[join]->mark_matched(row); }
+
+  Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                                const std::vector<plan::Constant>& payload) override {
     if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not being built");
     const std::vector<plan::Constant> trimmed = trimmed_keys(join, keys);
-    if (builds_[join]->is_in_partition(trimmed)) builds_[join]->append_row(trimmed, payload);
-    return Status::ok();
+    if (!builds_[join]->is_in_partition(trimmed)) return int64_t{-1};
+    builds_[join]->append_row(trimmed, payload);
+    return builds_[join]->rows() - 1;
   }
 
   void on_declined_build(DeclinedBuildHook hook) override { declined_build_ = std::move(hook); }
@@ -126,11 +135,6 @@ class ExecutionImpl : public Execution {
     if (main_run_) add_run(*main_run_, main_pipeline(), &stats);
     for (const auto& build : builds_)
       if (build) stats.peak_memory += build->memory();
-    if (main_run_) {
-      stats.chunks = main_run_->chunks();
-      stats.rows = main_run_->rows();
-      stats.threads = main_run_->thread_count();
-    }
     return stats;
   }
 
@@ -140,7 +144,12 @@ class ExecutionImpl : public Execution {
   void add_run(const PipelineRun& run, uint32_t pipeline, Stats* stats) const {
     add_stages(run.stages(), &stats->stages[pipeline]);
     stats->milliseconds[pipeline] += run.milliseconds();
-    stats->passes += pipeline == main_pipeline() ? 1 : 0;
+    if (pipeline == main_pipeline() && !unmatched_program_) {
+      ++stats->passes;
+      stats->chunks = run.chunks();
+      stats->rows = run.rows();
+      stats->threads = run.thread_count();
+    }
     stats->declined += run.declined_count();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
@@ -166,21 +175,59 @@ class ExecutionImpl : public Execution {
     return {held, held->batch.get()};
   }
 
-  bool has_next_pass() const {
-    return std::any_of(inner_.begin(), inner_.end(), [](const InnerParts& inner) { return inner.at + 1 < inner.parts.size(); });
-  }
+  const std::vector<uint32_t>& main_joins() const { return program_.pipelines.back().joins; }
 
-  /// Every combination of the inner sides' parts is one pass over the outer side: the next part of the last join that
-  /// has one, and the first part of those behind it.
-  Status next_pass(const InterruptCheck& interrupt) {
-    const std::vector<DeclinedRow> declined = main_run_->take_declined_rows();
+  /// What follows a run of the last pipeline that has ended: the unmatched rows of the next right or full join, or the next
+  /// pass over the outer side. False when there is nothing.
+  Result<bool> next_run(const InterruptCheck& interrupt) {
+    const size_t unmatched = next_unmatched();
+    if (unmatched == main_joins().size() && !has_next_pass()) return false;
+    const std::vector<DeclinedRow> declined = take_declined();
     if (!declined.empty() && !pass_end_) return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
     if (!declined.empty()) pass_end_(declined);
     add_run(*main_run_, main_pipeline(), &past_stats_);
     main_run_.reset();
+    unmatched_program_.reset();
     finished_ = false;
+    if (unmatched == main_joins().size()) {
+      STROM_TRY(next_pass(interrupt));
+    } else {
+      start_unmatched(unmatched);
+    }
+    return true;
+  }
+
+  bool has_further_part(uint32_t join) const { return inner_[join].at + 1 < inner_[join].parts.size(); }
+
+  bool has_next_pass() const {
+    return std::any_of(main_joins().begin(), main_joins().end(), [this](uint32_t join) { return has_further_part(join); });
+  }
+
+  /// Place of the next right or full join whose unmatched rows are known now: when all parts of the joins before it have
+  /// been joined with it.
+  size_t next_unmatched() const {
+    for (size_t place = 0; place < main_joins().size(); ++place) {
+      const uint32_t join = main_joins()[place];
+      if (place >= unmatched_begin_ && plan::keeps_unmatched(program_.joins[join].kind) && builds_[join]->rows() > 0) return place;
+      if (has_further_part(join)) break;
+    }
+    return main_joins().size();
+  }
+
+  void start_unmatched(size_t place) {
+    unmatched_at_ = place;
+    unmatched_begin_ = place + 1;
+    unmatched_program_ = std::make_unique<Program>(unmatched_program(program_, place));
+    build_rows_ = std::make_unique<BuildRows>(builds_[main_joins()[place]]->rows());
+    main_run_ = make_run(*unmatched_program_, main_pipeline(), nullptr, *build_rows_);
+  }
+
+  /// Every combination of the inner sides' parts is one pass over the outer side: the next part of the first join that
+  /// has one, and the first part of those before it. So the parts of a join go by while those behind it stay.
+  Status next_pass(const InterruptCheck& interrupt) {
+    unmatched_begin_ = 0;
     std::vector<bool> changed(inner_.size(), false);
-    for (size_t join = inner_.size(); join-- > 0;) {
+    for (const uint32_t join : main_joins()) {
       InnerParts& inner = inner_[join];
       changed[join] = inner.parts.size() > 1;
       if (inner.at + 1 < inner.parts.size()) {
@@ -196,21 +243,25 @@ class ExecutionImpl : public Execution {
   }
 
   std::unique_ptr<PipelineRun> make_run(uint32_t index, JoinBuild* build) {
-    const Pipeline& pipeline = program_.pipelines[index];
+    const ChunkSource& source = *sources_[program_.pipelines[index].source];
+    if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
+    return make_run(program_, index, build, source);
+  }
+
+  std::unique_ptr<PipelineRun> make_run(const Program& program, uint32_t index, JoinBuild* build, const ChunkSource& source) {
+    const Pipeline& pipeline = program.pipelines[index];
     std::vector<JoinInfo> joins;
     bool nothing_matches = false;
     for (uint32_t join : pipeline.joins) {
       joins.push_back({join, builds_[join].get(), match_fraction(join)});
-      const plan::JoinKind kind = program_.joins[join].kind;
-      const bool needs_match = kind == plan::JoinKind::kInner || kind == plan::JoinKind::kSemi;
+      const plan::JoinKind kind = program.joins[join].kind;
+      const bool needs_match = !plan::may_miss(kind) && kind != plan::JoinKind::kAnti;
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    if (ChunkFeeder* feeder = sources_[pipeline.source]->feeder()) feeder->rewind();
-    const ChunkSource& source = *sources_[pipeline.source];
     const SourceText text{options_.single_byte_encoding, source.stable_text(), source.packs_text()};
-    return std::make_unique<PipelineRun>(program_, index, assemble(program_, index, joins, partition, text), source, options_,
-                                         build, nothing_matches);
+    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, text, &program != &program_),
+                                         source, options_, build, nothing_matches);
   }
 
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
@@ -234,8 +285,7 @@ class ExecutionImpl : public Execution {
     for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
     for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
     // Passes are made over the last pipeline; what another one probes has to be there as a whole.
-    const std::vector<uint32_t>& probed = program_.pipelines.back().joins;
-    const bool may_divide = std::find(probed.begin(), probed.end(), join) != probed.end();
+    const bool may_divide = std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
     for (;;) {
       const Partition partition = inner_[join].parts[inner_[join].at];
       builds_[join].reset();
@@ -248,10 +298,10 @@ class ExecutionImpl : public Execution {
         inner_[join].divide(parts_needed(build, *run, sources_[program_.pipelines[index].source]->total_rows()));
         continue;
       }
-      if (auto declined = run->take_declined_rows(); !declined.empty()) {
-        if (!declined_build_) return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
-        declined_build_(index, declined);
-      }
+      const std::vector<DeclinedRow> declined = run->take_declined_rows();
+      if (!declined.empty() && !declined_build_)
+        return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
+      if (declined_build_) declined_build_(index, declined);
       if (may_divide && !build.fits(options_.join_memory_budget) && build.is_divisible()) {
         inner_[join].divide(parts_needed(build, *run, run->rows()));
         continue;
@@ -300,6 +350,10 @@ class ExecutionImpl : public Execution {
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;
   std::unique_ptr<PipelineRun> main_run_;
+  std::unique_ptr<Program> unmatched_program_;  // main_run_'s, while it runs over build rows
+  std::unique_ptr<BuildRows> build_rows_;
+  size_t unmatched_at_ = 0;     // place of the join that they are of
+  size_t unmatched_begin_ = 0;  // first place whose unmatched rows are still to come in this pass
   bool finished_ = false;
   Stats past_stats_;  // of the runs that have ended
 };

@@ -72,6 +72,8 @@ struct DeclinedRow {
   std::vector<int64_t> inner_rows;     // for the first inner_rows.size() joins of the pipeline: row of the join's
                                        // build table that this row was combined with, or -1 when it is to be
                                        // looked up again (unique keys)
+  int32_t unmatched_join = -1;         // >= 0: an unmatched build row of the pipeline's join at this place, see inner_rows;
+                                       // neither the source nor the joins before it have a row
 };
 
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
@@ -137,8 +139,8 @@ class Execution {
   virtual ~Execution() = default;
 
   /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
-  /// them are known once next() has returned nullptr. Those of a pass over the outer side that is not the last one are
-  /// given to on_pass_end()'s hook.
+  /// them are known once next() has returned nullptr. Those of a pass over the outer side that something follows are given
+  /// to on_pass_end()'s hook.
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
 
@@ -148,17 +150,19 @@ class Execution {
   virtual Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const = 0;
   virtual plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const = 0;
   /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
-  /// pipeline; `held` false: the keys are none that the engine can hold.
-  virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys, bool held) const = 0;
-  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below.
-  /// Those of other passes are left out.
-  virtual Status add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
-                               const std::vector<plan::Constant>& payload) = 0;
-  /// Called on the caller's thread when build pipeline `pipeline` has declined rows, before its table is finished.
+  /// pipeline; keys that the engine cannot hold count as nulls.
+  virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
+  /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
+  virtual void mark_matched(uint32_t join, int64_t row) = 0;
+  /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its
+  /// number in the table, -1 when it is of another pass. Rows that read an unheld payload are declined.
+  virtual Result<int64_t> add_build_row(uint32_t join, const std::vector<plan::Constant>& keys,
+                                        const std::vector<plan::Constant>& payload) = 0;
+  /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
-  /// Called on the caller's thread when a pass over the outer side that is not the last one has declined rows, while
-  /// its join tables are still there.
+  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the unmatched rows of
+  /// a build side follow; while its join tables are still there.
   using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 

@@ -8,6 +8,7 @@
 
 #include "engine/agg/accumulate.hpp"
 #include "engine/block/hash.hpp"
+#include "engine/expr/interval.hpp"
 
 namespace strom::engine::exec {
 
@@ -38,6 +39,8 @@ int accumulator_size(const AggregateCode& code) {
     case AccKind::kSumF32: return 4;
     case AccKind::kMin:
     case AccKind::kMax:
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan:
     case AccKind::kBitAnd:
     case AccKind::kBitOr:
     case AccKind::kBitXor: return registry::phys_size(code.phys);
@@ -85,6 +88,15 @@ bool replaces(AccKind acc, T value, T best) {
 template <>
 bool replaces(AccKind acc, StrView value, StrView best) {
   return value.len >= 0 && agg::text_replaces(value, best, acc == AccKind::kMin);
+}
+
+bool replaces_span(AccKind acc, __int128 value, __int128 best) {
+  return acc == AccKind::kMinSpan ? expr::span_of(value) < expr::span_of(best) : expr::span_of(best) < expr::span_of(value);
+}
+
+__int128 span_identity(AccKind acc) {
+  if (acc == AccKind::kMinSpan) return expr::pack({INT64_MAX, INT32_MAX, INT32_MAX});
+  return expr::pack({INT64_MIN, INT32_MIN, INT32_MIN});
 }
 
 template <class T>
@@ -144,6 +156,14 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
         if (replaces(code.acc, b, a)) std::memcpy(into, &b, sizeof b);
       });
       return;
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan: {
+      __int128 a, b;
+      std::memcpy(&a, into, sizeof a);
+      std::memcpy(&b, from, sizeof b);
+      if (replaces_span(code.acc, b, a)) std::memcpy(into, &b, sizeof b);
+      return;
+    }
     case AccKind::kBitAnd:
     case AccKind::kBitOr:
     case AccKind::kBitXor:
@@ -173,6 +193,11 @@ HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), 
 }
 
 void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, uint32_t from, uint32_t to) {
+  if (code.acc == AccKind::kMinSpan || code.acc == AccKind::kMaxSpan) {
+    const __int128 value = span_identity(code.acc);
+    for (uint32_t i = from; i < to; ++i) std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
+    return;
+  }
   if (code.acc != AccKind::kMin && code.acc != AccKind::kMax) {
     const int byte = code.acc == AccKind::kBitAnd ? 0xff : 0;
     std::fill(acc.values.begin() + static_cast<long>(from) * acc.size, acc.values.begin() + static_cast<long>(to) * acc.size, byte);

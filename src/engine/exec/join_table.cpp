@@ -65,15 +65,20 @@ void HostColumn::append(const void* from, const uint8_t* from_flags, int64_t cou
 
 void HostColumn::append_constant(const plan::Constant& value, std::deque<std::string>* texts) {
   uint8_t bytes[16] = {};
-  if (!value.is_null && phys == Phys::kStr) {
+  const bool has_value = !value.is_null && !value.unheld;
+  if (has_value && phys == Phys::kStr) {
     texts->push_back(value.bytes);
     const registry::StrView view{texts->back().data(), static_cast<int64_t>(texts->back().size())};
     std::memcpy(bytes, &view, sizeof view);
-  } else if (!value.is_null) {
+  } else if (has_value) {
     std::memcpy(bytes, value.bytes.data(), registry::phys_size(phys));
   }
-  const uint8_t flag = value.is_null ? kNullFlag : 0;
-  append(bytes, value.is_null ? &flag : nullptr, 1);
+  const uint8_t flag = value.is_null ? kNullFlag : value.unheld ? block::kErrorFlag : 0;
+  append(bytes, flag != 0 ? &flag : nullptr, 1);
+}
+
+bool HostColumn::has_errors() const {
+  return std::any_of(flags.begin(), flags.end(), [](uint8_t flag) { return (flag & block::kErrorFlag) != 0; });
 }
 
 TableColumn HostColumn::view() const {
@@ -290,7 +295,13 @@ void JoinBuild::assign_codes() {
 Status JoinBuild::finish(int64_t memory_limit) {
   if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kUnsupported, "inner side of a join has too many rows with the same key");
   table_.row_count = static_cast<uint32_t>(rows());
-  if (!needs_.group_columns.empty()) assign_codes();
+  for (const uint32_t ordinal : needs_.group_columns)
+    if (payload_[ordinal].has_errors()) {
+      needs_.group_columns.clear();
+      needs_.rows = true;
+      break;
+    }
+  if (is_coded()) assign_codes();
   const auto range = direct_range(&table_.min);
   table_.range = range.value_or(0);
   if (keys_.empty())
@@ -309,13 +320,15 @@ Status JoinBuild::finish(int64_t memory_limit) {
   table_.tags = pointer(tags_);
   table_.next = pointer(next_);
   table_.codes = pointer(codes_);
+  if (needs_.matches) matched_.assign(static_cast<size_t>(rows()), 0);
+  table_.matched = matched_.empty() ? nullptr : matched_.data();
   table_.keys = key_views_.data();
   table_.payload = payload_views_.data();
   return Status::ok();
 }
 
 int64_t JoinBuild::memory() const {
-  int64_t bytes = stored_texts_.memory();
+  int64_t bytes = stored_texts_.memory() + static_cast<int64_t>(matched_.capacity());
   for (const HostColumn& column : keys_) bytes += column.memory();
   for (const HostColumn& column : payload_) bytes += column.memory();
   for (const auto* v : {&bitmap_, &index_, &key_codes_, &slots_, &tags_, &next_, &codes_, &code_rows_})

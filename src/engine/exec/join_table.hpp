@@ -28,6 +28,8 @@ struct HostColumn {
   void append_constant(const plan::Constant& value, std::deque<std::string>* texts);
   const void* at(int64_t row) const { return values.data() + row * registry::phys_size(phys); }
   bool is_null(int64_t row) const { return !flags.empty() && (flags[row] & block::kNullFlag); }
+  /// Some value is none that the engine holds.
+  bool has_errors() const;
   block::TableColumn view() const;
   int64_t memory() const { return static_cast<int64_t>(values.capacity() + flags.capacity()); }
 };
@@ -41,6 +43,7 @@ inline constexpr uint32_t kMaxPartitions = 1u << 14;
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
   bool any_match = false;              // one row of each key is enough
+  bool matches = false;                // which build rows have had a match
   bool rows = false;                   // build rows: payload is read or the join is not a mere filter
   std::vector<uint32_t> group_columns; // payload ordinals that are grouped by, coded together
 };
@@ -69,10 +72,15 @@ class JoinBuild {
   /// Builds the table, of a kind that takes at most `memory_limit` bytes if there is one.
   Status finish(int64_t memory_limit);
 
+  /// A row of the built table has a match; also while threads probe it.
+  void mark_matched(int64_t row) { __atomic_store_n(&matched_[static_cast<size_t>(row)], uint8_t{1}, __ATOMIC_RELAXED); }
+
   const block::JoinTable& table() const { return table_; }
   int64_t rows() const { return rows_; }
   int64_t memory() const;
   uint32_t code_count() const { return static_cast<uint32_t>(code_rows_.size()); }
+  /// Whether rows have group codes: not when a grouped value is none that the engine holds.
+  bool is_coded() const { return !needs_.group_columns.empty(); }
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
@@ -104,6 +112,7 @@ class JoinBuild {
   std::vector<block::TableColumn> key_views_, payload_views_;
   mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked
   std::vector<uint32_t> bitmap_, index_, key_codes_, slots_, tags_, next_, codes_, code_rows_;
+  std::vector<uint8_t> matched_;
 };
 
 }  // namespace strom::engine::exec

@@ -27,8 +27,10 @@ constexpr double kSelectiveProbe = 0.05;
 
 MatchKind match_kind(JoinKind kind) {
   switch (kind) {
-    case JoinKind::kInner: return MatchKind::kInner;
-    case JoinKind::kLeft: return MatchKind::kLeft;
+    case JoinKind::kInner:
+    case JoinKind::kRight: return MatchKind::kInner;
+    case JoinKind::kLeft:
+    case JoinKind::kFull: return MatchKind::kLeft;
     case JoinKind::kSemi: return MatchKind::kSemi;
     case JoinKind::kAnti: return MatchKind::kAnti;
   }
@@ -40,7 +42,8 @@ MatchKind match_kind(JoinKind kind) {
 // ---- order ----
 
 /// Most selective first, as far as expressions allow that depend on earlier joins' payload; joins that multiply rows
-/// last. Every join decides about each of its rows alone, so that those that do not depend on each other commute.
+/// last. Other joins than right and full ones decide about each row alone, so that those that do not depend on each other
+/// commute.
 void PipelineWriter::order_joins(const std::vector<JoinInfo>& joins) {
   std::vector<JoinInfo> left = joins;
   std::set<uint32_t> done;
@@ -60,12 +63,18 @@ double PipelineWriter::rank(const JoinInfo& info) const {
   const plan::Join& join = program_.joins[info.join];
   const bool filters = join.kind == JoinKind::kSemi || join.kind == JoinKind::kAnti;
   const bool tries = !info.build->table().unique || !join.quals.empty();
-  return (join.kind == JoinKind::kLeft ? 1 : info.match_fraction) + (tries ? (filters ? 1 : 2) : 0) +
+  return (plan::may_miss(join.kind) ? 1 : info.match_fraction) + (tries ? (filters ? 1 : 2) : 0) +
          (info.build->table().kind == JoinTableKind::kHash ? 0.5 : 0) + (join.outer_keys.empty() ? 2 : 0);
 }
 
 bool PipelineWriter::is_ready(uint32_t join, const std::set<uint32_t>& done) const {
   bool ready = true;
+  // Unmatched rows go to the joins behind, and not to those before.
+  for (uint32_t other : pipeline_.joins) {
+    if (other == join) break;
+    if (plan::keeps_unmatched(program_.joins[join].kind) || plan::keeps_unmatched(program_.joins[other].kind))
+      ready = ready && done.count(other) != 0;
+  }
   auto check = [&](const std::vector<NodeId>& ids) {
     for (NodeId id : ids)
       visit(program_, id, [&](NodeId, const Node& n) {
@@ -99,7 +108,8 @@ size_t PipelineWriter::position_of(uint32_t join) const {
 
 /// The key alone says everything: a bitmap decides, the build row is looked up again wherever it is needed.
 bool PipelineWriter::is_lookup(size_t position) const {
-  return table(position).kind == JoinTableKind::kDirect && table(position).unique && join_at(position).quals.empty();
+  return table(position).kind == JoinTableKind::kDirect && table(position).unique && join_at(position).quals.empty() &&
+         !plan::keeps_unmatched(join_at(position).kind);
 }
 
 /// Register with the build rows of a probed join: carried, or looked up again from the key.
@@ -155,6 +165,15 @@ bool PipelineWriter::probe_precedes_quals() const {
   if (program_.nodes[join_at(0).outer_keys[0]].kind != NodeKind::kColumn) return false;
   return std::none_of(pipeline_.quals.begin(), pipeline_.quals.end(),
                       [&](NodeId qual) { return plan::can_raise(program_, qual); });
+}
+
+/// Of a pipeline over the rows of its first join's table: those without a match.
+void PipelineWriter::emit_unmatched() {
+  const int rows = join_row_register(0), mask = new_register(Phys::kBool);
+  emit(TileOp::kBuildRow, rows);
+  emit(TileOp::kIsUnmatched, mask, rows, -1, -1, 0);
+  rows_carried_behind(0, rows);
+  end_filter(mask, {}, "join " + std::to_string(out_.joins[0].join + 1) + " unmatched");
 }
 
 void PipelineWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partition partition) {
@@ -245,7 +264,8 @@ std::vector<int> PipelineWriter::qual_columns(size_t position) {
 void PipelineWriter::emit_match(size_t position, const std::string& name) {
   const plan::Join& join = join_at(position);
   const int rows = join_row_register(position);
-  const bool drops = join.kind == JoinKind::kInner || join.kind == JoinKind::kSemi;
+  const bool drops = !plan::may_miss(join.kind) && join.kind != JoinKind::kAnti;
+  const bool marks = plan::keeps_unmatched(join.kind), all_match = join.quals.empty();
   const int found = emit_candidates(position, rows);
   std::vector<int> errors = qual_columns(position);
   errors.push_back(found);
@@ -255,11 +275,14 @@ void PipelineWriter::emit_match(size_t position, const std::string& name) {
     also_carried_.push_back(matched);
   }
   rows_carried_behind(position, rows);
+  const bool one_candidate = table(position).unique && all_match;
+  if (marks && one_candidate) emit(TileOp::kMarkMatched, -1, rows, -1, -1, static_cast<uint32_t>(position));
   end_filter(drops ? found : -1, errors, name);
-  const bool only_expands = join.kind == JoinKind::kInner && join.quals.empty();
-  if (table(position).unique && join.quals.empty()) return;
+  const bool only_expands = match_kind(join.kind) == MatchKind::kInner && all_match;
+  if (one_candidate) return;
   int mask = -1;
   if (!only_expands) mask = conjunction(join.quals);
+  if (marks) emit(TileOp::kMarkMatched, -1, rows, mask, -1, static_cast<uint32_t>(position));
   Segment& segment = begin_segment(only_expands ? SegmentEnd::kExpand : SegmentEnd::kMatch,
                                    name + (only_expands ? " duplicates" : " matches"));
   segment.match = match_kind(join.kind);
@@ -278,7 +301,8 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   const plan::Join& self = program.joins[join];
   const bool existence = self.kind == JoinKind::kSemi || self.kind == JoinKind::kAnti;
   needs.any_match = existence && self.quals.empty();
-  needs.rows = !self.quals.empty();
+  needs.matches = plan::keeps_unmatched(self.kind);
+  needs.rows = needs.matches || !self.quals.empty();
   for (const Pipeline& p : program.pipelines) {
     if (std::find(p.joins.begin(), p.joins.end(), join) == p.joins.end()) continue;
     auto reads_rows = [&](NodeId id) {
@@ -300,7 +324,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
     }
     for (NodeId id : p.group_keys) {
       const Node& n = program.nodes[id];
-      if (n.kind != NodeKind::kPayload || self.kind == JoinKind::kLeft)
+      if (n.kind != NodeKind::kPayload || plan::may_miss(self.kind))
         reads_rows(id);
       else if (n.imm >> 16 == join && std::find(needs.group_columns.begin(), needs.group_columns.end(), n.imm & 0xffff) ==
                                           needs.group_columns.end())

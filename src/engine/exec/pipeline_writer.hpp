@@ -64,13 +64,16 @@ class PipelineWriter {
   size_t position_of(uint32_t join) const;
   const plan::Join& join_at(size_t position) const { return program_.joins[out_.joins[position].join]; }
   /// The payload may be null because there is no build row.
-  bool may_miss(size_t position) const { return join_at(position).kind == plan::JoinKind::kLeft; }
+  bool may_miss(size_t position) const { return plan::may_miss(join_at(position).kind); }
+  /// Payloads that are grouped by have codes.
+  bool is_coded(size_t position) const { return !may_miss(position) && out_.joins[position].build->is_coded(); }
   /// Register of a key; char(n) keys compare without their padding.
   int join_key(plan::NodeId id);
   /// Register with the group code of a probed join.
   int group_code(size_t position);
   bool probe_precedes_quals() const;
   void emit_probe(size_t position);
+  void emit_unmatched();
   /// Drops rows of other partitions.
   void emit_partition(const std::vector<plan::NodeId>& keys, Partition partition);
 

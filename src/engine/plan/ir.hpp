@@ -61,7 +61,7 @@ struct Constant {
   bool is_null = false;
   int32_t param = -1;  // >= 0: index into the values given to Execution::create; `bytes` is then empty
   std::string bytes;   // register value (phys_size bytes), or the text itself
-  bool unheld = false; // of a parameter: a value that the engine does not hold; rows that need it are PostgreSQL's
+  bool unheld = false; // of a parameter or a build row's payload: a value that the engine does not hold; rows that need it are PostgreSQL's
 };
 
 struct Source {
@@ -74,7 +74,15 @@ enum class JoinKind : uint8_t {
   kLeft,   // the same; with nulls for the payload when there is none
   kSemi,   // the row once, if it has a match
   kAnti,   // the row once, if it has none
+  kRight,  // as kInner, and each row of the build side without a match, with nulls for all else
+  kFull,   // as kLeft and kRight
 };
+
+/// Rows of the build side that no probing row matches go on, too.
+constexpr bool keeps_unmatched(JoinKind kind) { return kind == JoinKind::kRight || kind == JoinKind::kFull; }
+
+/// The payload may be null because the row has no match.
+constexpr bool may_miss(JoinKind kind) { return kind == JoinKind::kLeft || kind == JoinKind::kFull; }
 
 /// A join seen from the probing side. Keys of both sides have pairwise equal physical kinds; without keys every row of
 /// the build side is a candidate. A candidate is a match when all quals are true for it.
@@ -108,7 +116,8 @@ inline constexpr size_t kMostSetKeys = 64;
 
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
-/// source -> quals -> joins (each with quals of its own that need its payload) -> sink.
+/// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched rows of a right or full
+/// join's build side join the others behind it. Joins that such a join follows have no say in join_quals.
 struct Pipeline {
   uint32_t source = 0;
   std::vector<NodeId> quals;         // conjuncts over columns of the source

@@ -76,6 +76,8 @@ const char* join_kind_name(JoinKind kind) {
     case JoinKind::kLeft: return "left ";
     case JoinKind::kSemi: return "semi ";
     case JoinKind::kAnti: return "anti ";
+    case JoinKind::kRight: return "right ";
+    case JoinKind::kFull: return "full ";
   }
   return "";
 }

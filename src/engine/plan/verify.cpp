@@ -110,7 +110,7 @@ class Verifier {
 
   static bool is_bool(const ValueType& t) { return t.type == TypeId::kBool; }
 
-  static bool has_payload_behind(const Join& join) { return join.kind == JoinKind::kInner || join.kind == JoinKind::kLeft; }
+  static bool has_payload_behind(const Join& join) { return join.kind != JoinKind::kSemi && join.kind != JoinKind::kAnti; }
 
   /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins, and of join
   /// `tried`, whose quals they are.
@@ -185,7 +185,7 @@ class Verifier {
     if (j.build_pipeline >= pipeline_index) return bad("build pipeline does not come first");
     const Pipeline& build = p_.pipelines[j.build_pipeline];
     if (j.outer_keys.size() != j.inner_keys.size()) return bad("join keys");
-    if (j.kind > JoinKind::kAnti) return bad("join kind");
+    if (j.kind > JoinKind::kFull) return bad("join kind");
     STROM_TRY(scope_all(pl, j.outer_keys, position));
     STROM_TRY(scope_all(build, j.inner_keys, build.joins.size()));
     STROM_TRY(scope_all(build, j.payload, build.joins.size()));

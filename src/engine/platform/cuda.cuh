@@ -91,6 +91,7 @@ struct Cuda {
   __device__ __forceinline__ void add(float* target, float value) const { atomicAdd(target, value); }
 
   /// Two limbs with a carry: the order of additions does not matter for the final sum.
+  __device__ __forceinline__ void mark(uint8_t* flag) const { *flag = 1; }
   __device__ __forceinline__ void add_i128(__int128* target, __int128 value) const {
     auto* limbs = reinterpret_cast<unsigned long long*>(target);
     const auto low = static_cast<unsigned long long>(value);

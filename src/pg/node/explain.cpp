@@ -115,6 +115,8 @@ class Explainer {
       case JoinKind::kLeft: return "Left Outer ";
       case JoinKind::kSemi: return "Semi ";
       case JoinKind::kAnti: return "Anti ";
+      case JoinKind::kRight: return "Right Outer ";
+      case JoinKind::kFull: return "Full Outer ";
     }
     return "";
   }

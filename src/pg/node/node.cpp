@@ -6,6 +6,7 @@
 #include "pg/guc.hpp"
 #include "pg/node/explain.hpp"
 #include "pg/node/query_run.hpp"
+#include "pg/node/relay.hpp"
 #include "pg/node/thread_slots.hpp"
 
 namespace strom::pg::node {
@@ -153,6 +154,7 @@ constexpr CustomScanMethods kScanMethods[] = {
 
 void register_methods() {
   for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
+  register_relay();
 }
 
 const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }

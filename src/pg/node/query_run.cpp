@@ -285,9 +285,11 @@ void QueryRun::note_declined(size_t count) {
 
 void QueryRun::decide_build_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) {
   note_declined(rows.size());
+  if (rows.empty() && !recheck_bound_) return;
   row_source(pipeline)->begin_recheck();
   for (uint32_t join = 0; join < plan_.program.joins.size(); ++join) {
     if (plan_.program.joins[join].build_pipeline != pipeline) continue;
+    recheck().begin_build(join);
     for (const DeclinedRow& row : rows) recheck().decide_build(row, join, *execution_);
   }
   row_source(pipeline)->end_recheck();

@@ -40,21 +40,6 @@ ExprState* compile_filter(List* filters, PlanState* parent) {
   return filters == NIL ? nullptr : guard([=] { return ExecInitQual(filters, parent); });
 }
 
-struct Value {
-  Datum datum;
-  bool is_null;
-};
-
-Value evaluate(ExprState* expr, ExprContext* context) {
-  return guard([=] {
-    Value value;
-    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-    value.datum = ExecEvalExpr(expr, context, &value.is_null);
-    MemoryContextSwitchTo(caller);
-    return value;
-  });
-}
-
 Datum datum_of(const Constant& constant, int length) {
   registry::StrView text{constant.bytes.data(), static_cast<int64_t>(constant.bytes.size())};
   const void* value = constant.type.phys() == Phys::kStr ? static_cast<const void*>(&text) : constant.bytes.data();
@@ -96,6 +81,7 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   join_filters_ = compile_filter(plan_part(scan, kPlanJoinFilters), parent);
   outer_keys_ = compile_lists(plan_part(scan, kPlanOuterKeys), parent);
   inner_keys_ = compile_lists(plan_part(scan, kPlanInnerKeys), parent);
+  odd_rows_.resize(plan.join_count());
   group_keys_ = compile(plan_part(scan, kPlanGroupKeys), parent);
   arguments_ = compile(plan_part(scan, kPlanArguments), parent);
   argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
@@ -104,6 +90,7 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
 void Recheck::bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out) {
   sources_ = std::move(sources);
   left_out_ = std::move(left_out);
+  for (std::vector<OddRow>& rows : odd_rows_) rows.clear();
   queue_.clear();
   pop();
 }
@@ -131,9 +118,35 @@ bool Recheck::passes(ExprState* filters) {
   });
 }
 
+Recheck::Value Recheck::evaluate(ExprState* expr) {
+  ExprContext* context = context_;
+  return guard([=] {
+    Value value;
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    value.datum = ExecEvalExpr(expr, context, &value.is_null);
+    MemoryContextSwitchTo(caller);
+    return value;
+  });
+}
+
+// A copy of the value of `expr` that lasts.
+Recheck::Value Recheck::kept(Value value, const Node* expr) {
+  if (value.is_null) return value;
+  MemoryContext memory = context_->ecxt_per_query_memory;
+  return guard([=] {
+    int16 length;
+    bool by_value;
+    get_typlenbyval(exprType(expr), &length, &by_value);
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    const Value copy{datumCopy(value.datum, by_value, length), false};
+    MemoryContextSwitchTo(caller);
+    return copy;
+  });
+}
+
 // `held` false: the value is none that the engine can hold.
 Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
-  const Value value = evaluate(expr, context_);
+  const Value value = evaluate(expr);
   Constant constant{type, value.is_null, -1, {}};
   *held = true;
   if (value.is_null) return constant;
@@ -146,41 +159,66 @@ Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
   return constant;
 }
 
+// The row in the slot, a row of the build side of `join`.
+Recheck::OddRow Recheck::odd_row(uint32_t join) {
+  OddRow odd;
+  for (ExprState* expr : inner_keys_[join]) odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr)));
+  for (const int slot : plan_.payload_slots[join]) {
+    const auto* entry = static_cast<const TargetEntry*>(list_nth(plan_.custom_scan->custom_scan_tlist, slot - 1));
+    odd.payload.push_back(
+        kept({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]}, reinterpret_cast<const Node*>(entry->expr)));
+  }
+  return odd;
+}
+
 void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& execution) {
   guard([this] { ExecStoreAllNullTuple(slot_); });
   load_source(row.pipeline, row);
   if (!passes(filters_[row.pipeline])) return;
   const engine::plan::Program& program = plan_.program;
   std::vector<Constant> keys, payload;
-  bool held = true;
+  const bool stays = engine::plan::keeps_unmatched(program.joins[join].kind);
+  bool odd_key = false, odd_payload = false;
   for (size_t i = 0; i < inner_keys_[join].size(); ++i) {
+    bool held;
     keys.push_back(key(inner_keys_[join][i], program.nodes[program.joins[join].inner_keys[i]].type, &held));
-    if (keys.back().is_null) return;  // joins nothing
+    if (keys.back().is_null && !stays) return;  // joins nothing
     if (held) continue;
-    left_out_[join] = true;
-    return;
+    odd_key = true;
+    keys.back() = {keys.back().type, true, -1, {}};  // is not found in the table
   }
   for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
     const ValueType type = program.nodes[program.joins[join].payload[i]].type;
     const int attribute = plan_.payload_slots[join][i] - 1;
     Constant value{type, slot_->tts_isnull[attribute], -1, {}};
-    if (!value.is_null && codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) !=
-                              codec::Encoded::kDone)
-      throw boundary::StatusError(
-          Status(ErrorCode::kUnsupported, "value of an inner relation has no place in the engine"));
+    if (!value.is_null)
+      value.unheld = codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) !=
+                     codec::Encoded::kDone;
+    odd_payload = odd_payload || value.unheld;
     payload.push_back(std::move(value));
   }
-  throw_if_failed(execution.add_build_row(join, keys, payload));
+  const int64_t number = boundary::value_or_throw(execution.add_build_row(join, keys, payload));
+  const bool of_other_pass = number < 0;
+  if (of_other_pass || (!odd_key && !odd_payload)) return;
+  odd_rows_[join].push_back(odd_row(join));
+  odd_rows_[join].back().build_row = number;
+  odd_rows_[join].back().has_odd_key = odd_key;
 }
 
-void Recheck::decide(const DeclinedRow& row, const Execution& execution) {
+void Recheck::decide(const DeclinedRow& row, Execution& execution) {
   guard([this] { ExecStoreAllNullTuple(slot_); });
+  if (row.unmatched_join >= 0) {
+    const auto depth = static_cast<size_t>(row.unmatched_join);
+    load_payload(depth, row.inner_rows[depth], execution);
+    join(depth + 1, row, execution);
+    return;
+  }
   load_source(row.pipeline, row);
   if (passes(filters_[row.pipeline])) join(0, row, execution);
 }
 
 // As the engine joins, one join after the other in the planner's order.
-void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execution) {
+void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   using engine::plan::JoinKind;
   boundary::check_for_interrupts();
   if (depth == plan_.join_count()) {
@@ -188,7 +226,8 @@ void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execut
     return;
   }
   const engine::plan::Program& program = plan_.program;
-  const JoinKind kind = program.joins[program.pipelines.back().joins[depth]].kind;
+  const uint32_t index = program.pipelines.back().joins[depth];
+  const JoinKind kind = program.joins[index].kind;
   std::vector<int64_t> candidates;
   const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
   if (known)
@@ -201,10 +240,11 @@ void Recheck::join(size_t depth, const DeclinedRow& row, const Execution& execut
     if (!known && !passes(match_filters_[depth])) continue;
     matched = true;
     if (kind == JoinKind::kAnti) return;
+    if (engine::plan::keeps_unmatched(kind)) execution.mark_matched(index, candidate);
     join(depth + 1, row, execution);
     if (kind == JoinKind::kSemi) return;
   }
-  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi) return;
+  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi || kind == JoinKind::kRight) return;
   clear_payload(depth);
   join(depth + 1, row, execution);
 }
@@ -220,17 +260,55 @@ bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vec
     keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
     has_null = has_null || keys.back().is_null;
     held = held && key_held;
+    if (!key_held) keys.back() = {keys.back().type, true, -1, {}};  // as decide_build() has it
   }
-  if (!execution.is_in_pass(join, keys, held)) return false;
+  if (!execution.is_in_pass(join, keys)) return false;
   if (has_null) return true;
-  if (!held && left_out_[join])  // it could equal one of those
+  if (held) {
+    throw_if_failed(execution.lookup(join, keys, candidates));
+    return true;
+  }
+  if (left_out_[join])  // it could equal one of those
     throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric join keys are out of the engine's range"));
-  if (held) throw_if_failed(execution.lookup(join, keys, candidates));
+  find_odd_candidates(depth, candidates);
   return true;
+}
+
+// Build rows with a key that the engine cannot hold, and the row's key, compared by PostgreSQL.
+void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates) {
+  const std::vector<OddRow>& odd_rows = odd_rows_[plan_.program.pipelines.back().joins[depth]];
+  if (odd_rows.empty()) return;
+  std::vector<Value> keys;
+  for (ExprState* expr : outer_keys_[depth]) keys.push_back(evaluate(expr));
+  for (const OddRow& odd : odd_rows) {
+    bool equal = odd.has_odd_key;
+    for (size_t i = 0; i < keys.size() && equal; ++i) equal = keys_equal(depth, i, keys[i], odd.keys[i]);
+    if (equal) candidates->push_back(odd.build_row);
+  }
+}
+
+bool Recheck::keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner) {
+  if (outer.is_null || inner.is_null) return false;
+  const auto* left = reinterpret_cast<const Node*>(outer_keys_[depth][key]->expr);
+  const auto* right = reinterpret_cast<const Node*>(inner_keys_[depth][key]->expr);
+  return guard([=] {
+    List* name = list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("=")));
+    const Oid equals = OpernameGetOprid(name, exprType(left), exprType(right));
+    if (!OidIsValid(equals)) elog(ERROR, "no equality of types %u and %u", exprType(left), exprType(right));
+    return DatumGetBool(OidFunctionCall2Coll(get_opcode(equals), exprCollation(left), outer.datum, inner.datum));
+  });
 }
 
 void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
   const std::vector<int>& slots = plan_.payload_slots[join];
+  for (const OddRow& odd : odd_rows_[join]) {
+    if (odd.build_row != row) continue;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      slot_->tts_values[slots[i] - 1] = odd.payload[i].datum;
+      slot_->tts_isnull[slots[i] - 1] = odd.payload[i].is_null;
+    }
+    return;
+  }
   for (size_t i = 0; i < slots.size(); ++i) {
     const Constant value = execution.payload(static_cast<uint32_t>(join), static_cast<uint32_t>(i), row);
     const int attribute = slots[i] - 1;
@@ -268,16 +346,16 @@ void Recheck::emit() {
     const auto index = static_cast<size_t>(output.index);
     if (output.kind == OutputKind::kGrouping) continue;
     if (output.kind == OutputKind::kColumn) {
-      const Value value = evaluate(group_keys_[index], context_);
+      const Value value = evaluate(group_keys_[index]);
       row.values[i] = value.datum;
       row.nulls[i] = value.is_null;
       continue;
     }
     Value counted{BoolGetDatum(true), false};
-    if (argument_filters_[index] != nullptr) counted = evaluate(argument_filters_[index], context_);
+    if (argument_filters_[index] != nullptr) counted = evaluate(argument_filters_[index]);
     const bool takes = !counted.is_null && DatumGetBool(counted.datum);
     Value argument{Datum{0}, true};
-    if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index], context_);
+    if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index]);
     guard([&] {
       MemoryContext caller = MemoryContextSwitchTo(memory);
       row.values[i] = partial_state_of_row(output.partial, argument.datum, argument.is_null, takes, &row.nulls[i]);

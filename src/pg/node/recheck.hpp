@@ -22,10 +22,12 @@ class Recheck {
   void bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out);
 
   /// Decides a row of the last pipeline; what it results in is queued for pop().
-  void decide(const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
+  void decide(const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
 
+  /// The table of `join` is built anew.
+  void begin_build(uint32_t join) { odd_rows_[join].clear(); }
   /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
-  /// engine cannot hold equals no key that it can, and is left out.
+  /// engine cannot hold equals no key that it can: the table has it, where nothing finds it, and it is kept here.
   void decide_build(const engine::exec::DeclinedRow& row, uint32_t join, engine::exec::Execution& execution);
 
   /// The oldest queued row becomes the current one; false when there is none, and then its memory is released.
@@ -36,14 +38,29 @@ class Recheck {
   const bool* nulls() const { return current_.nulls; }
 
  private:
+  struct Value {
+    Datum datum;
+    bool is_null;
+  };
+  /// A build row with values that the engine cannot hold; they live in the executor's memory.
+  struct OddRow {
+    int64_t build_row = -1;     // in the table
+    bool has_odd_key = false;   // it is not found there
+    std::vector<Value> keys, payload;
+  };
   struct Row {
     Datum* values = nullptr;
     bool* nulls = nullptr;
   };
   void load_source(size_t pipeline, const engine::exec::DeclinedRow& row);
   bool passes(ExprState* filters);
+  Value evaluate(ExprState* expr);
+  Value kept(Value value, const Node* expr);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
-  void join(size_t depth, const engine::exec::DeclinedRow& row, const engine::exec::Execution& execution);
+  OddRow odd_row(uint32_t join);
+  void find_odd_candidates(size_t depth, std::vector<int64_t>* candidates);
+  bool keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner);
+  void join(size_t depth, const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
   bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void clear_payload(size_t join);
@@ -58,6 +75,7 @@ class Recheck {
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
+  std::vector<std::vector<OddRow>> odd_rows_;  // for each join
   std::vector<ExprState*> group_keys_, arguments_, argument_filters_;
   std::vector<Datum> values_read_;      // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;

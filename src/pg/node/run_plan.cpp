@@ -37,7 +37,7 @@ Output output_of(const List* fields, const engine::plan::Program& program) {
   const engine::plan::Aggregate& aggregate = program.pipelines.back().aggregates[static_cast<size_t>(output.index)];
   const bool has_argument = aggregate.arg != engine::plan::kNoNode;
   output.partial = {registry::aggregate_info(aggregate.id).acc, static_cast<registry::PartialFormat>(format),
-                    has_argument ? program.nodes[aggregate.arg].type.type : registry::TypeId::kBool, scale, -1};
+                    has_argument ? program.nodes[aggregate.arg].type.type : registry::TypeId::kBool, scale, output.length};
   return output;
 }
 

@@ -51,28 +51,11 @@ const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
 
 }  // namespace
 
-bool is_float_average(const Aggref* aggregate) {
-  return aggregate->aggfnoid == F_AVG_FLOAT4 || aggregate->aggfnoid == F_AVG_FLOAT8;
-}
-
-// PostgreSQL takes one transition state for both, and the engine's of an average has no squares.
-bool shares_state_with_variance(const Aggref* average, const PathTarget* target) {
-  if (!is_float_average(average)) return false;
-  ListCell* cell;
-  foreach (cell, target->exprs) {
-    const auto* other = static_cast<Aggref*>(lfirst(cell));
-    if (IsA(other, Aggref) && other->aggtransno == average->aggtransno && !is_float_average(other)) return true;
-  }
-  return false;
-}
-
 Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
     if (IsA(expr, GroupingFunc)) continue;  // known by the grouping set
-    if (IsA(expr, Aggref) && shares_state_with_variance(reinterpret_cast<Aggref*>(expr), target))
-      return make_refusal(expr, "average beside a variance of the same floats");
     const char* reason = IsA(expr, Aggref) ? why_not_aggregated(state, reinterpret_cast<Aggref*>(expr), operations)
                                            : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);

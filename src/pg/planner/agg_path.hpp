@@ -1,4 +1,5 @@
-// What the paths of aggregations share. Used by agg_path.cpp and distinct_aggregates.cpp; all functions may ereport.
+// What the paths of aggregations share. Used by agg_path.cpp, distinct_aggregates.cpp and mixed_aggregates.cpp; all functions
+// may ereport.
 #pragma once
 
 #include "pg/planner/engine_rel.hpp"
@@ -22,6 +23,14 @@ void refuse(EngineInput* input, Refusal* refusal);
 
 /// distinct_aggregates.cpp: whether an aggregate of the query has DISTINCT or ORDER BY.
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having);
+
+/// Of the rows that go in, the share that may be left of a grouping by arguments of DISTINCT for it to be worth it.
+inline constexpr double kWorthwhileShare = 0.2;
+
+/// mixed_aggregates.cpp: offers partial aggregation for each argument of DISTINCT, and for the aggregates without.
+/// `is_only_way`: EXPLAIN shall tell why it is not offered.
+void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra,
+                            EngineInput* input, bool is_only_way);
 
 /// distinct_aggregates.cpp: offers to group by the keys and the aggregates' arguments, below PostgreSQL's aggregation.
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,

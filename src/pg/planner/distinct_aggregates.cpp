@@ -10,9 +10,6 @@ namespace strom::pg::planner {
 
 namespace {
 
-// Of the rows that go in, the share that may be left for the detour to be worth it.
-constexpr double kWorthwhile = 0.2;
-
 List* aggregates_of(const PathTarget* target, Node* having) {
   List* exprs = list_copy(target->exprs);
   if (having != nullptr) exprs = lappend(exprs, having);
@@ -38,7 +35,6 @@ void add_input(PathTarget* target, Node* expr) {
 // Arguments and conditions of `aggregate` become columns of `target`; the reason why not, or nullptr.
 const char* add_inputs(PlannerState* state, PathTarget* target, const Aggref* aggregate) {
   if (aggregate->aggkind != AGGKIND_NORMAL) return "ordered-set aggregate";
-  if (!ignores_copies(aggregate)) return "aggregate without DISTINCT beside one with it";
   ListCell* cell;
   foreach (cell, aggregate->args) {
     auto* expr = reinterpret_cast<Node*>(lfirst_node(TargetEntry, cell)->expr);
@@ -83,6 +79,14 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
 
 }  // namespace
 
+// Whether the engine may leave copies of a row out altogether.
+static bool all_ignore_copies(const PathTarget* grouping_target, Node* having) {
+  ListCell* cell;
+  foreach (cell, aggregates_of(grouping_target, having))
+    if (IsA(lfirst(cell), Aggref) && !ignores_copies(lfirst_node(Aggref, cell))) return false;
+  return true;
+}
+
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
   ListCell* cell;
   foreach (cell, aggregates_of(grouping_target, having)) {
@@ -95,11 +99,14 @@ bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                                GroupPathExtraData* extra, EngineInput* input) {
   const Query* parse = root->parse;
+  const bool copies_count = !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
+  offer_mixed_aggregates(root, input_rel, grouped_rel, extra, input, copies_count);
+  if (copies_count) return;
   if (parse->groupingSets != NIL || !grouping_is_sortable(parse->groupClause)) return;
   PathTarget* target = distinct_target(root, grouped_rel->reltarget, extra->havingQual, input);
   if (target == nullptr) return;
   const double rows = estimate_num_groups(root, target->exprs, input->rows, nullptr, nullptr);
-  if (rows > input->rows * kWorthwhile) return;
+  if (rows > input->rows * kWorthwhileShare) return;
   EnginePath* engine = make_engine_path(root, input_rel, target, input, make_aggregation(target, rows));
   Path* path = reinterpret_cast<Path*>(engine);
   if (root->group_pathkeys != NIL)

@@ -44,7 +44,7 @@ struct EngineJoin {
   RelOptInfo* inner;
   EngineScan* scan;
   Path* path;
-  JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI
+  JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
   List* match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them

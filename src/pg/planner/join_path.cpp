@@ -1,4 +1,4 @@
-// CpuJoin: an inner, left, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
+// CpuJoin: an inner, outer, semi or anti join on top of a scan or join of ours, fused with it. May ereport.
 #include <algorithm>
 #include <cmath>
 
@@ -59,15 +59,55 @@ bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** 
 }
 
 bool is_offered(JoinType type) {
-  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI || type == JOIN_RIGHT ||
+         type == JOIN_FULL;
 }
 
+// Rows of the inner side without a match go on.
+bool keeps_inner(JoinType type) { return type == JOIN_RIGHT || type == JOIN_FULL; }
+
 // An expression of the side whose rows get nulls that is to be computed below the join; the engine computes it above.
-bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* inner) {
-  if (type != JOIN_LEFT && type != JOIN_ANTI) return false;
+bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* outer, const RelOptInfo* inner) {
+  const bool nulls_inner = type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL;
   ListCell* cell;
-  foreach (cell, root->placeholder_list)
-    if (bms_overlap(static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at, inner->relids)) return true;
+  foreach (cell, root->placeholder_list) {
+    const Relids computed_at = static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at;
+    if (nulls_inner && bms_overlap(computed_at, inner->relids)) return true;
+    if (keeps_inner(type) && bms_overlap(computed_at, outer->relids)) return true;
+  }
+  return false;
+}
+
+// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that keeps rows
+// of its inner side: they would count as matched.
+bool has_late_conditions(const EngineInput* probing) {
+  ListCell* cell;
+  foreach (cell, probing->joins)
+    if (static_cast<EngineJoin*>(lfirst(cell))->other_quals != NIL) return true;
+  return false;
+}
+
+// Whether `exprs` contain a numeric column of `relids` that may have values which the engine cannot hold (NaN), as others than
+// Arrow tables' may.
+bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_RECURSE_PLACEHOLDERS)) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (var->vartype != NUMERICOID || !bms_is_member(var->varno, relids)) continue;
+    const EngineScan* scan = scan_of(state, var->varno);
+    if (scan == nullptr || scan->pages > 0) return true;
+  }
+  return false;
+}
+
+// Rows of a PostgreSQL plan with a numeric key that the engine cannot hold are left out of the table, where they may have to
+// stay, or could equal such a key of the outer side.
+bool may_lose_rows(PlannerState* state, const EngineJoin* join, Relids outer) {
+  if (join->scan != nullptr) return false;
+  ListCell* cell;
+  foreach (cell, join->inner_keys)
+    if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID)
+      return keeps_inner(join->type) || may_be_unheld(state, join->outer_keys, outer);
   return false;
 }
 
@@ -191,10 +231,11 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
                 JoinPathExtraData* extra) {
   PlannerState* state = find_state(root);
   if (state == nullptr || !is_offered(type) || joinrel->reloptkind != RELOPT_JOINREL) return;
-  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, inner)) return;
+  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, outer, inner)) return;
   if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
   if (probing == nullptr || probing->host_quals != NIL || probing->scan->gated) return;
+  if (keeps_inner(type) && has_late_conditions(probing)) return;
 
   auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
   join->inner = inner;
@@ -209,6 +250,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     return;
   }
   if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
+  if (join->outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
   join->rows = expected_rows(root, joinrel, outer, probing, join);
   if (host_quals != NIL)
     join->rows = clamp_row_est(join->rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
@@ -220,6 +262,8 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     if (join->path == nullptr) return;
   }
   if (passes_numerics_on(joinrel, join)) return;
+  if (may_lose_rows(state, join, outer->relids)) return;
+  if (may_be_unheld(state, join->match_quals, inner->relids)) return;  // a candidate that is tried cannot be declined
 
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = joinrel->relids;

@@ -48,6 +48,11 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
   if (by_order && registry::type_info(type).phys == registry::Phys::kStr &&
       !guard([&aggregate] { return compat::collation_orders_bytes(aggregate.inputcollid); }))
     return unsupported("collation orders text differently from bytes");
+  if (by_order && type == TypeId::kBpchar) {
+    const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args))->expr;
+    if (guard([argument] { return exprTypmod(reinterpret_cast<const Node*>(argument)); }) < VARHDRSZ)
+      return unsupported("char of unknown length, whose blanks are told apart");
+  }
   if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
     return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));
   if (by_order && type == TypeId::kEnum) {

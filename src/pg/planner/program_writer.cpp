@@ -20,14 +20,37 @@ engine::plan::JoinKind join_kind(JoinType type) {
     case JOIN_LEFT: return engine::plan::JoinKind::kLeft;
     case JOIN_SEMI: return engine::plan::JoinKind::kSemi;
     case JOIN_ANTI: return engine::plan::JoinKind::kAnti;
+    case JOIN_RIGHT: return engine::plan::JoinKind::kRight;
+    case JOIN_FULL: return engine::plan::JoinKind::kFull;
     default: return engine::plan::JoinKind::kInner;
   }
+}
+
+bool is_float_average(const Aggref& aggregate) {
+  return aggregate.aggfnoid == F_AVG_FLOAT4 || aggregate.aggfnoid == F_AVG_FLOAT8;
+}
+
+/// PostgreSQL takes one transition state for both, and an average's has no squares.
+bool shares_state_with_variance(const Aggref& average, const List* outputs) {
+  if (!is_float_average(average)) return false;
+  for (int i = 0; i < list_length(outputs); ++i) {
+    const auto* other = static_cast<const Aggref*>(list_nth(outputs, i));
+    if (IsA(other, Aggref) && other->aggtransno == average.aggtransno && !is_float_average(*other)) return true;
+  }
+  return false;
 }
 
 /// `scan` nullptr: a column of a PostgreSQL plan's rows.
 Result<ValueType> column_type(const EngineScan* scan, const Var& var) {
   if (scan != nullptr) return scan->columns[var.varattno].type;
   return value_type_of(var.vartype, var.vartypmod);
+}
+
+/// n of char(n), -1 for others.
+int blank_padded_length(const Node* expr, registry::TypeId type) {
+  if (type != registry::TypeId::kBpchar) return -1;
+  const int32_t typmod = guard([expr] { return exprTypmod(expr); });
+  return typmod >= VARHDRSZ ? typmod - VARHDRSZ : -1;
 }
 
 }  // namespace
@@ -141,11 +164,13 @@ void ProgramWriter::write_join(uint32_t index) {
   program_.pipelines[probing].joins.push_back(index);
 }
 
-void ProgramWriter::add_aggregate(const Aggref& aggregate) {
+void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) {
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
   PipelineScope scope(*this, static_cast<uint32_t>(joins_.size()));
   Lowering lowering(builder_, scope, params_);
-  const Aggregate lowered = value_or_throw(lower_aggregate(lowering, builder_, aggregate));
+  Aggregate lowered = value_or_throw(lower_aggregate(lowering, builder_, aggregate));
+  if (shares_state_with_variance(aggregate, outputs))
+    lowered.id = registry::find_aggregate("var_pop", 1, builder_.node(lowered.arg).type.type)->id;
   const registry::AggregateInfo& info = registry::aggregate_info(lowered.id);
   size_t index = 0;
   for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) keep the same
@@ -161,12 +186,14 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate) {
     argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
   }
   const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;
-  outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, -1});
+  const bool same = info.format == registry::PartialFormat::kSame;
+  const int length = same ? blank_padded_length(arguments_[index], builder_.node(lowered.arg).type.type) : -1;
+  outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, length});
 }
 
-void ProgramWriter::add_output(const Node* expr, bool aggregation) {
+void ProgramWriter::add_output(const Node* expr, const List* all, bool aggregation) {
   if (IsA(expr, Aggref)) {
-    add_aggregate(*reinterpret_cast<const Aggref*>(expr));
+    add_aggregate(*reinterpret_cast<const Aggref*>(expr), all);
     return;
   }
   if (IsA(expr, GroupingFunc)) {
@@ -183,10 +210,8 @@ void ProgramWriter::add_output(const Node* expr, bool aggregation) {
     if (aggregation) group_keys_.push_back(expr);
   }
   const ValueType type = builder_.node(id).type;
-  const int32_t typmod = guard([expr] { return exprTypmod(expr); });
-  const bool padded = type.type == registry::TypeId::kBpchar && typmod >= VARHDRSZ;
-  outputs_.push_back(
-      {OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale, padded ? typmod - VARHDRSZ : -1});
+  outputs_.push_back({OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale,
+                      blank_padded_length(expr, type.type)});
 }
 
 // A key is in the set unless all outputs of it are NULL there.
@@ -210,7 +235,7 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
     for (int i = 0; i < list_length(join->other_quals); ++i)
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
   for (int i = 0; i < list_length(outputs); ++i)
-    add_output(static_cast<const Node*>(list_nth(outputs, i)), aggregation != nullptr);
+    add_output(static_cast<const Node*>(list_nth(outputs, i)), outputs, aggregation != nullptr);
   for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
     add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
   if (top != nullptr) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/int128.hpp"
+#include "engine/expr/interval.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {
@@ -238,6 +239,44 @@ TEST(Accumulators, TextExtremes) {
                      [&](const std::vector<std::string>& values) { return *std::min_element(values.begin(), values.end(), less); });
   check<std::string>(AggregateId::kMaxText, kText, word,
                      [&](const std::vector<std::string>& values) { return *std::max_element(values.begin(), values.end(), less); });
+}
+
+/// Blanks at the end do not count, also in front of smaller bytes.
+TEST(Accumulators, BlankPaddedExtremes) {
+  const auto word = [](auto& random) {
+    std::string text(6, ' ');
+    for (uint64_t i = random() % 4; i > 0; --i) text[i - 1] = "ab\x01 "[random() % 4];
+    return text;
+  };
+  const auto trimmed = [](const std::vector<std::string>& values) {
+    std::vector<std::string> texts;
+    for (const std::string& value : values) texts.push_back(value.substr(0, value.find_last_not_of(' ') + 1));
+    return texts;
+  };
+  const ValueType type{TypeId::kBpchar, 0};
+  check<std::string>(AggregateId::kMinBpchar, type, word, [&](const std::vector<std::string>& values) {
+    const auto texts = trimmed(values);
+    return *std::min_element(texts.begin(), texts.end());
+  });
+  check<std::string>(AggregateId::kMaxBpchar, type, word, [&](const std::vector<std::string>& values) {
+    const auto texts = trimmed(values);
+    return *std::max_element(texts.begin(), texts.end());
+  });
+}
+
+TEST(Accumulators, IntervalExtremes) {
+  const auto make = [](auto& random) {
+    return expr::pack({static_cast<int64_t>(random() % 86400000000), static_cast<int32_t>(random() % 30),
+                       static_cast<int32_t>(random() % 9) - 4});
+  };
+  const auto shorter = [](__int128 a, __int128 b) { return expr::span_of(a) < expr::span_of(b); };
+  const ValueType type{TypeId::kInterval, 0};
+  check<__int128>(AggregateId::kMinInterval, type, make, [&](const std::vector<__int128>& values) {
+    return hex(*std::min_element(values.begin(), values.end(), shorter));
+  });
+  check<__int128>(AggregateId::kMaxInterval, type, make, [&](const std::vector<__int128>& values) {
+    return hex(*std::max_element(values.begin(), values.end(), shorter));
+  });
 }
 
 /// A line "set N|key|key|..." with "-" for the keys that the sets below do not have: their values are open.

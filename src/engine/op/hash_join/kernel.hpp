@@ -96,6 +96,42 @@ STROM_KERNEL void first_row(const P& p, TileState& s, const TileInstr& instr) {
   p.sync();
 }
 
+/// kMarkMatched.
+template <class P>
+STROM_KERNEL void mark_matched(const P& p, TileState& s, const TileInstr& instr) {
+  uint8_t* matched = s.joins[instr.imm].matched;
+  const uint32_t* rows = values<uint32_t>(s, instr.a);
+  const bool all = instr.b == kNoRegister;
+  const uint8_t* mask = all ? nullptr : values<uint8_t>(s, instr.b);
+  const uint8_t* flags = all ? nullptr : s.regs[instr.b].flags;
+  p.for_each_shared(s.count, [&](int i) {
+    const bool match = rows[i] != kNoRow && (all || (mask[i] != 0 && (flags == nullptr || flags[i] == 0)));
+    if (match) p.mark(matched + rows[i]);
+  });
+  p.sync();
+}
+
+/// kBuildRow.
+template <class P>
+STROM_KERNEL void build_row(const P& p, TileState& s, const TileInstr& instr) {
+  uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  const auto first = static_cast<uint32_t>(s.morsel_begin + s.dense_base);
+  p.for_each(s.count, [&](int i) { out[i] = first + static_cast<uint32_t>(i); });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+/// kIsUnmatched.
+template <class P>
+STROM_KERNEL void is_unmatched(const P& p, TileState& s, const TileInstr& instr) {
+  const uint8_t* matched = s.joins[instr.imm].matched;
+  const uint32_t* rows = values<uint32_t>(s, instr.a);
+  uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) { out[i] = matched[rows[i]] == 0; });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
 /// kInPartition. Keys with errors are in every partition, so that the row is declined and PostgreSQL says which.
 template <class P>
 STROM_KERNEL void in_partition(const P& p, TileState& s, const TileInstr& instr) {

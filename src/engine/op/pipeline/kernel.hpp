@@ -234,6 +234,9 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kHash: hash_registers(p, s, instr); break;
     case TileOp::kProbeHash: probe_hash(p, s, instr); break;
     case TileOp::kFirstRow: first_row(p, s, instr); break;
+    case TileOp::kMarkMatched: mark_matched(p, s, instr); break;
+    case TileOp::kBuildRow: build_row(p, s, instr); break;
+    case TileOp::kIsUnmatched: is_unmatched(p, s, instr); break;
     case TileOp::kRowFound: row_found(p, s, instr); break;
     case TileOp::kInPartition: in_partition(p, s, instr); break;
     case TileOp::kFalse: all_false(p, s, instr); break;
