@@ -5,6 +5,7 @@ Half-read scans are cursors over a join, which the engine answers row by row.
 """
 
 import os
+import pathlib
 import signal
 import threading
 import time
@@ -180,6 +181,175 @@ def nested():
     session.close()
 
 
+def constant_sum_of_ranges():
+    """The same for rows of block ranges, which transfers move into unsummarised ones while those are being summarised."""
+    make_tables()
+    query("CREATE INDEX ON account USING brin (id) WITH (pages_per_range = 2); CREATE INDEX ON account (id); ANALYZE account", DB)
+    low, high = 50000, 50400
+    stop = threading.Event()
+
+    def transfer(seed):
+        session = connect(enable_indexscan="on", enable_seqscan="off", **{"pg_strom.enabled": "off"})
+        number = seed
+        while not stop.is_set():
+            number = (number * 48271) % 2147483647
+            with session.transaction():
+                session.execute("UPDATE account SET balance = balance - 7, note = note || '.' WHERE id = %s", (low + number % (high - low),))
+                session.execute("DELETE FROM account WHERE id = %s", (low - 1 - number % 50,))
+                session.execute("INSERT INTO account SELECT -i, 1, 1 FROM generate_series(1, 50) i ON CONFLICT DO NOTHING")
+                session.execute("UPDATE account SET balance = balance + 7 WHERE id = %s", (low + number // 7 % (high - low),))
+        session.close()
+
+    def summarise():
+        session = connect()
+        while not stop.is_set():
+            session.execute("SELECT brin_summarize_new_values('account_id_idx')")
+            session.execute("VACUUM account")
+        session.close()
+
+    workers = [threading.Thread(target=transfer, args=(seed,)) for seed in (11, 17)] + [threading.Thread(target=summarise)]
+    for worker in workers:
+        worker.start()
+    reader = connect(enable_seqscan="off")
+    statement = f"SELECT count(*), sum(balance) FROM account WHERE id >= {low} AND id < {high}"
+    plan = str(reader.execute("EXPLAIN " + statement).fetchall())
+    ok("Brin Quals" in plan, "block ranges are asked for", plan)
+    seen, scans = set(), 0
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        seen.add(reader.execute(statement).fetchone())
+        scans += 1
+    stop.set()
+    for worker in workers:
+        worker.join()
+    equal(seen, {(high - low, (high - low) * PER_ACCOUNT)}, f"{scans} scans of block ranges see whole transfers")
+    reader.close()
+
+
+def serializable():
+    """Of two transactions that read what the other writes, one fails, as after PostgreSQL's own scans; also with a hot update."""
+    for enabled in ("on", "off"):
+        for reads in ("SELECT sum(balance) FROM account WHERE kind = 1", "SELECT count(*) FROM account a JOIN kind k ON a.kind = k.id"):
+            make_tables()
+            first, second = connect(**{"pg_strom.enabled": enabled}), connect(**{"pg_strom.enabled": enabled})
+            if enabled == "on":
+                in_engine(first, reads)
+            for session in (first, second):
+                session.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
+                session.execute(reads)
+            first.execute("INSERT INTO account VALUES (-1, 1, 5)")
+            second.execute("UPDATE account SET balance = 5 WHERE id = 6")
+            states = [state_of(lambda: first.execute("COMMIT")), state_of(lambda: second.execute("COMMIT"))]
+            equal(sorted(states, key=str), ["40001", None], f"write skew is found, pg_strom.enabled = {enabled}")
+            first.close()
+            second.close()
+        make_tables()
+        reader, writer = connect(**{"pg_strom.enabled": enabled}), connect()
+        reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        before = reader.execute("SELECT count(*), sum(balance) FROM account").fetchone()
+        writer.execute("UPDATE account SET balance = 0 WHERE id % 3 = 0")
+        writer.execute("DELETE FROM account WHERE id % 3 = 1")
+        equal(reader.execute("SELECT count(*), sum(balance) FROM account").fetchone(), before, f"REPEATABLE READ, pg_strom.enabled = {enabled}")
+        reader.execute("COMMIT")
+        after = reader.execute("SELECT count(*), sum(balance) FROM account").fetchone()
+        reader.execute("BEGIN")  # READ COMMITTED
+        writer.execute("UPDATE account SET balance = 1 WHERE id % 3 = 0")
+        equal(reader.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (after[0], after[1] + ACCOUNTS // 3),
+              f"READ COMMITTED, pg_strom.enabled = {enabled}")
+        reader.close()
+        writer.close()
+
+
+def held_cursor():
+    """A cursor WITH HOLD outlives its transaction, and what happens to the table then."""
+    make_tables()
+    reader, writer = connect(), connect()
+    reader.execute("BEGIN")
+    reader.execute(f"DECLARE c CURSOR WITH HOLD FOR {JOIN}")
+    count = len(reader.execute("FETCH 10 FROM c").fetchall())
+    reader.execute("COMMIT")
+    writer.execute("DROP TABLE account")
+    equal(count + len(reader.execute("FETCH ALL FROM c").fetchall()), ACCOUNTS, "a held cursor has its rows when the table is gone")
+    reader.close()
+    writer.close()
+    make_tables()
+    session = connect()
+    session.execute("BEGIN")
+    session.execute("INSERT INTO account SELECT -i, 1, 1 FROM generate_series(1, 10) i")
+    equal(session.execute("SELECT count(*) FROM account").fetchone(), (ACCOUNTS + 10,), "own rows")
+    session.execute("TRUNCATE account")
+    equal(session.execute("SELECT count(*) FROM account WHERE kind >= 0").fetchone(), (0,), "after one's own TRUNCATE")
+    session.execute("ROLLBACK")
+    equal(session.execute("SELECT count(*) FROM account WHERE kind >= 0").fetchone(), (ACCOUNTS,), "after ROLLBACK")
+    session.close()
+
+
+def buffers():
+    """Buffers and their times are told as of a sequential scan."""
+    make_tables()
+    query("CREATE INDEX account_brin ON account USING brin (id) WITH (pages_per_range = 4)", DB)
+    pages = int(query("SELECT pg_relation_size('account') / 8192", DB))
+    found = {}
+    for name, settings in {"engine": {}, "PostgreSQL": {"pg_strom.enabled": "off"}}.items():
+        session = connect(track_io_timing="on", **settings)
+        total = {}
+        for _ in range(2):
+            explained = session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT count(*), sum(balance) FROM account WHERE note > 'a'")
+            top = explained.fetchone()[0][0]["Plan"]
+            total = {key: total.get(key, 0) + value for key, value in top.items() if "Shared" in key or "I/O" in key}
+        found[name] = total["Shared Hit Blocks"] + total["Shared Read Blocks"]
+        equal(total["Shared Read Blocks"] > 0, total.get("I/O Read Time", total.get("Shared I/O Read Time", 0)) > 0,
+              f"{name}: a time where blocks were read")
+        session.close()
+    equal(found, {"engine": 2 * pages, "PostgreSQL": 2 * pages}, "buffers of a scan")
+    session = connect(effective_io_concurrency="16", enable_seqscan="off")
+    statement = "SELECT count(*), sum(balance) FROM account WHERE id BETWEEN 1000 AND 1100 OR id BETWEEN 90000 AND 90100"
+    node = session.execute("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement).fetchone()[0][0]["Plan"]["Plans"][0]
+    ok("Brin Quals" in node and 2 <= node["Brin Blocks Fetched"] <= 20, "block ranges are asked for", node)
+    ok(node["Shared Hit Blocks"] + node["Shared Read Blocks"] < pages / 2, "blocks that are left out are not read", node)
+    session.close()
+
+
+def temporary_files():
+    return sorted(str(path) for path in (pathlib.Path(os.environ["STROM_DATA_DIR"]) / "base/pgsql_tmp").glob("*"))
+
+
+def killed_while_spilling():
+    """A backend that is killed while it writes rows to a temporary file leaves none behind, and the server no PANIC."""
+    make_tables()
+    victim = connect(enable_hashjoin="off", enable_mergejoin="off", enable_nestloop="off", **{"pg_strom.work_memory": "64kB"})
+    statement = ("SELECT count(*) FROM account a JOIN (SELECT i, repeat('x', 200) || i AS t FROM generate_series(1, 3000000) i "
+                 "OFFSET 0) s ON s.i = a.id AND s.t > a.note")
+    failed = []
+    thread = threading.Thread(target=lambda: failed.append(state_of(lambda: victim.execute(statement))))
+    thread.start()
+    deadline = time.monotonic() + 20
+    seen = []
+    while not seen and time.monotonic() < deadline and thread.is_alive():
+        time.sleep(0.02)
+        seen = [path for path in temporary_files() if f"pgsql_tmp{victim.info.backend_pid}." in path]
+    ok(seen, "rows go to a temporary file", failed)
+    os.kill(victim.info.backend_pid, signal.SIGKILL)
+    thread.join(60)
+    session = when_back()
+    equal(session.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (ACCOUNTS, ACCOUNTS * PER_ACCOUNT),
+          "after kill -9: all rows are there")
+    equal(temporary_files(), [], "after kill -9: no temporary file is left")
+    session.close()
+
+
+def when_back():
+    """A session, as soon as the server lets one in."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return connect()
+        except psycopg.Error:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
 def ended(name, end):
     """`end` is given the pid of a backend in the middle of a scan; afterwards the server answers."""
     make_tables()
@@ -197,15 +367,7 @@ def ended(name, end):
     end(watcher, pid)
     thread.join(60)
     ok(not thread.is_alive() and failed[0] is not None, f"{name}: the query ends", failed)
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            session = connect()
-            break
-        except psycopg.Error:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+    session = when_back()
     equal(session.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (ACCOUNTS, ACCOUNTS * PER_ACCOUNT),
           f"{name}: the next session has its answer")
     session.close()
@@ -213,10 +375,15 @@ def ended(name, end):
 
 half_read_cursors()
 constant_sum()
+constant_sum_of_ranges()
+serializable()
+held_cursor()
+buffers()
 prepared_and_ddl()
 nested()
 ended("pg_terminate_backend", lambda watcher, pid: watcher.execute("SELECT pg_terminate_backend(%s)", (pid,)))
 ended("pg_cancel_backend", lambda watcher, pid: watcher.execute("SELECT pg_cancel_backend(%s)", (pid,)))
 if os.geteuid() == 0 or os.environ.get("STROM_SERVER_USER") == os.environ.get("USER"):
     ended("kill -9", lambda watcher, pid: os.kill(pid, signal.SIGKILL))
+    killed_while_spilling()
 done()

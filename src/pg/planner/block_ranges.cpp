@@ -113,13 +113,24 @@ Path* or_path(PlannerInfo* root, const EngineScan* scan, const RestrictInfo* inf
   return reinterpret_cast<Path*>(create_bitmap_or_path(root, scan->rel, arms));
 }
 
+bool is_usable(const IndexOptInfo* index) {
+  return index->relam == BRIN_AM_OID && index->amhasgetbitmap && (index->indpred == NIL || index->predOK);
+}
+
+bool has_usable_index(const RelOptInfo* rel) {
+  ListCell* cell;
+  foreach (cell, rel->indexlist)
+    if (is_usable(static_cast<IndexOptInfo*>(lfirst(cell)))) return true;
+  return false;
+}
+
 /// The best look-up for `clauses` (of RestrictInfo), which hold together. Of several indexes those are combined that pay.
 bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candidate* best) {
   List* paths = NIL;
   ListCell* cell;
   foreach (cell, scan->rel->indexlist) {
     auto* index = static_cast<IndexOptInfo*>(lfirst(cell));
-    if (index->relam != BRIN_AM_OID || !index->amhasgetbitmap || (index->indpred != NIL && !index->predOK)) continue;
+    if (!is_usable(index)) continue;
     if (Path* path = index_path(root, index, clauses)) paths = lappend(paths, path);
   }
   foreach (cell, clauses) {
@@ -151,7 +162,7 @@ bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candi
 }  // namespace
 
 void choose_block_ranges(PlannerInfo* root, EngineScan* scan) {
-  if (!guc::pg_strom::enable_brin || scan->pages == 0) return;
+  if (!guc::pg_strom::enable_brin || scan->pages == 0 || !has_usable_index(scan->rel)) return;
   Candidate best;
   if (!find_ranges(root, scan, scan->rel->baserestrictinfo, &best)) return;
   EngineScan pruned = *scan;

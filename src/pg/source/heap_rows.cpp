@@ -19,6 +19,7 @@ constexpr int kMostPages = 64;  // of a chunk
 constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
+constexpr int64_t kMissesRemembered = 32;
 constexpr int kPagesInCache = 1;  // ahead of the one that is decoded
 constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
@@ -171,6 +172,9 @@ void HeapRows::start() {
   fetched_blocks_ += chosen;
   skipped_blocks_ += count - chosen;
   guard([&] {
+    // The operating system reads ahead by itself where blocks follow each other.
+    const int in_flight = chosen < count ? get_tablespace_io_concurrency(relation->rd_rel->reltablespace) : 1;
+    read_ahead_ = static_cast<size_t>(std::max(1, in_flight));
     PredicateLockRelation(relation, snapshot);
     pgstat_count_heap_scan(relation);
     // As PostgreSQL's own scans: a large table does not push everything else out of the pool.
@@ -199,12 +203,27 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   return chunk;
 }
 
+// Tells the operating system about blocks that will be read, as long as the pool does not have those before them. May ereport.
+BlockNumber HeapRows::next_block() {
+  while (upcoming_.size() < read_ahead_ && !blocks_.at_end()) {
+    upcoming_.push_back(blocks_.next());
+    if (misses_ > 0 && read_ahead_ > 1) PrefetchBuffer(relation_, MAIN_FORKNUM, upcoming_.back());
+  }
+  const BlockNumber block = upcoming_.front();
+  upcoming_.pop_front();
+  return block;
+}
+
 // Neighbours in the table are often neighbours in the pool. May ereport.
 Buffer HeapRows::pin_page(BlockNumber block) {
   const Buffer guess = last_buffer_ + 1;
   last_buffer_ = InvalidBuffer;
   if (guess > 1 && guess <= NBuffers) last_buffer_ = compat::pin_if_there(relation_, block, guess);
-  if (last_buffer_ == InvalidBuffer) last_buffer_ = ReadBufferExtended(relation_, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
+  if (last_buffer_ == InvalidBuffer) {
+    const int64_t read = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read;
+    last_buffer_ = ReadBufferExtended(relation_, MAIN_FORKNUM, block, RBM_NORMAL, strategy_);
+    misses_ = pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read > read ? kMissesRemembered : misses_ - 1;
+  }
   if (BufferIsLocal(last_buffer_)) return std::exchange(last_buffer_, InvalidBuffer);
   __builtin_prefetch(BufferGetPage(last_buffer_));
   return last_buffer_;
@@ -270,8 +289,8 @@ void HeapRows::load_pages(Chunk* chunk) {
   BlockNumber blocks[kPinnedAhead];
   const int room = std::min(kPinnedAhead, pages_in_chunk_ - chunk->pages);
   int count = 0;
-  for (; count < room && !blocks_.at_end(); ++count) {
-    blocks[count] = blocks_.next();
+  for (; count < room && !at_end(); ++count) {
+    blocks[count] = next_block();
     buffers[count] = pin_page(blocks[count]);
   }
   for (int i = 0; i < count; ++i) load_page(chunk, blocks[i], buffers[i]);
@@ -280,15 +299,15 @@ void HeapRows::load_pages(Chunk* chunk) {
 bool HeapRows::feed() {
   if (!started_) start();
   unpin_released();
-  if (blocks_.at_end()) return false;
+  if (at_end()) return false;
   Chunk* chunk = new_chunk();
   guard([&] {
-    while (!blocks_.at_end() && chunk->pages < pages_in_chunk_) {
+    while (!at_end() && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
       if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
     }
   });
-  if (chunk->pages == 0 && blocks_.at_end()) return false;
+  if (chunk->pages == 0 && at_end()) return false;
   free_.pop_back();
   std::lock_guard lock(mutex_);
   chunk->index = next_chunk_++;
@@ -342,6 +361,7 @@ void HeapRows::close() {
   started_ = false;
   last_buffer_ = InvalidBuffer;
   next_chunk_ = 0;
+  upcoming_.clear();
 }
 
 // ---- Engine threads ----

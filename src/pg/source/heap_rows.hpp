@@ -68,6 +68,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void unpin_released();
   Chunk* new_chunk();
   void keep(const Chunk& chunk);
+  bool at_end() const { return upcoming_.empty() && blocks_.at_end(); }
+  BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
   void load_pages(Chunk* chunk);
   void load_page(Chunk* chunk, BlockNumber block, Buffer buffer);
@@ -90,6 +92,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool started_ = false;
   BlockWalk blocks_;
   std::optional<TableSample> sample_;
+  std::deque<BlockNumber> upcoming_;  // of blocks_, at most read_ahead_ of them
+  size_t read_ahead_ = 1;
+  int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;
   int pages_in_chunk_ = 1;
   Buffer last_buffer_ = InvalidBuffer;
