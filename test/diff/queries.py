@@ -4,6 +4,7 @@ from columns import INT_RANGE
 from compare import FLOAT4, TOLERANCE
 from expressions import Expressions
 
+ZONES = ["America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "+05:30"]
 TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet"]
 AGGREGATED = {
     "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
@@ -610,6 +611,8 @@ def random_settings(rng, query):
         settings["plan_cache_mode"] = rng.choice(
             ["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"]
         )
+    if rng.random() < 0.15:
+        settings["TimeZone"] = rng.choice(ZONES)
     engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
     if rng.random() < 0.3:
         engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "4MB", "4MB"])
