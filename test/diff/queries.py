@@ -33,6 +33,7 @@ class Query:
         self.representative_open = False  # which of several equal values stands for all is open
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
+        self.computes = False  # of which some rows at least must not be left to PostgreSQL
         self.by_index = False  # has a condition that BRIN indexes may answer
         self.kind = ""
 

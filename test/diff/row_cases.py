@@ -260,7 +260,9 @@ class RowCases:
         table = self.table_of(row)
         source = f"{table} p JOIN calm c ON p.id = c.id" if raising else f"{table} p"
         call = self.call(row, columns)
-        yield self.case(f"SELECT p.id, {call} FROM {source}")
+        pairs = self.case(f"SELECT p.id, {call} FROM {source}")
+        pairs.computes = True
+        yield pairs
         condition = call if row.result == "bool" else f"{call} IS NOT NULL"
         yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {condition}")
         if row.result in ("int2", "int4", "int8", "numeric", "decimal", "date", "timestamp"):
