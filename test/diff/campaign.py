@@ -220,6 +220,10 @@ class Campaign:
                 for query in queries:
                     count += 1
                     self.try_query(query, [], "rows", name)
+                    if query.computes:
+                        declined, rows = self.engine.rechecked(query.sql)
+                        if rows > 0 and declined >= rows:
+                            self.fail(f"row {name}: the engine computes no value of the pairs", [query.sql])
             except LookupError as error:
                 self.fail(f"row {name}: {error}", [])
             if count == before:

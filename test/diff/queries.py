@@ -4,6 +4,7 @@ from columns import INT_RANGE
 from compare import FLOAT4, TOLERANCE
 from expressions import Expressions
 
+ZONES = ["America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "+05:30"]
 TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet"]
 AGGREGATED = {
     "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
@@ -32,6 +33,7 @@ class Query:
         self.representative_open = False  # which of several equal values stands for all is open
         self.raising_order_open = False  # whether an error is raised depends on the plan
         self.must_offload = False
+        self.computes = False  # of which some rows at least must not be left to PostgreSQL
         self.by_index = False  # has a condition that BRIN indexes may answer
         self.kind = ""
 
@@ -610,6 +612,8 @@ def random_settings(rng, query):
         settings["plan_cache_mode"] = rng.choice(
             ["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"]
         )
+    if rng.random() < 0.15:
+        settings["TimeZone"] = rng.choice(ZONES)
     engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
     if rng.random() < 0.3:
         engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "4MB", "4MB"])

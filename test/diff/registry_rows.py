@@ -54,6 +54,7 @@ def base(enumerator):
 
 
 def functions():
+    """Those that SQL can call: names of the engine's own have a blank."""
     rows = []
     macros = ["STROM_FUNCTION", "STROM_FUNCTION3", "STROM_EXTRACT"]
     for macro, name, pg_name, result, *rest in _expand("functions.def", macros):
@@ -66,7 +67,7 @@ def functions():
         else:
             count, a, b, _functor, traits = rest
             rows.append(Function(name, string(pg_name), base(result), [base(a), base(b)][: int(count)], None, traits))
-    return rows
+    return [row for row in rows if " " not in row.pg_name]
 
 
 def aggregates():

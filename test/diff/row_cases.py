@@ -260,7 +260,9 @@ class RowCases:
         table = self.table_of(row)
         source = f"{table} p JOIN calm c ON p.id = c.id" if raising else f"{table} p"
         call = self.call(row, columns)
-        yield self.case(f"SELECT p.id, {call} FROM {source}")
+        pairs = self.case(f"SELECT p.id, {call} FROM {source}")
+        pairs.computes = True
+        yield pairs
         condition = call if row.result == "bool" else f"{call} IS NOT NULL"
         yield self.case(f"SELECT count(*), sum(p.id) FROM {source} WHERE {condition}")
         if row.result in ("int2", "int4", "int8", "numeric", "decimal", "date", "timestamp"):
@@ -312,8 +314,8 @@ class RowCases:
             arguments = [f"x_{row.argument}", f"y_{row.argument}"]
         where = ""
         table = "heap_pairs" if row.argument in HEAP_TYPES else "pairs"
-        spread = row.argument in ("float4", "float8") and row.pg_name in VARIANCES
-        approximate = spread or row.argument in ("float4", "float8") and row.pg_name in ("sum", "avg")
+        spread = row.argument in ("float2", "float4", "float8") and row.pg_name in VARIANCES
+        approximate = spread or row.argument in ("float2", "float4", "float8") and row.pg_name in ("sum", "avg")
         if approximate:  # what overflows or cancels depends on the order of the rows
             tame = f"abs({arguments[0]}) < 100000 AND {arguments[0]} >= 0"
             where = f" WHERE {tame} OR {arguments[0]} = 'NaN' AND g = 3 OR {arguments[0]} = 'Infinity' AND g = 2"

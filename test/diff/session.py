@@ -82,6 +82,16 @@ class Session:
             raise RuntimeError(f"{answer}\n{statement}")
         return answer
 
+    def rechecked(self, statement):
+        """(rows that PostgreSQL decided inside an engine node, rows of the result)."""
+        plan = json.loads(self.must("EXPLAIN (ANALYZE, FORMAT JSON) " + statement).rows[0][0])[0]["Plan"]
+        count, plans = 0, [plan]
+        while plans:
+            node = plans.pop()
+            count += node.get("Rechecked", 0)
+            plans += node.get("Plans", [])
+        return count, plan["Actual Rows"]
+
     def engine_nodes(self, statement):
         """Names of the engine's nodes in the statement's plan ("Top Rows" where only the first are wanted) and kinds of
         their joins, and what the planner refused with its reasons."""

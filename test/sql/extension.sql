@@ -3,14 +3,20 @@ SELECT component, version = (SELECT extversion FROM pg_extension WHERE extname =
   FROM pgstrom.version_info() WHERE component = 'pg_strom';
 SELECT fdwname, srvname FROM pg_foreign_server s JOIN pg_foreign_data_wrapper w ON w.oid = s.srvfdw;
 
--- Every object is in schema pgstrom, and every function says how volatile and how parallel it is.
+-- Every object but the types int1 and float2 with what belongs to them is in schema pgstrom, and every function says how
+-- volatile and how parallel it is.
 SELECT p.oid::regprocedure, provolatile, proparallel
   FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
   JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom'
-  ORDER BY p.oid::regprocedure::text;
+  WHERE pronamespace = 'pgstrom'::regnamespace ORDER BY p.oid::regprocedure::text;
+SELECT provolatile, proparallel, proisstrict, count(*)
+  FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+  JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom'
+  WHERE pronamespace <> 'pgstrom'::regnamespace AND prokind = 'f' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT pg_describe_object(classid, objid, 0)
   FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom' AND d.deptype = 'e'
-  WHERE (pg_identify_object(classid, objid, 0)).schema <> 'pgstrom';
+  WHERE (pg_identify_object(classid, objid, 0)).schema <> 'pgstrom'
+    AND pg_describe_object(classid, objid, 0) !~ 'int1|float2|flt2';
 
 -- Settings are there once the module is loaded, by whatever function of it.
 SELECT name, setting, unit, context, vartype, min_val, max_val, enumvals

@@ -1,6 +1,7 @@
 // Casts between numbers, with PostgreSQL's rounding (half to even for floats) and range errors.
 #pragma once
 
+#include "base/half.hpp"
 #include "engine/expr/arith.hpp"
 #include "engine/expr/decimal.hpp"
 
@@ -27,6 +28,14 @@ struct NarrowInt {
 struct NarrowFloat {
   STROM_INLINE static bool eval(const Context&, float& out, double a) {
     out = static_cast<float>(a);
+    return (is_infinite(out) & !is_infinite(a)) | ((out == 0) & (a != 0));
+  }
+};
+
+/// float2, whose register is wider.
+struct NarrowHalf {
+  STROM_INLINE static bool eval(const Context&, float& out, double a) {
+    out = base::half_to_float(base::double_to_half(a));
     return (is_infinite(out) & !is_infinite(a)) | ((out == 0) & (a != 0));
   }
 };

@@ -116,6 +116,12 @@ Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>
     if (pg_name == "float8") return add({NodeKind::kNumericToFloat, {TypeId::kFloat8, 0}, 0, {arg, kNoNode, kNoNode}});
   }
   const FunctionInfo* info = registry::find_function(pg_name, types.data(), static_cast<int>(args.size()), field);
+  if (info == nullptr && std::find(types.begin(), types.end(), TypeId::kNumeric) != types.end()) {
+    for (NodeId& arg : args)  // there may be one for values with a scale each
+      if (program_.nodes[arg].type.type == TypeId::kNumeric) arg = to_decimal(arg);
+    types = types_of(program_, args);
+    info = registry::find_function(pg_name, types.data(), static_cast<int>(args.size()), field);
+  }
   if (info == nullptr) {
     std::string signature(pg_name);
     signature += '(';

@@ -30,6 +30,18 @@ T value_of(const std::string& bytes) {
   return value;
 }
 
+std::string print_bytes(const std::string& bytes) {
+  constexpr size_t kMostShown = 32;
+  if (bytes.size() > kMostShown) return std::to_string(bytes.size()) + " bytes";
+  std::string text = "'\\x";
+  for (const char byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    text += digits;
+  }
+  return text + "'";
+}
+
 std::string print_constant(const Constant& c) {
   if (c.param >= 0) return "param " + std::to_string(c.param);
   if (c.is_null) return "NULL";
@@ -46,7 +58,7 @@ std::string print_constant(const Constant& c) {
     }
     case Phys::kF32: std::snprintf(text, sizeof text, "%.9g", value_of<float>(c.bytes)); return text;
     case Phys::kF64: std::snprintf(text, sizeof text, "%.17g", value_of<double>(c.bytes)); return text;
-    case Phys::kStr: return "'" + c.bytes + "'";
+    case Phys::kStr: return registry::is_text(c.type.type) ? "'" + c.bytes + "'" : print_bytes(c.bytes);
   }
   return "?";
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/half.hpp"
 #include "format/heap/numeric.hpp"
 
 namespace strom::format::heap {
@@ -119,6 +120,8 @@ void with_fixed(Storage storage, F&& f) {
     case Storage::kInt2: f([](const uint8_t* bytes) { return int32_t{load<int16_t>(bytes)}; }); break;
     case Storage::kWord4: f([](const uint8_t* bytes) { return load<uint32_t>(bytes); }); break;
     case Storage::kWord8: f([](const uint8_t* bytes) { return load<uint64_t>(bytes); }); break;
+    case Storage::kInt1: f([](const uint8_t* bytes) { return int32_t{load<int8_t>(bytes)}; }); break;
+    case Storage::kHalf: f([](const uint8_t* bytes) { return base::half_to_float(load<uint16_t>(bytes)); }); break;
     case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load<uint8_t>(bytes)}; }); break;
     case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load<uint32_t>(bytes)}; }); break;
     case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;

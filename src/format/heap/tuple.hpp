@@ -24,6 +24,8 @@ enum class Storage : uint8_t {
   kWord4,    // the bytes as they are: int4, date, float4
   kWord8,    // int8, timestamps, float8
   kWord16,
+  kInt1,       // to Phys::kI32
+  kHalf,       // float2: to Phys::kF32
   kUnsigned1,  // "char": to Phys::kI32
   kUnsigned4,  // oid: to Phys::kI64
   kMac6,       // to Phys::kI64, the first byte highest
@@ -125,6 +127,8 @@ constexpr int storage_width(Storage storage) {
   switch (storage) {
     case Storage::kBool: return 1;
     case Storage::kInt2:
+    case Storage::kInt1:
+    case Storage::kHalf:
     case Storage::kUnsigned1:
     case Storage::kWord4: return 4;
     case Storage::kUnsigned4:

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/half.hpp"
 #include "base/int128.hpp"
 #include "columnar/text.hpp"
 #include "pg/codec/numeric.hpp"
@@ -232,6 +233,8 @@ Read reader_of(Oid type) {
     case OIDOID: return read_register<TypeId::kOid>;
     case ANYENUMOID: return read_register<TypeId::kEnum>;
     case CHAROID: return read_register<TypeId::kChar>;
+    case registry::type_info(TypeId::kInt1).pg_oid: return read_register<TypeId::kInt1>;
+    case registry::type_info(TypeId::kFloat2).pg_oid: return read_register<TypeId::kFloat2>;
     case MACADDROID: return read_register<TypeId::kMacaddr>;
     case MACADDR8OID: return read_register<TypeId::kMacaddr8>;
     default: return nullptr;
@@ -267,7 +270,9 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kTime: return TimeADTGetDatum(load<int64_t>(values, row));
     case TypeId::kOid:
     case TypeId::kEnum: return ObjectIdGetDatum(static_cast<Oid>(load<int64_t>(values, row)));
+    case TypeId::kInt1:
     case TypeId::kChar: return CharGetDatum(static_cast<char>(load<int32_t>(values, row)));
+    case TypeId::kFloat2: return UInt16GetDatum(base::double_to_half(load<float>(values, row)));
     case TypeId::kMoney: return Int64GetDatum(load<int64_t>(values, row));
     case TypeId::kMacaddr: return big_endian_datum(load<int64_t>(values, row), 6);
     case TypeId::kMacaddr8: return big_endian_datum(load<int64_t>(values, row) ^ INT64_MIN, 8);

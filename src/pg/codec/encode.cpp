@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/half.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -108,7 +109,9 @@ Field field_for(TypeId type, int scale, std::string name) {
     case TypeId::kDate: field.layout = Layout::kDate32; break;
     case TypeId::kTimestampTz: field.timezone = "UTC"; [[fallthrough]];
     case TypeId::kTimestamp: field.layout = Layout::kTimestamp; break;
+    case TypeId::kInt1:
     case TypeId::kChar: field.layout = Layout::kInt32; break;
+    case TypeId::kFloat2: field.layout = Layout::kFloat32; break;
     case TypeId::kTime:
     case TypeId::kOid:
     case TypeId::kMoney:
@@ -162,6 +165,8 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
       if (!declined) column.append_value(unix_micros);
       break;
     }
+    case TypeId::kInt1: column.append_value(int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
+    case TypeId::kFloat2: column.append_value(base::half_to_float(DatumGetUInt16(value))); break;
     case TypeId::kChar: column.append_value(static_cast<int32_t>(DatumGetUInt8(value))); break;
     case TypeId::kTime:
     case TypeId::kOid:
@@ -206,6 +211,8 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kDate: assign(bytes, static_cast<int32_t>(DatumGetDateADT(value))); break;
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz: assign(bytes, static_cast<int64_t>(DatumGetTimestamp(value))); break;
+    case TypeId::kInt1: assign(bytes, int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
+    case TypeId::kFloat2: assign(bytes, base::half_to_float(DatumGetUInt16(value))); break;
     case TypeId::kChar: assign(bytes, static_cast<int32_t>(DatumGetUInt8(value))); break;
     case TypeId::kTime:
     case TypeId::kOid:

@@ -1,6 +1,8 @@
 // Mapping between columnar layouts and SQL types.
 #include "pg/codec/type_map.hpp"
 
+#include <cstring>
+
 #include "columnar/layout.hpp"
 #include "pg/boundary/boundary.hpp"
 
@@ -90,12 +92,32 @@ Fit fit(const Field& field, SqlType declared) {
   return Fit::kExact;
 }
 
+namespace {
+
+// int1 and float2 stand in pg_catalog beside their wider relatives, with OIDs of their own in each database.
+const registry::TypeInfo* own_type(Oid type) {
+  const registry::TypeInfo* found = nullptr;
+  HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+  if (!HeapTupleIsValid(tuple)) return nullptr;
+  const auto* row = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
+  if (row->typnamespace == PG_CATALOG_NAMESPACE && row->typtype == TYPTYPE_BASE) {
+    const char* name = NameStr(row->typname);
+    if (row->typlen == 1 && std::strcmp(name, "int1") == 0) found = &registry::type_info(registry::TypeId::kInt1);
+    if (row->typlen == 2 && std::strcmp(name, "float2") == 0) found = &registry::type_info(registry::TypeId::kFloat2);
+  }
+  ReleaseSysCache(tuple);
+  return found;
+}
+
+}  // namespace
+
 const registry::TypeInfo* engine_type(Oid type) {
   if (const registry::TypeInfo* info = registry::find_type(type)) return info;
   if (type < FirstGenbkiObjectId) return nullptr;  // built in, and no domain
   const Oid base = getBaseType(type);
   if (get_typtype(base) == TYPTYPE_ENUM) return &registry::type_info(registry::TypeId::kEnum);
-  return registry::find_type(base);
+  const registry::TypeInfo* info = registry::find_type(base);
+  return info != nullptr ? info : own_type(base);
 }
 
 SqlType base_type(SqlType type) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/int128.hpp"
+#include "base/half.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -206,10 +207,13 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, bool argumen
   const auto integer = [&]() -> int64_t {
     return type.argument == TypeId::kInt2   ? DatumGetInt16(argument)
            : type.argument == TypeId::kInt4 ? DatumGetInt32(argument)
+           : type.argument == TypeId::kInt1 ? static_cast<int8_t>(DatumGetChar(argument))
                                             : DatumGetInt64(argument);
   };
   const auto real = [&]() -> double {
-    return type.argument == TypeId::kFloat4 ? DatumGetFloat4(argument) : DatumGetFloat8(argument);
+    return type.argument == TypeId::kFloat4   ? DatumGetFloat4(argument)
+           : type.argument == TypeId::kFloat2 ? base::half_to_float(DatumGetUInt16(argument))
+                                              : DatumGetFloat8(argument);
   };
   switch (type.format) {
     case PartialFormat::kInt8: return Int64GetDatum(integer());

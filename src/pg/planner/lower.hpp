@@ -54,7 +54,7 @@ class Lowering {
   Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
   Result<NodeId> call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field);
-  Result<NodeId> session_zone_is_utc();
+  Result<NodeId> session_zone_stays();
   Result<NodeId> relabel(const RelabelType& relabel);
   Result<NodeId> logic(const BoolExpr& expr);
   Result<NodeId> boolean_test(const BooleanTest& test);

@@ -76,13 +76,6 @@ bool depends_on_zone(const std::string& name) {
   return name.find("timestamptz") != std::string::npos && std::count(name.begin(), name.end(), '_') == 2;
 }
 
-// timestamp_lt_timestamp, which comes from a comparison with timestamptz, is timestamp_lt.
-std::string same_types_comparison(const std::string& name) {
-  const size_t second = name.rfind("_timestamp");
-  const bool same = name.rfind("timestamp_", 0) == 0 && second == name.size() - 10 && second > 9;
-  return same ? name.substr(0, second) : name;
-}
-
 // Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
 // between letters, where a collation could see the end of a word.
 bool maps_ascii_case(const char* function, Oid collation) {
@@ -256,44 +249,6 @@ Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
     if (precision - type.scale >= from_digits + carry) return builder_.rescale(arg, type.scale);
   }
   return builder_.fix_decimal(builder_.to_decimal(arg), type.scale, false, precision);
-}
-
-// True as long as the session's time zone is the one of planning time, which is UTC or one like it: plans are kept when
-// the setting changes.
-Result<NodeId> Lowering::session_zone_is_utc() {
-  const char* zone = guard([]() -> const char* {
-    long offset = 0;
-    return pg_get_timezone_offset(session_timezone, &offset) && offset == 0 ? pg_get_timezone_name(session_timezone) : nullptr;
-  });
-  if (zone == nullptr) return unsupported("a time zone other than UTC");
-  const Node* same = guard([zone] {
-    auto text = [](const char* value) {
-      return makeConst(TEXTOID, -1, C_COLLATION_OID, -1, CStringGetTextDatum(value), false, false);
-    };
-    auto* setting = makeFuncExpr(F_CURRENT_SETTING_TEXT, TEXTOID, list_make1(text("TimeZone")), InvalidOid, C_COLLATION_OID,
-                                 COERCE_EXPLICIT_CALL);
-    auto* equal = makeFuncExpr(F_TEXTEQ, BOOLOID, list_make2(setting, text(zone)), InvalidOid, C_COLLATION_OID,
-                               COERCE_EXPLICIT_CALL);
-    return reinterpret_cast<const Node*>(equal);
-  });
-  return run_time_constant(same);
-}
-
-// Functions that read a timestamptz in the session's time zone: as those of a timestamp when that zone is UTC.
-Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field) {
-  std::string plain = name;
-  if (const size_t at = plain.find("timestamptz"); at != std::string::npos) plain.erase(at + 9, 2);
-  const bool makes_zoned = name == "timestamptz" || name == "date_trunc" || name == "to_timestamp" || name.rfind("timestamptz_pl", 0) == 0 ||
-                           name.rfind("timestamptz_mi_", 0) == 0;
-  STROM_ASSIGN(const NodeId utc, session_zone_is_utc());
-  for (NodeId& arg : args)
-    if (builder_.node(arg).type.type == TypeId::kTimestampTz) arg = builder_.assume(utc, arg, TypeId::kTimestamp);
-  NodeId value = args[0];
-  const bool relabels = args.size() == 1 && plain == "timestamp" && builder_.node(value).type.type == TypeId::kTimestamp;
-  if (!relabels) {
-    STROM_ASSIGN(value, builder_.call(same_types_comparison(plain), args, field));
-  }
-  return makes_zoned ? builder_.assume(utc, value, TypeId::kTimestampTz) : value;
 }
 
 Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {

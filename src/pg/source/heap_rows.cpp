@@ -81,6 +81,8 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
   switch (type) {
     case TypeId::kOid:
     case TypeId::kEnum: *storage = Storage::kUnsigned4; return attribute.attlen == 4;
+    case TypeId::kInt1: *storage = Storage::kInt1; return attribute.attlen == 1;
+    case TypeId::kFloat2: *storage = Storage::kHalf; return attribute.attlen == 2;
     case TypeId::kChar: *storage = Storage::kUnsigned1; return attribute.attlen == 1;
     case TypeId::kMacaddr: *storage = Storage::kMac6; return attribute.attlen == 6;
     case TypeId::kMacaddr8: *storage = Storage::kMac8; return attribute.attlen == 8;

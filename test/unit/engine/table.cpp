@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.hpp"
 #include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
 
@@ -86,6 +87,8 @@ Field field_of(plan::ValueType type) {
     case TypeId::kText:
     case TypeId::kVarchar: return field(Layout::kUtf8);
     case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
+    case TypeId::kInt1: return field(Layout::kInt8);
+    case TypeId::kFloat2: return field(Layout::kFloat32);
     case TypeId::kChar: return field(Layout::kInt32);
     case TypeId::kTime:
     case TypeId::kOid:
@@ -168,6 +171,8 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       return column.append_value(random() % 20 == 0 ? random_integer<int64_t>(random)
                                                     : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
     case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
+    case TypeId::kInt1: return column.append_value(random_integer<int8_t>(random));
+    case TypeId::kFloat2: return column.append_value(base::half_to_float(static_cast<uint16_t>(random())));
     case TypeId::kChar: return column.append_value(static_cast<int32_t>(random() % 256));
     case TypeId::kOid:
     case TypeId::kEnum: return column.append_value(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));

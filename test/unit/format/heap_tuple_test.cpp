@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "base/half.hpp"
 #include "base/int128.hpp"
 #include "format/heap/numeric.hpp"
 
@@ -135,7 +136,7 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {
     {{1, 1}, Storage::kBool},  {{2, 2}, Storage::kInt2},   {{4, 4}, Storage::kWord4},   {{8, 8}, Storage::kWord8},
-    {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6}, {{8, 4}, Storage::kMac8},
+    {{1, 1}, Storage::kInt1},  {{2, 2}, Storage::kHalf},   {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6}, {{8, 4}, Storage::kMac8},
     {{12, 8}, Storage::kWord12}, {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText},
 };
 
@@ -172,6 +173,13 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
     int16_t expected;
     std::memcpy(&expected, value->bytes.data(), 2);
     EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], expected);
+  } else if (kind.storage == Storage::kInt1) {
+    EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], static_cast<int8_t>(value->bytes[0]));
+  } else if (kind.storage == Storage::kHalf) {
+    uint16_t half;
+    std::memcpy(&half, value->bytes.data(), 2);
+    const float expected = base::half_to_float(half);
+    EXPECT_EQ(std::memcmp(static_cast<const float*>(out.values) + row, &expected, sizeof expected), 0);
   } else if (kind.storage == Storage::kUnsigned1) {
     EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], static_cast<uint8_t>(value->bytes[0]));
   } else if (kind.storage == Storage::kMac6 || kind.storage == Storage::kMac8) {

@@ -1,0 +1,181 @@
+// The SQL types int1 (a byte, signed) and float2 (half precision): what sql/small_numbers.sql declares. Plain functions
+// that may ereport and hold nothing with a destructor. All else of these types is SQL over wider ones.
+#include <cmath>
+
+#include "base/half.hpp"
+#include "pg/boundary/postgres.hpp"
+
+extern "C" {
+#include "utils/float.h"
+}
+
+namespace {
+
+using strom::base::double_to_half;
+using strom::base::half_to_float;
+
+int8_t int1_arg(FunctionCallInfo fcinfo, int n) { return static_cast<int8_t>(DatumGetChar(fcinfo->args[n].value)); }
+uint16_t half_arg(FunctionCallInfo fcinfo, int n) { return DatumGetUInt16(fcinfo->args[n].value); }
+float float2_arg(FunctionCallInfo fcinfo, int n) { return half_to_float(half_arg(fcinfo, n)); }
+
+Datum int1_datum(int64_t value) {
+  if (value < INT8_MIN || value > INT8_MAX)
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("int1 out of range")));
+  return CharGetDatum(static_cast<char>(value));
+}
+
+Datum float2_datum(double value) {
+  const uint16_t half = double_to_half(value);
+  const float back = half_to_float(half);
+  if (std::isinf(back) && !std::isinf(value)) float_overflow_error();
+  if (back == 0 && value != 0) float_underflow_error();
+  return UInt16GetDatum(half);
+}
+
+int compare(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
+int compare(double a, double b) { return float8_cmp_internal(a, b); }
+
+}  // namespace
+
+#define STROM_FUNCTION(name)                 \
+  PGDLLEXPORT PG_FUNCTION_INFO_V1(name);     \
+  PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
+
+// strom_STEMeq, ne, lt, le, gt, ge and btSTEMcmp
+#define STROM_COMPARISONS(stem, type, a, b)                                                              \
+  STROM_FUNCTION(strom_##stem##eq) { PG_RETURN_BOOL(compare(type{a}, type{b}) == 0); }                   \
+  STROM_FUNCTION(strom_##stem##ne) { PG_RETURN_BOOL(compare(type{a}, type{b}) != 0); }                   \
+  STROM_FUNCTION(strom_##stem##lt) { PG_RETURN_BOOL(compare(type{a}, type{b}) < 0); }                    \
+  STROM_FUNCTION(strom_##stem##le) { PG_RETURN_BOOL(compare(type{a}, type{b}) <= 0); }                   \
+  STROM_FUNCTION(strom_##stem##gt) { PG_RETURN_BOOL(compare(type{a}, type{b}) > 0); }                    \
+  STROM_FUNCTION(strom_##stem##ge) { PG_RETURN_BOOL(compare(type{a}, type{b}) >= 0); }                   \
+  STROM_FUNCTION(strom_bt##stem##cmp) { PG_RETURN_INT32(compare(type{a}, type{b})); }
+
+extern "C" {
+
+STROM_COMPARISONS(int1, int64_t, int1_arg(fcinfo, 0), int1_arg(fcinfo, 1))
+STROM_COMPARISONS(int12, int64_t, int1_arg(fcinfo, 0), PG_GETARG_INT16(1))
+STROM_COMPARISONS(int14, int64_t, int1_arg(fcinfo, 0), PG_GETARG_INT32(1))
+STROM_COMPARISONS(int18, int64_t, int1_arg(fcinfo, 0), PG_GETARG_INT64(1))
+STROM_COMPARISONS(int21, int64_t, PG_GETARG_INT16(0), int1_arg(fcinfo, 1))
+STROM_COMPARISONS(int41, int64_t, PG_GETARG_INT32(0), int1_arg(fcinfo, 1))
+STROM_COMPARISONS(int81, int64_t, PG_GETARG_INT64(0), int1_arg(fcinfo, 1))
+STROM_COMPARISONS(float2, double, float2_arg(fcinfo, 0), float2_arg(fcinfo, 1))
+STROM_COMPARISONS(float24, double, float2_arg(fcinfo, 0), PG_GETARG_FLOAT4(1))
+STROM_COMPARISONS(float28, double, float2_arg(fcinfo, 0), PG_GETARG_FLOAT8(1))
+STROM_COMPARISONS(float42, double, PG_GETARG_FLOAT4(0), float2_arg(fcinfo, 1))
+STROM_COMPARISONS(float82, double, PG_GETARG_FLOAT8(0), float2_arg(fcinfo, 1))
+
+STROM_FUNCTION(strom_int1in) {
+  const int32_t value = pg_strtoint32(PG_GETARG_CSTRING(0));
+  if (value < INT8_MIN || value > INT8_MAX)
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                    errmsg("value \"%s\" is out of range for type %s", PG_GETARG_CSTRING(0), "int1")));
+  return int1_datum(value);
+}
+STROM_FUNCTION(strom_int1out) { return DirectFunctionCall1(int2out, Int16GetDatum(int1_arg(fcinfo, 0))); }
+STROM_FUNCTION(strom_int1recv) {
+  return CharGetDatum(static_cast<char>(pq_getmsgbyte(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)))));
+}
+STROM_FUNCTION(strom_int1send) {
+  StringInfoData message;
+  pq_begintypsend(&message);
+  pq_sendint8(&message, static_cast<uint8_t>(int1_arg(fcinfo, 0)));
+  PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+STROM_FUNCTION(strom_hashint1) { return DirectFunctionCall1(hashint2, Int16GetDatum(int1_arg(fcinfo, 0))); }
+STROM_FUNCTION(strom_hashint1extended) {
+  return DirectFunctionCall2(hashint2extended, Int16GetDatum(int1_arg(fcinfo, 0)), PG_GETARG_DATUM(1));
+}
+STROM_FUNCTION(strom_int2_of_int1) { PG_RETURN_INT16(int1_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_int4_of_int1) { PG_RETURN_INT32(int1_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_int8_of_int1) { PG_RETURN_INT64(int1_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_int1_of_int2) { return int1_datum(PG_GETARG_INT16(0)); }
+STROM_FUNCTION(strom_int1_of_int4) { return int1_datum(PG_GETARG_INT32(0)); }
+STROM_FUNCTION(strom_int1_of_int8) { return int1_datum(PG_GETARG_INT64(0)); }
+
+STROM_FUNCTION(strom_int1pl) { return int1_datum(int1_arg(fcinfo, 0) + int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1mi) { return int1_datum(int1_arg(fcinfo, 0) - int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1mul) { return int1_datum(int1_arg(fcinfo, 0) * int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1div) {
+  if (int1_arg(fcinfo, 1) == 0) ereport(ERROR, (errcode(ERRCODE_DIVISION_BY_ZERO), errmsg("division by zero")));
+  return int1_datum(int1_arg(fcinfo, 0) / int1_arg(fcinfo, 1));
+}
+STROM_FUNCTION(strom_int1mod) {
+  if (int1_arg(fcinfo, 1) == 0) ereport(ERROR, (errcode(ERRCODE_DIVISION_BY_ZERO), errmsg("division by zero")));
+  return int1_datum(int1_arg(fcinfo, 0) % int1_arg(fcinfo, 1));
+}
+STROM_FUNCTION(strom_int1um) { return int1_datum(-int1_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_int1up) { return PG_GETARG_DATUM(0); }
+STROM_FUNCTION(strom_int1abs) { return int1_datum(std::abs(int1_arg(fcinfo, 0))); }
+STROM_FUNCTION(strom_int1and) { return int1_datum(int1_arg(fcinfo, 0) & int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1or) { return int1_datum(int1_arg(fcinfo, 0) | int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1xor) { return int1_datum(int1_arg(fcinfo, 0) ^ int1_arg(fcinfo, 1)); }
+STROM_FUNCTION(strom_int1not) { return int1_datum(~int1_arg(fcinfo, 0)); }
+// Counts that are negative or larger than the type is wide do what those of smallint do on this machine.
+STROM_FUNCTION(strom_int1shl) {
+  const auto bits = static_cast<uint32_t>(static_cast<int32_t>(int1_arg(fcinfo, 0)));
+  return CharGetDatum(static_cast<char>(bits << (PG_GETARG_INT32(1) & 31)));
+}
+STROM_FUNCTION(strom_int1shr) { return int1_datum(int32_t{int1_arg(fcinfo, 0)} >> (PG_GETARG_INT32(1) & 31)); }
+STROM_FUNCTION(strom_int1larger) { return PG_GETARG_DATUM(int1_arg(fcinfo, 0) > int1_arg(fcinfo, 1) ? 0 : 1); }
+STROM_FUNCTION(strom_int1smaller) { return PG_GETARG_DATUM(int1_arg(fcinfo, 0) < int1_arg(fcinfo, 1) ? 0 : 1); }
+
+STROM_FUNCTION(strom_float2in) {
+  return float2_datum(DatumGetFloat4(DirectFunctionCall1(float4in, PG_GETARG_DATUM(0))));
+}
+STROM_FUNCTION(strom_float2out) { return DirectFunctionCall1(float4out, Float4GetDatum(float2_arg(fcinfo, 0))); }
+STROM_FUNCTION(strom_float2recv) {
+  return UInt16GetDatum(static_cast<uint16_t>(pq_getmsgint(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)), 2)));
+}
+STROM_FUNCTION(strom_float2send) {
+  StringInfoData message;
+  pq_begintypsend(&message);
+  pq_sendint16(&message, half_arg(fcinfo, 0));
+  PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+STROM_FUNCTION(strom_hashfloat2) { return DirectFunctionCall1(hashfloat4, Float4GetDatum(float2_arg(fcinfo, 0))); }
+STROM_FUNCTION(strom_hashfloat2extended) {
+  return DirectFunctionCall2(hashfloat4extended, Float4GetDatum(float2_arg(fcinfo, 0)), PG_GETARG_DATUM(1));
+}
+STROM_FUNCTION(strom_float4_of_float2) { PG_RETURN_FLOAT4(float2_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_float8_of_float2) { PG_RETURN_FLOAT8(float2_arg(fcinfo, 0)); }
+STROM_FUNCTION(strom_float2_of_float4) { return float2_datum(PG_GETARG_FLOAT4(0)); }
+STROM_FUNCTION(strom_float2_of_float8) { return float2_datum(PG_GETARG_FLOAT8(0)); }
+STROM_FUNCTION(strom_float2um) { return UInt16GetDatum(static_cast<uint16_t>(half_arg(fcinfo, 0) ^ 0x8000)); }
+STROM_FUNCTION(strom_float2up) { return PG_GETARG_DATUM(0); }
+STROM_FUNCTION(strom_float2abs) { return UInt16GetDatum(static_cast<uint16_t>(half_arg(fcinfo, 0) & 0x7fff)); }
+STROM_FUNCTION(strom_float2larger) {
+  return PG_GETARG_DATUM(compare(double{float2_arg(fcinfo, 0)}, double{float2_arg(fcinfo, 1)}) > 0 ? 0 : 1);
+}
+STROM_FUNCTION(strom_float2smaller) {
+  return PG_GETARG_DATUM(compare(double{float2_arg(fcinfo, 0)}, double{float2_arg(fcinfo, 1)}) < 0 ? 0 : 1);
+}
+
+// Transition functions: those of the wider type, on the wider value.
+STROM_FUNCTION(strom_int1_sum) {
+  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
+  return int2_sum(fcinfo);
+}
+STROM_FUNCTION(strom_int1_avg_accum) {
+  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
+  return int2_avg_accum(fcinfo);
+}
+STROM_FUNCTION(strom_int1_accum) {
+  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
+  return int2_accum(fcinfo);
+}
+STROM_FUNCTION(strom_float2_sum) {
+  if (PG_ARGISNULL(1)) {
+    if (PG_ARGISNULL(0)) PG_RETURN_NULL();
+    return PG_GETARG_DATUM(0);
+  }
+  if (PG_ARGISNULL(0)) PG_RETURN_FLOAT4(float2_arg(fcinfo, 1));
+  return DirectFunctionCall2(float4pl, PG_GETARG_DATUM(0), Float4GetDatum(float2_arg(fcinfo, 1)));
+}
+STROM_FUNCTION(strom_float2_accum) {
+  fcinfo->args[1].value = Float4GetDatum(float2_arg(fcinfo, 1));
+  return float4_accum(fcinfo);
+}
+
+}  // extern "C"
