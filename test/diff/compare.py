@@ -1,10 +1,11 @@
 """Comparison of two answers as multisets."""
 
 import math
+import re
 import unicodedata
 from collections import Counter
 
-FLOAT4, FLOAT8, NUMERIC, BPCHAR, TEXTS = 700, 701, 1700, 1042, (25, 1042, 1043)
+FLOAT4, FLOAT8, NUMERIC, JSONB, BPCHAR, TEXTS = 700, 701, 1700, 3802, 1042, (25, 1042, 1043)
 COLLATION_ERRORS = ("42P21", "42P22", "0A000")
 TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
 
@@ -54,6 +55,8 @@ def representatives(rows, types):
             return b"0" if value == b"-0" else value
         if oid == NUMERIC and b"." in value:
             return value.rstrip(b"0").rstrip(b".")
+        if oid == JSONB:
+            return re.sub(rb"(\.[0-9]*?)0+(?![0-9])", lambda m: b"" if m[1] == b"." else m[1], value)
         if oid in TEXTS:  # the collation strom_nocase ignores case, form and control characters
             text = value.decode().rstrip(" ") if oid == BPCHAR else value.decode()
             text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
