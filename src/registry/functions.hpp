@@ -20,6 +20,7 @@ enum FunctionTraits : uint32_t {
   kScale3 = 256,
   kScale6 = 512,
   kHostMath = 1024,
+  kNullable = 2048,
 };
 
 enum class FunctionId : uint16_t {

@@ -16,7 +16,8 @@ enum class Phys : uint8_t {
           // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval, uuid and timetz as PostgreSQL's bytes
   kF32,   // float: float4 and float2
   kF64,   // double
-  kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored
+  kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored; the
+          // root container of a jsonb
 };
 
 enum class TypeId : uint8_t {
@@ -63,7 +64,8 @@ constexpr bool orders_as_register(TypeId id) {
     case TypeId::kTimeTz:
     case TypeId::kEnum:
     case TypeId::kInet:
-    case TypeId::kCidr: return false;
+    case TypeId::kCidr:
+    case TypeId::kJsonb: return false;
     default: return true;
   }
 }

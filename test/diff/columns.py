@@ -78,6 +78,13 @@ HEAP_TYPES = {
         "9223372036854775807.5", "-9223372036854775808.4", "2.6584559915698317458e36", "1e-38", "1e-63", "1e-70", "1e40",
         "NaN", "Infinity", "-Infinity", "32767.5", "26584559915698317.45", "99999999999999999999.99999999999999999999",
     ],
+    "jsonb": [
+        "null", "true", "false", "0", "1.0", "1.00", "-12.5", "32768", "1e40", "1e-50", "9223372036854775807.5", '""', '"a"', '"ab"',
+        "[]", "{}", '[1, "a", null, [2], {"a": 1}]', '["a", "b", "ab"]', '{"a": 1, "b": "x", "ab": null, "": true}',
+        '{"a": {"b": [1, 2]}, "b": false}', '{"a": "日本", "b": 12.50, "ä": "z"}', '{"a": 1.0}', "[1.00, true]",
+        str(list(range(70))),
+        "{" + ", ".join(f'"k{i}": {i}' for i in range(80)) + ', "a": "last"}',
+    ],
     "bytea": ["\\x", "\\x00", "\\x0000", "\\xff", "\\x00ff", "\\x6162", "\\x616263"],
     "int1": ["0", "1", "-1", "127", "-128", "64", "-7", "2"],
     "float2": ["0", "-0", "1", "-1.5", "65504", "-65504", "0.1", "6e-8", "6.1e-5", "NaN", "Infinity", "-Infinity", "2.5", "3"],
@@ -162,7 +169,7 @@ def sql_literal(base, value, modifier=()):
 
 def heap_column(rng, name):
     """A column of a type that only heap tables have."""
-    base = rng.choice([b for b in HEAP_TYPES if b != "decimal"])  # numeric has its own
+    base = rng.choice([b for b in HEAP_TYPES if b not in ("decimal", "jsonb")])  # which come otherwise
     column = Column(name, base, "tame", 0.1, declared=SQL_NAMES.get(base, base))
     column.pool = rng.sample(HEAP_TYPES[base], min(len(HEAP_TYPES[base]), rng.choice([1, 3, 20])))
     return column

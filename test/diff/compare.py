@@ -1,10 +1,11 @@
 """Comparison of two answers as multisets."""
 
 import math
+import re
 import unicodedata
 from collections import Counter
 
-FLOAT4, FLOAT8, NUMERIC, BPCHAR, INTERVAL, TEXTS = 700, 701, 1700, 1042, 1186, (25, 1042, 1043)
+FLOAT4, FLOAT8, NUMERIC, JSONB, BPCHAR, INTERVAL, TEXTS = 700, 701, 1700, 3802, 1042, 1186, (25, 1042, 1043)
 COLLATION_ERRORS = ("42P21", "42P22", "0A000")
 TOLERANCE = {FLOAT4: 1e-4, FLOAT8: 1e-9}
 
@@ -72,6 +73,8 @@ def representatives(rows, types):
             return value.rstrip(b"0").rstrip(b".")
         if oid == INTERVAL:
             return b"%d" % span(value.decode())
+        if oid == JSONB:
+            return re.sub(rb"(\.[0-9]*?)0+(?![0-9])", lambda m: b"" if m[1] == b"." else m[1], value)
         if oid in TEXTS:  # the collation strom_nocase ignores case, form and control characters
             text = value.decode().rstrip(" ") if oid == BPCHAR else value.decode()
             text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())

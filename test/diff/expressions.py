@@ -59,6 +59,10 @@ BASES = [
 ]
 
 
+def json_key(name):
+    return f'"{name}"'
+
+
 class Expressions:
     """scope: list of (alias, Column). risky: expressions may overflow, divide by zero or be out of range.
 
@@ -131,6 +135,8 @@ class Expressions:
         if base in ("float4", "float8"):
             text = rng.choice(["0", "-0", "1", "0.5", "100", "1e10", "-3.25", "NaN", "Infinity", "-Infinity"])
             return f"'{text}'::{base}"
+        if base == "jsonb":
+            return rng.choice(["'1'", "'1.0'", "'{}'", "'null'", "'[1, 2]'", "'\"x\"'"]) + "::jsonb"
         if base in ("date", "timestamp", "timestamptz"):
             zone = "+00" if base == "timestamptz" else ""
             return rng.choice(
@@ -147,6 +153,53 @@ class Expressions:
             return sql_literal(base, rng.choice(HEAP_TYPES[base]))
         return quote(rng.choice(["", "a", "b ", "ab", "ä", "日本", "zz", "x" * 12, "A"])) + f"::{base}"
 
+    # jsonb
+
+    def json(self):
+        """(expression, keys that some of its values have), or None."""
+        found = self.columns("jsonb")
+        if not found:
+            return None
+        alias, column = self.rng.choice(found)
+        return f"{alias}.{column.name}", column.keys + ["list", "o", "nothing"]
+
+    def json_value(self, base):
+        """Of text or numeric, out of a jsonb column; None when there is none. Casts may raise."""
+        found = self.json()
+        if found is None:
+            return None
+        rng, (json, keys) = self.rng, found
+        key = quote(rng.choice(keys))
+        if base == "text":
+            return rng.choice(
+                [f"({json} ->> {key})", f"({json} ->> {key})", f"jsonb_typeof({json} -> {key})", f"jsonb_typeof({json})",
+                 f"({json} -> 'list' ->> {rng.choice([0, 1, 2, -1, 5])})", f"({json} #>> '{{o,p}}')"]
+            )
+        kind = f"jsonb_typeof({json} -> {key})"
+        return f"CASE WHEN {kind} = 'number' THEN ({json} ->> {key})::numeric END" if rng.random() < 0.5 else (
+            f"CASE WHEN {kind} = 'number' THEN ({json} -> {key})::numeric END")
+
+    def make_jsonb(self, _base, _depth):
+        found = self.json()
+        if found is None:
+            return None
+        json, keys = found
+        return self.rng.choice([f"({json} -> {quote(self.rng.choice(keys))})", f"({json} -> 'list' -> 1)", f"({json} #> '{{o}}')"])
+
+    def json_condition(self):
+        found = self.json()
+        if found is None:
+            return None
+        rng, (json, keys) = self.rng, found
+        key = quote(rng.choice(keys))
+        literal = quote(rng.choice(["1", '"x"', "true", "null", "[1, 2]", '{"p": 1}', "0", "1.0"]))
+        return rng.choice(
+            [f"({json} ? {key})", f"({json} -> {key}) = {literal}::jsonb", f"({json} -> {key}) <> {literal}::jsonb",
+             f"({json} @> {quote('{%s: 1}' % json_key(rng.choice(keys)))}::jsonb)", f"({json} ?| ARRAY[{key}, 'list'])",
+             f"({json} ?& ARRAY[{key}, 'o'])", f"({json} -> 'list') @> '[\"x\"]'::jsonb", f"({json} -> {key}) IS NULL",
+             f"({json} ->> {key}) = {self.literal('text')}", f"({json} ->> {key}) LIKE '%1%'"]
+        )
+
     # Values
 
     def value(self, base, depth=2):
@@ -156,6 +209,8 @@ class Expressions:
             return column if column and rng.random() < 0.85 else self.literal(base)
         if rng.random() < 0.3:
             return self.control(base, depth)
+        if base in ("text", "numeric") and rng.random() < 0.25 and (made := self.json_value(base)) is not None:
+            return made
         made = getattr(
             self,
             "make_"
@@ -437,7 +492,11 @@ class Expressions:
                 self.network,
                 self.overlap,
             ]
+            + [self.json_test] * 3 * bool(self.columns("jsonb"))
         )(depth)
+
+    def json_test(self, _depth):
+        return self.json_condition()
 
     def some_base(self):
         """A type, preferably of one of the columns."""

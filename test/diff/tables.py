@@ -5,7 +5,7 @@ import os
 
 import pyarrow as pa
 
-from columns import MAKE_MOOD, arrow_type, heap_column, layouts, quote, random_array, random_column
+from columns import MAKE_MOOD, Column, arrow_type, heap_column, layouts, quote, random_array, random_column
 
 EDGE_SIZES = [0, 1, 7, 63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049]
 LARGE_SIZES = [131071, 131072, 131073, 150000]
@@ -175,9 +175,31 @@ def heap_ddl(rng, table):
     if rng.random() < 0.3:
         late = rng.choice(table.columns)
         table.columns.append(late_column(rng, late))
-        made.append(f"ALTER TABLE {name} ADD COLUMN {table.columns[-1].name} {late.declared} DEFAULT {late.literal(rng)}")
+        declared = "numeric" if late in free else late.declared
+        made.append(f"ALTER TABLE {name} ADD COLUMN {table.columns[-1].name} {declared} DEFAULT {late.literal(rng)}")
         made.append(f"INSERT INTO {name} SELECT * FROM {name} WHERE random() < 0.1")
         made.append(f"UPDATE {name} SET {table.columns[-1].name} = {late.name} WHERE random() < 0.3")
+    if rng.random() < 0.5:
+        made += json_ddl(rng, table)
+    return made
+
+
+def json_ddl(rng, table):
+    """A jsonb column made of others, some of them by nature strings; a part is not an object, some values are long."""
+    parts = rng.sample(table.columns, min(len(table.columns), rng.randint(1, 6)))
+    column = Column("js", "jsonb", "tame", 0)
+    column.keys = [c.name for c in parts]
+    pairs = ", ".join(f"'{c.name}', {c.name}" for c in parts if c.base not in ("bytea",))
+    column.pool = ["{}", "[1, 2]", '{"a": 1}', "null", '"x"', "1.50"]
+    odd = rng.choice(["'[1, 2, \"a\"]'::jsonb", "'1.50'::jsonb", "NULL", "jsonb_build_array(1, NULL, 'k')", "'{}'::jsonb"])
+    made = [
+        f"ALTER TABLE {table.name} ADD COLUMN js jsonb",
+        f"UPDATE {table.name} SET js = CASE WHEN random() < {rng.choice([0, 0.1])} THEN {odd} ELSE "
+        f"jsonb_build_object({pairs}, 'list', jsonb_build_array({parts[0].name}, 'x', 1.0), 'o', '{{\"p\": 1}}'::jsonb) END",
+    ]
+    if rng.random() < 0.3:
+        made.append(f"UPDATE {table.name} SET js = js || jsonb_build_object('pad', repeat('long ', 800)) WHERE random() < 0.2 AND jsonb_typeof(js) = 'object'")
+    table.columns.append(column)
     return made
 
 

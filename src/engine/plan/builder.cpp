@@ -60,6 +60,12 @@ NodeId Builder::parameter(ValueType type, int32_t param) {
   return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
 }
 
+const Constant* Builder::literal(NodeId id) const {
+  const Node& node = program_.nodes[id];
+  if (node.kind != NodeKind::kConst || program_.constants[node.imm].param >= 0) return nullptr;
+  return &program_.constants[node.imm];
+}
+
 Result<NodeId> Builder::rescale(NodeId arg, int16_t scale) {
   const Node source = program_.nodes[arg];
   if (source.type.type != TypeId::kNumeric) return unsupported("rescaling of a non-numeric value");

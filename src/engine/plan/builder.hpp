@@ -48,6 +48,8 @@ class Builder {
   NodeId assume(NodeId condition, NodeId arg, registry::TypeId type);
 
   const Node& node(NodeId id) const { return program_.nodes[id]; }
+  /// The constant that a node is, unless it is a parameter; else nullptr.
+  const Constant* literal(NodeId id) const;
   /// True when evaluating the expression can fail for some rows (overflow, division by zero, ...).
   bool raises(NodeId id) const { return can_raise(program_, id); }
 

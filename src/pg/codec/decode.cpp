@@ -225,6 +225,7 @@ Read reader_of(Oid type) {
   using registry::TypeId;
   switch (type) {
     case BYTEAOID:
+    case JSONBOID:
     case INETOID:
     case CIDROID: return read_bytea;
     case UUIDOID: return read_register<TypeId::kUuid>;
@@ -279,6 +280,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kTimeTz: return timetz_datum(values, row);
     case TypeId::kInterval:
     case TypeId::kUuid: return copy_16_bytes(values, row);
+    case TypeId::kJsonb:
     case TypeId::kBytea:
     case TypeId::kInet:
     case TypeId::kCidr: {

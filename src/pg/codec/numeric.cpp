@@ -1,4 +1,4 @@
-// The stored format is described in format/heap/numeric.cpp, which reads it.
+// The stored format is described in base/stored_numeric.hpp.
 #include "pg/codec/numeric.hpp"
 
 #include <cstring>

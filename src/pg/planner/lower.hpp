@@ -50,6 +50,7 @@ class Lowering {
   Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
   Result<NodeId> width_bucket(const std::vector<const Node*>& args);
   Result<NodeId> overlaps(const std::vector<const Node*>& args);
+  Result<NodeId> jsonb_with_list(const std::string& name, const std::vector<const Node*>& args);
   Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);
   Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");

@@ -171,6 +171,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
     STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
   if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
+  if (std::strncmp(name, "jsonb_e", 7) == 0 && args.size() == 2 && guard([&] { return exprType(args[1]); }) == TEXTARRAYOID)
+    return jsonb_with_list(name, args);
   const bool round = std::strcmp(name, "round") == 0;
   if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
   const bool ilike = std::strcmp(name, "texticlike") == 0, not_ilike = std::strcmp(name, "texticnlike") == 0;
@@ -203,6 +205,37 @@ Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node
     STROM_ASSIGN(value, builder_.call("numeric_sub", {value, rest}));
   }
   return builder_.rescale(value, static_cast<int16_t>(digits));
+}
+
+// jsonb_extract_path, jsonb_extract_path_text (#>, #>>), jsonb_exists_any and jsonb_exists_all (?|, ?&) of a literal list.
+Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vector<const Node*>& args) {
+  const bool text = name == "jsonb_extract_path_text", any = name == "jsonb_exists_any";
+  STROM_ASSIGN(NodeId json, lower(args[0]));
+  STROM_ASSIGN(const std::vector<NodeId> list, array_elements(args[1]));
+  std::vector<NodeId> keys;
+  for (const NodeId id : list) {
+    const engine::plan::Constant* key = builder_.literal(id);
+    if (key == nullptr || key->is_null) return unsupported("list of keys that is not a literal");
+    keys.push_back(id);
+  }
+  if (text || name == "jsonb_extract_path") {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      // Which may be an index of an array.
+      if (builder_.literal(keys[i])->bytes.find_first_of("0123456789") != std::string::npos) return unsupported("path with digits");
+      const bool last = i + 1 == keys.size();
+      STROM_ASSIGN(json, builder_.call(text && last ? "jsonb_object_field_text" : "jsonb_object_field", {json, keys[i]}));
+    }
+    if (text && keys.empty()) return unsupported("empty path");
+    return json;
+  }
+  if (!any && name != "jsonb_exists_all") return unsupported("function " + name + " is not supported");
+  if (keys.empty()) return unsupported("empty list of keys");
+  NodeId all = engine::plan::kNoNode;
+  for (const NodeId key : keys) {
+    STROM_ASSIGN(const NodeId one, builder_.call("jsonb_exists", {json, key}));
+    all = all == engine::plan::kNoNode ? one : any ? builder_.logic_or(all, one) : builder_.logic_and(all, one);
+  }
+  return all;
 }
 
 // The text of a value as its output function prints it.
@@ -354,6 +387,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
   }
   if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
     return unsupported("join key of type numeric without precision and scale");
+  if (a.type == TypeId::kJsonb) return unsupported("join key of type jsonb, whose equal values have different bytes");
   if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");

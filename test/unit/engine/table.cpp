@@ -10,6 +10,7 @@
 #include "base/half.hpp"
 #include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
+#include "json_sample.hpp"
 
 namespace strom::engine::test {
 
@@ -102,6 +103,7 @@ Field field_of(plan::ValueType type) {
     case TypeId::kDecimal: return field(Layout::kDecimal128);
     case TypeId::kInet:
     case TypeId::kCidr:
+    case TypeId::kJsonb:
     case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
@@ -196,6 +198,13 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       const int scale = kScales[random() % std::size(kScales)];
       if (!base::make_decimal(random_decimal(random), scale, &decimal)) base::make_decimal(static_cast<int64_t>(random()), scale, &decimal);
       return column.append_value(decimal);
+    }
+    case TypeId::kJsonb: {
+      std::string bytes = form_json(random_json(random, 3));
+      if (random() % 8 == 0) bytes[random() % bytes.size()] = static_cast<char>(random());  // damaged
+      if (random() % 20 == 0) bytes.resize(random() % bytes.size());
+      ASSERT_TRUE(column.append_bytes(bytes));
+      return;
     }
     case TypeId::kText:
     case TypeId::kBytea:

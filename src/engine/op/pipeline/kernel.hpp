@@ -10,6 +10,7 @@
 #include "engine/expr/decimal_casts.hpp"
 #include "engine/expr/interval.hpp"
 #include "engine/expr/interval_parts.hpp"
+#include "engine/expr/json.hpp"
 #include "engine/expr/math.hpp"
 #include "engine/expr/network.hpp"
 #include "engine/expr/parse.hpp"
@@ -77,9 +78,9 @@ STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) 
   });
 }
 
-/// A function that makes text, or has three arguments: rows with a flag are left out, as their arguments can be
+/// A function that makes text or nulls, or has three arguments: rows with a flag are left out, as their arguments can be
 /// anything and should not cost memory.
-template <class P, class F, int kArgs, class R, class A, class B, class C>
+template <class P, class F, int kArgs, bool kGivesFlag, class R, class A, class B, class C>
 STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
   const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
   const A* a = values<A>(s, instr.a);
@@ -95,14 +96,14 @@ STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) 
     uint8_t flag = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (fb != nullptr ? fb[i] : 0) | (fc != nullptr ? fc[i] : 0));
     R value{};
     if (flag == 0) {
-      bool raised;
+      uint8_t result;
       if constexpr (kArgs == 1)
-        raised = F::eval(context, value, a[i]);
+        result = F::eval(context, value, a[i]);
       else if constexpr (kArgs == 2)
-        raised = F::eval(context, value, a[i], b[i]);
+        result = F::eval(context, value, a[i], b[i]);
       else
-        raised = F::eval(context, value, a[i], b[i], c[i]);
-      flag = raised ? kErrorFlag : 0;
+        result = F::eval(context, value, a[i], b[i], c[i]);
+      flag = kGivesFlag ? result : result != 0 ? kErrorFlag : 0;
     }
     out[i] = flag == 0 ? value : R{};
     flags[i] = flag;
@@ -116,8 +117,9 @@ STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) 
 template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b, expr::TypeId c, uint32_t kTraits>
 STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
   using expr::RegisterType;
-  if constexpr (kArgs == 3 || (kTraits & registry::kMakesText) != 0)
-    call_by_row<P, F, kArgs, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s, instr);
+  constexpr bool kGivesFlag = (kTraits & registry::kNullable) != 0;
+  if constexpr (kArgs == 3 || kGivesFlag || (kTraits & registry::kMakesText) != 0)
+    call_by_row<P, F, kArgs, kGivesFlag, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s, instr);
   else if constexpr (kArgs == 1)
     call_unary<P, F, RegisterType<r>, RegisterType<a>>(p, s, instr);
   else
