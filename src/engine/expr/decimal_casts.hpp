@@ -127,22 +127,6 @@ struct FloatToDecimal {
   }
 };
 
-/// Digits with a point; all of them count for the scale.
-struct TextToDecimal {
-  STROM_INLINE static bool eval(const Context&, int128& out, StrView s) {
-    out = 0;
-    TextReader reader{s};
-    reader.skip_blanks();
-    const bool negative = reader.take_sign();
-    int64_t high = 0;
-    const int whole = reader.take_digits(&high, 0);
-    const int behind_point = reader.take('.') ? reader.take_digits(&high, whole) : 0;
-    reader.skip_blanks();
-    if (whole == 0 || !reader.at_end()) return true;
-    return give_decimal(negative ? -high : high, behind_point, out);
-  }
-};
-
 /// float4 by way of the nearest double, unless that lies in the middle between two.
 struct DecimalToFloat4 {
   STROM_INLINE static bool eval(const Context&, float& out, int128 a) {
