@@ -35,6 +35,7 @@ struct BatchView {
   int64_t rows = 0;
   std::vector<ColumnView> columns;
   std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
+  int64_t begin = 0;  // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
 };
 
 }  // namespace strom::columnar

@@ -105,6 +105,8 @@ class Session:
             if name in ENGINE_NODES:
                 nodes.append("Top Rows" if "Top Rows" in plan else name)
                 nodes.extend(["Brin Quals"] * ("Brin Quals" in plan))
+                sources = [plan] + [value for value in plan.values() if isinstance(value, dict)]
+                nodes.extend("Partitions" for source in sources if "Partitions" in source)
                 kinds = [JOIN_KIND.match(label) for label in plan]
                 nodes.extend(kind.group(1) + " join" for kind in kinds if kind)
             reasons = plan.get("Not Offloaded", [])

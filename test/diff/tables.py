@@ -6,6 +6,7 @@ import os
 import pyarrow as pa
 
 from columns import MAKE_MOOD, Column, arrow_type, heap_column, layouts, quote, random_array, random_column
+from partitions import inherited_ddl, partitioned_ddl
 
 EDGE_SIZES = [0, 1, 7, 63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049]
 LARGE_SIZES = [131071, 131072, 131073, 150000]
@@ -18,12 +19,14 @@ class Table:
         self.layouts = []  # for each file, the layout of each column
         self.rows = sum(batches)
         self.parent = False  # an inheritance parent with one child for each file
+        self.partitioned = False  # the heap copy is
 
     def describe(self):
         lines = [
             f"table {self.name}: {self.rows} rows in batches {shorten(self.batches)}, {self.files} files"
             + (", copied into a heap table" if self.heap else "")
             + (", inheritance children" if self.parent else "")
+            + (", partitioned" if self.partitioned else "")
         ]
         for i, column in enumerate(self.columns):
             used = sorted({layout[i] for layout in self.layouts if i < len(layout)} or {"heap only"})
@@ -77,7 +80,8 @@ def random_table(rng, name, role, small=False):
             column.pool = [v if not isinstance(v, str) else v[:200] for v in column.pool]
     table = Table(name, columns, batches, rng.choice([1, 1, 1, 2, 3]))
     table.heap = rng.random() < 0.4
-    table.parent = not table.heap and table.files > 1 and rng.random() < 0.25
+    table.parent = not table.heap and table.files > 1 and rng.random() < 0.4
+    table.partitioned = table.heap and rng.random() < 0.4
     mixed = rng.random() < 0.3
     first = [rng.choice(layouts(c)) for c in columns]
     table.layouts = [first] + [
@@ -106,18 +110,12 @@ def ddl(rng, table, paths):
     """Statements that create the table."""
     columns = ", ".join(f"{c.name} {c.declared}" for c in table.columns)
     if table.parent:
-        made = [f"CREATE TABLE {table.name} ({columns})"]
-        for i, path in enumerate(paths):
-            made.append(
-                f"CREATE FOREIGN TABLE {table.name}_p{i} () INHERITS ({table.name}) "
-                f"SERVER arrow_fdw OPTIONS (file '{path}')"
-            )
-        return made
+        return inherited_ddl(rng, table, paths)
     option = f"file '{paths[0]}'" if len(paths) == 1 else "files '" + ",".join(map(str, paths)) + "'"
     if not table.heap:
         return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
     made = [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    return made + heap_ddl(rng, table)
+    return made + (partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table))
 
 
 def free_numeric(rng, name):

@@ -68,7 +68,7 @@ class ChunkSource {
 struct DeclinedRow {
   uint32_t pipeline;
   int64_t chunk;
-  int64_t row;                         // in the chunk
+  int64_t row;                         // in the columns of the chunk
   std::vector<int64_t> inner_rows;     // for the first inner_rows.size() joins of the pipeline: row of the join's
                                        // build table that this row was combined with, or -1 when it is to be
                                        // looked up again (unique keys)

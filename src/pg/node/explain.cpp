@@ -13,6 +13,9 @@ using namespace planner;
 
 namespace {
 
+constexpr size_t kShownAtEachEnd = 2;  // of many partitions
+constexpr size_t kShortenFrom = 6;
+
 /// Rows that entered and left one stage; negative = not known.
 struct RowCounts {
   double plan_in = -1, plan_out = -1;
@@ -22,7 +25,7 @@ struct RowCounts {
 class Explainer {
  public:
   Explainer(CustomScanState* state, QueryRun& run, List* ancestors, ExplainState* es)
-      : run_(run), plan_(run.plan()), scan_(run.plan().custom_scan), es_(es) {
+      : state_(state), run_(run), plan_(run.plan()), scan_(run.plan().custom_scan), es_(es) {
     auto* plan = state->ss.ps.plan;
     context_ = guard([=] { return set_deparse_context_plan(es->deparse_cxt, plan, ancestors); });
     prefix_ = es->verbose || compat::explained_tables(es) > 1;
@@ -81,6 +84,10 @@ class Explainer {
     if (exprs == NIL) return;
     std::vector<std::string> texts;
     for (int i = 0; i < list_length(exprs); ++i) texts.push_back(deparse(list_nth(exprs, i)));
+    list_of(label, texts);
+  }
+
+  void list_of(const std::string& label, const std::vector<std::string>& texts) {
     guard([&] {
       List* list = NIL;
       for (const std::string& one : texts) list = lappend(list, const_cast<char*>(one.c_str()));
@@ -191,7 +198,46 @@ class Explainer {
     number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
   }
 
+  // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
+  void leaves(size_t pipeline) {
+    const Partitions* partitions = run_.partitions(pipeline);
+    if (partitions == nullptr) return;
+    const PipelineSource& source = plan_.sources[pipeline];
+    const size_t count = partitions->left().size();
+    const bool shorten = count >= kShortenFrom && !guc::pg_strom::explain_developer_mode;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) {
+      if (shorten && i == kShownAtEachEnd) {
+        names.push_back("...");
+        i = count - kShownAtEachEnd;
+      }
+      names.push_back(table_name(source.leaves[partitions->left()[i]].relid));
+    }
+    const bool executed = es_->analyze && partitions->prunes_scans();
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      std::string line = std::to_string(count) + " of " + std::to_string(source.leaf_count);
+      for (size_t i = 0; i < names.size(); ++i) line += (i == 0 ? " (" : ", ") + names[i];
+      if (!names.empty()) line += ")";
+      if (executed) line += " [exec: " + std::to_string(partitions->read_count()) + "]";
+      text("Partitions", line);
+      return;
+    }
+    list_of("Partitions", names);
+    number("Partitions Left", nullptr, static_cast<int64_t>(count));
+    number("Partitions Before Pruning", nullptr, source.leaf_count);
+    if (executed) number("Partitions Read", nullptr, static_cast<int64_t>(partitions->read_count()));
+  }
+
+  std::string table_name(Index relid) {
+    return guard([&] {
+      const Oid table = exec_rt_fetch(relid, state_->ss.ps.state)->relid;
+      const char* schema = es_->verbose ? get_namespace_name_or_temp(get_rel_namespace(table)) : nullptr;
+      return quote_qualified_identifier(schema, get_rel_name(table));
+    });
+  }
+
   void files(size_t pipeline) {
+    leaves(pipeline);
     if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
   }
 
@@ -242,11 +288,7 @@ class Explainer {
     if (es_->format == EXPLAIN_FORMAT_TEXT) {
       for (const std::string& line : lines) text("Not Offloaded", line);
     } else if (!lines.empty()) {
-      guard([&] {
-        List* texts = NIL;
-        for (const std::string& line : lines) texts = lappend(texts, const_cast<char*>(line.c_str()));
-        ExplainPropertyList("Not Offloaded", texts, es_);
-      });
+      list_of("Not Offloaded", lines);
     }
   }
 
@@ -306,6 +348,7 @@ class Explainer {
     if (!aggregates.empty()) text("Partial Aggregation OpCode", aggregates + "}");
   }
 
+  CustomScanState* state_;
   QueryRun& run_;
   const RunPlan& plan_;
   const CustomScan* scan_;

@@ -9,6 +9,7 @@
 #include "pg/compat/heap.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
+#include "pg/source/append_rows.hpp"
 #include "pg/source/inflate.hpp"
 
 namespace strom::pg::node {
@@ -60,8 +61,6 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->passes = std::max(sum->passes, more.passes);
 }
 
-Oid table_of(const CustomScanState* state, Index relid) { return exec_rt_fetch(relid, state->ss.ps.state)->relid; }
-
 void check_interrupts_in_engine() {
   if (!INTERRUPTS_PENDING_CONDITION()) return;
   const bool ends = ProcDiePending || ClientConnectionLost;
@@ -83,36 +82,48 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
     : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
   tables_.resize(plan_.sources.size());
   heaps_.resize(plan_.sources.size());
+  for (const PipelineSource& source : plan_.sources)
+    partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
   chosen_.resize(collected_.size());
 }
 
+bool QueryRun::is_file(Index relid) const {
+  return exec_rt_fetch(relid, state_->ss.ps.state)->relkind == RELKIND_FOREIGN_TABLE;
+}
+
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
   const PipelineSource& source = plan_.sources[pipeline];
-  if (source.relid == 0 || is_heap(pipeline)) return nullptr;
-  if (tables_[pipeline] == nullptr) {
-    const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
-    tables_[pipeline] =
-        std::make_shared<source::ArrowRows>(fdw_arrow::Source::open(table_of(state_, source.relid), attributes));
-    reads_files_ = true;
-  }
-  return &tables_[pipeline]->source();
+  if (source.relid == 0 || !source.leaves.empty() || !is_file(source.relid)) return nullptr;
+  return &static_cast<source::ArrowRows*>(open_source(pipeline))->source();
 }
 
-bool QueryRun::is_heap(size_t pipeline) const {
-  const Index relid = plan_.sources[pipeline].relid;
-  return relid != 0 && exec_rt_fetch(relid, state_->ss.ps.state)->relkind != RELKIND_FOREIGN_TABLE;
-}
-
-source::HeapRows* QueryRun::open_heap(size_t pipeline) {
-  if (heaps_[pipeline] != nullptr) return heaps_[pipeline].get();
-  const PipelineSource& source = plan_.sources[pipeline];
+std::unique_ptr<source::RowSource> QueryRun::open_table(size_t pipeline, Index relid, const std::vector<int>& positions) {
+  const std::vector<AttrNumber> attributes(positions.begin(), positions.end());
   EState* estate = state_->ss.ps.state;
-  const Relation relation = guard([&] { return compat::relation_of(estate, source.relid); });
-  const std::vector<AttrNumber> attributes(source.positions.begin(), source.positions.end());
-  heaps_[pipeline] = std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
-                                                        plan_.program.sources[pipeline].columns);
-  return heaps_[pipeline].get();
+  if (is_file(relid)) {
+    reads_files_ = true;
+    return std::make_unique<source::ArrowRows>(
+        fdw_arrow::Source::open(exec_rt_fetch(relid, estate)->relid, attributes));
+  }
+  const Relation relation = guard([&] { return compat::relation_of(estate, relid); });
+  return std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
+                                            plan_.program.sources[pipeline].columns);
+}
+
+source::RowSource* QueryRun::open_source(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  if (tables_[pipeline] != nullptr) return tables_[pipeline].get();
+  if (source.leaves.empty()) {
+    tables_[pipeline] = open_table(pipeline, source.relid, source.positions);
+    if (!is_file(source.relid)) heaps_[pipeline] = static_cast<source::HeapRows*>(tables_[pipeline].get());
+  } else {
+    tables_[pipeline] = std::make_unique<source::AppendRows>(source.leaves.size(), [this, pipeline](size_t index) {
+      const LeafTable& leaf = plan_.sources[pipeline].leaves[index];
+      return open_table(pipeline, leaf.relid, leaf.positions);
+    });
+  }
+  return tables_[pipeline].get();
 }
 
 void QueryRun::choose_blocks(size_t pipeline) {
@@ -128,22 +139,7 @@ void QueryRun::choose_blocks(size_t pipeline) {
 
 source::RowSource* QueryRun::row_source(size_t pipeline) const {
   if (tables_[pipeline] != nullptr) return tables_[pipeline].get();
-  if (heaps_[pipeline] != nullptr) return heaps_[pipeline].get();
   return collected_[static_cast<size_t>(plan_.sources[pipeline].child)].get();
-}
-
-// A file may have been replaced by one of another layout since the plan was made.
-static void require_layout(const fdw_arrow::Source& table, const engine::plan::Source& planned) {
-  for (size_t i = 0; i < planned.columns.size(); ++i) {
-    const fdw_arrow::SourceColumn& column = table.columns()[i];
-    const bool is_numeric = planned.columns[i].type == registry::TypeId::kNumeric && !table.files().empty();
-    const bool same_scale = !is_numeric || table.field(0, static_cast<int>(i)).scale == planned.columns[i].scale;
-    if (column.engine_readable && same_scale) continue;
-    throw boundary::StatusError(
-        Status(ErrorCode::kTypeMismatch,
-               "files of foreign table \"" + table.table_name() + "\" have changed their layout")
-            .with_detail("Column \"" + column.name + "\" is stored differently from when the query was planned."));
-  }
 }
 
 void QueryRun::collect_child(size_t pipeline) {
@@ -221,13 +217,13 @@ std::vector<Constant> QueryRun::parameters() {
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
-    if (const fdw_arrow::Source* table = table_source(i)) {
-      require_layout(*table, plan_.program.sources[i]);
-    } else if (is_heap(i)) {
-      open_heap(i);
-      choose_blocks(i);
-    } else {
+    if (plan_.sources[i].relid == 0) {
       collect_child(i);
+    } else {
+      source::RowSource* rows = open_source(i);
+      if (partitions_[i] != nullptr) static_cast<source::AppendRows*>(rows)->choose(partitions_[i]->choose());
+      choose_blocks(i);
+      rows->require_types(plan_.program.sources[i].columns);
     }
     sources.push_back(row_source(i));
   }
@@ -312,7 +308,7 @@ void QueryRun::check_files(bool now) {
   if (!now && time - files_checked_ < kFileCheckInterval) return;
   files_checked_ = time;
   for (const auto& table : tables_)
-    if (table != nullptr) throw_if_failed(table->source().all_unchanged());
+    if (table != nullptr) throw_if_failed(table->unchanged());
 }
 
 bool QueryRun::next_batch() {
@@ -484,8 +480,8 @@ void QueryRun::check_result() {
 void QueryRun::release_threads() {
   if (execution_ != nullptr) execution_->stop();
   slots_.reset();
-  for (const auto& heap : heaps_)
-    if (heap != nullptr) heap->close();
+  for (const auto& table : tables_)
+    if (table != nullptr) table->close();
 }
 
 void QueryRun::abandon() {

@@ -9,6 +9,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/node/partitions.hpp"
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -45,19 +46,22 @@ class QueryRun {
   void abandon();
 
   const RunPlan& plan() const { return plan_; }
-  /// Opens the table's files when they are not open. nullptr when the rows are not those of an Arrow table.
+  /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
-  /// nullptr before the pipeline's table was read, and when it is none of PostgreSQL's.
-  const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline].get(); }
+  /// nullptr before the pipeline's table was read, and when it is not one of PostgreSQL's.
+  const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline]; }
+  /// nullptr when the rows are not those of partitions or inheritance children.
+  const Partitions* partitions(size_t pipeline) const { return partitions_[pipeline].get(); }
   const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
 
  private:
-  bool is_heap(size_t pipeline) const;
-  source::HeapRows* open_heap(size_t pipeline);
   void choose_blocks(size_t pipeline);
+  bool is_file(Index relid) const;
+  std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
+  source::RowSource* open_source(size_t pipeline);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
   void collect_child(size_t pipeline);
@@ -83,9 +87,10 @@ class QueryRun {
 
   CustomScanState* state_;
   RunPlan plan_;
-  // For each pipeline its rows are in one of tables_ and heaps_, or they are a child plan's.
-  std::vector<std::shared_ptr<source::ArrowRows>> tables_;
-  std::vector<std::unique_ptr<source::HeapRows>> heaps_;
+  // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
+  std::vector<std::unique_ptr<source::RowSource>> tables_;
+  std::vector<source::HeapRows*> heaps_;  // those of tables_ that are one heap table
+  std::vector<std::unique_ptr<Partitions>> partitions_;  // for each pipeline
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;

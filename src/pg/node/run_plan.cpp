@@ -41,6 +41,17 @@ Output output_of(const List* fields, const engine::plan::Program& program) {
   return output;
 }
 
+void add_leaves(const List* fields, int offset, PipelineSource* source) {
+  if (fields == NIL) return;
+  source->leaf_count = linitial_int(fields);
+  const int width = 1 + static_cast<int>(source->positions.size());
+  for (int i = 1; i < list_length(fields); i += width) {
+    LeafTable leaf{static_cast<Index>(list_nth_int(fields, i) + offset), {}};
+    for (int j = 1; j < width; ++j) leaf.positions.push_back(list_nth_int(fields, i + j));
+    source->leaves.push_back(std::move(leaf));
+  }
+}
+
 }  // namespace
 
 RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(plan)), program(program_of(plan)) {
@@ -58,6 +69,8 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
     source.positions = integers(list, 1, 2);
     source.slots = integers(list, 2, 2);
     source.chooser = intVal(list_nth(plan_part(plan, kPlanChoosers), i));
+    add_leaves(static_cast<const List*>(list_nth(plan_part(plan, kPlanLeaves), i)), offset, &source);
+    source.pruning = static_cast<PartitionPruneInfo*>(list_nth(plan_part(plan, kPlanPruning), i));
     sources.push_back(std::move(source));
   }
   const List* output_lists = plan_part(plan, kPlanOutputs);

@@ -10,6 +10,12 @@
 
 namespace strom::pg::node {
 
+/// A table whose rows are rows of another one: a partition, or an inheritance child.
+struct LeafTable {
+  Index relid = 0;             // in the range table at run time
+  std::vector<int> positions;  // attribute numbers of the source's columns
+};
+
 /// Source of one pipeline.
 struct PipelineSource {
   Index relid = 0;  // in the range table at run time; 0: rows of child plan `child`
@@ -17,6 +23,9 @@ struct PipelineSource {
   std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
   std::vector<int> slots;      // of the columns, 1-based; 0 = the value is not needed for re-checks
   int chooser = -1;            // the custom plan that tells what to read of the table; -1: everything
+  std::vector<LeafTable> leaves;       // not empty: the rows are theirs
+  int leaf_count = 0;                  // before pruning at planning
+  PartitionPruneInfo* pruning = nullptr;  // of PostgreSQL, in planning-time indexes; nullptr: all leaves are read
 };
 
 struct Output {

@@ -42,13 +42,11 @@ Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
   if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
-  double random_page_cost, sequential_page_cost;
-  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
-  return scan->pages * page_cost(scan, sequential_page_cost);
+  return scan->read_cost;
 }
 
 Cost scan_rows(const EngineScan* scan) {
-  const double each = scan->pages == 0 ? 1 : kHeapRow;
+  const double each = 1 + (kHeapRow - 1) * scan->heap_share;
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 

@@ -20,10 +20,13 @@ struct Refusal {
   const char* reason;
 };
 
-/// A base relation that the engine reads: an Arrow foreign table or a heap table.
+/// A base relation that the engine reads: an Arrow foreign table, a heap table, or the partitions or inheritance
+/// children of a table.
 struct EngineScan {
   RelOptInfo* rel;
   Oid table;
+  List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
+  int leaf_count;        // before pruning
   int column_count;      // highest attribute number
   ColumnFacts* columns;  // [0 .. column_count]
   bool output_readable;  // every column that is needed above the scan
@@ -32,10 +35,12 @@ struct EngineScan {
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
-  double pages;    // of a heap table; 0 for files
-  double buffered;  // the part of them that is in shared buffers
-  Path* chooser;   // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
-  Cost chosen_cost;  // of choosing and of reading these blocks
+  double pages;       // of heap tables; 0 for files
+  double buffered;    // the part of them that is in shared buffers
+  Cost read_cost;     // of reading them all
+  double heap_share;  // of rows_in, those in heap tables: 0 .. 1
+  Path* chooser;      // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
+  Cost chosen_cost;   // of choosing and of reading these blocks
   int operations;  // of the filters, for each row
 };
 
@@ -94,6 +99,7 @@ struct PlannerState {
   PlannerInfo* root;
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
+  Relids judged_parents;  // tables with leaves of which it is known whether the engine reads them as one
   HTAB* inputs;  // the cheapest EngineInput for each set of relations; made at first use
   HTAB* keys;    // join clauses that why_not_key() has judged; likewise
 };

@@ -120,18 +120,51 @@ List* refusals_of(const EngineInput* input) {
   return result;
 }
 
+// The scan of a pipeline; nullptr when it reads a PostgreSQL plan.
+const EngineScan* scan_of_pipeline(const EngineInput* input, size_t pipeline) {
+  const auto index = static_cast<int>(pipeline);
+  return index == list_length(input->joins) ? input->scan : static_cast<EngineJoin*>(list_nth(input->joins, index))->scan;
+}
+
 List* source_lists(const ProgramWriter& writer, const EngineInput* input, const List* slots) {
   List* result = NIL;
   for (size_t i = 0; i < writer.sources().size(); ++i) {
-    const bool probing = i + 1 == writer.sources().size();
-    const auto* join = probing ? nullptr : static_cast<EngineJoin*>(list_nth(input->joins, static_cast<int>(i)));
-    const EngineScan* scan = probing ? input->scan : join->scan;
+    const EngineScan* scan = scan_of_pipeline(input, i);
     List* source = list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : 0);
     for (const SourceColumnRef& column : writer.sources()[i]) {
       source = lappend_int(source, column.position);
       source = lappend_int(source, slot_of(slots, column.varno, column.attnum));
     }
     result = lappend(result, source);
+  }
+  return result;
+}
+
+List* leaf_lists(PlannerInfo* root, const ProgramWriter& writer, const EngineInput* input) {
+  List* result = NIL;
+  for (size_t i = 0; i < writer.sources().size(); ++i) {
+    const EngineScan* scan = scan_of_pipeline(input, i);
+    List* fields = NIL;
+    const List* leaves = scan != nullptr ? scan->leaves : NIL;
+    if (leaves != NIL) fields = list_make1_int(scan->leaf_count);
+    ListCell* cell;
+    foreach (cell, leaves) {
+      const auto leaf = static_cast<Index>(lfirst_int(cell));
+      fields = lappend_int(fields, static_cast<int>(leaf));
+      for (const SourceColumnRef& column : writer.sources()[i])
+        fields = lappend_int(fields, leaf_column(root, leaf, scan->rel->relid, column.attnum));
+    }
+    result = lappend(result, fields);
+  }
+  return result;
+}
+
+List* pruning_list(PlannerInfo* root, const EngineInput* input) {
+  List* result = NIL;
+  for (size_t i = 0; i <= static_cast<size_t>(list_length(input->joins)); ++i) {
+    const EngineScan* scan = scan_of_pipeline(input, i);
+    const bool prunes = scan != nullptr && scan->leaves != NIL;
+    result = lappend(result, prunes ? leaf_pruning(root, scan) : nullptr);
   }
   return result;
 }
@@ -210,8 +243,8 @@ ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
 }
 
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
-List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots, int output_count,
-                    const ChoosingPlans& choosers) {
+List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots,
+                    int output_count, const ChoosingPlans& choosers) {
   const EngineInput* input = path->input;
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin
@@ -231,6 +264,8 @@ List* private_lists(const EnginePath* path, const ProgramWriter& writer, bytea* 
   List* parts[kPlanPartCount] = {};
   parts[kPlanHeader] = list_make3_int(static_cast<int>(kind), static_cast<int>(input->scan->rel->relid), output_count);
   parts[kPlanSources] = source_lists(writer, input, slots);
+  parts[kPlanLeaves] = leaf_lists(root, writer, input);
+  parts[kPlanPruning] = pruning_list(root, input);
   parts[kPlanOutputs] = output_lists(writer);
   parts[kPlanPayloads] = payload_lists(writer, slots);
   parts[kPlanFilters] = filter_lists(input, slots);
@@ -258,8 +293,8 @@ struct Written {
 };
 
 // C++: writes the program and turns it into nodes.
-Written write_program(const EnginePath* path, const List* child_plans, const List* outputs, List* slots,
-                      const ChoosingPlans& choosers) {
+Written write_program(PlannerInfo* root, const EnginePath* path, const List* child_plans, const List* outputs,
+                      List* slots, const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
     writer.write(outputs, path->aggregation, path->top);
@@ -268,7 +303,7 @@ Written write_program(const EnginePath* path, const List* child_plans, const Lis
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
       SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
       memcpy(VARDATA(bytes), serialized.data(), serialized.size());
-      Written written{private_lists(path, writer, bytes, slots, list_length(outputs), choosers), NIL};
+      Written written{private_lists(root, path, writer, bytes, slots, list_length(outputs), choosers), NIL};
       for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
       return written;
     });
@@ -294,7 +329,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   const ChoosingPlans choosers = take_choosers(input, custom_plans);
   slots = add_vars(slots, choosers.filters);
 
-  const Written written = write_program(path, custom_plans, outputs, slots, choosers);
+  const Written written = write_program(root, path, custom_plans, outputs, slots, choosers);
   auto* plan = makeNode(CustomScan);
   plan->scan.plan.targetlist = tlist;
   plan->scan.plan.qual = host_quals;

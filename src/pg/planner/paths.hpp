@@ -15,6 +15,25 @@ void choose_block_ranges(PlannerInfo* root, EngineScan* scan);
 /// block_ranges.cpp: the scan reads a sample, whose rows and pages PostgreSQL has estimated as the table's.
 void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause* sample);
 
+/// scan_path.cpp: what kind of table the engine reads; kNone for others.
+enum class TableKind { kNone, kHeap, kArrow };
+TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte);
+/// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes);
+/// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
+EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
+
+/// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
+/// itself when there is none.
+Index topmost_parent(const PlannerInfo* root, Index relid);
+/// append_scan.cpp: one scan of all leaves of `parent` with columns and estimates; nullptr when the engine cannot read
+/// them as one. The scans of the leaves are remembered, without their filters.
+EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attributes);
+/// append_scan.cpp: how PostgreSQL chooses among the leaves of `scan` while the plan runs; nullptr when it does not.
+PartitionPruneInfo* leaf_pruning(PlannerInfo* root, const EngineScan* scan);
+/// append_scan.cpp: the column of `leaf` behind column `attnum` of `parent`.
+AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum);
+
 /// join_path.cpp: offers CpuJoin for `outer` joined with `inner`.
 void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
                 JoinPathExtraData* extra);

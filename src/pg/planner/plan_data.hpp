@@ -15,6 +15,10 @@ enum PlanPart : int {
   kPlanHeader,    // IntList: PlanKind, scanrelid when planned, number of outputs
   kPlanSources,   // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan), then pairs of
                   // a column (attribute number, or resno of the custom plan) and its slot
+  kPlanLeaves,    // for each pipeline NIL, or when it reads the partitions or inheritance children of its relid an IntList:
+                  // their number before pruning, then of each that is left its relid and the attribute numbers of the
+                  // source's columns
+  kPlanPruning,   // for each pipeline NULL or the PartitionPruneInfo for its leaves, with relids when planned
   kPlanOutputs,   // for each output an IntList, see OutputField
   kPlanPayloads,  // for each join an IntList: slot of each payload
   kPlanFilters,   // for each pipeline a List of Expr: the source's filters

@@ -3,6 +3,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
+#include "pg/compat/partition_prune.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
 #include "pg/fdw_arrow/source.hpp"
@@ -33,13 +34,11 @@ bool is_known_sample(const RangeTblEntry* rte) {
   return rte->relkind != RELKIND_FOREIGN_TABLE && !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
 }
 
-bool is_engine_table(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
+// Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
+bool may_scan(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
   const Query* parse = root->parse;
-  if (rte->rtekind != RTE_RELATION || rte->inh) return false;
-  if (rte->relkind == RELKIND_FOREIGN_TABLE ? !is_arrow_table(rel) : !is_heap_table(rte)) return false;
+  if (rte->rtekind != RTE_RELATION || !bms_is_empty(rel->lateral_relids)) return false;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) return false;
-  if (!bms_is_empty(rel->lateral_relids)) return false;
-  // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
   const bool reads_only = parse->commandType == CMD_SELECT || parse->commandType == CMD_INSERT;
   return reads_only && root->rowMarks == NIL && (rte->tablesample == nullptr || is_known_sample(rte));
 }
@@ -85,9 +84,13 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
     facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
     if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
   }
+  double random_page_cost, sequential_page_cost;
+  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;
   scan->buffered = buffered_part(relation, scan->rel->pages);
+  scan->read_cost = scan->pages * page_cost(scan, sequential_page_cost);
+  scan->heap_share = 1;
   table_close(relation, NoLock);
 }
 
@@ -185,44 +188,145 @@ void split_filters(PlannerState* state, EngineScan* scan) {
 
 }  // namespace
 
-void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
-  if (!is_engine_table(root, rel, rte)) return;
-  Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
-  const int first = bms_next_member(attributes, -1);
-  if (first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0) return;  // system columns, whole rows
+TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte) {
+  if (rte->rtekind != RTE_RELATION) return TableKind::kNone;
+  if (rte->relkind == RELKIND_FOREIGN_TABLE) return is_arrow_table(rel) ? TableKind::kArrow : TableKind::kNone;
+  return is_heap_table(rte) ? TableKind::kHeap : TableKind::kNone;
+}
 
-  PlannerState* state = make_state(root);
+EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte) {
   auto* scan = static_cast<EngineScan*>(palloc0(sizeof(EngineScan)));
   scan->rel = rel;
   scan->table = rte->relid;
   scan->column_count = rel->max_attr;
   scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
+  return scan;
+}
+
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes) {
   if (rte->relkind == RELKIND_FOREIGN_TABLE)
     fill_arrow_columns(scan, attributes);
   else
     fill_heap_columns(scan, attributes);
-  state->scans[relid] = scan;
-  if (!all_readable(scan, rel->reltarget->exprs)) return;
+}
+
+namespace {
+
+// System columns, whole rows.
+bool wants_more_than_columns(const Bitmapset* attributes) {
+  const int first = bms_next_member(attributes, -1);
+  return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+}
+
+// Splits the filters; false when a column that is needed cannot be read.
+bool finish_scan(PlannerState* state, EngineScan* scan) {
+  if (!all_readable(scan, scan->rel->reltarget->exprs)) return false;
   split_filters(state, scan);
   // PostgreSQL evaluates these on the rows that the engine returns.
-  if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return;
+  if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return false;
   scan->output_readable = true;
-  if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
-  scan->rows_out = clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, relid, JOIN_INNER, nullptr));
-  if (rte->tablesample != nullptr)
-    choose_sample(root, scan, rte->tablesample);
-  else
-    choose_block_ranges(root, scan);
+  return true;
+}
 
+void estimate_rows(PlannerInfo* root, EngineScan* scan) {
+  const RelOptInfo* rel = scan->rel;
+  if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
+  // A parent's statistics are often missing, but those of its children have been used.
+  if (scan->leaves != NIL && scan->host_quals == NIL)
+    scan->rows_out = rel->rows;
+  else
+    scan->rows_out =
+        clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, rel->relid, JOIN_INNER, nullptr));
+}
+
+void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
+  estimate_rows(root, scan);
+  RelOptInfo* rel = scan->rel;
+  if (const TableSampleClause* sample = root->simple_rte_array[rel->relid]->tablesample)
+    choose_sample(root, scan, sample);
+  else if (scan->leaves == NIL)
+    choose_block_ranges(root, scan);
   auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
   input->relids = rel->relids;
   input->scan = scan;
   input->rows = scan->rows_out;
   input->host_quals = scan->host_quals;
   cost_scan(input);
-  remember(state, input);
-  if (!guc::pg_strom::enable_gpuscan || bms_is_empty(attributes)) return;
+  remember(make_state(root), input);
+  if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // counting needs no rows to be handed over
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
+}
+
+// The one scan of all leaves below `parent`, or nullptr when each is on its own.
+EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
+  RelOptInfo* rel = root->simple_rel_array[parent];
+  const RangeTblEntry* rte = root->simple_rte_array[parent];
+  if (!rte->inh || rte->tablesample != nullptr || !may_scan(root, rel, rte) || IS_DUMMY_REL(rel)) return nullptr;
+  PlannerState* state = make_state(root);
+  if (bms_is_member(static_cast<int>(parent), state->judged_parents)) return scan_of(state, parent);
+  state->judged_parents = bms_add_member(state->judged_parents, static_cast<int>(parent));
+  const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
+  if (wants_more_than_columns(attributes)) return nullptr;
+  EngineScan* scan = append_scan(state, parent, attributes);
+  if (scan == nullptr || (!compat::kNodesPrune && leaf_pruning(root, scan) != nullptr)) return nullptr;
+  state->scans[parent] = scan;  // filters refer to it
+  if (!finish_scan(state, scan)) state->scans[parent] = nullptr;
+  return scan_of(state, parent);
+}
+
+// Paths of single leaves are of use besides one scan of all: PostgreSQL drops the paths of a partitioned table that is
+// alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition by
+// partition.
+bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
+  if (bms_is_empty(fdw_arrow::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
+  return enable_partitionwise_join || enable_partitionwise_aggregate ||
+         bms_equal(root->all_baserels, root->simple_rel_array[parent]->relids);
+}
+
+// The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
+bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
+  const List* judged = parent->rel->baserestrictinfo;
+  if (parent->host_quals != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
+  ListCell* cell;
+  foreach (cell, parent->quals) {
+    int place = 0;
+    while (list_nth(judged, place) != lfirst(cell)) ++place;
+    leaf->quals = lappend(leaf->quals, list_nth(leaf->rel->baserestrictinfo, place));
+  }
+  leaf->operations = parent->operations;
+  leaf->gated = parent->gated;
+  leaf->output_readable = true;
+  return true;
+}
+
+// One table; `all` is the scan that it is a leaf of, or nullptr.
+void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
+  if (table_kind(rel, rte) == TableKind::kNone) return;
+  const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
+  if (wants_more_than_columns(attributes)) return;
+  const bool has_columns = !bms_is_empty(attributes);
+  PlannerState* state = make_state(root);
+  EngineScan* scan = all != nullptr ? scan_of(state, rel->relid) : nullptr;
+  if (scan == nullptr || !take_filters_over(all, scan)) {
+    scan = make_scan(rel, rte);
+    fill_columns(scan, rte, attributes);
+    state->scans[rel->relid] = scan;
+    if (!finish_scan(state, scan)) return;
+  }
+  offer(root, scan, has_columns);
+}
+
+}  // namespace
+
+void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
+  if (!may_scan(root, rel, rte)) return;
+  const Index parent = topmost_parent(root, relid);
+  EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
+  if (rte->inh) {
+    if (all != nullptr && parent == relid) offer(root, all, !bms_is_empty(fdw_arrow::referenced_attributes(rel)));
+  } else if (all == nullptr || wants_leaf_paths(root, parent)) {
+    offer_table(root, rel, rte, all);
+  }
 }
 
 }  // namespace strom::pg::planner

@@ -160,7 +160,7 @@ int64_t HeapRows::total_rows() const {
 
 int64_t HeapRows::limit(int threads) {
   const int64_t ready = kReadyPerThread * threads;
-  pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(pin_limit(relation_) / (ready + threads), 1, kMostPages));
+  most_pages_ = static_cast<int>(std::clamp<int64_t>(pin_limit(relation_) / (ready + threads), 1, kMostPages));
   return ready;
 }
 
@@ -183,22 +183,23 @@ void HeapRows::start() {
     if (!RelationUsesLocalBuffers(relation) && chosen > static_cast<BlockNumber>(NBuffers) / 4)
       strategy_ = GetAccessStrategy(BAS_BULKREAD);
   });
+  pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(chosen, 1, most_pages_));
   started_ = true;
 }
 
 HeapRows::Chunk* HeapRows::new_chunk() {
   if (free_.empty()) {
     chunks_.push_back(std::make_unique<Chunk>());
-    Chunk* chunk = chunks_.back().get();
-    const auto pages = static_cast<size_t>(pages_in_chunk_);
+    free_.push_back(chunks_.back().get());
+  }
+  Chunk* chunk = free_.back();
+  if (const auto pages = static_cast<size_t>(pages_in_chunk_); chunk->buffers.size() < pages) {
     chunk->buffers.resize(pages);
     chunk->blocks.resize(pages);
     chunk->refs.resize(pages);
     chunk->visible.resize(pages * MaxHeapTuplesPerPage);
     chunk->first_rows.resize(pages);
-    free_.push_back(chunk);
   }
-  Chunk* chunk = free_.back();
   chunk->pages = 0;
   chunk->rows = 0;
   chunk->most_rows = 0;
@@ -301,7 +302,10 @@ void HeapRows::load_pages(Chunk* chunk) {
 bool HeapRows::feed() {
   if (!started_) start();
   unpin_released();
-  if (at_end()) return false;
+  if (at_end()) {
+    if (free_.size() == chunks_.size()) drop_chunks();
+    return false;
+  }
   Chunk* chunk = new_chunk();
   guard([&] {
     while (!at_end() && chunk->pages < pages_in_chunk_) {
@@ -315,6 +319,12 @@ bool HeapRows::feed() {
   chunk->index = next_chunk_++;
   active_[chunk->index] = chunk;
   return true;
+}
+
+// A table of a thousand partitions would keep the memory of all of them. Nothing is being read.
+void HeapRows::drop_chunks() {
+  free_.clear();
+  chunks_.clear();
 }
 
 void HeapRows::unpin_released() {

@@ -37,11 +37,11 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t fetched_blocks() const { return fetched_blocks_; }
   int64_t skipped_blocks() const { return skipped_blocks_; }
 
-  /// Drops all pins. Main thread, when no engine thread reads any more and the resource owner is alive. The rows begin
-  /// anew. Throws PostgresError.
-  void close();
+  /// Drops all pins, while the resource owner is alive. The rows begin anew. Throws PostgresError.
+  void close() override;
 
   int64_t chunk_count() const override { return 0; }
+  int64_t chunk_rows(int64_t) const override { return 0; }
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
   // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
@@ -66,6 +66,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
   void unpin_released();
+  void drop_chunks();
   Chunk* new_chunk();
   void keep(const Chunk& chunk);
   bool at_end() const { return upcoming_.empty() && blocks_.at_end(); }
@@ -96,7 +97,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;
-  int pages_in_chunk_ = 1;
+  int most_pages_ = 1;      // of a chunk
+  int pages_in_chunk_ = 1;  // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
   int64_t next_chunk_ = 0;
 

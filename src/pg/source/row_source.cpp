@@ -31,6 +31,21 @@ void DecodedRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* 
   });
 }
 
+// A file may have been replaced by one of another layout since the plan was made.
+void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types) const {
+  const fdw_arrow::Source& table = *source_;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const fdw_arrow::SourceColumn& column = table.columns()[i];
+    const bool is_numeric = types[i].type == TypeId::kNumeric && !table.files().empty();
+    const bool same_scale = !is_numeric || table.field(0, static_cast<int>(i)).scale == types[i].scale;
+    if (column.engine_readable && same_scale) continue;
+    throw boundary::StatusError(
+        Status(ErrorCode::kTypeMismatch,
+               "files of foreign table \"" + table.table_name() + "\" have changed their layout")
+            .with_detail("Column \"" + column.name + "\" is stored differently from when the query was planned."));
+  }
+}
+
 std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   if (chunk == decoded_chunk_) return decoders_;
   const auto& columns = source_->columns();

@@ -21,6 +21,15 @@ class RowSource : public engine::exec::ChunkSource {
   virtual void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) = 0;
   virtual void begin_recheck() {}
   virtual void end_recheck() {}
+
+  /// Rows of chunk `index` of a source without a feeder.
+  virtual int64_t chunk_rows(int64_t index) const = 0;
+  /// Throws when the rows are stored differently from when columns of `types` were planned. Main thread, before a run.
+  virtual void require_types(const std::vector<engine::plan::ValueType>& types) const { (void)types; }
+  /// kFileChanged when rows that were handed out may not be those of the file that was opened.
+  virtual Status unchanged() const { return Status::ok(); }
+  /// Lets go of what a run holds. Main thread, when no engine thread reads any more; may throw.
+  virtual void close() {}
 };
 
 /// A source whose chunks stay, and whose values are decoded one by one.
@@ -41,6 +50,9 @@ class ArrowRows : public DecodedRows {
   int64_t chunk_count() const override { return static_cast<int64_t>(source_->chunks().size()); }
   int64_t total_rows() const override { return source_->total_rows(); }
   Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(index); }
+  int64_t chunk_rows(int64_t index) const override { return source_->chunks()[static_cast<size_t>(index)].rows; }
+  void require_types(const std::vector<engine::plan::ValueType>& types) const override;
+  Status unchanged() const override { return source_->all_unchanged(); }
   const fdw_arrow::Source& source() const { return *source_; }
 
  private:
@@ -70,6 +82,7 @@ class CollectedRows : public DecodedRows {
 
   int64_t chunk_count() const override { return static_cast<int64_t>(batch_rows_.size()); }
   Result<columnar::BatchView> chunk(int64_t index) const override;
+  int64_t chunk_rows(int64_t index) const override { return batch_rows_[static_cast<size_t>(index)]; }
   int64_t total_rows() const override { return rows_; }
   /// Rows that add() left out.
   int64_t dropped() const { return dropped_; }

@@ -1,0 +1,125 @@
+// One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns in
+// the same types. May ereport.
+#include "pg/compat/partition_prune.hpp"
+#include "pg/planner/paths.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+// PostgreSQL does not look at what is below a child that it has excluded.
+bool is_below(const PlannerInfo* root, Index relid, Index parent) {
+  while (relid != parent) {
+    const AppendRelInfo* child = root->append_rel_array[relid];
+    if (child == nullptr || IS_DUMMY_REL(root->simple_rel_array[relid])) return false;
+    relid = child->parent_relid;
+  }
+  return true;
+}
+
+Bitmapset* leaf_columns(const PlannerInfo* root, Index leaf, Index parent, const Bitmapset* attributes) {
+  Bitmapset* result = nullptr;
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0) {
+    const auto attnum = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
+    result = bms_add_member(result, leaf_column(root, leaf, parent, attnum) - FirstLowInvalidHeapAttributeNumber);
+  }
+  return result;
+}
+
+// The column is readable if it is in all leaves, as the same type.
+void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, const Bitmapset* attributes) {
+  const bool is_first = scan->leaves == NIL;
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0) {
+    const auto attnum = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
+    ColumnFacts* facts = &scan->columns[attnum];
+    const ColumnFacts& own = leaf->columns[leaf_column(root, leaf->rel->relid, scan->rel->relid, attnum)];
+    if (is_first) {
+      *facts = own;
+    } else if (facts->readable && !own.readable) {
+      *facts = own;
+    } else if (facts->readable && !(facts->type == own.type)) {
+      facts->readable = false;
+      facts->reason = "column is stored differently in different partitions";
+    }
+  }
+}
+
+// False when the engine does not read such a table.
+bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapset* attributes) {
+  PlannerInfo* root = state->root;
+  RelOptInfo* rel = root->simple_rel_array[relid];
+  const RangeTblEntry* rte = root->simple_rte_array[relid];
+  if (table_kind(rel, rte) == TableKind::kNone) return false;
+  EngineScan* leaf = make_scan(rel, rte);
+  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes));
+  merge_columns(root, scan, leaf, attributes);
+  state->scans[relid] = leaf;
+  scan->leaves = lappend_int(scan->leaves, static_cast<int>(relid));
+  scan->rows_in += leaf->rows_in;
+  scan->pages += leaf->pages;
+  scan->read_cost += leaf->read_cost;
+  // Sums until all leaves are there.
+  scan->buffered += leaf->buffered * leaf->pages;
+  scan->heap_share += leaf->heap_share * leaf->rows_in;
+  return true;
+}
+
+// Those that PostgreSQL did not even expand count as one each.
+int pruned_at_once(RelOptInfo* rel) {
+  if (!IS_PARTITIONED_REL(rel)) return 0;
+  return rel->nparts - bms_num_members(rel->live_parts);
+}
+
+}  // namespace
+
+AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum) {
+  const AppendRelInfo* child = root->append_rel_array[leaf];
+  if (child->parent_relid != parent) attnum = leaf_column(root, child->parent_relid, parent, attnum);
+  return list_nth_node(Var, child->translated_vars, attnum - 1)->varattno;
+}
+
+// A UNION ALL has children as well, but its parent is no table.
+Index topmost_parent(const PlannerInfo* root, Index relid) {
+  if (root->append_rel_array == nullptr) return relid;
+  while (const AppendRelInfo* child = root->append_rel_array[relid]) {
+    if (root->simple_rte_array[child->parent_relid]->rtekind != RTE_RELATION) break;
+    relid = child->parent_relid;
+  }
+  return relid;
+}
+
+EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attributes) {
+  PlannerInfo* root = state->root;
+  EngineScan* scan = make_scan(root->simple_rel_array[parent], root->simple_rte_array[parent]);
+  scan->leaf_count = pruned_at_once(scan->rel);
+  for (int relid = 1; relid < root->simple_rel_array_size; ++relid) {
+    const AppendRelInfo* child = root->append_rel_array[relid];
+    if (child == nullptr || topmost_parent(root, static_cast<Index>(relid)) != parent) continue;
+    if (root->simple_rte_array[relid]->inh) {
+      scan->leaf_count += pruned_at_once(root->simple_rel_array[relid]);
+      continue;
+    }
+    ++scan->leaf_count;
+    if (!is_below(root, static_cast<Index>(relid), parent)) continue;
+    if (!add_leaf(state, scan, static_cast<Index>(relid), attributes)) return nullptr;
+  }
+  if (scan->leaves == NIL) return nullptr;
+  scan->buffered = scan->pages > 0 ? scan->buffered / scan->pages : 0;
+  scan->heap_share = scan->rows_in > 0 ? scan->heap_share / scan->rows_in : 0;
+  return scan;
+}
+
+PartitionPruneInfo* leaf_pruning(PlannerInfo* root, const EngineScan* scan) {
+  List* paths = NIL;
+  ListCell* cell;
+  foreach (cell, scan->leaves) {
+    auto* path = makeNode(Path);
+    path->parent = root->simple_rel_array[lfirst_int(cell)];
+    paths = lappend(paths, path);
+  }
+  return compat::make_pruning(root, scan->rel, paths, extract_actual_clauses(scan->rel->baserestrictinfo, false));
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,178 @@
+#include "pg/source/append_rows.hpp"
+
+#include <algorithm>
+
+namespace strom::pg::source {
+
+void AppendRows::choose(std::vector<size_t> leaves) {
+  close();
+  chosen_.clear();
+  fed_ = false;
+  for (const size_t index : leaves) {
+    Leaf& leaf = leaves_[index];
+    if (leaf.rows == nullptr) leaf.rows = open_(index);
+    chosen_.push_back(&leaf);
+    fed_ = fed_ || leaf.rows->feeder() != nullptr;
+  }
+  if (fed_) return;
+  for (Leaf* leaf : chosen_) {
+    parts_.push_back({chunk_count_, leaf});
+    chunk_count_ += leaf->rows->chunk_count();
+  }
+}
+
+AppendRows::Part AppendRows::part_of(int64_t chunk) const {
+  std::lock_guard lock(mutex_);
+  const auto behind = std::upper_bound(parts_.begin(), parts_.end(), chunk,
+                                       [](int64_t index, const Part& part) { return index < part.first; });
+  return *(behind - 1);
+}
+
+int64_t AppendRows::chunk_rows(int64_t index) const {
+  const Part part = part_of(index);
+  return part.leaf->rows->chunk_rows(index - part.first);
+}
+
+int64_t AppendRows::total_rows() const {
+  int64_t rows = 0;
+  for (const Leaf* leaf : chosen_) rows += leaf->rows->total_rows();
+  return rows;
+}
+
+Result<columnar::BatchView> AppendRows::chunk(int64_t index) const {
+  const Part part = part_of(index);
+  const int64_t own = index - part.first;
+  if (part.leaf->slices.empty()) return part.leaf->rows->chunk(own);
+  const Slice& slice = part.leaf->slices[static_cast<size_t>(own)];
+  STROM_ASSIGN(auto view, part.leaf->rows->chunk(slice.chunk));
+  view.begin = slice.begin;
+  view.rows = slice.rows;
+  return view;
+}
+
+std::string AppendRows::describe(int64_t index) const {
+  const Part part = part_of(index);
+  const int64_t own = index - part.first;
+  return part.leaf->rows->describe(part.leaf->slices.empty() ? own : part.leaf->slices[static_cast<size_t>(own)].chunk);
+}
+
+void AppendRows::require_types(const std::vector<engine::plan::ValueType>& types) const {
+  for (const Leaf* leaf : chosen_) leaf->rows->require_types(types);
+}
+
+Status AppendRows::unchanged() const {
+  for (const Leaf& leaf : leaves_)
+    if (leaf.rows != nullptr) STROM_TRY(leaf.rows->unchanged());
+  return Status::ok();
+}
+
+void AppendRows::close() {
+  for (const Part& part : parts_) {
+    part.leaf->rows->close();
+    part.leaf->slices.clear();
+    part.leaf->fed_slices = 0;
+    part.leaf->unreleased = 0;
+    part.leaf->declined = false;
+  }
+  parts_.clear();
+  ended_.clear();
+  current_ = nullptr;
+  next_leaf_ = 0;
+  chunk_count_ = 0;
+}
+
+// ---- Feeding: leaf after leaf, on the calling thread ----
+
+void AppendRows::rewind() { close(); }
+
+int64_t AppendRows::limit(int threads) {
+  int64_t least = INT64_MAX;
+  for (const Leaf* leaf : chosen_)
+    if (engine::exec::ChunkFeeder* feeder = leaf->rows->feeder()) least = std::min(least, feeder->limit(threads));
+  return least;
+}
+
+void AppendRows::begin_leaf(Leaf* leaf) {
+  current_ = leaf;
+  if (leaf->rows->feeder() == nullptr) {
+    const int64_t most = engine::exec::default_morsel_rows();
+    for (int64_t chunk = 0; chunk < leaf->rows->chunk_count(); ++chunk) {
+      const int64_t rows = leaf->rows->chunk_rows(chunk);
+      for (int64_t begin = 0; begin < rows; begin += most)
+        leaf->slices.push_back({chunk, begin, std::min(most, rows - begin)});
+    }
+  }
+  std::lock_guard lock(mutex_);
+  parts_.push_back({chunk_count_, leaf});
+}
+
+bool AppendRows::feed_from(Leaf* leaf) {
+  engine::exec::ChunkFeeder* feeder = leaf->rows->feeder();
+  if (feeder == nullptr) return leaf->fed_slices++ < leaf->slices.size();
+  if (!feeder->feed()) return false;
+  std::lock_guard lock(mutex_);
+  ++leaf->unreleased;
+  return true;
+}
+
+bool AppendRows::feed() {
+  reclaim_ended();
+  for (;;) {
+    if (current_ == nullptr) {
+      if (next_leaf_ == chosen_.size()) return false;
+      begin_leaf(chosen_[next_leaf_++]);
+    }
+    if (feed_from(current_)) {
+      ++chunk_count_;
+      return true;
+    }
+    if (current_->rows->feeder() != nullptr) ended_.push_back(current_);
+    current_ = nullptr;
+  }
+}
+
+// A leaf that is read to its end takes its pages back when it is asked for more. Pages of an earlier leaf would stay
+// pinned until the end otherwise.
+void AppendRows::reclaim_ended() {
+  std::erase_if(ended_, [this](Leaf* leaf) {
+    bool all_released, declined;
+    {
+      std::lock_guard lock(mutex_);
+      all_released = leaf->unreleased == 0;
+      declined = leaf->declined;
+    }
+    leaf->rows->feeder()->feed();
+    return all_released && !declined;
+  });
+}
+
+void AppendRows::release(int64_t chunk, bool declined) {
+  const Part part = part_of(chunk);
+  engine::exec::ChunkFeeder* feeder = part.leaf->rows->feeder();
+  if (feeder == nullptr) return;
+  feeder->release(chunk - part.first, declined);
+  std::lock_guard lock(mutex_);
+  --part.leaf->unreleased;
+  part.leaf->declined = part.leaf->declined || declined;
+}
+
+// ---- Declined rows ----
+
+void AppendRows::begin_recheck() {
+  if (current_ != nullptr) current_->rows->begin_recheck();
+  for (Leaf* leaf : ended_) leaf->rows->begin_recheck();
+}
+
+void AppendRows::end_recheck() {
+  if (current_ != nullptr) current_->rows->end_recheck();
+  for (Leaf* leaf : ended_) leaf->rows->end_recheck();
+}
+
+void AppendRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {
+  const Part part = part_of(chunk);
+  const int64_t own = chunk - part.first;
+  const bool sliced = !part.leaf->slices.empty();
+  part.leaf->rows->read(sliced ? part.leaf->slices[static_cast<size_t>(own)].chunk : own, row, memory, values, nulls);
+}
+
+}  // namespace strom::pg::source

@@ -1,0 +1,86 @@
+// Rows of several tables as those of one: the partitions of a table, or a table with its inheritance children, each
+// read as itself (record batches of files, pages of a heap table). See docs/dev/partitions.md. Used by src/pg/node.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "pg/source/row_source.hpp"
+
+namespace strom::pg::source {
+
+class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
+ public:
+  /// Makes the source of one leaf, with the columns of this one in order. Main thread; may throw.
+  using Open = std::function<std::unique_ptr<RowSource>(size_t leaf)>;
+
+  /// `open` is called once for each of the `count` leaves that is chosen at least once.
+  AppendRows(size_t count, Open open) : open_(std::move(open)), leaves_(count) {}
+
+  /// The rows are those of these leaves, in this order. Before a run, when no engine thread reads. Throws what opening
+  /// throws.
+  void choose(std::vector<size_t> leaves);
+
+  int64_t chunk_count() const override { return chunk_count_; }
+  int64_t chunk_rows(int64_t index) const override;
+  int64_t total_rows() const override;
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+  // As HeapRows: it changes only by what the engine asks its feeder for.
+  engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
+  bool stable_text() const override { return !fed_; }
+  std::string describe(int64_t index) const override;
+
+  void require_types(const std::vector<engine::plan::ValueType>& types) const override;
+  Status unchanged() const override;
+  void close() override;
+
+  void begin_recheck() override;
+  void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
+  void end_recheck() override;
+
+ private:
+  /// Of a leaf without a feeder, when chunks are fed: what is fed as one.
+  struct Slice {
+    int64_t chunk, begin, rows;
+  };
+  struct Leaf {
+    std::unique_ptr<RowSource> rows;  // nullptr: not opened yet
+    std::vector<Slice> slices;
+    size_t fed_slices = 0;
+    // Guarded by mutex_.
+    int64_t unreleased = 0;  // chunks that were fed
+    bool declined = false;   // PostgreSQL asks for rows of some of them
+  };
+  /// Chunks from `first` on, up to the next part's, are `leaf`'s.
+  struct Part {
+    int64_t first;
+    Leaf* leaf;
+  };
+
+  bool feed() override;
+  int64_t limit(int threads) override;
+  void rewind() override;
+  void release(int64_t chunk, bool declined) override;
+
+  Part part_of(int64_t chunk) const;
+  void begin_leaf(Leaf* leaf);
+  bool feed_from(Leaf* leaf);
+  void reclaim_ended();
+
+  const Open open_;
+  std::vector<Leaf> leaves_;
+  std::vector<Leaf*> chosen_;
+  bool fed_ = false;         // one of chosen_ is
+  int64_t chunk_count_ = 0;  // of all chosen ones, or of those that were fed so far
+
+  mutable std::mutex mutex_;  // of parts_ while engine threads run
+  std::vector<Part> parts_;
+  // While chunks are fed.
+  size_t next_leaf_ = 0;
+  Leaf* current_ = nullptr;
+  std::vector<Leaf*> ended_;  // those that still hold pages or positions of declined rows
+};
+
+}  // namespace strom::pg::source
