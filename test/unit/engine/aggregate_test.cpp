@@ -302,7 +302,7 @@ TEST(Accumulators, PairMoments) {
         for (const auto& [y, x] : pairs)
           sxx += (x - sx / n) * (x - sx / n), syy += (y - sy / n) * (y - sy / n), sxy += (x - sx / n) * (y - sy / n);
         char text[200];
-        std::snprintf(text, sizeof text, "%.0f:%.0f:%.9g:%.6g:%.9g:%.6g:%.6g|%.0f", n, n, sx, sxx, sy, syy, sxy, n);
+        std::snprintf(text, sizeof text, "%.0f:%.0f:%.9g:%.11g:%.9g:%.11g:%.11g|%.0f", n, n, sx, sxx, sy, syy, sxy, n);
         expected.push_back((keys > 0 ? std::to_string(key) + "|" : "") + text);
       }
       std::sort(expected.begin(), expected.end());
