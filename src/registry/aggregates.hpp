@@ -28,6 +28,7 @@ enum class AccKind : uint8_t {
   kSumSquares,     // exact sums of x and x * x, see SquareSums
   kSumDecimal,     // of decimals at scale kSummedScale, and their largest own scale; see DecimalSum
   kMoments,        // count, sum and sum of squared differences from the mean, by Youngs and Cramer; see Moments
+  kPairMoments,    // the same of two arguments, see PairMoments
 };
 
 /// State of kSumSquares: sums of the inputs, and of the lower and the upper 64 bits of their squares.
@@ -50,6 +51,11 @@ struct Moments {
   double count, sum, squares;
 };
 
+/// State of kPairMoments: the moments of both arguments, of which the first is y, and the sum of products of differences.
+struct PairMoments {
+  double count, sum_x, squares_x, sum_y, squares_y, products;
+};
+
 /// Transition state that PostgreSQL's combine (after deserialise) function of the aggregate takes.
 enum class PartialFormat : uint8_t {
   kInt8,             // bigint: count, sum(int2|int4)
@@ -60,6 +66,7 @@ enum class PartialFormat : uint8_t {
   kFloat8,
   kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as NaN
   kFloat8Moments,    // the same with Sxx: variances of float4 and float8
+  kFloat8PairMoments,  // float8[6], the fields of PairMoments
   kPolyVarState,     // bytea of numeric_poly_serialize: variances of int2 and int4
   kNumericVarState,  // bytea of numeric_serialize: variances of int8 and numeric
   kAllTrue,          // bool: bool_and
@@ -71,8 +78,10 @@ enum class AggregateId : uint8_t {
   kCountStar,
   kCountAny,
 #define STROM_AGGREGATE(name, pg_name, arg, acc, format) name,
+#define STROM_AGGREGATE2(name, pg_name, arg, acc, format) name,
 #include "registry/aggregates.def"
 #undef STROM_AGGREGATE
+#undef STROM_AGGREGATE2
 };
 
 struct AggregateInfo {
@@ -80,7 +89,7 @@ struct AggregateInfo {
   const char* name;     // enumerator, for printing
   const char* pg_name;  // pg_proc.proname, in pg_catalog
   int nargs;
-  TypeId arg;           // of one-argument rows but count("any")
+  TypeId arg;           // of all arguments, but of count("any")
   AccKind acc;
   PartialFormat format;
 };
@@ -90,8 +99,11 @@ inline constexpr AggregateInfo kAggregates[] = {
     {AggregateId::kCountAny, "kCountAny", "count", 1, TypeId::kBool, AccKind::kCount, PartialFormat::kInt8},
 #define STROM_AGGREGATE(name, pg_name, arg, acc, format) \
   {AggregateId::name, #name, pg_name, 1, TypeId::arg, AccKind::acc, PartialFormat::format},
+#define STROM_AGGREGATE2(name, pg_name, arg, acc, format) \
+  {AggregateId::name, #name, pg_name, 2, TypeId::arg, AccKind::acc, PartialFormat::format},
 #include "registry/aggregates.def"
 #undef STROM_AGGREGATE
+#undef STROM_AGGREGATE2
 };
 
 constexpr const AggregateInfo& aggregate_info(AggregateId id) { return kAggregates[static_cast<int>(id)]; }

@@ -13,6 +13,8 @@ AGGREGATED = {
     "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"] + TIMES_AND_CODES,
 }
 VARIANCES = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"]
+PAIRS = ["corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2"]
+PAIRS += ["regr_slope", "regr_sxx", "regr_sxy", "regr_syy"]
 SPREAD_ERROR = 0.05  # of a float's variance: equal values leave rounding errors of their squares
 ROW_LIMIT = 200_000  # of a join, estimated
 SMALL_ROW_LIMIT = 2_000  # where all tables are small, because the engine is slow
@@ -232,6 +234,11 @@ class Writer:
 
     def variance(self, position):
         rng = self.rng
+        if rng.random() < 0.25:
+            self.query.approximate.add(position)
+            self.query.spread.add(position)
+            y, x = (f"({self.e.value('int2', 0)} % {rng.choice([5, 100])})" for _ in range(2))
+            return f"{rng.choice(PAIRS)}({y}, {x})"
         base = rng.choice(["int2", "int4", "int8", "numeric", "float4", "float8"])
         if base in ("float4", "float8"):
             found = [f"{a}.{c.name}" for a, c in self.e.columns(base) if c.domain != "wild"]

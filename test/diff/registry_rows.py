@@ -8,7 +8,7 @@ import subprocess
 
 REGISTRY = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "registry"
 Function = collections.namedtuple("Function", "name pg_name result arguments field traits")
-Aggregate = collections.namedtuple("Aggregate", "name pg_name argument accumulator")
+Aggregate = collections.namedtuple("Aggregate", "name pg_name argument accumulator pair")
 
 
 def _expand(table, macros):
@@ -72,9 +72,13 @@ def functions():
 
 def aggregates():
     """With the two that aggregates.hpp adds, whose argument is no type."""
-    rows = [Aggregate("kCountStar", "count", None, "kCountRows"), Aggregate("kCountAny", "count", "any", "kCount")]
-    for _macro, name, pg_name, argument, accumulator, _format in _expand("aggregates.def", ["STROM_AGGREGATE"]):
-        rows.append(Aggregate(name, string(pg_name), base(argument), accumulator))
+    rows = [
+        Aggregate("kCountStar", "count", None, "kCountRows", False),
+        Aggregate("kCountAny", "count", "any", "kCount", False),
+    ]
+    macros = ["STROM_AGGREGATE", "STROM_AGGREGATE2"]
+    for macro, name, pg_name, argument, accumulator, _format in _expand("aggregates.def", macros):
+        rows.append(Aggregate(name, string(pg_name), base(argument), accumulator, macro == macros[1]))
     return rows
 
 

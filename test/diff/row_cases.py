@@ -303,7 +303,19 @@ class RowCases:
         found.pool = [v for v in self.pools[f"y_{base}"]]
         return found.literal(self.rng)
 
+    def pair_cases(self, row):
+        """Of two floats; of whole ones, whose sums do not depend on the order of the rows."""
+        call = f"{row.pg_name}((y_int4 % 1000)::float8, (x_int8 % 777)::float8)"
+        yield self.case(f"SELECT {call} FROM pairs", {0}, True)
+        yield self.case(f"SELECT g, {call}, {call} FILTER (WHERE id % 3 = 0) FROM pairs GROUP BY g", {1, 2}, True)
+        yield self.case(f"SELECT x_int4, y_text, {call} FROM pairs GROUP BY x_int4, y_text", {2}, True)
+        odd = "x_float8 IN ('NaN', 'Infinity') OR x_float8 IS NULL OR abs(x_float8) BETWEEN 1 AND 1000"
+        yield self.case(f"SELECT {row.pg_name}(g, x_float8) FROM pairs WHERE {odd}", {0}, True)
+
     def aggregate_cases(self, row):
+        if row.pair:
+            yield from self.pair_cases(row)
+            return
         if row.argument is None:
             arguments = ["*"]
         elif row.argument == "any":

@@ -20,6 +20,9 @@ ANALYZE moments;
 SELECT * FROM run_both('SELECT k, avg(x), var_pop(x)::numeric(10,6), avg(y), stddev(y)::numeric(10,6) FROM moments WHERE x < 100 OR k = 2 GROUP BY k');
 SELECT * FROM run_both('SELECT k, avg(x), var_pop(x), avg(y), stddev(y) FROM moments WHERE k = 1 AND x > 100 GROUP BY k');
 SELECT * FROM run_both('SELECT k, min(span), max(span), min(at), max(at) FROM moments GROUP BY k');
+SELECT * FROM run_both('SELECT k, regr_count(y, x), regr_sxy(y, x)::numeric(10,4), corr(y, x)::numeric(10,4), regr_slope(x, y) FILTER (WHERE x > 2) IS NULL, regr_avgx(y, x) FROM moments WHERE x < 100 GROUP BY k');
+SELECT * FROM run_both('SELECT corr(x, y), covar_pop(y, x), covar_samp(x, x), regr_syy(x, y) FROM moments WHERE k = 1 AND x > 100');
+SELECT * FROM run_both('SELECT corr(x, y), regr_count(x, y), regr_intercept(x, y), regr_r2(x, y) FROM moments WHERE k > 5');
 DROP TABLE moments;
 
 -- Grouping sets.

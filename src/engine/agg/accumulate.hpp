@@ -173,6 +173,29 @@ STROM_INLINE void update_moments(const P& p, TileState& s, const AggregateCode& 
   });
 }
 
+STROM_INLINE void add_to_pairs(registry::PairMoments& m, double y, double x) {
+  m.count += 1;
+  m.sum_x += x;
+  m.sum_y += y;
+  if (m.count <= 1) return;
+  const double difference_x = x * m.count - m.sum_x, difference_y = y * m.count - m.sum_y;
+  const double scale = 1 / (m.count * (m.count - 1));
+  m.squares_x += difference_x * difference_x * scale;
+  m.squares_y += difference_y * difference_y * scale;
+  m.products += difference_x * difference_y * scale;
+}
+
+template <class P>
+STROM_INLINE void update_pairs(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+  auto* moments = static_cast<registry::PairMoments*>(s.groups->values[index]);
+  const double *y = values<double>(s, code.arg), *x = values<double>(s, code.second);
+  const uint8_t* flags = s.regs[code.arg].flags;
+  count_nulls(p, s, code, index, slots);
+  p.for_each_alone(s.count, [&](int i) {
+    if (flags == nullptr || flags[i] == 0) add_to_pairs(moments[slots[i]], y[i], x[i]);
+  });
+}
+
 /// Adds the running tile to aggregate `index`; slots[i] is the group of entry i.
 template <class P>
 STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uint32_t* slots) {
@@ -225,6 +248,7 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
       else
         update_moments<P, double>(p, s, code, index, slots);
       break;
+    case AccKind::kPairMoments: update_pairs(p, s, code, index, slots); break;
   }
 }
 

@@ -123,6 +123,7 @@ struct AggregateCode {
   AccKind acc;
   Phys phys;      // of the argument
   uint16_t arg;   // register, kNoRegister for count(*)
+  uint16_t second;  // kPairMoments: register of the other argument, not null where the first is not
 };
 
 struct TileCode {

@@ -138,12 +138,28 @@ class Assembler : private PipelineWriter {
 
   struct AggregateInput {
     AggregateCode code;
-    int reg = -1;
+    int reg = -1, second = -1;
   };
+
+  int narrow_sum(int reg, Phys phys, AccKind acc) {
+    const int narrow = new_register(phys);
+    emit(TileOp::kNarrowSum, narrow, reg, -1, -1, static_cast<uint32_t>(acc));
+    return narrow;
+  }
+
+  /// The first argument becomes null where the second is.
+  void add_second_argument(const plan::Aggregate& a, AccKind acc, AggregateInput* input) {
+    input->second = value(a.second);
+    if (acc == AccKind::kPairMoments) input->second = narrow_sum(input->second, input->code.phys, acc);
+    const int present = new_register(Phys::kBool), kept = new_register(input->code.phys);
+    emit(TileOp::kIsNotNull, present, input->second);
+    emit(TileOp::kKeepWhere, kept, input->reg, present);
+    input->reg = kept;
+  }
 
   AggregateInput aggregate_input(const plan::Aggregate& a) {
     const auto& info = registry::aggregate_info(a.id);
-    AggregateInput input{{info.acc, Phys::kBool, kNoRegister}, -1};
+    AggregateInput input{{info.acc, Phys::kBool, kNoRegister, kNoRegister}, -1, -1};
     if (a.arg != kNoNode) {
       const bool aligned = program_.nodes[a.arg].type.type == registry::TypeId::kDecimal && info.acc != AccKind::kCount;
       input.reg = aligned ? aligned_decimal(a.arg) : value(a.arg);
@@ -152,16 +168,15 @@ class Assembler : private PipelineWriter {
       if (by_order && input.code.phys == Phys::kStr) input.reg = join_key(a.arg);  // char(n) without its padding
       const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
       const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;
-      if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments)) {
-        const int narrow = new_register(input.code.phys);
-        emit(TileOp::kNarrowSum, narrow, input.reg, -1, -1, static_cast<uint32_t>(info.acc));
-        input.reg = narrow;
+      if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments || info.acc == AccKind::kPairMoments)) {
+        input.reg = narrow_sum(input.reg, input.code.phys, info.acc);
       }
     }
+    if (a.second != kNoNode) add_second_argument(a, info.acc, &input);
     if (a.filter == kNoNode) return input;
     const int filter = value(a.filter);
     if (input.reg < 0) {  // count(*) FILTER counts the filter's true values
-      input.code = {AccKind::kCount, Phys::kBool, kNoRegister};
+      input.code = {AccKind::kCount, Phys::kBool, kNoRegister, kNoRegister};
       input.reg = filter;
     }
     const int kept = new_register(input.code.phys);
@@ -205,6 +220,7 @@ class Assembler : private PipelineWriter {
       inputs.push_back(aggregate_input(a));
       out_.copied_aggregates.push_back(keeps_value(a) && !plan::has_stable_text(program_, a.arg, stable_text_));
       if (inputs.back().reg >= 0) checked.push_back(inputs.back().reg);
+      if (inputs.back().second >= 0) checked.push_back(inputs.back().second);
     }
     emit_gate(checked);
     const bool is_dense = all_coded && dense <= kMaxDenseGroups;
@@ -214,6 +230,7 @@ class Assembler : private PipelineWriter {
     for (AggregateInput& input : inputs) {
       out_.aggregates.push_back(input.code);
       sink_aggregates_.push_back(input.reg);
+      sink_seconds_.push_back(input.second);
     }
     end_segment();
   }
@@ -280,6 +297,7 @@ class Assembler : private PipelineWriter {
     if (segment + 1 == out_.segments.size()) {
       used.insert(used.end(), sink_outputs_.begin(), sink_outputs_.end());
       used.insert(used.end(), sink_aggregates_.begin(), sink_aggregates_.end());
+      used.insert(used.end(), sink_seconds_.begin(), sink_seconds_.end());
     }
     return used;
   }
@@ -368,7 +386,10 @@ class Assembler : private PipelineWriter {
       if (i + 1 < out_.segments.size()) continue;
       out_.code.outputs = add_list(sink_outputs_);
       out_.code.group_keys = add_list(sink_keys_);
-      for (size_t a = 0; a < sink_aggregates_.size(); ++a) out_.aggregates[a].arg = physical(sink_aggregates_[a]);
+      for (size_t a = 0; a < sink_aggregates_.size(); ++a) {
+        out_.aggregates[a].arg = physical(sink_aggregates_[a]);
+        out_.aggregates[a].second = physical(sink_seconds_[a]);
+      }
     }
     block::TileCode& code = out_.code;
     code.instrs = out_.instrs.data();
@@ -401,7 +422,7 @@ class Assembler : private PipelineWriter {
 
   const Partition partition_;
   const bool stable_text_, packed_text_, unmatched_;
-  std::vector<int> sink_outputs_, sink_aggregates_, sink_keys_;
+  std::vector<int> sink_outputs_, sink_aggregates_, sink_seconds_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
 };

@@ -85,7 +85,7 @@ struct ResultColumn {
 
 /// Accumulators of one aggregate: count of non-null inputs (or rows), and value columns by AccKind:
 /// kSumI64 and kCountTrue int64, kSumI128 __int128, kSumF32 float, kSumF64 and kAvgF64 double, kSumSquares, kSumDecimal and
-/// kMoments
+/// kMoments and kPairMoments
 /// the structs of registry/aggregates.hpp, all others the argument's phys.
 struct ResultAggregate {
   const int64_t* counts = nullptr;

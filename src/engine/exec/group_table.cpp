@@ -16,6 +16,7 @@ using block::AccKind;
 using block::AggregateCode;
 using block::kNoRow;
 using registry::DecimalSum;
+using registry::PairMoments;
 using registry::Moments;
 using registry::Phys;
 using registry::SquareSums;
@@ -47,6 +48,7 @@ int accumulator_size(const AggregateCode& code) {
     case AccKind::kSumSquares: return sizeof(SquareSums);
     case AccKind::kSumDecimal: return sizeof(DecimalSum);
     case AccKind::kMoments: return sizeof(Moments);
+    case AccKind::kPairMoments: return sizeof(PairMoments);
   }
   return 0;
 }
@@ -136,6 +138,23 @@ void combine_moments(Moments* into, const Moments& from) {
   into->count = count;
 }
 
+void combine_pairs(PairMoments* into, const PairMoments& from) {
+  if (from.count == 0) return;
+  if (into->count == 0) {
+    *into = from;
+    return;
+  }
+  const double count = into->count + from.count, weight = into->count * from.count / count;
+  const double x = into->sum_x / into->count - from.sum_x / from.count;
+  const double y = into->sum_y / into->count - from.sum_y / from.count;
+  into->squares_x += from.squares_x + weight * x * x;
+  into->squares_y += from.squares_y + weight * y * y;
+  into->products += from.products + weight * x * y;
+  into->sum_x += from.sum_x;
+  into->sum_y += from.sum_y;
+  into->count = count;
+}
+
 void combine_value(const AggregateCode& code, void* into, const void* from) {
   switch (code.acc) {
     case AccKind::kCountRows:
@@ -177,6 +196,8 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
     }
     case AccKind::kSumDecimal: return combine_sums(static_cast<DecimalSum*>(into), *static_cast<const DecimalSum*>(from));
     case AccKind::kMoments: return combine_moments(static_cast<Moments*>(into), *static_cast<const Moments*>(from));
+    case AccKind::kPairMoments:
+      return combine_pairs(static_cast<PairMoments*>(into), *static_cast<const PairMoments*>(from));
   }
 }
 

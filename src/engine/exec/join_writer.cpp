@@ -321,6 +321,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
     for (const plan::Aggregate& a : p.aggregates) {
       if (a.arg != plan::kNoNode) reads_rows(a.arg);
       if (a.filter != plan::kNoNode) reads_rows(a.filter);
+      if (a.second != plan::kNoNode) reads_rows(a.second);
     }
     for (NodeId id : p.group_keys) {
       const Node& n = program.nodes[id];

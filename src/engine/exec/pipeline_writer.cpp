@@ -36,6 +36,7 @@ std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   for (const plan::Aggregate& a : p.aggregates) {
     if (a.arg != kNoNode) nodes.push_back(a.arg);
     if (a.filter != kNoNode) nodes.push_back(a.filter);
+    if (a.second != kNoNode) nodes.push_back(a.second);
   }
   return nodes;
 }

@@ -100,6 +100,7 @@ struct Aggregate {
   registry::AggregateId id = registry::AggregateId::kCountStar;
   NodeId arg = kNoNode;
   NodeId filter = kNoNode;  // FILTER (WHERE ...), else kNoNode
+  NodeId second = kNoNode;  // argument
 };
 
 /// Of a projection only the first `rows` rows in the order of `key` are wanted. The engine may give more; whoever sorts

@@ -157,7 +157,8 @@ std::string print_program(const Program& program) {
     line("grouping sets", print_sets(p.grouping_sets));
     for (const Aggregate& a : p.aggregates)
       line("aggregate", std::string(registry::aggregate_info(a.id).name + 1) + "(" +
-                            (a.arg == kNoNode ? "*" : print_node(program, a.arg)) + ")" +
+                            (a.arg == kNoNode ? "*" : print_node(program, a.arg)) +
+                            (a.second == kNoNode ? "" : ", " + print_node(program, a.second)) + ")" +
                             (a.filter == kNoNode ? "" : " filter " + print_node(program, a.filter)));
   }
   return text;

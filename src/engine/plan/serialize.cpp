@@ -9,7 +9,7 @@ namespace strom::engine::plan {
 namespace {
 
 constexpr uint32_t kMagic = 0x52545350;  // "PSTR"
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 
 class Writer {
  public:
@@ -107,6 +107,7 @@ void write_pipeline(Writer& w, const Pipeline& p) {
     w.value(static_cast<uint8_t>(a.id));
     w.value(a.arg);
     w.value(a.filter);
+    w.value(a.second);
   });
 }
 
@@ -130,6 +131,7 @@ Pipeline read_pipeline(Reader& r) {
     a.id = static_cast<registry::AggregateId>(r.value<uint8_t>());
     a.arg = r.value<uint32_t>();
     a.filter = r.value<uint32_t>();
+    a.second = r.value<uint32_t>();
     return a;
   });
   return p;

@@ -157,7 +157,10 @@ class Verifier {
       if (static_cast<size_t>(agg.id) >= std::size(registry::kAggregates)) return bad("aggregate");
       const auto& info = registry::aggregate_info(agg.id);
       if ((info.nargs == 0) != (agg.arg == kNoNode)) return bad("aggregate argument");
+      if ((info.nargs == 2) != (agg.second != kNoNode)) return bad("second aggregate argument");
       if (agg.arg != kNoNode) STROM_TRY(scope(pl, agg.arg, pl.joins.size()));
+      if (agg.second != kNoNode) STROM_TRY(scope(pl, agg.second, pl.joins.size()));
+      if (agg.second != kNoNode && !same_register(p_.nodes[agg.second].type.type, info.arg)) return bad("second aggregate argument");
       if (agg.filter != kNoNode) STROM_TRY(scope(pl, agg.filter, pl.joins.size()));
       if (agg.filter != kNoNode && !is_bool(p_.nodes[agg.filter].type)) return bad("aggregate filter");
       if (info.nargs == 1 && info.acc != registry::AccKind::kCount && !same_register(p_.nodes[agg.arg].type.type, info.arg))

@@ -342,6 +342,8 @@ class Explainer {
       aggregates += registry::aggregate_info(aggregate.id).name + 1;
       aggregates +=
           "(" + (aggregate.arg == engine::plan::kNoNode ? "*" : engine::plan::print_node(program, aggregate.arg)) + ")";
+      if (aggregate.second != engine::plan::kNoNode)
+        aggregates.insert(aggregates.size() - 1, ", " + engine::plan::print_node(program, aggregate.second));
       if (aggregate.filter != engine::plan::kNoNode)
         aggregates += " filter " + engine::plan::print_node(program, aggregate.filter);
     }

@@ -17,6 +17,7 @@ using engine::exec::ResultAggregate;
 using registry::AccKind;
 using registry::DecimalSum;
 using registry::Moments;
+using registry::PairMoments;
 using registry::PartialFormat;
 using registry::SquareSums;
 using registry::TypeId;
@@ -146,6 +147,19 @@ Datum best_decimal(__int128 aligned) {
   return DirectFunctionCall2(numeric_round, value, Int32GetDatum(base::decimal_scale(aligned)));
 }
 
+Datum pair_state(const PairMoments& m) {
+  const double fields[6] = {m.count, m.sum_x, m.squares_x, m.sum_y, m.squares_y, m.products};
+  Datum elements[6];
+  for (int i = 0; i < 6; ++i) elements[i] = Float8GetDatum(fields[i]);
+  return PointerGetDatum(construct_array(elements, 6, FLOAT8OID, sizeof(double), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+}
+
+// NaN and infinities have no variance.
+PairMoments pair_of(double y, double x) {
+  const double squares_x = std::isfinite(x) ? 0 : kNoSquares, squares_y = std::isfinite(y) ? 0 : kNoSquares;
+  return {1, x, squares_x, y, squares_y, squares_x + squares_y};
+}
+
 template <class T>
 T value_at(const ResultAggregate& aggregate, int64_t row) {
   return static_cast<const T*>(aggregate.values)[row];
@@ -155,6 +169,7 @@ T value_at(const ResultAggregate& aggregate, int64_t row) {
 Datum empty_state(PartialFormat format, bool* is_null) {
   if (format == PartialFormat::kInt8Pair) return int8_pair(0, 0);
   if (format == PartialFormat::kFloat8Triple || format == PartialFormat::kFloat8Moments) return float8_triple(0, 0, 0);
+  if (format == PartialFormat::kFloat8PairMoments) return pair_state({});
   *is_null = true;
   return Datum{0};
 }
@@ -181,6 +196,7 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kFloat8Triple:
       return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), kNoSquares);
     case PartialFormat::kFloat8Moments: return moments_state(value_at<Moments>(aggregate, row));
+    case PartialFormat::kFloat8PairMoments: return pair_state(value_at<PairMoments>(aggregate, row));
     case PartialFormat::kPolyVarState:
     case PartialFormat::kNumericVarState: {
       const auto sums = value_at<SquareSums>(aggregate, row);
@@ -198,7 +214,8 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
   pg_unreachable();
 }
 
-Datum partial_state_of_row(const PartialType& type, Datum argument, bool argument_null, bool counted, bool* is_null) {
+Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second, bool argument_null, bool counted,
+                           bool* is_null) {
   *is_null = false;
   if (type.acc == AccKind::kCountRows) return Int64GetDatum(counted ? 1 : 0);
   const bool present = counted && !argument_null;
@@ -225,6 +242,7 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, bool argumen
       const double value = real();
       return float8_triple(1, value, std::isfinite(value) ? 0 : kNoSquares);
     }
+    case PartialFormat::kFloat8PairMoments: return pair_state(pair_of(DatumGetFloat8(argument), DatumGetFloat8(second)));
     case PartialFormat::kPolyVarState:
     case PartialFormat::kNumericVarState: {
       const Datum value = type.argument == TypeId::kNumeric ? argument : codec::numeric_from_int128(integer(), 0);

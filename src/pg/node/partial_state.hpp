@@ -20,8 +20,9 @@ struct PartialType {
 Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row,
                     bool* is_null);
 
-/// State after a single input `argument` (of the aggregate's SQL argument type); `counted`: the row passes the
-/// aggregate's filter.
-Datum partial_state_of_row(const PartialType& type, Datum argument, bool argument_null, bool counted, bool* is_null);
+/// State after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of two;
+/// `argument_null`: one of them is null. `counted`: the row passes the aggregate's filter.
+Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second, bool argument_null, bool counted,
+                           bool* is_null);
 
 }  // namespace strom::pg::node

@@ -397,7 +397,7 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
     const auto index = static_cast<size_t>(i);
     const Output& output = plan_.outputs[index];
     if (from_nothing_ && output.kind == OutputKind::kAggregate)
-      slot->tts_values[i] = partial_state_of_row(output.partial, Datum{0}, true, false, &slot->tts_isnull[i]);
+      slot->tts_values[i] = partial_state_of_row(output.partial, Datum{0}, Datum{0}, true, false, &slot->tts_isnull[i]);
     else if (from_nothing_)
       slot->tts_isnull[i] = true;
     else if (!from_recheck_)

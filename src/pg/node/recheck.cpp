@@ -84,6 +84,7 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   odd_rows_.resize(plan.join_count());
   group_keys_ = compile(plan_part(scan, kPlanGroupKeys), parent);
   arguments_ = compile(plan_part(scan, kPlanArguments), parent);
+  second_arguments_ = compile(plan_part(scan, kPlanSecondArguments), parent);
   argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
 }
 
@@ -356,9 +357,12 @@ void Recheck::emit() {
     const bool takes = !counted.is_null && DatumGetBool(counted.datum);
     Value argument{Datum{0}, true};
     if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index]);
+    Value second{Datum{0}, false};
+    if (takes && second_arguments_[index] != nullptr) second = evaluate(second_arguments_[index]);
     guard([&] {
       MemoryContext caller = MemoryContextSwitchTo(memory);
-      row.values[i] = partial_state_of_row(output.partial, argument.datum, argument.is_null, takes, &row.nulls[i]);
+      row.values[i] = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null,
+                                           takes, &row.nulls[i]);
       MemoryContextSwitchTo(caller);
     });
   }

@@ -76,7 +76,7 @@ class Recheck {
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
   std::vector<std::vector<OddRow>> odd_rows_;  // for each join
-  std::vector<ExprState*> group_keys_, arguments_, argument_filters_;
+  std::vector<ExprState*> group_keys_, arguments_, second_arguments_, argument_filters_;
   std::vector<Datum> values_read_;      // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;
   std::deque<Row> queue_;

@@ -51,7 +51,8 @@ void fill_row(const RelayState* state, TupleTableSlot* from, TupleTableSlot* to)
     to->tts_isnull[i] = column < 0 || from->tts_isnull[column];
     to->tts_values[i] = to->tts_isnull[i] ? Datum{0} : from->tts_values[column];
     if (output.is_state)
-      to->tts_values[i] = partial_state_of_row(output.state, to->tts_values[i], to->tts_isnull[i], true, &to->tts_isnull[i]);
+      to->tts_values[i] =
+          partial_state_of_row(output.state, to->tts_values[i], Datum{0}, to->tts_isnull[i], true, &to->tts_isnull[i]);
   }
   ExecStoreVirtualTuple(to);
 }

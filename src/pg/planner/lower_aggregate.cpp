@@ -30,14 +30,19 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
   if (aggregate.aggorder != NIL) return unsupported("aggregate with ORDER BY");
   if (aggregate.aggkind != AGGKIND_NORMAL) return unsupported("ordered-set aggregate");
   const int nargs = list_length(aggregate.args);
-  if (nargs > 1) return unsupported("aggregate " + name + " of several arguments");
+  if (nargs > 2) return unsupported("aggregate " + name + " of several arguments");
 
   Aggregate result;
   TypeId type = TypeId::kBool;
-  if (nargs == 1) {
+  if (nargs >= 1) {
     const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args));
     STROM_ASSIGN(result.arg, lowering.lower(reinterpret_cast<const Node*>(argument->expr)));
     type = builder.node(result.arg).type.type;
+  }
+  if (nargs == 2) {
+    const auto* argument = static_cast<const TargetEntry*>(lsecond(aggregate.args));
+    STROM_ASSIGN(result.second, lowering.lower(reinterpret_cast<const Node*>(argument->expr)));
+    if (builder.node(result.second).type.type != type) return unsupported("aggregate " + name + " of several types");
   }
   const registry::AggregateInfo* info = registry::find_aggregate(name, nargs, type);
   if (info == nullptr) {

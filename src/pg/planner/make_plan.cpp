@@ -275,6 +275,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   parts[kPlanInnerKeys] = inner_keys;
   parts[kPlanGroupKeys] = mapped_vector(writer.group_keys(), slots);
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
+  parts[kPlanSecondArguments] = mapped_vector(writer.second_arguments(), slots);
   parts[kPlanArgFilters] = mapped_vector(writer.argument_filters(), slots);
   if (path->aggregation != nullptr) parts[kPlanGroupingSets] = path->aggregation->sets;
   parts[kPlanChoosers] = choosers.numbers;

@@ -28,6 +28,7 @@ enum PlanPart : int {
   kPlanInnerKeys,    // for each join a List of Expr
   kPlanGroupKeys,    // List of Expr, as Program::group_keys
   kPlanArguments,    // List of Expr or NULL, as Program::aggregates
+  kPlanSecondArguments,  // List of Expr or NULL, likewise
   kPlanArgFilters,   // List of Expr or NULL, likewise
   kPlanGroupingSets,  // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once
   kPlanChoosers,     // for each pipeline an Integer: the custom plan that tells what to read of a table (it makes a bitmap of

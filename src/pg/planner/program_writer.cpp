@@ -176,13 +176,16 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) 
   for (; index < pipeline.aggregates.size(); ++index) {  // sum(x) and avg(x) keep the same
     const Aggregate& known = pipeline.aggregates[index];
     if (registry::aggregate_info(known.id).acc == info.acc && known.arg == lowered.arg &&
-        known.filter == lowered.filter)
+        known.filter == lowered.filter && known.second == lowered.second)
       break;
   }
   if (index == pipeline.aggregates.size()) {
     pipeline.aggregates.push_back(lowered);
     const auto* argument = aggregate.args != NIL ? static_cast<const TargetEntry*>(linitial(aggregate.args)) : nullptr;
     arguments_.push_back(argument != nullptr ? reinterpret_cast<const Node*>(argument->expr) : nullptr);
+    const bool is_pair = lowered.second != engine::plan::kNoNode;
+    const auto* second = is_pair ? static_cast<const TargetEntry*>(lsecond(aggregate.args)) : nullptr;
+    second_arguments_.push_back(second != nullptr ? reinterpret_cast<const Node*>(second->expr) : nullptr);
     argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
   }
   const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;

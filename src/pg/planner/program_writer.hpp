@@ -45,6 +45,7 @@ class ProgramWriter {
   /// Expressions of group_keys and of the arguments and filters (nullptr = none) of aggregates, in their order.
   const std::vector<const Node*>& group_keys() const { return group_keys_; }
   const std::vector<const Node*>& arguments() const { return arguments_; }
+  const std::vector<const Node*>& second_arguments() const { return second_arguments_; }
   const std::vector<const Node*>& argument_filters() const { return argument_filters_; }
 
  private:
@@ -66,7 +67,7 @@ class ProgramWriter {
   engine::plan::Builder builder_;
   std::vector<std::vector<SourceColumnRef>> sources_, payloads_;
   std::vector<OutputRef> outputs_;
-  std::vector<const Node*> params_, group_keys_, arguments_, argument_filters_;
+  std::vector<const Node*> params_, group_keys_, arguments_, second_arguments_, argument_filters_;
 };
 
 }  // namespace strom::pg::planner

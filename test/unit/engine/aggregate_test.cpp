@@ -264,6 +264,55 @@ TEST(Accumulators, BlankPaddedExtremes) {
   });
 }
 
+/// Of two arguments, each null now and then: rows with both count.
+TEST(Accumulators, PairMoments) {
+  for (const Machine& machine : machines())
+    for (int variant = 0; variant < 4; ++variant) {
+      const int count = machine.slow ? 700 : 9000, keys = variant & 1 ? 40 : 0;
+      std::mt19937_64 random(11);
+      Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kFloat64), field(columnar::Layout::kFloat64),
+                   field(columnar::Layout::kBool)});
+      std::map<int32_t, std::vector<std::pair<double, double>>> groups;
+      for (int i = 0; i < count; ++i) {
+        if (i % 1000 == 999) table.new_chunk();
+        const int32_t key = keys > 0 ? static_cast<int32_t>(random() % 40) : 0;
+        const double y = static_cast<double>(random() % 200), x = static_cast<double>(random() % 300) - 100;
+        const bool no_y = random() % 6 == 0, no_x = random() % 6 == 0, keep = random() % 3 != 0;
+        table.column(0).append_value(key);
+        no_y ? table.column(1).append_null() : table.column(1).append_value(y);
+        no_x ? table.column(2).append_null() : table.column(2).append_value(x);
+        table.column(3).append_bool(keep);
+        auto& pairs = groups[key];
+        if (!no_y && !no_x && (keep || !(variant & 2))) pairs.emplace_back(y, x);
+      }
+      plan::Program p;
+      plan::Builder b(p);
+      p.sources = {{{kInt4, kFloat8, kFloat8, kBool}}};
+      p.pipelines.resize(1);
+      plan::Pipeline& pipeline = p.pipelines[0];
+      pipeline.sink = plan::SinkKind::kAggregate;
+      if (keys > 0) pipeline.group_keys = {b.column(0, kInt4)};
+      const plan::NodeId filter = variant & 2 ? b.column(3, kBool) : plan::kNoNode;
+      pipeline.aggregates = {{AggregateId::kCorr, b.column(1, kFloat8), filter, b.column(2, kFloat8)},
+                             {AggregateId::kRegrCount, b.column(1, kFloat8), filter, b.column(2, kFloat8)}};
+      Rows expected;
+      for (const auto& [key, pairs] : groups) {
+        double n = 0, sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
+        for (const auto& [y, x] : pairs) n += 1, sx += x, sy += y;
+        for (const auto& [y, x] : pairs)
+          sxx += (x - sx / n) * (x - sx / n), syy += (y - sy / n) * (y - sy / n), sxy += (x - sx / n) * (y - sy / n);
+        char text[200];
+        std::snprintf(text, sizeof text, "%.0f:%.0f:%.9g:%.11g:%.9g:%.11g:%.11g|%.0f", n, n, sx, sxx, sy, syy, sxy, n);
+        expected.push_back((keys > 0 ? std::to_string(key) + "|" : "") + text);
+      }
+      std::sort(expected.begin(), expected.end());
+      exec::Options options;
+      options.threads = machine.slow ? 1 : 3;
+      options.morsel_rows = 500;
+      EXPECT_EQ(run(p, {&table}, machine, options).rows, expected) << machine.name << " variant " << variant;
+    }
+}
+
 TEST(Accumulators, IntervalExtremes) {
   const auto make = [](auto& random) {
     return expr::pack({static_cast<int64_t>(random() % 86400000000), static_cast<int32_t>(random() % 30),

@@ -281,6 +281,12 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
     std::snprintf(text, sizeof text, ":%.0f:%.9g:%.6g", moments.count, moments.sum, moments.squares);
     return count + text;
   }
+  if (acc == registry::AccKind::kPairMoments) {
+    const auto& m = static_cast<const registry::PairMoments*>(result.values)[row];
+    char text[200];
+    std::snprintf(text, sizeof text, ":%.0f:%.9g:%.11g:%.9g:%.11g:%.11g", m.count, m.sum_x, m.squares_x, m.sum_y, m.squares_y, m.products);
+    return count + text;
+  }
   return count + ":" + print_value(accumulator_phys(program, a), result.values, row);
 }
 

@@ -101,7 +101,8 @@ STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& in
 template <class P>
 STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
   const auto acc = static_cast<AccKind>(instr.imm);
-  const bool average = acc == AccKind::kAvgF64 || acc == AccKind::kMoments;
+  const bool moments = acc == AccKind::kMoments || acc == AccKind::kPairMoments;
+  const bool average = acc == AccKind::kAvgF64 || moments;
   switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
     case Phys::kI128: {
       const expr::int128 limit = static_cast<expr::int128>(1) << (acc == AccKind::kSumSquares ? agg::kSquareBits : agg::kSummableBits);
@@ -115,7 +116,7 @@ STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
       });
       break;
     default:
-      const double limit = acc == AccKind::kMoments ? agg::kMomentF64 : agg::kAveragableF64;
+      const double limit = moments ? agg::kMomentF64 : agg::kAveragableF64;
       narrow_sum_typed<P, double>(p, s, instr, [average, limit](double v) {
         const double size = v < 0 ? -v : v;
         return average ? !(size < limit) : size > agg::kSummableF64 && size < INFINITY;
