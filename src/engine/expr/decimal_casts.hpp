@@ -1,8 +1,7 @@
-// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats and texts;
-// and casts to float4. Single source.
+// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats; and casts to
+// float4. Single source.
 #pragma once
 
-#include "engine/expr/parse.hpp"
 #include "engine/expr/row_decimal.hpp"
 
 namespace strom::engine::expr {
@@ -124,22 +123,6 @@ struct FloatToDecimal {
     }
     if (scale < 0 && append_digits(&digits, -scale)) return true;
     return give_decimal(a < 0 ? -digits : digits, scale < 0 ? 0 : scale, out);
-  }
-};
-
-/// Digits with a point; all of them count for the scale.
-struct TextToDecimal {
-  STROM_INLINE static bool eval(const Context&, int128& out, StrView s) {
-    out = 0;
-    TextReader reader{s};
-    reader.skip_blanks();
-    const bool negative = reader.take_sign();
-    int64_t high = 0;
-    const int whole = reader.take_digits(&high, 0);
-    const int behind_point = reader.take('.') ? reader.take_digits(&high, whole) : 0;
-    reader.skip_blanks();
-    if (whole == 0 || !reader.at_end()) return true;
-    return give_decimal(negative ? -high : high, behind_point, out);
   }
 };
 
