@@ -1,8 +1,7 @@
-// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats and texts;
-// and casts to float4. Single source.
+// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats; and casts to
+// float4. Single source.
 #pragma once
 
-#include "engine/expr/parse.hpp"
 #include "engine/expr/row_decimal.hpp"
 
 namespace strom::engine::expr {
