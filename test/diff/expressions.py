@@ -36,6 +36,8 @@ PATTERNS = [
     "\\a",
     "e_",
 ]
+REGEXES = ["", "a", "^a", "b$", "^ab$", "^$", "a.*b", "a.+b", "^.$", "^..", "日", "ä", "a|日", "^a|b$", "\\\\", "\\.", "_", "%", "A", "x{12}"]
+REGEXES += ["[ab]", "a+", "(a|b)c", "a\\d", "a.?b", "^a.*", ".*$", "$", "^", "a$b", "a^"]
 CALENDAR_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy", "week", "isoyear", "decade", "century"]
 CALENDAR_FIELDS += ["millennium"]
 DATE_FIELDS = CALENDAR_FIELDS + ["epoch", "julian"]
@@ -544,6 +546,8 @@ class Expressions:
             pattern = self.value("text", 0)
         if base == "text" and self.rng.random() < 0.15:
             return f"starts_with({column}, {self.value('text', 0)})"
+        if base == "text" and self.rng.random() < 0.2:
+            return f"({column} {self.rng.choice(['~', '~', '!~', '~*', '!~*'])} {quote(self.rng.choice(REGEXES))})"
         operator = "ILIKE" if base == "text" and self.rng.random() < 0.2 else "LIKE"
         return f"({column} {self.rng.choice(['', 'NOT '])}{operator} {pattern})"
 

@@ -4,6 +4,7 @@
 
 #include "engine/expr/cast.hpp"
 #include "engine/expr/datetime.hpp"
+#include "engine/expr/row_decimal.hpp"
 #include "engine/expr/text_parts.hpp"
 
 namespace strom::engine::expr {
@@ -174,6 +175,35 @@ struct FormattedTimestamp {
     if (!with_time && !is_text(format, "YYYY-MM-DD", 10)) return true;
     if (s.len != (with_time ? 19 : 10)) return true;
     return TextToTimestamp::eval(context, out, s);
+  }
+};
+
+/// Digits with or without a point, and blanks around: numeric's other spellings are PostgreSQL's.
+struct TextToDecimal {
+  STROM_INLINE static bool eval(const Context&, int128& out, StrView s) {
+    out = 0;
+    int64_t i = 0, end = s.len;
+    while (i < end && s.ptr[i] == ' ') ++i;
+    while (end > i && s.ptr[end - 1] == ' ') --end;
+    const bool negative = i < end && s.ptr[i] == '-';
+    if (i < end && (s.ptr[i] == '-' || s.ptr[i] == '+')) ++i;
+    int128 value = 0;
+    int digits = 0, scale = 0;
+    bool point = false, any_digit = false;
+    for (; i < end; ++i) {
+      const char c = s.ptr[i];
+      if (c == '.' && !point) {
+        point = true;
+        continue;
+      }
+      if (c < '0' || c > '9' || digits == 36) return true;
+      value = value * 10 + (c - '0');
+      digits += value != 0;
+      scale += point;
+      if (scale > base::kMaxDecimalScale) return true;
+      any_digit = true;
+    }
+    return !any_digit || give_decimal(negative ? -value : value, scale, out);
   }
 };
 

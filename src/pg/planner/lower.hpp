@@ -49,6 +49,7 @@ class Lowering {
   Result<NodeId> count_nulls(bool nulls, const std::vector<const Node*>& args);
   Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
   Result<NodeId> width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<NodeId> overlaps(const std::vector<const Node*>& args);
   Result<NodeId> jsonb_with_list(const std::string& name, const std::vector<const Node*>& args);
   Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);

@@ -165,6 +165,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strcmp(name, "num_nonnulls") == 0) return count_nulls(false, args);
   if (std::strcmp(name, "make_timestamp") == 0) return make_timestamp(args);
   if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4) return width_bucket(args);
+  if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
+    return matches_regex(name, args, collation);
   if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
   if ((std::strcmp(name, "to_date") == 0 || parses_timestamp(name, args.size())) && !is_parsed_format(args.back()))
     return unsupported(std::string("format of ") + name);

@@ -1,9 +1,11 @@
 // Lowering of functions that have no row of the registry but become several nodes.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
+#include "pg/planner/regex_branches.hpp"
 
 namespace strom::pg::planner {
 
@@ -40,6 +42,30 @@ Status check_enum_order(Oid type) {
     return odd;
   });
   return added ? unsupported("order of an enum type to which values were added") : Status::ok();
+}
+
+// ~, ~*, !~, !~* of a literal that LIKE can say. Cases are those of ASCII: a row with other characters is PostgreSQL's.
+Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
+  const Const* literal = literal_of(args[1], TEXTOID);
+  const bool negated = name.back() == 'e' && name[name.size() - 2] == 'n', any_case = name.rfind("textic", 0) == 0;
+  std::vector<std::string> patterns;
+  if (literal == nullptr) return unsupported("regular expression that is not a literal");
+  const std::string regex = guard([literal] { return TextDatumGetCString(literal->constvalue); });
+  const bool ascii = std::all_of(regex.begin(), regex.end(), [](char c) { return c > 0; });
+  if (!like_branches(regex, &patterns) || (any_case && !ascii)) return unsupported("regular expression that LIKE cannot say");
+  STROM_ASSIGN(NodeId text, lower(args[0]));
+  if (any_case) {
+    STROM_ASSIGN(text, call("lower", {text}, collation));
+  }
+  NodeId any = engine::plan::kNoNode;
+  for (std::string& pattern : patterns) {
+    if (any_case)
+      for (char& c : pattern) c = static_cast<char>(pg_ascii_tolower(static_cast<unsigned char>(c)));
+    const NodeId like = builder_.constant(kText, false, pattern);
+    STROM_ASSIGN(const NodeId one, call("textlike", {text, like}, collation));
+    any = any == engine::plan::kNoNode ? one : builder_.logic_or(any, one);
+  }
+  return negated ? builder_.logic_not(any) : any;
 }
 
 // Each argument that is not null with the separator before it; then the first separator goes.
