@@ -8,7 +8,7 @@ import time
 from psycopg import OperationalError, pq
 
 HANG = 100  # seconds without an answer; statement_timeout is below
-ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg")
+ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg", "CpuRelay")
 JOIN_KIND = re.compile(r"CPU (Left Outer|Right Outer|Full Outer|Semi|Anti) Join Quals")
 
 
