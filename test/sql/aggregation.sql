@@ -30,6 +30,10 @@ EXPLAIN (COSTS OFF) SELECT k, b, count(*), grouping(k, b) FROM facts GROUP BY RO
 SELECT * FROM run_both('SELECT k, b, count(*), sum(n), grouping(k, b), grouping(b) FROM facts GROUP BY CUBE (k, b) HAVING count(*) > 2');
 SELECT * FROM run_both('SELECT k, i4 % 3, avg(n) FROM facts GROUP BY GROUPING SETS ((k), (i4 % 3), (), ())');
 SELECT * FROM run_both('SELECT k, count(*), max(i4), grouping(k) FROM facts WHERE id < 0 GROUP BY ROLLUP (k)');
+-- Keys that mean the same to the engine.
+SELECT * FROM run_both('SELECT k, CASE WHEN i4 IS NULL THEN k ELSE k END AS c, count(*) FROM facts GROUP BY GROUPING SETS ((k), (CASE WHEN i4 IS NULL THEN k ELSE k END), ())');
+SELECT * FROM run_both('SELECT i8 AS k, i8::numeric::int8 AS c, (i8) + 0 AS d, count(*) FROM facts GROUP BY CUBE (i8, i8::numeric::int8, i8 + 0)');
+SELECT * FROM run_both('SELECT t AS k, t::varchar AS c, count(*) FROM facts GROUP BY ROLLUP (t, t::varchar)');
 SELECT * FROM run_both('SELECT d.region, f.b, count(*) FROM facts f JOIN dimension d ON f.k = d.k GROUP BY ROLLUP (d.region, f.b)');
 -- A key without a column, and GROUPING() without sets, stay with PostgreSQL.
 SELECT nodes_of('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');

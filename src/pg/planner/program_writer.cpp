@@ -194,7 +194,7 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) 
   outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, length});
 }
 
-void ProgramWriter::add_output(const Node* expr, const List* all, bool aggregation) {
+void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAggregation* aggregation) {
   if (IsA(expr, Aggref)) {
     add_aggregate(*reinterpret_cast<const Aggref*>(expr), all);
     return;
@@ -205,19 +205,21 @@ void ProgramWriter::add_output(const Node* expr, const List* all, bool aggregati
   }
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
   const NodeId id = lower(static_cast<uint32_t>(joins_.size()), expr);
-  std::vector<NodeId>& columns = aggregation ? pipeline.group_keys : pipeline.outputs;
-  size_t index = 0;
+  std::vector<NodeId>& columns = aggregation != nullptr ? pipeline.group_keys : pipeline.outputs;
+  // Of two keys that lower to the same, a grouping set may have one.
+  const bool apart = aggregation != nullptr && aggregation->sets != NIL;
+  size_t index = apart ? columns.size() : 0;
   while (index < columns.size() && columns[index] != id) ++index;
   if (index == columns.size()) {
     columns.push_back(id);
-    if (aggregation) group_keys_.push_back(expr);
+    if (aggregation != nullptr) group_keys_.push_back(expr);
   }
   const ValueType type = builder_.node(id).type;
   outputs_.push_back({OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale,
                       blank_padded_length(expr, type.type)});
 }
 
-// A key is in the set unless all outputs of it are NULL there.
+// A key is in the set unless its output is NULL there.
 void ProgramWriter::add_grouping_set(const List* values) {
   uint64_t set = 0;
   for (size_t i = 0; i < outputs_.size(); ++i)
@@ -238,7 +240,7 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
     for (int i = 0; i < list_length(join->other_quals); ++i)
       probing.join_quals.push_back(lower(index, list_nth(join->other_quals, i)));
   for (int i = 0; i < list_length(outputs); ++i)
-    add_output(static_cast<const Node*>(list_nth(outputs, i)), outputs, aggregation != nullptr);
+    add_output(static_cast<const Node*>(list_nth(outputs, i)), outputs, aggregation);
   for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
     add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
   if (top != nullptr) {
