@@ -73,7 +73,8 @@ EXECUTE since(40000, 40020);
 EXECUTE since(NULL, 5);
 SELECT bool_or(q ~ 'skipped: [1-9]') AS skipped FROM brin_quals('EXECUTE since(100, 300)') q;
 RESET plan_cache_mode;
-SELECT brin_quals('SELECT k, (SELECT count(*) FROM event WHERE id > first AND id < first + 100) FROM kind');
+-- Whether the last blocks are summarised depends on when the table was vacuumed.
+SELECT regexp_replace(q, '(fetched|skipped): \d+', '\1: N', 'g') FROM brin_quals('SELECT k, (SELECT count(*) FROM event WHERE id > first AND id < first + 100) FROM kind') q;
 SELECT * FROM engine.run_both('SELECT k, (SELECT count(*) FROM event WHERE id > first AND id < first + 100) FROM kind');
 SELECT * FROM engine.run_both('SELECT k, x.* FROM kind, LATERAL (SELECT count(*), min(at) FROM event WHERE id > first AND id = ANY (ARRAY[first + 1, k * 2, NULL])) x');
 SELECT * FROM engine.run_both('SELECT count(*) FROM event WHERE id > (SELECT max(first) + 9000 FROM kind)');

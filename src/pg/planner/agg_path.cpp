@@ -118,7 +118,10 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   PathTarget* target = partial_target(root, grouped_rel->reltarget, extra->havingQual, parse->groupClause);
   List* clause = parse->groupClause;
   List* sets = NIL;
-  if (parse->groupingSets != NIL) sets = add_grouping_sets(root, target, &clause);
+  if (parse->groupingSets != NIL) {
+    if (input->scan->gated) return;  // a filter without columns, above this node, would take the row of an empty set of keys, too
+    sets = add_grouping_sets(root, target, &clause);
+  }
   if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;
   int operations = 0;
   Refusal* refusal = refused_output(find_state(root), target, &operations);
