@@ -32,7 +32,7 @@ constexpr double kHeapRow = 25;
 
 // A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
 // by memory would be taken for one that is bound by disks.
-constexpr double kBufferedPage = 0.25;
+constexpr double kBufferedPage = 0.35;
 
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }

@@ -144,6 +144,18 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
   return true;
 }
 
+// Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or drops them.
+bool can_follow_join(const List* quals, JoinType type) {
+  if (quals == NIL) return true;
+  if (type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) return false;
+  ListCell* cell;
+  foreach (cell, quals) {
+    const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (clause->security_level > 0 || contain_volatile_functions(reinterpret_cast<Node*>(clause->clause))) return false;
+  }
+  return true;
+}
+
 // Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the join.
 Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* joinrel, Relids outer, List* clauses,
                       int* operations, List** host) {
@@ -218,6 +230,14 @@ double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptI
   return rows;
 }
 
+// Not even an aggregation that is fused would make up for it. Most pairs of a join of many tables are such.
+bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* outer) {
+  constexpr double kTooDear = 2;
+  if (joinrel->pathlist == NIL) return false;
+  const auto* cheapest = static_cast<Path*>(linitial(joinrel->pathlist));  // add_path() keeps them in order
+  return cheapest->total_cost < disable_cost && outer->startup + outer->run > kTooDear * cheapest->total_cost;
+}
+
 bool same_refusal(const List* refusals, const Refusal* refusal) {
   ListCell* cell;
   foreach (cell, refusals)
@@ -234,15 +254,16 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, outer, inner)) return;
   if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
-  if (probing == nullptr || probing->host_quals != NIL || probing->scan->gated) return;
+  if (probing == nullptr || !can_follow_join(probing->host_quals, type) || probing->scan->gated) return;
   if (keeps_inner(type) && has_late_conditions(probing)) return;
+  if (is_hopeless(joinrel, probing)) return;
 
   auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
   join->inner = inner;
   join->type = type;
   join->passes = pass_count(inner);
   int operations = 0;
-  List* host_quals = NIL;
+  List* host_quals = list_copy(probing->host_quals);
   Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
   if (refusal != nullptr) {
     const bool lasting = root->join_search_private == nullptr;  // as in remember()
