@@ -133,9 +133,10 @@ void move_to_match(PlannerState* state, EngineJoin* join) {
   join->other_quals = others;
 }
 
-// True when PostgreSQL can evaluate a clause on the rows that the join hands over.
+// True when PostgreSQL can evaluate a clause on the rows that the join hands over. Where some clauses must not see what others
+// hide, the order of all is kept.
 bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
-  if (clause->pseudoconstant || clause->security_level > 0) return false;
+  if (clause->pseudoconstant || state->root->qual_security_level > 0) return false;
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(clause->clause), PVC_RECURSE_PLACEHOLDERS)) {
     int operations = 0;
@@ -145,13 +146,14 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
 }
 
 // Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or drops them.
-bool can_follow_join(const List* quals, JoinType type) {
+bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) {
   if (quals == NIL) return true;
+  if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
   if (type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) return false;
   ListCell* cell;
   foreach (cell, quals) {
     const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
-    if (clause->security_level > 0 || contain_volatile_functions(reinterpret_cast<Node*>(clause->clause))) return false;
+    if (contain_volatile_functions(reinterpret_cast<Node*>(clause->clause))) return false;
   }
   return true;
 }
@@ -254,7 +256,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, outer, inner)) return;
   if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
   EngineInput* probing = input_of(state, outer);
-  if (probing == nullptr || !can_follow_join(probing->host_quals, type) || probing->scan->gated) return;
+  if (probing == nullptr || !can_follow_join(root, probing->host_quals, type) || probing->scan->gated) return;
   if (keeps_inner(type) && has_late_conditions(probing)) return;
   if (is_hopeless(joinrel, probing)) return;
 
