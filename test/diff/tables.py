@@ -187,13 +187,13 @@ def json_ddl(rng, table):
     parts = rng.sample(table.columns, min(len(table.columns), rng.randint(1, 6)))
     column = Column("js", "jsonb", "tame", 0)
     column.keys = [c.name for c in parts]
-    pairs = ", ".join(f"'{c.name}', {c.name}" for c in parts if c.base not in ("bytea",))
+    pairs = "".join(f"'{c.name}', {c.name}, " for c in parts if c.base not in ("bytea",))
     column.pool = ["{}", "[1, 2]", '{"a": 1}', "null", '"x"', "1.50"]
     odd = rng.choice(["'[1, 2, \"a\"]'::jsonb", "'1.50'::jsonb", "NULL", "jsonb_build_array(1, NULL, 'k')", "'{}'::jsonb"])
     made = [
         f"ALTER TABLE {table.name} ADD COLUMN js jsonb",
         f"UPDATE {table.name} SET js = CASE WHEN random() < {rng.choice([0, 0.1])} THEN {odd} ELSE "
-        f"jsonb_build_object({pairs}, 'list', jsonb_build_array({parts[0].name}, 'x', 1.0), 'o', '{{\"p\": 1}}'::jsonb) END",
+        f"jsonb_build_object({pairs}'list', jsonb_build_array({parts[0].name}, 'x', 1.0), 'o', '{{\"p\": 1}}'::jsonb) END",
     ]
     if rng.random() < 0.3:
         made.append(f"UPDATE {table.name} SET js = js || jsonb_build_object('pad', repeat('long ', 800)) WHERE random() < 0.2 AND jsonb_typeof(js) = 'object'")
