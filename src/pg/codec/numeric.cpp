@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "base/int128.hpp"
+#include "base/stored_numeric.hpp"
 #include "format/heap/numeric.hpp"
 
 namespace strom::pg::codec {
@@ -14,15 +16,9 @@ constexpr uint16_t kShortNegative = 0x2000;
 constexpr int kShortScaleShift = 7;
 constexpr uint16_t kShortWeightMask = 0x007F;
 
-constexpr int kBase = 10000;
-constexpr int kBaseDigits = 4;
+using base::kNumericBase;
+using base::kNumericBaseDigits;
 constexpr int kMaxDigits = 12;  // 39 decimal digits, and up to 3 zeros that align the decimal point, are 11
-
-constexpr unsigned __int128 power_of_ten(int exponent) {
-  unsigned __int128 power = 1;
-  while (exponent-- > 0) power *= 10;
-  return power;
-}
 
 }  // namespace
 
@@ -35,19 +31,19 @@ Datum numeric_from_int128(__int128 unscaled, int scale) {
   // base-10000 digits.
   int16_t digits[kMaxDigits];
   int count = 0;
-  const int fraction_digits = (scale + kBaseDigits - 1) / kBaseDigits;
-  const int partial = scale % kBaseDigits;
+  const int fraction_digits = (scale + kNumericBaseDigits - 1) / kNumericBaseDigits;
+  const int partial = scale % kNumericBaseDigits;
   if (partial != 0) {
-    const int in_last = static_cast<int>(power_of_ten(partial));
-    digits[count++] = static_cast<int16_t>(static_cast<int>(rest % in_last) * (kBase / in_last));
+    const int in_last = static_cast<int>(base::power_of_ten(partial));
+    digits[count++] = static_cast<int16_t>(static_cast<int>(rest % in_last) * (kNumericBase / in_last));
     rest /= in_last;
   }
   while ((rest >> 64) != 0) {
-    digits[count++] = static_cast<int16_t>(rest % kBase);
-    rest /= kBase;
+    digits[count++] = static_cast<int16_t>(rest % kNumericBase);
+    rest /= kNumericBase;
   }
-  for (auto low = static_cast<uint64_t>(rest); low != 0; low /= kBase)
-    digits[count++] = static_cast<int16_t>(low % kBase);
+  for (auto low = static_cast<uint64_t>(rest); low != 0; low /= kNumericBase)
+    digits[count++] = static_cast<int16_t>(low % kNumericBase);
 
   int lowest = 0;  // zero digits at either end are not stored
   while (count > 0 && digits[count - 1] == 0) --count;

@@ -149,7 +149,7 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
 bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) {
   if (quals == NIL) return true;
   if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
-  if (type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI) return false;
+  if (keeps_inner(type)) return false;
   ListCell* cell;
   foreach (cell, quals) {
     const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -265,7 +265,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   join->type = type;
   join->passes = pass_count(inner);
   int operations = 0;
-  List* host_quals = list_copy(probing->host_quals);
+  List* host_quals = NIL;
   Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
   if (refusal != nullptr) {
     const bool lasting = root->join_search_private == nullptr;  // as in remember()
@@ -294,7 +294,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   input->joins = lappend(list_copy(probing->joins), join);
   input->refusals = list_copy(probing->refusals);
   input->rows = join->rows;
-  input->host_quals = host_quals;
+  input->host_quals = list_concat_copy(probing->host_quals, host_quals);
   cost_join(input, probing, operations);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));
