@@ -54,18 +54,19 @@ STROM_INLINE uint128 uuid_order(int128 value) {
   return turned;
 }
 
-template <class Compare>
-struct CompareUuid {
+/// Compares what `order` makes of two values.
+template <auto order, class Compare>
+struct CompareBy {
   STROM_INLINE static bool eval(const Context& context, uint8_t& out, int128 a, int128 b) {
-    return Compare::eval(context, out, uuid_order(a), uuid_order(b));
+    return Compare::eval(context, out, order(a), order(b));
   }
 };
 using EqUuid = Eq;
 using NeUuid = Ne;
-using LtUuid = CompareUuid<Lt>;
-using LeUuid = CompareUuid<Le>;
-using GtUuid = CompareUuid<Gt>;
-using GeUuid = CompareUuid<Ge>;
+using LtUuid = CompareBy<uuid_order, Lt>;
+using LeUuid = CompareBy<uuid_order, Le>;
+using GtUuid = CompareBy<uuid_order, Gt>;
+using GeUuid = CompareBy<uuid_order, Ge>;
 
 /// Order of min and max: a goes before b.
 template <class T>

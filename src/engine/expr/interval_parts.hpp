@@ -125,18 +125,12 @@ STROM_INLINE int128 timetz_order(int128 bits) {
   return static_cast<int128>(v.micros + static_cast<int64_t>(v.zone) * 1000000) * (static_cast<int64_t>(1) << 32) + v.zone;
 }
 
-template <class Compare>
-struct CompareTimeTz {
-  STROM_INLINE static bool eval(const Context& context, uint8_t& out, int128 a, int128 b) {
-    return Compare::eval(context, out, timetz_order(a), timetz_order(b));
-  }
-};
 using EqTimeTz = Eq;
 using NeTimeTz = Ne;
-using LtTimeTz = CompareTimeTz<Lt>;
-using LeTimeTz = CompareTimeTz<Le>;
-using GtTimeTz = CompareTimeTz<Gt>;
-using GeTimeTz = CompareTimeTz<Ge>;
+using LtTimeTz = CompareBy<timetz_order, Lt>;
+using LeTimeTz = CompareBy<timetz_order, Le>;
+using GtTimeTz = CompareBy<timetz_order, Gt>;
+using GeTimeTz = CompareBy<timetz_order, Ge>;
 
 template <DateField field>
 struct ExtractTimeTz {

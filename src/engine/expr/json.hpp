@@ -162,6 +162,13 @@ STROM_INLINE uint8_t json_text(const Context& context, const JsonItem& item, Str
   }
 }
 
+/// The flag of an item that was looked for, and its text or itself.
+template <bool kText>
+STROM_INLINE uint8_t give_json(const Context& context, JsonFound found, const JsonItem& item, StrView& out) {
+  if (found != JsonFound::kYes) return static_cast<uint8_t>(found);
+  return kText ? json_text(context, item, out) : json_result(context, item, out);
+}
+
 /// json -> key and json ->> key; the functions of this file that say so in functions.def (kNullable) give flags.
 template <bool kText>
 struct JsonField {
@@ -170,9 +177,7 @@ struct JsonField {
     JsonItem item;
     if (!open_json(json, &c)) return block::kErrorFlag;
     if (!c.is_object()) return block::kNullFlag;
-    const JsonFound found = find_json_key(c, key, &item);
-    if (found != JsonFound::kYes) return static_cast<uint8_t>(found);
-    return kText ? json_text(context, item, out) : json_result(context, item, out);
+    return give_json<kText>(context, find_json_key(c, key, &item), item, out);
   }
 };
 
@@ -184,9 +189,7 @@ struct JsonElement {
     JsonItem item;
     if (!open_json(json, &c)) return block::kErrorFlag;
     if (!c.is_array()) return block::kNullFlag;
-    const JsonFound found = find_json_element(c, index, &item);
-    if (found != JsonFound::kYes) return static_cast<uint8_t>(found);
-    return kText ? json_text(context, item, out) : json_result(context, item, out);
+    return give_json<kText>(context, find_json_element(c, index, &item), item, out);
   }
 };
 

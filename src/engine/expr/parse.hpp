@@ -117,14 +117,19 @@ STROM_INLINE bool take_time(TextReader& reader, bool fraction, int64_t* micros) 
   return true;
 }
 
+/// A date and nothing else. True when there is none.
+STROM_INLINE bool read_date(StrView s, bool dashes, int32_t& out) {
+  out = 0;
+  TextReader reader{s};
+  int64_t days;
+  if (!take_date(reader, dashes, &days) || !reader.at_end()) return true;
+  out = static_cast<int32_t>(days);
+  return false;
+}
+
 struct TextToDate {
   STROM_INLINE static bool eval(const Context&, int32_t& out, StrView s) {
-    out = 0;
-    TextReader reader{s};
-    int64_t days;
-    if (!take_date(reader, true, &days) || !reader.at_end()) return true;
-    out = static_cast<int32_t>(days);
-    return false;
+    return read_date(s, true, out);
   }
 };
 
@@ -159,11 +164,7 @@ struct FormattedDate {
     out = 0;
     const bool dashes = is_text(format, "YYYY-MM-DD", 10);
     if (!dashes && !is_text(format, "YYYYMMDD", 8)) return true;
-    TextReader reader{s};
-    int64_t days;
-    if (!take_date(reader, dashes, &days) || !reader.at_end()) return true;
-    out = static_cast<int32_t>(days);
-    return false;
+    return read_date(s, dashes, out);
   }
 };
 

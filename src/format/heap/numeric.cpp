@@ -11,14 +11,13 @@ namespace strom::format::heap {
 
 namespace {
 
-constexpr int kMaxPower = 38;
+constexpr int kMaxPower = base::kMaxDecimalDigits;
 
 using Magnitude = unsigned __int128;
 
 constexpr std::array<Magnitude, kMaxPower + 1> make_powers() {
   std::array<Magnitude, kMaxPower + 1> powers{};
-  powers[0] = 1;
-  for (int i = 1; i <= kMaxPower; ++i) powers[static_cast<size_t>(i)] = powers[static_cast<size_t>(i) - 1] * 10;
+  for (int i = 0; i <= kMaxPower; ++i) powers[static_cast<size_t>(i)] = static_cast<Magnitude>(base::power_of_ten(i));
   return powers;
 }
 constexpr std::array<Magnitude, kMaxPower + 1> kPowers = make_powers();
