@@ -4,18 +4,18 @@
 # build [--debug|--asan|--tsan] [--tests] [--cuda]
 # Sanitizer builds hold the libraries and their unit tests alone: a server is not started under a sanitizer.
 build() {
-  local preset=release tests=OFF options=() targets=()
+  local preset=release tests=OFF options=() targets=() needs=()
   while (($#)); do
     case $1 in
       --debug) preset=debug ;;
       --asan | --tsan) preset=${1#--} tests=ON ;;
       --tests) tests=ON ;;
-      --cuda) options+=(-DSTROM_CUDA_EMULATION=ON -DSTROM_CUDA_ROOT="$STROM_LOCAL/cuda") ;;
+      --cuda) needs=(--cuda) options+=(-DSTROM_CUDA_EMULATION=ON -DSTROM_CUDA_ROOT="$STROM_LOCAL/cuda") ;;
       *) die "build: unknown option $1" ;;
     esac
     shift
   done
-  setup
+  setup "${needs[@]}"
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")")
   if [[ -n ${STROM_SERVER:-} ]]; then
