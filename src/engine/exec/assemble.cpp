@@ -404,16 +404,15 @@ class Assembler : private PipelineWriter {
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
-    code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return makes_text(i); });
+    code.makes_text = calls_make_text_ ||
+                      std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return inflates_text(i); });
     auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
     code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
   }
 
-  bool makes_text(const TileInstr& instr) const {
-    if (instr.op == static_cast<uint16_t>(TileOp::kLoadColumn))
-      return late_ && static_cast<Phys>(out_.register_phys[instr.dst]) == Phys::kStr;
-    constexpr auto kFirst = static_cast<uint16_t>(TileOp::kFirstFunction);
-    return instr.op >= kFirst && (registry::kFunctions[instr.op - kFirst].traits & registry::kMakesText) != 0;
+  bool inflates_text(const TileInstr& instr) const {
+    return instr.op == static_cast<uint16_t>(TileOp::kLoadColumn) && late_ &&
+           static_cast<Phys>(out_.register_phys[instr.dst]) == Phys::kStr;
   }
 
   /// Build-row registers by the joins' order in the pipeline rather than the probing order.
