@@ -88,6 +88,11 @@ class ExecutionImpl : public Execution {
     return rows;
   }
 
+  bool has_all_groups() const override {
+    const bool one_run = past_stats_.passes == 0 && next_unmatched() == main_joins().size() && !has_next_pass();
+    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
+  }
+
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
     if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not built");
     builds_[join]->lookup(trimmed_keys(join, keys), rows);

@@ -145,6 +145,10 @@ class Execution {
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
 
+  /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no row was
+  /// declined.
+  virtual bool has_all_groups() const = 0;
+
   /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
   /// build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to
   /// `rows`; payload() then reads one value of a build row.

@@ -130,7 +130,7 @@ class PipelineRun : public WorkerSink {
     for (size_t i = 1; i < workers.size(); ++i) {
       HostGroupTable& other = *workers[i]->groups();
       if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
-        push(other.emit(program_, program_.pipelines[index_]));
+        push_partial(other);
       else
         target.merge(other);
     }
@@ -147,10 +147,16 @@ class PipelineRun : public WorkerSink {
     const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
     if (all > shared_peak_.load()) shared_peak_.store(all);
     if (all <= options_.memory_budget) return;
-    push(shared.table->emit(program_, program_.pipelines[index_]));
+    push_partial(*shared.table);
     shared.table.reset();
     shared_bytes_.fetch_sub(shared.bytes);
     shared.bytes = 0;
+  }
+
+  /// Groups that come again in other batches.
+  void push_partial(const HostGroupTable& groups) {
+    has_partial_groups_ = true;
+    push(groups.emit(program_, program_.pipelines[index_]));
   }
 
   bool has_shared_groups() {
@@ -211,7 +217,7 @@ class PipelineRun : public WorkerSink {
   void take_groups(const HostGroupTable& groups) override {
     ++partial_flushes_;
     if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
-      push(groups.emit(program_, program_.pipelines[index_]));
+      push_partial(groups);
       return;
     }
     for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
@@ -242,6 +248,8 @@ class PipelineRun : public WorkerSink {
   bool overflowed() const { return overflowed_; }
   /// For a build: the rows shall be collected whatever they take.
   void collect_all() { divisible_ = false; }
+  /// Some group is in more than one batch.
+  bool has_partial_groups() const { return has_partial_groups_; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
   int64_t declined_count() const { return declined_count_; }
@@ -402,6 +410,7 @@ class PipelineRun : public WorkerSink {
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
+  std::atomic<bool> has_partial_groups_{false};
 };
 
 }  // namespace strom::engine::exec

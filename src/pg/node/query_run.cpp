@@ -321,6 +321,7 @@ bool QueryRun::next_batch() {
   if (ended_) return false;
   if (!started_) start();
   batch_ = value_or_throw(execution_->next(check_interrupts_in_engine));
+  all_groups_ = execution_->has_all_groups();
   take_declined();
   check_files(batch_ == nullptr);
   if (batch_ != nullptr) {
@@ -405,6 +406,27 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
   }
   if (!from_nothing_ && from_recheck_) fill_from_recheck(slot);
   if (!plan_.grouping_sets.empty()) apply_grouping_set(slot);
+  ExecStoreVirtualTuple(slot);
+}
+
+bool QueryRun::merges_groups() {
+  for (const Output& output : plan_.outputs)
+    if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial) : !registry::is_equal_by_bits(output.type.type))
+      return false;
+  if (batch_ == nullptr) next_batch();
+  return all_groups_;
+}
+
+void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) const {
+  ExecClearTuple(slot);
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    if (output.kind != OutputKind::kAggregate)
+      fill_from_batch(slot, i);
+    else
+      slot->tts_values[i] = final_value(output.partial, averages[i], batch_->aggregates[static_cast<size_t>(output.index)], row_,
+                                        &slot->tts_isnull[i]);
+  }
   ExecStoreVirtualTuple(slot);
 }
 

@@ -35,6 +35,12 @@ class QueryRun {
   /// current memory context. Does not throw, but may ereport.
   void fill_row(TupleTableSlot* slot) const;
 
+  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their aggregates:
+  /// fill_group() may be used in place of fill_row() then. Before the first next_row().
+  bool merges_groups();
+  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As fill_row().
+  void fill_group(TupleTableSlot* slot, const bool* averages) const;
+
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
   void restart(bool same_parameters, const std::vector<bool>& keep_children);
@@ -111,6 +117,7 @@ class QueryRun {
   const bool keep_results_;
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
+  bool all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;
