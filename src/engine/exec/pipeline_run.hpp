@@ -190,14 +190,8 @@ class PipelineRun : public WorkerSink {
   void take_output(OutputBatch batch) override {
     if (build_ != nullptr) {
       std::lock_guard lock(mutex_);
-      build_->append(batch.columns, batch.has_flags, batch.rows);
-      build_->keep(batch.texts);
-      if (!divisible_ || build_->memory() <= options_.join_memory_budget) return;
-      divisible_ = build_->is_divisible();
-      if (!divisible_) return;
-      overflowed_ = true;
-      stopping_.store(true);
-      queue_.end_feeding();
+      build_->append(batch.columns, batch.has_flags, batch.rows, batch.texts, assembly_.copied_outputs);
+      if (measures_ && build_->sizes() == nullptr && build_->memory() > options_.join_memory_budget) build_->measure();
       return;
     }
     auto memory = std::make_shared<OutputBatch>(std::move(batch));
@@ -244,12 +238,10 @@ class PipelineRun : public WorkerSink {
     return stages;
   }
   double milliseconds() const { return finished_ms_; }
-  /// For a build: its rows are too many, and it ended before all of them were there.
-  bool overflowed() const { return overflowed_; }
-  /// For a build: the rows shall be collected whatever they take.
-  void collect_all() { divisible_ = false; }
   /// Some group is in more than one batch.
   bool has_partial_groups() const { return has_partial_groups_; }
+  /// For a build: rows that outgrow the budget are measured rather than collected.
+  void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
   int64_t declined_count() const { return declined_count_; }
@@ -289,6 +281,7 @@ class PipelineRun : public WorkerSink {
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
     BlockSignals block;
+    std::lock_guard lock(mutex_);  // the first threads may end while the last are made
     for (int i = 1; i < threads; ++i) {
       ++running_;
       try {
@@ -386,7 +379,7 @@ class PipelineRun : public WorkerSink {
   const block::RunMorsel run_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
-  bool divisible_ = true, overflowed_ = false;  // of a build
+  bool measures_ = false;
   int64_t group_budget_ = 0;
   /// Groups of overflowing tables; see take_groups().
   struct GroupPart {

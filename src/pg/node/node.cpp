@@ -28,6 +28,7 @@ EngineScanState* state_of(CustomScanState* node) { return reinterpret_cast<Engin
 
 void begin(CustomScanState* node, EState* estate, int eflags) {
   const auto* plan = reinterpret_cast<CustomScan*>(node->ss.ps.plan);
+  node->ss.ss_currentRelation = nullptr;  // WHERE CURRENT OF would take the node's rows for the table's, places and all
   ListCell* cell;
   foreach (cell, plan->custom_plans)
     node->custom_ps = lappend(node->custom_ps, ExecInitNode(static_cast<Plan*>(lfirst(cell)), estate,

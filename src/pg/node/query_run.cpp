@@ -389,7 +389,7 @@ bool QueryRun::next_input_row() {
   }
 }
 
-void QueryRun::fill_row(TupleTableSlot* slot) const {
+void QueryRun::fill_row(TupleTableSlot* slot) {
   ExecClearTuple(slot);
   const int attributes = slot->tts_tupleDescriptor->natts;
   const int count = static_cast<int>(plan_.outputs.size());
@@ -437,7 +437,7 @@ void QueryRun::fill_from_recheck(TupleTableSlot* slot) const {
   }
 }
 
-void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
+void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) {
   const Output& output = plan_.outputs[i];
   const auto index = static_cast<size_t>(output.index);
   if (output.kind == OutputKind::kGrouping) return;
@@ -447,9 +447,11 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
   }
   const engine::exec::ResultColumn& column = batch_->columns[index];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
-  if (!slot->tts_isnull[i])
-    slot->tts_values[i] = codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values,
-                                                     row_, reads_files_);
+  if (slot->tts_isnull[i]) return;
+  const bool invalid = reads_files_ && !codec::is_valid_text(output.type.type, column.values, row_);
+  if (invalid) boundary::entry([this] { check_files(true); });  // zeros in place of text that has vanished are no valid text
+  slot->tts_values[i] =
+      codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_, invalid);
 }
 
 void QueryRun::apply_grouping_set(TupleTableSlot* slot) const {

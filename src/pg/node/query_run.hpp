@@ -33,7 +33,7 @@ class QueryRun {
 
   /// Values of the current row, for the outputs and NULL for all other attributes of `slot`; storage comes from the
   /// current memory context. Does not throw, but may ereport.
-  void fill_row(TupleTableSlot* slot) const;
+  void fill_row(TupleTableSlot* slot);
 
   /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their aggregates:
   /// fill_group() may be used in place of fill_row() then. Before the first next_row().
@@ -80,7 +80,7 @@ class QueryRun {
   bool next_input_row();
   void first_row_again();
   void fill_from_recheck(TupleTableSlot* slot) const;
-  void fill_from_batch(TupleTableSlot* slot, size_t index) const;
+  void fill_from_batch(TupleTableSlot* slot, size_t index);
   void apply_grouping_set(TupleTableSlot* slot) const;
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
   void keep_batch();

@@ -23,6 +23,9 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
+/// stored_form.cpp: whether the statement looks at how values are stored. The engine reads no table of it then.
+bool asks_stored_form(Query* statement);
+
 /// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
 /// itself when there is none.
 Index topmost_parent(const PlannerInfo* root, Index relid);
