@@ -1,6 +1,7 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
 #include <math.h>
 
+#include "pg/compat/disabled_path.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -37,11 +38,24 @@ constexpr double kBufferedPage = 0.35;
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
+// Whoever wants an index to be used wants none of us either.
+bool is_disabled(const EngineScan* scan) { return !enable_seqscan && scan->pages > 0 && scan->chooser == nullptr; }
+
+int disabled_parts(const EngineInput* input) {
+  int count = is_disabled(input->scan);
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    count += join->scan != nullptr ? is_disabled(join->scan) : compat::disabled_parts(join->path);
+  }
+  return count;
+}
+
 // What cannot be divided among threads.
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
-  if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
+  if (is_disabled(scan)) return disable_cost;
   return scan->read_cost;
 }
 
@@ -66,14 +80,17 @@ void cost_scan(EngineInput* input) {
   input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
-void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
-  const auto* join = static_cast<EngineJoin*>(llast(input->joins));
+Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
     read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
   else
     read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
-  input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
+  return read + join->inner->rows * kBuild * row_cost();
+}
+
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations) {
+  input->startup = outer->startup + cost_of_build(join);
   // Without keys all pairs of rows are tried; else about as many as match.
   const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
   const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
@@ -130,6 +147,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     // Every path of this join evaluates them on as many rows, and those of PostgreSQL do not charge for all of it.
     work += ::cpu_operator_cost * list_length(input->host_quals) * produced;
   }
+  compat::set_disabled_parts(&path->custom.path, disabled_parts(input));
   path->custom.path.rows = rows;
   path->custom.path.startup_cost = start + target->cost.startup;
   path->custom.path.total_cost =

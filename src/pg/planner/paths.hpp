@@ -59,8 +59,10 @@ void choose_jit(PlannedStmt* statement);
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
 
-/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
+/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
-void cost_join(EngineInput* input, const EngineInput* outer, int operations);
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations);
+/// cost.cpp: the part of them that is for reading the inner side and making a table of it.
+Cost cost_of_build(const EngineJoin* join);
 
 }  // namespace strom::pg::planner

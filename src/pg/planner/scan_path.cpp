@@ -3,7 +3,6 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/compat/partition_prune.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
 #include "pg/fdw_arrow/source.hpp"
@@ -268,7 +267,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return nullptr;
   EngineScan* scan = append_scan(state, parent, attributes);
-  if (scan == nullptr || (!compat::kNodesPrune && leaf_pruning(root, scan) != nullptr)) return nullptr;
+  if (scan == nullptr) return nullptr;
   state->scans[parent] = scan;  // filters refer to it
   if (!finish_scan(state, scan)) state->scans[parent] = nullptr;
   return scan_of(state, parent);
