@@ -187,7 +187,8 @@ BEGIN
     RAISE EXCEPTION 'pruned: %, whole: %', pruned, whole;
   END IF;
   DROP FOREIGN TABLE late_3;
-  DROP EXTENSION file_fdw CASCADE;
+  DROP SERVER text_files;
+  DROP EXTENSION file_fdw;
 END $$;
 
 -- PostgreSQL's own ways to go partition by partition.

@@ -1,5 +1,7 @@
 // One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns in
 // the same types. May ereport.
+#include <algorithm>
+
 #include "pg/compat/partition_prune.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -46,6 +48,12 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
   }
 }
 
+// A thousand leaves tell enough by a page each.
+int asked_pages(const EngineScan* scan) {
+  constexpr int kAskedOfFew = 64;
+  return std::clamp(kAskedOfFew / (1 + list_length(scan->leaves)), 1, kAskedPages);
+}
+
 // False when the engine does not read such a table.
 bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapset* attributes) {
   PlannerInfo* root = state->root;
@@ -53,7 +61,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   const RangeTblEntry* rte = root->simple_rte_array[relid];
   if (table_kind(rel, rte) == TableKind::kNone) return false;
   EngineScan* leaf = make_scan(rel, rte);
-  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes));
+  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes), asked_pages(scan));
   merge_columns(root, scan, leaf, attributes);
   state->scans[relid] = leaf;
   scan->leaves = lappend_int(scan->leaves, static_cast<int>(relid));

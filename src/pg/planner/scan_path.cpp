@@ -55,12 +55,11 @@ void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
   facts->reason = boundary::guard([text] { return pstrdup(text); });
 }
 
-// Of some pages of a table, how many are in shared buffers.
-double buffered_part(Relation relation, BlockNumber pages) {
-  constexpr BlockNumber kAsked = 16;
+// Of `asked` pages of a table, how many are in shared buffers.
+double buffered_part(Relation relation, BlockNumber pages, int asked) {
   if (pages == 0) return 1;
   if (RelationUsesLocalBuffers(relation)) return 0;
-  const BlockNumber count = std::min(pages, kAsked);
+  const BlockNumber count = std::min(pages, static_cast<BlockNumber>(asked));
   int found = 0;
   for (BlockNumber i = 0; i < count; ++i)
     found += compat::is_buffered(relation, static_cast<BlockNumber>((uint64{i} * 2 + 1) * pages / (uint64{count} * 2)));
@@ -68,7 +67,7 @@ double buffered_part(Relation relation, BlockNumber pages) {
 }
 
 // Column types from the catalog.
-void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
+void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_pages) {
   const Relation relation = table_open(scan->table, NoLock);
   const TupleDesc descriptor = RelationGetDescr(relation);
   int member = -1;
@@ -87,7 +86,7 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;
-  scan->buffered = buffered_part(relation, scan->rel->pages);
+  scan->buffered = buffered_part(relation, scan->rel->pages, asked_pages);
   scan->read_cost = scan->pages * page_cost(scan, sequential_page_cost);
   scan->heap_share = 1;
   table_close(relation, NoLock);
@@ -202,11 +201,11 @@ EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte) {
   return scan;
 }
 
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes) {
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages) {
   if (rte->relkind == RELKIND_FOREIGN_TABLE)
     fill_arrow_columns(scan, attributes);
   else
-    fill_heap_columns(scan, attributes);
+    fill_heap_columns(scan, attributes, asked_pages);
 }
 
 namespace {
