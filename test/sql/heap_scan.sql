@@ -72,6 +72,17 @@ SET pg_strom.cpu_fallback = off;
 SELECT count(*) FROM stored WHERE t LIKE 'abc%';
 RESET pg_strom.cpu_fallback;
 
+-- Values out of line: a plan of PostgreSQL's where most rows need one, but not for the rows that other filters leave.
+CREATE TABLE archived (id int, k int, body text);
+ALTER TABLE archived ALTER body SET STORAGE EXTERNAL;
+INSERT INTO archived SELECT i, i % 10, repeat(md5(i::text), 200) FROM generate_series(1, 2000) i;
+VACUUM ANALYZE archived;
+SELECT * FROM engine.run_both('SELECT count(*) FROM archived WHERE body LIKE ''%abc%''');
+SELECT * FROM engine.run_both('SELECT count(*) FROM archived WHERE body IS NOT NULL');
+SELECT * FROM engine.run_both('SELECT count(*), sum(length(body)), min(left(body, 3)), max(body) FROM archived WHERE k = 3 AND body LIKE ''%a%''');
+SELECT * FROM engine.run_both('SELECT left(body, 2), body, count(*) FROM archived WHERE k = 3 AND id < 500 GROUP BY 1, 2');
+SELECT * FROM engine.run_both('SELECT id, body FROM archived WHERE k = 3');
+
 -- Kinds of tables.
 CREATE TEMP TABLE scratch AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 5000) i;
 SELECT * FROM engine.run_both('SELECT b, count(*), sum(a) FROM scratch GROUP BY b');

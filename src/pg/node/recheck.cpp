@@ -382,12 +382,14 @@ void Recheck::emit() {
     if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index]);
     Value second{Datum{0}, false};
     if (takes && second_arguments_[index] != nullptr) second = evaluate(second_arguments_[index]);
-    guard([&] {
-      MemoryContext caller = MemoryContextSwitchTo(memory);
-      row.values[i] = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null,
-                                           takes, &row.nulls[i]);
+    queue_value(guard([&] {
+      MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+      Value state;
+      state.datum = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null, takes,
+                                         &state.is_null);
       MemoryContextSwitchTo(caller);
-    });
+      return state;
+    }), i, &row);
   }
   queue_.push_back(row);
 }

@@ -45,6 +45,7 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
       facts->readable = false;
       facts->reason = "column is stored differently in different partitions";
     }
+    facts->out_of_line = facts->out_of_line || own.out_of_line;
   }
 }
 
@@ -71,6 +72,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   // Sums until all leaves are there.
   scan->buffered += leaf->buffered * leaf->pages;
   scan->heap_share += leaf->heap_share * leaf->rows_in;
+  scan->out_of_line += leaf->out_of_line * leaf->rows_in;
   return true;
 }
 
@@ -116,6 +118,7 @@ EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attr
   if (scan->leaves == NIL) return nullptr;
   scan->buffered = scan->pages > 0 ? scan->buffered / scan->pages : 0;
   scan->heap_share = scan->rows_in > 0 ? scan->heap_share / scan->rows_in : 0;
+  scan->out_of_line = scan->rows_in > 0 ? scan->out_of_line / scan->rows_in : 0;
   return scan;
 }
 

@@ -51,7 +51,6 @@ int disabled_parts(const EngineInput* input) {
   return count;
 }
 
-// What cannot be divided among threads.
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
@@ -62,6 +61,14 @@ Cost read_pages(const EngineScan* scan) {
 Cost scan_rows(const EngineScan* scan) {
   const double each = 1 + (kHeapRow - 1) * scan->heap_share;
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
+}
+
+// A row that PostgreSQL fetches and evaluates on its one thread, in units of its cpu_tuple_cost.
+constexpr double kDeclinedRow = 2;
+
+// What cannot be divided among threads.
+Cost alone(const EngineScan* scan) {
+  return read_pages(scan) + scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
@@ -77,13 +84,13 @@ Cost page_cost(const EngineScan* scan, double each) {
 
 void cost_scan(EngineInput* input) {
   input->startup = 0;
-  input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
+  input->run = alone(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
 Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
-    read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
+    read = (alone(join->scan) + scan_rows(join->scan)) * join->passes;
   else
     read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
   return read + join->inner->rows * kBuild * row_cost();

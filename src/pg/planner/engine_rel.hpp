@@ -12,6 +12,7 @@ struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
   const char* reason;  // why it is not readable; nullptr for columns that the query does not use
+  bool out_of_line;    // values may be stored out of line
 };
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.
@@ -39,6 +40,8 @@ struct EngineScan {
   double buffered;    // the part of them that is in shared buffers
   Cost read_cost;     // of reading them all
   double heap_share;  // of rows_in, those in heap tables: 0 .. 1
+  double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
+  double declined;    // rows that are left to PostgreSQL for such a value
   Path* chooser;      // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;   // of choosing and of reading these blocks
   int operations;  // of the filters, for each row

@@ -66,10 +66,28 @@ double buffered_part(Relation relation, BlockNumber pages, int asked) {
   return static_cast<double>(found) / count;
 }
 
+bool is_out_of_line(const FormData_pg_attribute* attribute) {
+  return attribute->attlen == -1 && attribute->atttypid != NUMERICOID &&
+         (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
+}
+
+// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these are together.
+double out_of_line_part(Relation relation, double rows) {
+  constexpr double kPagesOfValue = 1;
+  const Oid toast = relation->rd_rel->reltoastrelid;
+  if (!OidIsValid(toast) || rows < 1) return 0;
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(toast));
+  if (!HeapTupleIsValid(tuple)) return 0;
+  const int32 pages = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relpages;
+  ReleaseSysCache(tuple);
+  return std::clamp(pages / (kPagesOfValue * rows), 0.0, 1.0);
+}
+
 // Column types from the catalog.
 void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_pages) {
   const Relation relation = table_open(scan->table, NoLock);
   const TupleDesc descriptor = RelationGetDescr(relation);
+  bool any_out_of_line = false;
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const int attnum = member + FirstLowInvalidHeapAttributeNumber;
@@ -81,6 +99,8 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
     if (!facts->readable) continue;
     facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
     if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
+    facts->out_of_line = is_out_of_line(attribute);
+    any_out_of_line = any_out_of_line || facts->out_of_line;
   }
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
@@ -89,6 +109,7 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
   scan->buffered = buffered_part(relation, scan->rel->pages, asked_pages);
   scan->read_cost = scan->pages * page_cost(scan, sequential_page_cost);
   scan->heap_share = 1;
+  if (any_out_of_line) scan->out_of_line = out_of_line_part(relation, scan->rel->tuples);
   table_close(relation, NoLock);
 }
 
@@ -237,8 +258,31 @@ void estimate_rows(PlannerInfo* root, EngineScan* scan) {
         clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, rel->relid, JOIN_INNER, nullptr));
 }
 
+bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(clause->clause), PVC_RECURSE_PLACEHOLDERS)) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (var->varattno > 0 && scan->columns[var->varattno].out_of_line) return true;
+  }
+  return false;
+}
+
+// Values out of line are needed by rows that the filters leave which can do without.
+void estimate_declined(PlannerInfo* root, EngineScan* scan) {
+  if (scan->out_of_line == 0) return;
+  List* others = NIL;
+  ListCell* cell;
+  foreach (cell, scan->quals) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (!reads_out_of_line(scan, clause)) others = lappend(others, clause);
+  }
+  scan->declined =
+      scan->rows_in * scan->out_of_line * clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
+}
+
 void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
+  estimate_declined(root, scan);
   RelOptInfo* rel = scan->rel;
   if (const TableSampleClause* sample = root->simple_rte_array[rel->relid]->tablesample)
     choose_sample(root, scan, sample);
