@@ -117,6 +117,8 @@ SELECT * FROM engine.run_both('SELECT t, count(*) FROM older GROUP BY t');
 SELECT * FROM engine.run_both('SELECT o.a, p.t FROM older o JOIN older p ON o.a = p.a AND p.a < 50');
 -- Stays with PostgreSQL.
 SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
+SELECT * FROM engine.run_both('SELECT tableoid::regclass, id FROM orders WHERE price > 50 AND tableoid > 5');
+SELECT * FROM engine.run_both('SELECT o.tableoid, c.tableoid::regclass, count(*) FROM orders o JOIN customers c ON o.customer = c.id GROUP BY 1, 2');
 SELECT nodes FROM engine.run_both('SELECT count(*) FROM pg_class WHERE relname > ''a''');
 EXPLAIN (COSTS OFF) SELECT id FROM customers WHERE name > 'c' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE orders SET flag = NOT flag WHERE price > 50;

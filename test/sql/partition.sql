@@ -114,7 +114,11 @@ UPDATE sales SET note = 'changed' WHERE id IN (1200, 2200);
 DELETE FROM sales WHERE id = 2201;
 SELECT count(*), count(*) FILTER (WHERE note = 'changed') FROM sales;
 SELECT engine.nodes_of('SELECT id FROM sales WHERE k = 1 FOR UPDATE');
-SELECT engine.nodes_of('SELECT tableoid, count(*) FROM sales GROUP BY 1');
+-- System columns: tableoid is the leaf's, also of rows that PostgreSQL decides.
+SELECT * FROM engine.run_both('SELECT tableoid, count(*), sum(price) FROM sales GROUP BY 1');
+SELECT * FROM engine.run_both('SELECT tableoid::regclass, id FROM sales WHERE tableoid <> ''sales_1''::regclass AND k = 3');
+SELECT * FROM engine.run_both('SELECT tableoid, count(*) FROM sales WHERE CASE WHEN k <> 3 THEN 100 / (k - 3) END > 10 GROUP BY 1');
+SELECT engine.nodes_of('SELECT xmin FROM sales WHERE k = 1');
 SELECT engine.nodes_of('SELECT count(*) FROM sales TABLESAMPLE BERNOULLI (50)');
 CREATE TABLE copied AS SELECT k, sum(price) AS total FROM sales GROUP BY k;
 INSERT INTO sales SELECT 5000 + k, k, total, 'sum' FROM copied WHERE k IS NOT NULL;

@@ -35,8 +35,8 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const auto attnum = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
-    ColumnFacts* facts = &scan->columns[attnum];
-    const ColumnFacts& own = leaf->columns[leaf_column(root, leaf->rel->relid, scan->rel->relid, attnum)];
+    ColumnFacts* facts = facts_of(scan, attnum);
+    const ColumnFacts& own = *facts_of(leaf, leaf_column(root, leaf->rel->relid, scan->rel->relid, attnum));
     if (is_first) {
       *facts = own;
     } else if (facts->readable && !own.readable) {
@@ -85,6 +85,7 @@ int pruned_at_once(RelOptInfo* rel) {
 }  // namespace
 
 AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum) {
+  if (attnum < 0) return attnum;  // system columns are the same everywhere
   const AppendRelInfo* child = root->append_rel_array[leaf];
   if (child->parent_relid != parent) attnum = leaf_column(root, child->parent_relid, parent, attnum);
   return list_nth_node(Var, child->translated_vars, attnum - 1)->varattno;

@@ -7,7 +7,7 @@
 
 namespace strom::pg::planner {
 
-/// A column as the engine sees it; indexed by attribute number.
+/// A column as the engine sees it.
 struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
@@ -29,7 +29,7 @@ struct EngineScan {
   List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
   int leaf_count;        // before pruning
   int column_count;      // highest attribute number
-  ColumnFacts* columns;  // [0 .. column_count]
+  ColumnFacts* columns;  // [0 .. column_count], see facts_of()
   bool output_readable;  // every column that is needed above the scan
   bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
   List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
@@ -114,6 +114,12 @@ PlannerState* make_state(PlannerInfo* root);
 
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
+
+/// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
+inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }
+
+/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole row.
+inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
 
 /// Keeps `input` when it is the cheapest for its relids so far.
 void remember(PlannerState* state, EngineInput* input);

@@ -23,14 +23,14 @@ class AnyColumn : public Scope {
 
   Result<NodeId> column(const Var& var) override {
     if (var.varlevelsup != 0) return Status(ErrorCode::kUnsupported, "reference to an outer query");
-    if (var.varattno <= 0) return Status(ErrorCode::kUnsupported, "system column or whole row");
-    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | static_cast<uint32_t>(var.varattno);
+    if (!is_column(var.varattno)) return Status(ErrorCode::kUnsupported, "system column or whole row");
+    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | (static_cast<uint32_t>(var.varattno) & 0xFFF);
     const EngineScan* scan = scan_of(state_, var.varno);
     if (scan == nullptr) {
       STROM_ASSIGN(const ValueType type, value_type_of(var.vartype, var.vartypmod));
       return builder_.column(ordinal, type);
     }
-    const ColumnFacts* facts = var.varattno <= scan->column_count ? &scan->columns[var.varattno] : nullptr;
+    const ColumnFacts* facts = var.varattno <= scan->column_count ? facts_of(scan, var.varattno) : nullptr;
     if (facts == nullptr || !facts->readable)
       return Status(ErrorCode::kUnsupported,
                     facts != nullptr && facts->reason != nullptr ? facts->reason : "column is not read");

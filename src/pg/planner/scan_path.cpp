@@ -91,6 +91,7 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const int attnum = member + FirstLowInvalidHeapAttributeNumber;
+    if (attnum == TableOidAttributeNumber) boundary::entry([&] { set_type(facts_of(scan, attnum), OIDOID, -1); });
     if (attnum <= 0) continue;
     const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);
     ColumnFacts* facts = &scan->columns[attnum];
@@ -142,7 +143,7 @@ bool all_readable(const EngineScan* scan, const void* exprs) {
   ListCell* cell;
   foreach (cell, vars) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (var->varattno <= 0 || !scan->columns[var->varattno].readable) return false;
+    if (!is_column(var->varattno) || !facts_of(scan, var->varattno)->readable) return false;
   }
   return true;
 }
@@ -231,10 +232,12 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 
 namespace {
 
-// System columns, whole rows.
+// System columns other than tableoid, whole rows.
 bool wants_more_than_columns(const Bitmapset* attributes) {
-  const int first = bms_next_member(attributes, -1);
-  return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0)
+    if (!is_column(member + FirstLowInvalidHeapAttributeNumber)) return true;
+  return false;
 }
 
 // Splits the filters; false when a column that is needed cannot be read.
@@ -262,7 +265,7 @@ bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(clause->clause), PVC_RECURSE_PLACEHOLDERS)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (var->varattno > 0 && scan->columns[var->varattno].out_of_line) return true;
+    if (facts_of(scan, var->varattno)->out_of_line) return true;
   }
   return false;
 }
