@@ -47,6 +47,10 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
 /// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
 
+/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its result.
+void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel);
+
 /// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
 /// `top` nullptr: all of them.
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
