@@ -115,7 +115,17 @@ def ddl(rng, table, paths):
     if not table.heap:
         return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
     made = [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    return made + (partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table))
+    made += partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table)
+    if rng.random() < 0.4:
+        table.columns.append(table_oid())
+    return made
+
+
+def table_oid():
+    """The system column, which needs no declaration."""
+    column = Column("tableoid", "oid", "key", 0)
+    column.pool = ["0", "16384", "4294967295"]
+    return column
 
 
 def free_numeric(rng, name):
