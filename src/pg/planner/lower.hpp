@@ -60,7 +60,13 @@ class Lowering {
   Result<NodeId> relabel(const RelabelType& relabel);
   Result<NodeId> logic(const BoolExpr& expr);
   Result<NodeId> boolean_test(const BooleanTest& test);
+  Result<std::string> built_in_name(Oid function);
   Result<NodeId> array_op(const ScalarArrayOpExpr& op);
+  Result<NodeId> any_element(int32_t wanted, NodeId x, Oid element, NodeId array, Oid collation);
+  Result<NodeId> compared_with_array(const ScalarArrayOpExpr& op, const Node* array);
+  Result<NodeId> subscript(const SubscriptingRef& ref);
+  Result<NodeId> array_has_listed(const Node* array, const Node* list, bool all, Oid collation);
+  Result<NodeId> array_relation(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<std::vector<NodeId>> array_elements(const Node* array);
   Result<NodeId> case_of(const CaseExpr& expr);
   Result<NodeId> coalesce(const CoalesceExpr& expr);

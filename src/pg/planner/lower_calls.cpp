@@ -167,6 +167,9 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4) return width_bucket(args);
   if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
     return matches_regex(name, args, collation);
+  if (std::strcmp(name, "regexp_like") == 0 && args.size() == 2) return matches_regex("textregexeq", args, collation);
+  if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 || std::strcmp(name, "arrayoverlap") == 0)
+    return array_relation(name, args, collation);
   if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
   if ((std::strcmp(name, "to_date") == 0 || parses_timestamp(name, args.size())) && !is_parsed_format(args.back()))
     return unsupported(std::string("format of ") + name);
@@ -310,65 +313,11 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
   return id;
 }
 
-Result<std::vector<NodeId>> Lowering::array_elements(const Node* array) {
-  std::vector<NodeId> elements;
-  if (IsA(array, Const)) {
-    const auto& literal = *reinterpret_cast<const Const*>(array);
-    if (literal.constisnull) return unsupported("array that is null");
-    struct Elements {
-      Datum* values;
-      bool* nulls;
-      int count;
-      Oid type;
-      int32_t typmod;
-    };
-    const auto found = guard([&literal] {
-      Elements e{};
-      ArrayType* value = DatumGetArrayTypeP(literal.constvalue);
-      e.type = ARR_ELEMTYPE(value);
-      int16 length;
-      bool by_value;
-      char alignment;
-      get_typlenbyvalalign(e.type, &length, &by_value, &alignment);
-      deconstruct_array(value, e.type, length, by_value, alignment, &e.values, &e.nulls, &e.count);
-      return e;
-    });
-    for (int i = 0; i < found.count; ++i) {
-      Const element{};
-      element.xpr.type = T_Const;
-      element.consttype = found.type;
-      element.consttypmod = -1;
-      element.constisnull = found.nulls[i];
-      element.constvalue = found.values[i];
-      STROM_ASSIGN(const NodeId id, constant(element));
-      elements.push_back(id);
-    }
-    return elements;
-  }
-  if (IsA(array, ArrayExpr) && !reinterpret_cast<const ArrayExpr*>(array)->multidims) {
-    const List* list = reinterpret_cast<const ArrayExpr*>(array)->elements;
-    for (int i = 0; i < list_length(list); ++i) {
-      STROM_ASSIGN(const NodeId id, lower(static_cast<const Node*>(list_nth(list, i))));
-      elements.push_back(id);
-    }
-    return elements;
-  }
-  return unsupported("array that is not a literal");
-}
-
-// x <> ALL (list) is NOT (x = ANY (list)), nulls included.
-Result<NodeId> Lowering::array_op(const ScalarArrayOpExpr& op) {
-  const Oid oper = op.useOr ? op.opno : guard([&op] { return get_negator(op.opno); });
-  if (!OidIsValid(oper)) return unsupported("operator ALL without a negator");
-  const FunctionFacts facts = function_facts(guard([oper] { return get_opcode(oper); }));
+// Name of a function of pg_catalog.
+Result<std::string> Lowering::built_in_name(Oid function) {
+  const FunctionFacts facts = function_facts(function);
   if (!facts.in_catalog) return unsupported(std::string("function ") + NameStr(facts.name) + " is not built in");
-  STROM_ASSIGN(const NodeId arg, lower(static_cast<const Node*>(linitial(op.args))));
-  STROM_ASSIGN(const std::vector<NodeId> elements, array_elements(static_cast<const Node*>(lsecond(op.args))));
-  if (!elements.empty()) {  // the same checks as a single comparison
-    STROM_TRY(call(NameStr(facts.name), {arg, elements[0]}, op.inputcollid).status());
-  }
-  STROM_ASSIGN(const NodeId any, builder_.in_list(NameStr(facts.name), arg, elements));
-  return op.useOr ? any : builder_.logic_not(any);
+  return std::string(NameStr(facts.name));
 }
 
 Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
@@ -390,6 +339,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
   if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
     return unsupported("join key of type numeric without precision and scale");
   if (a.type == TypeId::kJsonb) return unsupported("join key of type jsonb, whose equal values have different bytes");
+  if (a.type == TypeId::kArray) return unsupported("join key of an array type, whose equal values can have different bytes");
   if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");

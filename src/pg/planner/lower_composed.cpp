@@ -3,9 +3,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/exec/regex.hpp"
+#include "engine/expr/regex.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/regex_branches.hpp"
+#include "pg/planner/regex_translate.hpp"
 
 namespace strom::pg::planner {
 
@@ -44,7 +47,8 @@ Status check_enum_order(Oid type) {
   return added ? unsupported("order of an enum type to which values were added") : Status::ok();
 }
 
-// ~, ~*, !~, !~* of a literal that LIKE can say. Cases are those of ASCII: a row with other characters is PostgreSQL's.
+// ~, ~*, !~, !~* of a literal, by LIKE where that can say it. Cases are those of ASCII: a row with other characters is
+// PostgreSQL's.
 Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
   const Const* literal = literal_of(args[1], TEXTOID);
   const bool negated = name.back() == 'e' && name[name.size() - 2] == 'n', any_case = name.rfind("textic", 0) == 0;
@@ -52,8 +56,17 @@ Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vecto
   if (literal == nullptr) return unsupported("regular expression that is not a literal");
   const std::string regex = guard([literal] { return TextDatumGetCString(literal->constvalue); });
   const bool ascii = std::all_of(regex.begin(), regex.end(), [](char c) { return c > 0; });
-  if (!like_branches(regex, &patterns) || (any_case && !ascii)) return unsupported("regular expression that LIKE cannot say");
   STROM_ASSIGN(NodeId text, lower(args[0]));
+  if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
+    TranslatedRegex translated;
+    if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
+      return unsupported("regular expression with parts that only PostgreSQL knows");
+    const char kind = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
+    const NodeId pattern = builder_.constant(kText, false, kind + translated.pattern);
+    const char* function = any_case ? "matches regular expression in any case" : "matches regular expression";
+    STROM_ASSIGN(const NodeId matches, call(function, {text, pattern}, collation));
+    return negated ? builder_.logic_not(matches) : matches;
+  }
   if (any_case) {
     STROM_ASSIGN(text, call("lower", {text}, collation));
   }
