@@ -196,7 +196,7 @@ class Expressions:
         if base == "text":
             return rng.choice(
                 [f"({json} ->> {key})", f"({json} ->> {key})", f"jsonb_typeof({json} -> {key})", f"jsonb_typeof({json})",
-                 f"({json} -> 'list' ->> {rng.choice([0, 1, 2, -1, 5])})", f"({json} #>> '{{o,p}}')"]
+                 f"({json} -> 'list' ->> {rng.choice([0, 1, 2, -1, 5])})", f"({json} #>> '{{o,p}}')", f"({json} #>> '{{list,{rng.choice([0, 1, 2, -1, 5])}}}')"]
             )
         kind = f"jsonb_typeof({json} -> {key})"
         return f"CASE WHEN {kind} = 'number' THEN ({json} ->> {key})::numeric END" if rng.random() < 0.5 else (
@@ -297,6 +297,8 @@ class Expressions:
                 lambda: f"({v()} {rng.choice('+-')} {v()})",
                 lambda: f"age({v('timestamp')}, {v('timestamp')})",
                 lambda: f"({v()} * {v('int4')})",
+                lambda: f"({v()} {rng.choice('*/')} {rng.choice(['0.5', '1.5', '3', '-0.1', '1e-3', '7.25'])}::float8)",
+                lambda: f"make_interval({rng.choice([0, 1, -2])}, {v('int2')}, 1, {v('int2')}, {v('int2')}, 0, {rng.choice(['0', '1.5', '-0.000001'])})",
             ]
             kinds["inet"] += [
                 lambda: f"({v()} {rng.choice('+-')} {rng.choice([1, 255, 70000])})",
@@ -325,6 +327,7 @@ class Expressions:
                 lambda: f"{rng.choice(['num_nulls', 'num_nonnulls'])}({v()}, {v('text')}, {v('date')})",
                 lambda: f"({v('char')})::int4",
                 lambda: f"width_bucket(({v('int4')})::float8, -10, 1000, {rng.choice([1, 7, 100])})",
+                lambda: f"width_bucket(({v('int4')})::numeric / {rng.choice(['1', '3', '100'])}, -1.5, {rng.choice(['10', '99.99', '333'])}, {rng.choice([1, 7, 100])})",
             ]
         if base == "int8":
             # Operands of half the width cannot overflow a single operation.
@@ -471,7 +474,7 @@ class Expressions:
             lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
             lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
             lambda: f"to_char({self.value(rng.choice(['date', 'timestamp', 'timestamptz']), depth - 1)}, "
-            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q"]))
+            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q", "dd.mm.yyyy", "Dy DD Mon", "HH12:MI PM", "IYYY-IW", "FMMonth", "DDth", "J"]))
             + ")",
             lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
             lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",

@@ -53,16 +53,22 @@ TYPES = {
     "bpchar": ("fixed", "fixed"),
 }
 DATE_FORMATS = ["YYYY-MM-DD", "YYYYMMDD", "YYYY", "DD/MM/YYYY HH24:MI:SS", "HH24MISS", "Mon YYYY", "DD-Mon-YYYY", "MM, DD.SS"]
+DATE_FORMATS += ["yyyy-mm-dd hh24:mi:ss", "Day, DD Month YYYY", "DY MON YY", "dy mon q", "HH12:MI AM", "HH:MI:SS.MS pm", "IYYY-IW-ID", "DDD D WW W Q"]
+DATE_FORMATS += ["YYYY\"T\"US", "MONTH day", "YYYY\"-Q\"Q"]
 # Literals that stay with PostgreSQL.
 UNHELD_DECIMALS = ["NaN", "Infinity", "-Infinity", "1e40", "1e-63", "1e-70", "99999999999999999999.99999999999999999999"]
-PARSED_FORMATS = {"to_date": ["YYYY-MM-DD", "YYYYMMDD"], "to_timestamp": ["YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS"]}
+PARSED_FORMATS = {
+    "to_date": ["YYYY-MM-DD", "YYYYMMDD", "DD/MM/YYYY", "MM/DD/YYYY", "yyyy.mm.dd", "YYYY", "YYYYMM", "DD.MM.YYYY"],
+    "to_timestamp": ["YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS", "YYYYMMDDHH24MISS", "YYYY-MM-DD HH24:MI", "DD.MM.YYYY HH24:MI:SS"],
+}
 # Texts for the functions that read them, in columns x_spelling and so on.
 SPELLINGS = [
     "0", "-0", "-12", " 42 ", "+7", "32768", "-32768", "2147483647", "2147483648", "-9223372036854775808", "9223372036854775808",
     "1.50", "-0.001", "5.", ".5", "1e3", "123456789012345", "0.1234567890123456", "NaN", "", " ", "x", "1 2", "0x10", "1_000",
     "2024-02-29", "2023-02-29", "0001-01-01", "0000-01-01", "9999-12-31", "2024-2-9", " 2024-02-09", "20240229", "20241301",
     "2024-02-29 23:59:59", "2024-02-29 23:59:59.123456", "2024-02-29 23:59:59.1234567", "2024-02-29 24:00:00",
-    "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity",
+    "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity", "29/02/2024", "02/29/2024", "2024.02.29", "29.02.2024", "31.02.2024", "2024", "202402",
+    "20240229235959", "2024-02-29 23:59", "29.02.2024 23:59:59", "2024-02-29 24:00", "29 02 2024", " 29/02/2024", "2024.2.9", "0000",
 ]
 # Types of elements that the engine reads in arrays.
 ELEMENTS = ["bool", "int2", "int4", "int8", "float4", "float8", "decimal", "date", "timestamp", "timestamptz", "text", "bpchar"]

@@ -166,6 +166,26 @@ struct JsonElement {
   }
 };
 
+/// A step of a path whose key is a number, written with at most nine digits: of an object the key, of an array the index.
+template <bool kText>
+struct JsonStep {
+  STROM_INLINE static uint8_t eval(const Context& context, StrView& out, StrView json, StrView key) {
+    JsonContainer c;
+    JsonItem item;
+    if (!open_json(json, &c)) return block::kErrorFlag;
+    if (c.is_object()) return give_json<kText>(context, find_json_key(c, key, &item), item, out);
+    if (c.is_scalar()) return block::kNullFlag;
+    const int64_t begin = key.len > 0 && key.ptr[0] == '-' ? 1 : 0;
+    if (key.len == begin || key.len - begin > 9) return block::kErrorFlag;
+    int64_t index = 0;
+    for (int64_t i = begin; i < key.len; ++i) {
+      if (key.ptr[i] < '0' || key.ptr[i] > '9') return block::kErrorFlag;
+      index = index * 10 + (key.ptr[i] - '0');
+    }
+    return give_json<kText>(context, find_json_element(c, begin != 0 ? -index : index, &item), item, out);
+  }
+};
+
 /// True in *out when the array has such a string; false when the bytes are damaged.
 STROM_INLINE bool has_json_string(const JsonContainer& c, StrView text, uint8_t* out) {
   int64_t offset = 0;

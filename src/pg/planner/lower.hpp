@@ -48,7 +48,10 @@ class Lowering {
   Result<NodeId> concat_ws(const std::vector<const Node*>& args);
   Result<NodeId> count_nulls(bool nulls, const std::vector<const Node*>& args);
   Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
+  Result<NodeId> make_interval(const std::vector<const Node*>& args);
   Result<NodeId> width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> numeric_width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
   Result<NodeId> matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<NodeId> overlaps(const std::vector<const Node*>& args);
   Result<NodeId> jsonb_with_list(const std::string& name, const std::vector<const Node*>& args);

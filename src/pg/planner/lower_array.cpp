@@ -5,6 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/planner/lower.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::pg::planner {
 

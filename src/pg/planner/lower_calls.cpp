@@ -4,11 +4,13 @@
 #include <set>
 
 #include "base/int128.hpp"
+#include "engine/expr/parse.hpp"
 #include "engine/expr/to_char.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/planner/lower.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::pg::planner {
 
@@ -55,12 +57,25 @@ bool is_simple_format(const Node* expr) {
 }
 
 // A literal of the formats that engine/expr/parse.hpp knows.
-bool is_parsed_format(const Node* expr) {
+bool is_parsed_format(const Node* expr, bool with_time) {
   if (!IsA(expr, Const)) return false;
   const auto& literal = *reinterpret_cast<const Const*>(expr);
   if (literal.constisnull || literal.consttype != TEXTOID) return false;
-  const std::string format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
-  return format == "YYYY-MM-DD" || format == "YYYYMMDD" || format == "YYYY-MM-DD HH24:MI:SS";
+  const char* format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  return engine::expr::is_parsed_format({format, static_cast<int64_t>(std::strlen(format))}, with_time);
+}
+
+// In a path of jsonb: a key, or the index of an array as it is written as a rule.
+bool is_index(const std::string& key) {
+  const size_t begin = !key.empty() && key[0] == '-' ? 1 : 0;
+  return key.size() > begin && key.size() - begin <= 9 && key.find_first_not_of("0123456789", begin) == std::string::npos;
+}
+
+// strtol() reads a number up to the end.
+bool could_be_index(const std::string& key) {
+  size_t begin = key.find_first_not_of(" \t\n\v\f\r");
+  if (begin != std::string::npos && (key[begin] == '-' || key[begin] == '+')) ++begin;
+  return begin < key.size() && key.find_first_not_of("0123456789", begin) == std::string::npos;
 }
 
 // to_timestamp(text, format), which reads the session's time zone.
@@ -164,14 +179,17 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strcmp(name, "num_nulls") == 0) return count_nulls(true, args);
   if (std::strcmp(name, "num_nonnulls") == 0) return count_nulls(false, args);
   if (std::strcmp(name, "make_timestamp") == 0) return make_timestamp(args);
-  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4) return width_bucket(args);
+  if (std::strcmp(name, "make_interval") == 0) return make_interval(args);
+  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4)
+    return guard([&] { return exprType(args[0]); }) == NUMERICOID ? numeric_width_bucket(args) : width_bucket(args);
   if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
     return matches_regex(name, args, collation);
   if (std::strcmp(name, "regexp_like") == 0 && args.size() == 2) return matches_regex("textregexeq", args, collation);
   if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 || std::strcmp(name, "arrayoverlap") == 0)
     return array_relation(name, args, collation);
   if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
-  if ((std::strcmp(name, "to_date") == 0 || parses_timestamp(name, args.size())) && !is_parsed_format(args.back()))
+  const bool to_timestamp = parses_timestamp(name, args.size());
+  if ((std::strcmp(name, "to_date") == 0 || to_timestamp) && !is_parsed_format(args.back(), to_timestamp))
     return unsupported(std::string("format of ") + name);
   if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
     STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
@@ -225,10 +243,12 @@ Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vec
   }
   if (text || name == "jsonb_extract_path") {
     for (size_t i = 0; i < keys.size(); ++i) {
-      // Which may be an index of an array.
-      if (builder_.literal(keys[i])->bytes.find_first_of("0123456789") != std::string::npos) return unsupported("path with digits");
-      const bool last = i + 1 == keys.size();
-      STROM_ASSIGN(json, builder_.call(text && last ? "jsonb_object_field_text" : "jsonb_object_field", {json, keys[i]}));
+      const std::string& key = builder_.literal(keys[i])->bytes;
+      const bool index = is_index(key);
+      if (!index && could_be_index(key)) return unsupported("odd spelling of an index in a path");
+      const char* step = index ? "jsonb path step" : "jsonb_object_field";
+      const char* last_step = index ? "jsonb path step as text" : "jsonb_object_field_text";
+      STROM_ASSIGN(json, builder_.call(text && i + 1 == keys.size() ? last_step : step, {json, keys[i]}));
     }
     if (text && keys.empty()) return unsupported("empty path");
     return json;
