@@ -5,6 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_aggregate.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::pg::planner {
 
