@@ -152,6 +152,8 @@ class Execution {
   /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
   /// pipeline; keys that the engine cannot hold count as nulls.
   virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
+  /// False when is_in_pass() is true whatever the keys are.
+  virtual bool is_partitioned(uint32_t join) const = 0;
   /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
   /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its

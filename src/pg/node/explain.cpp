@@ -156,8 +156,15 @@ class Explainer {
     text(label, value);
   }
 
+  // Those that are shown as joins.
+  List* without_memberships(List* filters) {
+    for (size_t i = 0; i < plan_.join_count(); ++i)
+      if (Node* filter = plan_.membership(i)) filters = guard([=] { return list_delete(list_copy(filters), filter); });
+    return filters;
+  }
+
   void filter(const std::string& label, size_t pipeline, const RowCounts& counts) {
-    List* filters = plan_.filters(pipeline);
+    List* filters = pipeline == probing() ? without_memberships(plan_.filters(pipeline)) : plan_.filters(pipeline);
     if (filters != NIL) counted(label, conjunction(filters), counts);
   }
 
@@ -169,8 +176,9 @@ class Explainer {
     auto* further = static_cast<List*>(list_nth(quals, static_cast<int>(index)));
     std::string clauses;
     for (int i = 0; i < list_length(outer); ++i)
-      clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
+      if (inner != NIL) clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
     if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
+    if (Node* membership = plan_.membership(index)) clauses = deparse(membership);
     if (clauses.empty()) clauses = "true";
     RowCounts counts;
     counts.plan_in = estimate(static_cast<int>(index) + 1);

@@ -81,6 +81,10 @@ void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<b
 QueryRun::QueryRun(CustomScanState* state, bool keep_results)
     : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
   tables_.resize(plan_.sources.size());
+  subplan_facts_.resize(plan_.sources.size());
+  // EXPLAIN shows the sub-queries of such.
+  for (size_t i = 0; i < plan_.join_count(); ++i)
+    if (Node* filter = plan_.membership(i)) guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
   heaps_.resize(plan_.sources.size());
   for (const PipelineSource& source : plan_.sources)
     partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
@@ -143,21 +147,45 @@ source::RowSource* QueryRun::row_source(size_t pipeline) const {
 }
 
 void QueryRun::collect_child(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
-  auto& rows = collected_[static_cast<size_t>(source.child)];
+  auto& rows = collected_[static_cast<size_t>(plan_.sources[pipeline].child)];
   if (rows != nullptr) return;
+  RowFacts facts;
+  rows = collect(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.sources[pipeline].child)), &facts);
+}
+
+PlanState* QueryRun::subplan_state(size_t pipeline) const {
+  return static_cast<PlanState*>(list_nth(state_->ss.ps.state->es_subplanstates, plan_.sources[pipeline].subplan - 1));
+}
+
+// The re-check's SubPlan shares the state, and has to see as well that its parameters have changed.
+void QueryRun::collect_subplan(size_t pipeline) {
+  if (tables_[pipeline] != nullptr) return;
+  PlanState* child = subplan_state(pipeline);
+  Bitmapset* changed = guard([child] {
+    MemoryContext caller = MemoryContextSwitchTo(child->state->es_query_cxt);
+    Bitmapset* copy = bms_copy(child->chgParam);
+    MemoryContextSwitchTo(caller);
+    ExecReScan(child);
+    return copy;
+  });
+  subplan_facts_[pipeline] = {};
+  tables_[pipeline] = collect(pipeline, child, &subplan_facts_[pipeline]);
+  child->chgParam = changed;
+}
+
+std::unique_ptr<source::CollectedRows> QueryRun::collect(size_t pipeline, PlanState* child, RowFacts* facts) {
+  const PipelineSource& source = plan_.sources[pipeline];
   const engine::plan::Program& program = plan_.program;
   const std::vector<engine::plan::ValueType>& types = program.sources[pipeline].columns;
   std::vector<bool> is_key(types.size(), false);
   for (const auto& join : program.joins)
     if (join.build_pipeline == pipeline)
       for (const NodeId key : join.inner_keys) mark_columns(program, key, &is_key);
-  auto collected = std::make_shared<source::CollectedRows>(types, is_key);
-  auto* child = static_cast<PlanState*>(list_nth(state_->custom_ps, source.child));
+  auto collected = std::make_unique<source::CollectedRows>(types, is_key);
   std::vector<Datum> values(types.size());
   std::unique_ptr<bool[]> nulls(new bool[types.size()]());
   const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
-  for (int64_t count = 0;; ++count) {
+  for (;; ++facts->rows) {
     boundary::check_for_interrupts();
     TupleTableSlot* slot = guard([child] {
       TupleTableSlot* next = ExecProcNode(child);
@@ -169,11 +197,24 @@ void QueryRun::collect_child(size_t pipeline) {
       values[i] = slot->tts_values[source.positions[i] - 1];
       nulls[i] = slot->tts_isnull[source.positions[i] - 1];
     }
+    facts->has_null = facts->has_null || (!types.empty() && nulls[0]);
     collected->add(values.data(), nulls.get());
-    if (count % 4096 == 4095 && collected->memory_bytes() > limit) collected->spill();
+    if (facts->rows % 4096 == 4095 && collected->memory_bytes() > limit) collected->spill();
   }
   collected->finish();
-  rows = std::move(collected);
+  return collected;
+}
+
+// nullptr for parameters that are expressions.
+const QueryRun::RowFacts* QueryRun::facts_of_param(size_t param, planner::MembershipParam* fact) const {
+  for (size_t i = 0; i < plan_.join_count(); ++i) {
+    const int first = plan_.membership_param(i);
+    const int number = static_cast<int>(param) - first;
+    if (first < 0 || number < 0 || number >= planner::kMembershipParamCount) continue;
+    *fact = static_cast<planner::MembershipParam>(number);
+    return &subplan_facts_[plan_.program.joins[i].build_pipeline];
+  }
+  return nullptr;
 }
 
 ExprState* QueryRun::compile(Node* expression) {
@@ -194,6 +235,12 @@ std::vector<Constant> QueryRun::parameters() {
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
     if (parameter_expressions_.size() <= index) parameter_expressions_.resize(index + 1);
+    planner::MembershipParam fact;
+    if (const RowFacts* facts = facts_of_param(index, &fact)) {
+      const bool value = fact == planner::kHasNoNull ? !facts->has_null : facts->rows == 0;
+      values[index] = {constant.type, false, -1, std::string(1, value ? '\1' : '\0')};
+      continue;
+    }
     ExprState*& compiled = parameter_expressions_[index];
     if (compiled == nullptr) compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
     PlanState* parent = &state_->ss.ps;
@@ -217,7 +264,9 @@ std::vector<Constant> QueryRun::parameters() {
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
-    if (plan_.sources[i].relid == 0) {
+    if (plan_.sources[i].subplan != 0) {
+      collect_subplan(i);
+    } else if (plan_.sources[i].relid == 0) {
       collect_child(i);
     } else {
       source::RowSource* rows = open_source(i);
@@ -256,7 +305,7 @@ Recheck& QueryRun::recheck() {
   std::vector<bool> left_out;
   for (const auto& join : plan_.program.joins) {
     const PipelineSource& source = plan_.sources[join.build_pipeline];
-    left_out.push_back(source.relid == 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
+    left_out.push_back(source.child >= 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
   }
   recheck_->bind(std::move(sources), std::move(left_out));
   recheck_bound_ = true;
@@ -466,11 +515,17 @@ void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_child
   replayed_ = 0;
   if (recheck_ != nullptr) recheck_->bind({}, {});
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
+  forget_changed_subplans();
   for (size_t i = 0; i < collected_.size(); ++i)
     if (!keep_children[i]) {
       collected_[i].reset();
       chosen_[i] = false;
     }
+}
+
+void QueryRun::forget_changed_subplans() {
+  for (size_t i = 0; i < plan_.sources.size(); ++i)
+    if (plan_.sources[i].subplan != 0 && subplan_state(i)->chgParam != nullptr) tables_[i].reset();
 }
 
 void QueryRun::check_result() {

@@ -64,7 +64,17 @@ class QueryRun {
   source::RowSource* open_source(size_t pipeline);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
+  /// What is known of the rows of a sub-query when they are collected.
+  struct RowFacts {
+    int64_t rows = 0;
+    bool has_null = false;  // in the first column
+  };
   void collect_child(size_t pipeline);
+  void collect_subplan(size_t pipeline);
+  std::unique_ptr<source::CollectedRows> collect(size_t pipeline, PlanState* child, RowFacts* facts);
+  PlanState* subplan_state(size_t pipeline) const;
+  void forget_changed_subplans();
+  const RowFacts* facts_of_param(size_t param, planner::MembershipParam* fact) const;
   ExprState* compile(Node* expression);
   std::vector<engine::plan::Constant> parameters();
   void release_threads();
@@ -88,7 +98,8 @@ class QueryRun {
   CustomScanState* state_;
   RunPlan plan_;
   // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
-  std::vector<std::unique_ptr<source::RowSource>> tables_;
+  std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
+  std::vector<RowFacts> subplan_facts_;  // for each pipeline
   std::vector<source::HeapRows*> heaps_;  // those of tables_ that are one heap table
   std::vector<std::unique_ptr<Partitions>> partitions_;  // for each pipeline
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan

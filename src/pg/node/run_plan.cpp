@@ -62,7 +62,9 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
     const auto* list = static_cast<const List*>(list_nth(source_lists, i));
     PipelineSource source;
     const int relid = linitial_int(list);
-    if (relid != 0)
+    if (relid < 0)
+      source.subplan = -relid;
+    else if (relid != 0)
       source.relid = static_cast<Index>(relid + offset);
     else
       source.child = child++;
@@ -84,6 +86,16 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
   const List* payloads = plan_part(plan, kPlanPayloads);
   for (int i = 0; i < list_length(payloads); ++i)
     payload_slots.push_back(integers(static_cast<const List*>(list_nth(payloads, i)), 0, 1));
+}
+
+Node* RunPlan::membership(size_t join) const {
+  const auto* data = static_cast<List*>(list_nth(plan_part(custom_scan, kPlanMemberships), static_cast<int>(join)));
+  return data == nullptr ? nullptr : static_cast<Node*>(linitial(data));
+}
+
+int RunPlan::membership_param(size_t join) const {
+  const auto* data = static_cast<List*>(list_nth(plan_part(custom_scan, kPlanMemberships), static_cast<int>(join)));
+  return data == nullptr ? -1 : intVal(lsecond(data));
 }
 
 List* RunPlan::filters(size_t pipeline) const {

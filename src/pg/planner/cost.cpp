@@ -1,6 +1,8 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
 #include <math.h>
 
+#include <algorithm>
+
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -66,13 +68,20 @@ void cost_scan(EngineInput* input) {
   input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
+double pass_count(const RelOptInfo* inner) {
+  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
+  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
+  return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
+}
+
 void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
   const auto* join = static_cast<EngineJoin*>(llast(input->joins));
   Cost read;
   if (join->scan != nullptr)
     read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
   else
-    read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
+    read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
+           join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
   input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
   // Without keys all pairs of rows are tried; else about as many as match.
   const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
@@ -99,7 +108,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   ListCell* cell;
   foreach (cell, input->joins) {
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    if (join->scan == nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
+    if (join->path != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
   }
   // Behind them, in the order of the pipelines.
   foreach (cell, input->joins) {

@@ -190,13 +190,6 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* j
   return nullptr;
 }
 
-// How often the outer side has to be read because of pg_strom.work_memory.
-double pass_count(const RelOptInfo* inner) {
-  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
-  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
-  return std::max(1.0, std::ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
-}
-
 // True when the join compares every column of a unique index of `table` with the outer side.
 bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
   Bitmapset* keys = nullptr;
@@ -279,7 +272,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     join->rows = clamp_row_est(join->rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
 
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
-  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
+  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && scan->memberships == NIL && !scan->gated) join->scan = scan;
   if (join->scan == nullptr) {
     join->path = subplan_path(state, inner);
     if (join->path == nullptr) return;

@@ -92,9 +92,9 @@ bool can_fail(PlannerState* state, const Node* expr) {
 
 namespace {
 
-const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations) {
+const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_raise, int* operations) {
   return boundary::entry([&]() -> const char* {
-    return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {
+    return reason_of(state, operations, [clause, right_may_raise](Lowering& lowering, Builder& builder) -> Status {
       STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
       const engine::plan::Node node = builder.node(equals);
       const char* name = node.kind == NodeKind::kCall ? registry::kFunctions[node.imm].pg_name : "";
@@ -107,12 +107,17 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations
       // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
       if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
         return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
+      if (!right_may_raise && builder.raises(right)) return Status(ErrorCode::kUnsupported, "key of a sub-query that can fail");
       return Status::ok();
     });
   });
 }
 
 }  // namespace
+
+const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, int* operations) {
+  return judge_key(state, clause, false, operations);
+}
 
 // The same clause comes up in very many pairs of relations.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
@@ -121,7 +126,7 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
     const char* reason;
     int operations;
   };
-  if (state->root->join_search_private != nullptr) return judge_key(state, clause, operations);  // clauses are freed
+  if (state->root->join_search_private != nullptr) return judge_key(state, clause, true, operations);  // clauses are freed
   if (state->keys == nullptr) {
     HASHCTL control;
     MemSet(&control, 0, sizeof(control));
@@ -134,7 +139,7 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
   auto* judged = static_cast<Judged*>(hash_search(state->keys, &clause, HASH_ENTER, &found));
   if (!found) {
     judged->operations = 0;
-    judged->reason = judge_key(state, clause, &judged->operations);
+    judged->reason = judge_key(state, clause, true, &judged->operations);
   }
   *operations += judged->operations;
   return judged->reason;

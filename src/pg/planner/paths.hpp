@@ -23,6 +23,11 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
+/// membership.cpp: `clause` as a join with a sub-query's rows; nullptr when it is none, or none for the engine.
+EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause);
+/// membership.cpp: adds the joins of the scan's memberships to `input`, which is the scan.
+void join_memberships(PlannerInfo* root, EngineInput* input);
+
 /// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
 /// itself when there is none.
 Index topmost_parent(const PlannerInfo* root, Index relid);
@@ -62,5 +67,8 @@ Cost page_cost(const EngineScan* scan, double each);
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
 void cost_scan(EngineInput* input);
 void cost_join(EngineInput* input, const EngineInput* outer, int operations);
+
+/// cost.cpp: how often the outer side of a join has to be read because of pg_strom.work_memory.
+double pass_count(const RelOptInfo* inner);
 
 }  // namespace strom::pg::planner

@@ -77,14 +77,16 @@ ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) 
   int child = 0;
   for (int i = 0; i < list_length(input->joins); ++i) {
     joins_.push_back(static_cast<const EngineJoin*>(list_nth(input->joins, i)));
-    const bool scanned = joins_.back()->scan != nullptr;
-    child_plans_.push_back(scanned ? nullptr : static_cast<const Plan*>(list_nth(child_plans, child++)));
+    const EngineJoin* join = joins_.back();
+    const bool is_child = join->scan == nullptr && join->membership == nullptr;
+    child_plans_.push_back(is_child ? static_cast<const Plan*>(list_nth(child_plans, child++)) : nullptr);
   }
   program_.sources.resize(joins_.size() + 1);
   program_.pipelines.resize(joins_.size() + 1);
   program_.joins.resize(joins_.size());
   sources_.resize(joins_.size() + 1);
   payloads_.resize(joins_.size());
+  membership_params_.resize(joins_.size(), -1);
 }
 
 NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr, uint32_t tried_join) {
@@ -99,7 +101,7 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
   STROM_ASSIGN(const ValueType type, column_type(scan, var));
-  if (scan == nullptr) {
+  if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
     // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
@@ -162,6 +164,21 @@ void ProgramWriter::write_join(uint32_t index) {
   for (int i = 0; i < list_length(join.match_quals); ++i)
     program_.joins[index].quals.push_back(lower(probing, list_nth(join.match_quals, i), index));
   program_.pipelines[probing].joins.push_back(index);
+  if (join.membership != nullptr && join.membership->negated) write_null_rules(join, index);
+}
+
+// What NOT IN says besides that there is no equal row.
+void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
+  membership_params_[index] = static_cast<int>(params_.size());
+  NodeId facts[kMembershipParamCount];
+  for (int i = 0; i < kMembershipParamCount; ++i) {
+    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()));
+    params_.push_back(reinterpret_cast<const Node*>(join.membership->subplan));
+  }
+  engine::plan::Pipeline& probing = program_.pipelines.back();
+  const NodeId key = lower(static_cast<uint32_t>(joins_.size()), join.membership->outer_key);
+  probing.quals.push_back(facts[kHasNoNull]);
+  probing.quals.push_back(builder_.logic_or(facts[kIsEmpty], builder_.is_not_null(key)));
 }
 
 void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) {
@@ -234,7 +251,8 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   probing.source = index;
   probing.sink = aggregation != nullptr ? engine::plan::SinkKind::kAggregate : engine::plan::SinkKind::kProject;
   for (int i = 0; i < list_length(input_->scan->quals); ++i)
-    probing.quals.push_back(lower(index, list_nth(input_->scan->quals, i)));
+    if (const void* qual = list_nth(input_->scan->quals, i); !is_membership(input_->scan, qual))
+      probing.quals.push_back(lower(index, qual));
   for (uint32_t i = 0; i < joins_.size(); ++i) write_join(i);
   for (const EngineJoin* join : joins_)
     for (int i = 0; i < list_length(join->other_quals); ++i)
