@@ -405,17 +405,38 @@ class Writer:
         )
 
     def in_subquery(self):
-        base = self.rng.choice(["int4", "int8", "text", "date"])
-        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
-        inside = Expressions(self.rng, scope_of(other, "s"))
+        rng = self.rng
+        other = rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "in"
-        return (
-            f"SELECT {self.item()} FROM {self.source.text}{where}{link}"
-            f"{self.e.value(base, 1)} {self.rng.choice(['', '', 'NOT '])}IN (SELECT {inside.value(base, 1)} "
-            f"FROM {other.name} s WHERE {inside.boolean(1)})"
-        )
+        conditions = [self.membership(other, f"s{i}") for i in range(rng.choice([1, 1, 1, 2]))]
+        items = [self.item()] if rng.random() < 0.6 else ["count(*)", self.aggregate(1)]
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{where}{link}{' AND '.join(conditions)}"
+
+    def membership(self, other, alias):
+        """A value in the rows of a sub-query, or not: mostly of rows without NULL, which leaves no row to NOT IN."""
+        rng = self.rng
+        inside = Expressions(rng, scope_of(other, alias))
+        pairs = [
+            (f"{a}.{c.name}", f"{alias}.{d.name}")
+            for a, c in self.source.scope
+            for d in other.columns
+            if c.domain == d.domain == "key" and key_class(c) == key_class(d)
+        ]
+        if pairs and rng.random() < 0.6:
+            left, right = rng.choice(pairs)
+        else:
+            base = rng.choice(["int2", "int4", "int8", "numeric", "text", "date"])
+            left, right = self.e.value(base, 1), inside.value(base, 1)
+        filters = [f"{inside.boolean(1)}"] if rng.random() < 0.5 else []
+        if rng.random() < 0.7:
+            filters.append(f"{right} IS NOT NULL")
+        text = f"SELECT {right} FROM {other.name} {alias}" + (f" WHERE {' AND '.join(filters)}" if filters else "")
+        if rng.random() < 0.1:
+            text += f" ORDER BY 1 LIMIT {rng.choice([0, 1, 50])}"
+        word = rng.choice(["NOT IN", "NOT IN", "NOT IN", "IN", "<> ALL"])
+        return f"{left} {word} ({text})"
 
     def outer_join(self):
         other = self.rng.choice([t for t in self.tables if t.rows <= 150] or self.tables)
