@@ -288,6 +288,24 @@ class Writer:
         self.query.kind = "top"
         return sql
 
+    def window_top(self):
+        """The first rows of each partition; the order is by all that is shown, so that equal rows are alike."""
+        rng = self.rng
+        items = [self.e.any_column()[0] for _ in range(rng.randint(1, 3))]
+        partition = [rng.choice([self.group_key(), self.e.any_column()[0]]) for _ in range(rng.choice([0, 1, 1, 1, 2]))]
+        order = [
+            f"{item}{rng.choice(['', ' DESC', ' ASC'])}{rng.choice(['', '', ' NULLS FIRST', ' NULLS LAST'])}" for item in items
+        ]
+        window = (f"PARTITION BY {', '.join(partition)} " if partition else "") + f"ORDER BY {', '.join(order)}"
+        shown = [f"{item} AS c{i}" for i, item in enumerate(items)]
+        function = rng.choice(["row_number", "rank", "rank", "dense_rank"])
+        inner = f"SELECT {', '.join(shown)}, {function}() OVER ({window}) AS n FROM {self.source.text}{self.where()}"
+        limit = rng.choice([1, 1, 2, 3, 10, 100])
+        condition = rng.choice([f"n <= {limit}", f"n <= {limit}", f"n < {limit + 1}", f"{limit} >= n", f"n = {limit}"])
+        self.query.representative_open = True
+        self.query.kind = "window"
+        return f"SELECT * FROM ({inner}) q WHERE {condition}"
+
     def distinct(self):
         items = [self.item() for _ in range(self.rng.randint(1, 3))]
         self.query.representative_open = True
@@ -587,6 +605,7 @@ class Writer:
         kinds = (
             [self.projection] * 5
             + [self.top] * 3
+            + [self.window_top] * 2
             + [self.grouping_sets] * 2
             + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5

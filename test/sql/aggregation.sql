@@ -120,3 +120,23 @@ SELECT id, 1 / x FROM edges ORDER BY id LIMIT 1;
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY t COLLATE "en-x-icu" LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT to_char(i4, '999') FROM facts ORDER BY id LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY id LIMIT (SELECT 3);
+
+-- The first rows of each partition of a window.
+EXPLAIN (COSTS OFF, VERBOSE) SELECT * FROM (SELECT id, k, n, row_number() OVER (PARTITION BY c ORDER BY n DESC NULLS LAST, id) AS r FROM facts) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT f.id, d.region, dense_rank() OVER (PARTITION BY d.region ORDER BY f.i4) AS r FROM facts f JOIN dimension d ON f.k = d.k) s WHERE r < 3;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER (ORDER BY i4) AS r FROM facts) s WHERE r <= 4;
+SELECT * FROM run_both('SELECT * FROM (SELECT id, k, n, row_number() OVER (PARTITION BY c ORDER BY n DESC NULLS LAST, id) AS r FROM facts) s WHERE r <= 2');
+SELECT * FROM run_both('SELECT * FROM (SELECT f.id, d.region, dense_rank() OVER (PARTITION BY d.region ORDER BY f.i4) AS r FROM facts f JOIN dimension d ON f.k = d.k) s WHERE r < 3');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY b, c ORDER BY i2 NULLS FIRST) AS r FROM facts) s WHERE 3 >= r');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY b, c ORDER BY d DESC) AS r, dense_rank() OVER (PARTITION BY b, c ORDER BY d DESC) AS e FROM facts) s WHERE e <= 3');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY upper(t) ORDER BY f8, id) AS r FROM facts WHERE b) s WHERE r = 2');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (ORDER BY i4) AS r FROM facts) s WHERE r <= 4');
+SELECT * FROM run_both('SELECT b, sum(id) FROM (SELECT id, b, rank() OVER (PARTITION BY b, c ORDER BY k, id) AS r FROM facts) s WHERE r <= 5 GROUP BY b');
+-- Not beside functions of the whole partition, for a partition of each row, and for numbers that are not known.
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER w AS r, sum(n) OVER w FROM facts WINDOW w AS (PARTITION BY c ORDER BY i4)) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT name, rank() OVER (PARTITION BY k ORDER BY weight) AS r FROM heap_dimension) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER (PARTITION BY c ORDER BY i4) AS r FROM facts) s WHERE r <= (SELECT 2);
+-- More partitions than there is memory for.
+SET pg_strom.work_memory = '64kB';
+SELECT nodes, row_count, differences FROM run_both('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY t ORDER BY f8, id) AS r FROM facts) s WHERE r <= 1');
+RESET pg_strom.work_memory;

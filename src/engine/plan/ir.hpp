@@ -110,6 +110,8 @@ struct TopRows {
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
   std::vector<NodeId> checked;  // rows for which one of these cannot be computed are declined, wherever they stand
+  std::vector<NodeId> partition;  // not empty: the first rows of each set of rows with equal values of these are wanted
+  bool distinct = false;  // of `partition`: those with one of the first `rows` keys, not of the first `rows` rows
 };
 
 /// Group keys of a pipeline with grouping sets, which are bits of a word.

@@ -131,7 +131,8 @@ std::string print_sets(const std::vector<uint64_t>& sets) {
 
 std::string print_top(const Program& program, const TopRows& top) {
   return std::to_string(top.rows) + " by " + print_node(program, top.key) + (top.descending ? " descending" : "") +
-         (top.nulls_first ? ", nulls first" : "");
+         (top.nulls_first ? ", nulls first" : "") + (top.distinct ? ", different ones" : "") +
+         (top.partition.empty() ? "" : ", of each " + print_nodes(program, top.partition));
 }
 
 std::string print_program(const Program& program) {

@@ -101,6 +101,8 @@ void write_pipeline(Writer& w, const Pipeline& p) {
   w.value(static_cast<uint8_t>(p.top.descending));
   w.value(static_cast<uint8_t>(p.top.nulls_first));
   w.ids(p.top.checked);
+  w.ids(p.top.partition);
+  w.value(static_cast<uint8_t>(p.top.distinct));
   w.ids(p.group_keys);
   w.list(p.grouping_sets, [&](uint64_t set) { w.value(set); });
   w.list(p.aggregates, [&](const Aggregate& a) {
@@ -124,6 +126,8 @@ Pipeline read_pipeline(Reader& r) {
   p.top.descending = r.value<uint8_t>() != 0;
   p.top.nulls_first = r.value<uint8_t>() != 0;
   r.ids(&p.top.checked);
+  r.ids(&p.top.partition);
+  p.top.distinct = r.value<uint8_t>() != 0;
   r.ids(&p.group_keys);
   r.list(&p.grouping_sets, [&] { return r.value<uint64_t>(); });
   r.list(&p.aggregates, [&] {

@@ -175,10 +175,12 @@ class Verifier {
 
   Status top(const Pipeline& pl) {
     const TopRows& wanted = pl.top;
-    if (wanted.rows == 0) return wanted.key == kNoNode && wanted.checked.empty() ? Status::ok() : bad("order without a number of rows");
+    const bool has_parts = wanted.key != kNoNode || !wanted.checked.empty() || !wanted.partition.empty();
+    if (wanted.rows == 0) return has_parts ? bad("order without a number of rows") : Status::ok();
     if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
     STROM_TRY(scope_all(pl, wanted.checked, pl.joins.size()));
+    STROM_TRY(scope_all(pl, wanted.partition, pl.joins.size()));
     return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok() : bad("order by the bytes of a value");
   }
 

@@ -41,7 +41,8 @@ class Explainer {
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
     if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
-    if (const int64_t rows = plan_.program.pipelines.back().top.rows; rows > 0) number("Top Rows", nullptr, rows);
+    if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
+      number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
     block_ranges(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);

@@ -32,6 +32,9 @@ constexpr double kQueueWork = 0.05;
 // Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
 constexpr double kHeapRow = 25;
 
+// Finding the partition of a row, in operations.
+constexpr double kPartitionLookup = 8;
+
 // A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
 // by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
@@ -58,6 +61,11 @@ double top_rows_found(double wanted, double rows) {
 }
 
 }  // namespace
+
+double top_rows_left(const EngineTop* top, double rows) {
+  if (top->partition == NIL) return top_rows_found(top->rows, rows);
+  return fmin(rows, top->partitions * top_rows_found(top->rows, fmax(1, rows / top->partitions)));
+}
 
 Cost page_cost(const EngineScan* scan, double each) {
   return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
@@ -129,7 +137,8 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     start += cpu_setup_cost * kQueueSetup;
     work += work * kQueueWork;
   }
-  if (top != nullptr) rows = produced = top_rows_found(top->rows, input->rows);
+  if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
+  if (top != nullptr && top->partition != NIL) work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
   if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;
     cost_qual_eval(&host, input->host_quals, root);

@@ -98,6 +98,9 @@ struct EngineTop {
   List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
+  List* partition;    // of Expr: the first rows of each set with equal values of these; NIL: of all
+  bool distinct;      // of each, those with one of the first `rows` keys
+  double partitions;
 };
 
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.

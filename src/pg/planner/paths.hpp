@@ -49,6 +49,8 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
 
 /// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+/// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
+void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel);
 
 /// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
 /// `top` nullptr: all of them.
@@ -60,6 +62,9 @@ const CustomPathMethods* engine_path_methods();
 
 /// jit.cpp: JIT compilation only as the part of the plan's cost that is PostgreSQL's deserves.
 void choose_jit(PlannedStmt* statement);
+
+/// cost.cpp: rows that are handed over of so many, in random order.
+double top_rows_left(const EngineTop* top, double rows);
 
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);

@@ -63,6 +63,8 @@ void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel,
     offer_grouping(root, input_rel, output_rel, static_cast<GroupPathExtraData*>(extra));
   else if (stage == UPPERREL_DISTINCT)
     offer_distinct(root, input_rel, output_rel);
+  else if (stage == UPPERREL_WINDOW)
+    offer_window_top_rows(root, input_rel, output_rel);
   else if (stage == UPPERREL_ORDERED)
     offer_top_rows(root, input_rel, output_rel);
 }

@@ -262,7 +262,9 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
     add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
   if (top != nullptr) {
-    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}};
+    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}, {}, top->distinct};
+    for (int i = 0; i < list_length(top->partition); ++i)
+      probing.top.partition.push_back(lower(index, list_nth(top->partition, i)));
     for (int i = 0; i < list_length(top->checked); ++i)
       probing.top.checked.push_back(lower(index, list_nth(top->checked, i)));
   }
