@@ -288,6 +288,19 @@ class Writer:
         self.query.kind = "top"
         return sql
 
+    def sorted(self):
+        """All rows in order, with their numbers; the order is by all that is shown, so that equal rows are alike."""
+        rng = self.rng
+        items = [self.e.any_column()[0] for _ in range(rng.randint(1, 4))]
+        order = [
+            f"{item}{rng.choice(['', ' DESC', ' ASC'])}{rng.choice(['', '', ' NULLS FIRST', ' NULLS LAST'])}" for item in items
+        ]
+        shown = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
+        inner = f"SELECT {shown} FROM {self.source.text}{self.where()} ORDER BY {', '.join(order)}"
+        self.query.representative_open = True
+        self.query.kind = "sorted"
+        return f"SELECT row_number() OVER () AS n, q.* FROM ({inner}) q"
+
     def window_top(self):
         """The first rows of each partition; the order is by all that is shown, so that equal rows are alike."""
         rng = self.rng
@@ -605,7 +618,7 @@ class Writer:
         kinds = (
             [self.projection] * 5
             + [self.top] * 3
-            + [self.window_top] * 2
+            + [self.sorted, self.window_top] * 2
             + [self.grouping_sets] * 2
             + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5

@@ -96,6 +96,7 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
+  std::vector<uint64_t> places;             // of the rows by the first key of Pipeline::order, in which they are; else empty
   int grouping_set = -1;                    // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
                                             // to be merged by the keys that the set has
   std::shared_ptr<void> memory;             // owns what the pointers above point to

@@ -151,6 +151,10 @@ class Verifier {
     STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
     STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
     STROM_TRY(top(pl));
+    for (const SortKey& key : pl.order) {
+      if (pl.sink != SinkKind::kProject || key.output >= pl.outputs.size()) return bad("order of a projection");
+      if (!is_sortable(p_.nodes[pl.outputs[key.output]].type.type)) return bad("order by a type that is not sorted");
+    }
     STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
     if (!pl.grouping_sets.empty() && pl.group_keys.size() > kMostSetKeys) return bad("grouping sets of too many keys");
     for (const Aggregate& agg : pl.aggregates) {

@@ -43,6 +43,7 @@ class Explainer {
     if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
       number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
+    sort_keys();
     block_ranges(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
@@ -248,6 +249,20 @@ class Explainer {
   void files(size_t pipeline) {
     leaves(pipeline);
     if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
+  }
+
+  void sort_keys() {
+    const std::vector<engine::plan::SortKey>& order = plan_.program.pipelines.back().order;
+    if (order.empty()) return;
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, plan_.order[i].attribute - 1));
+      const bool usual = order[i].nulls_first == order[i].descending;
+      keys.push_back(deparse(entry->expr) + (order[i].descending ? " DESC" : "") +
+                     (usual ? "" : order[i].nulls_first ? " NULLS FIRST" : " NULLS LAST"));
+    }
+    list_of("CPU Sort Key", keys);
+    if (es_->analyze && run_.sorted_by() != nullptr) text("Sorted by", run_.sorted_by());
   }
 
   // A relation that the engine reads itself, so that no PostgreSQL node shows it.

@@ -425,6 +425,7 @@ bool QueryRun::next_row() {
 }
 
 bool QueryRun::next_input_row() {
+  if (!plan_.order.empty()) return next_sorted_row();
   for (;;) {
     if (recheck_ != nullptr && recheck_->pop()) {
       from_recheck_ = true;
@@ -437,8 +438,99 @@ bool QueryRun::next_input_row() {
   }
 }
 
+void QueryRun::put_row() {
+  guard([this] {
+    ExprContext* context = state_->ss.ps.ps_ExprContext;
+    TupleTableSlot* slot = state_->ss.ss_ScanTupleSlot;
+    ResetExprContext(context);
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    fill_row(slot);
+    MemoryContextSwitchTo(caller);
+    host_sort_->put(slot);
+    ExecClearTuple(slot);
+  });
+}
+
+void QueryRun::put_batch(std::shared_ptr<const engine::exec::ResultBatch> batch) {
+  batch_ = std::move(batch);
+  from_recheck_ = false;
+  for (row_ = 0; row_ < batch_->rows; ++row_) {
+    if (row_ % 1024 == 0) boundary::check_for_interrupts();
+    put_row();
+  }
+  batch_.reset();
+}
+
+void QueryRun::put_rechecked_rows() {
+  from_recheck_ = true;
+  while (recheck_->pop()) put_row();
+  from_recheck_ = false;
+}
+
+// What there is so far goes to PostgreSQL's sort, and everything after it.
+void QueryRun::sort_by_host() {
+  host_sort_ = std::make_unique<HostSort>(state_, plan_.order);
+  for (const auto& batch : sorted_->batches()) put_batch(batch);
+  sorted_.reset();
+}
+
+void QueryRun::collect_sorted_rows() {
+  if (!started_) start();
+  keeping_ = false;
+  const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
+  sorted_ = std::make_unique<engine::exec::SortedRows>(plan_.program.pipelines.back().order);
+  for (bool more = true; more;) {
+    auto batch = value_or_throw(execution_->next(check_interrupts_in_engine));
+    take_declined();
+    check_files(batch == nullptr);
+    more = batch != nullptr;
+    const bool rechecked = recheck_ != nullptr && recheck_->has_rows();
+    if (host_sort_ == nullptr && (rechecked || sorted_->memory() > limit)) sort_by_host();
+    if (rechecked) put_rechecked_rows();
+    if (more && host_sort_ != nullptr) put_batch(std::move(batch));
+    else if (more) sorted_->add(std::move(batch));
+  }
+  sorted_by_ = host_sort_ != nullptr ? "PostgreSQL" : "engine";
+  if (host_sort_ == nullptr) {
+    release_threads();  // the execution stays: it owns values of the batches
+    return;
+  }
+  abandon();
+  host_sort_->sort();
+}
+
+bool QueryRun::next_sorted_row() {
+  if (ended_) return false;
+  if (sorted_ == nullptr && host_sort_ == nullptr) collect_sorted_rows();
+  from_host_sort_ = host_sort_ != nullptr;
+  if (from_host_sort_ ? host_sort_->next() : sorted_->next()) {
+    if (from_host_sort_) return true;
+    if (batch_ != sorted_->batch()) batch_ = sorted_->batch();
+    row_ = sorted_->row();
+    return true;
+  }
+  ended_ = true;
+  from_host_sort_ = false;
+  batch_.reset();
+  sorted_.reset();
+  abandon();
+  return false;
+}
+
+void QueryRun::end_sort() {
+  if (host_sort_ != nullptr) host_sort_->end();
+  host_sort_.reset();
+  sorted_.reset();
+  from_host_sort_ = false;
+}
+
 void QueryRun::fill_row(TupleTableSlot* slot) const {
   ExecClearTuple(slot);
+  if (from_host_sort_) {
+    host_sort_->fill(slot);
+    ExecStoreVirtualTuple(slot);
+    return;
+  }
   const int attributes = slot->tts_tupleDescriptor->natts;
   const int count = static_cast<int>(plan_.outputs.size());
   for (int i = count; i < attributes; ++i) slot->tts_isnull[i] = true;
@@ -508,8 +600,9 @@ bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_childr
 
 void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
   if (replay(same_parameters, keep_children)) return;
-  abandon();
   first_row_again();
+  end_sort();
+  abandon();
   kept_.clear();
   kept_bytes_ = 0;
   replayed_ = 0;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
+#include "engine/exec/sorted_rows.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
@@ -45,6 +47,9 @@ class QueryRun {
   /// Stops the threads; there are no more rows until restart().
   void abandon();
 
+  /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
+  void end_sort();
+
   const RunPlan& plan() const { return plan_; }
   /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
@@ -56,6 +61,8 @@ class QueryRun {
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
+  /// How the rows came in order; nullptr when they did not, or not yet.
+  const char* sorted_by() const { return sorted_by_; }
 
  private:
   void choose_blocks(size_t pipeline);
@@ -82,6 +89,12 @@ class QueryRun {
   bool next_empty_set();
   bool has_own_set() const;
   bool next_input_row();
+  bool next_sorted_row();
+  void collect_sorted_rows();
+  void sort_by_host();
+  void put_batch(std::shared_ptr<const engine::exec::ResultBatch> batch);
+  void put_rechecked_rows();
+  void put_row();
   void first_row_again();
   void fill_from_recheck(TupleTableSlot* slot) const;
   void fill_from_batch(TupleTableSlot* slot, size_t index) const;
@@ -108,6 +121,10 @@ class QueryRun {
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::vector<ExprState*> parameter_expressions_;  // by Constant::param; compiled at the first use
+  std::unique_ptr<engine::exec::SortedRows> sorted_;  // all rows, in an order
+  std::unique_ptr<HostSort> host_sort_;               // instead of it
+  bool from_host_sort_ = false;                       // the current row is that one's
+  const char* sorted_by_ = nullptr;
   std::shared_ptr<const engine::exec::ResultBatch> batch_;
   // All batches since the start while keeping_; those from replayed_ on are yet to be handed out again.
   std::vector<std::shared_ptr<const engine::exec::ResultBatch>> kept_;

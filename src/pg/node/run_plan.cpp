@@ -78,6 +78,13 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
   const List* output_lists = plan_part(plan, kPlanOutputs);
   for (int i = 0; i < list_length(output_lists); ++i)
     outputs.push_back(output_of(static_cast<const List*>(list_nth(output_lists, i)), program));
+  const List* order_lists = plan_part(plan, kPlanOrder);
+  for (int i = 0; i < list_length(order_lists); ++i) {
+    const auto* fields = static_cast<const List*>(list_nth(order_lists, i));
+    order.push_back({static_cast<AttrNumber>(list_nth_int(fields, kOrderOutput) + 1),
+                     static_cast<Oid>(list_nth_int(fields, kOrderOperator)),
+                     static_cast<Oid>(list_nth_int(fields, kOrderCollation)), list_nth_int(fields, kOrderNullsFirst) != 0});
+  }
   const List* sets = plan_part(plan, kPlanGroupingSets);
   for (int i = 0; i < list_length(sets); ++i) {
     const auto* set = static_cast<const List*>(list_nth(sets, i));

@@ -37,6 +37,13 @@ struct Output {
   PartialType partial{};         // of an aggregate
 };
 
+/// One column of the order of the rows, as PostgreSQL sorts by it.
+struct SortColumn {
+  AttrNumber attribute;  // of the node's rows
+  Oid sort_operator, collation;
+  bool nulls_first;
+};
+
 /// Each group is handed over once for each of these.
 struct GroupingSet {
   bool is_empty;            // has a group even if there is no row
@@ -51,6 +58,7 @@ struct RunPlan {
   engine::plan::Program program;
   std::vector<PipelineSource> sources;  // one for each pipeline
   std::vector<Output> outputs;
+  std::vector<SortColumn> order;              // empty: rows come as they are found
   std::vector<GroupingSet> grouping_sets;  // empty: groups are handed over as they are
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots

@@ -35,6 +35,9 @@ constexpr double kHeapRow = 25;
 // Finding the partition of a row, in operations.
 constexpr double kPartitionLookup = 8;
 
+// A comparison of a sort, in units of PostgreSQL's cpu_operator_cost, which takes two for it.
+constexpr double kSortStep = 0.5;
+
 // A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
 // by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
@@ -97,6 +100,15 @@ void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
                      (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
+}
+
+// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are merged.
+void cost_order(EnginePath* path) {
+  Path* rows = &path->custom.path;
+  const Cost hand_over = rows->rows * ::cpu_tuple_cost * kHandOver;
+  const Cost compare = fmax(rows->rows, 2) * log2(fmax(rows->rows, 2)) * ::cpu_operator_cost * kSortStep;
+  rows->startup_cost = fmax(rows->startup_cost, rows->total_cost - hand_over) + compare;
+  rows->total_cost += compare;
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,

@@ -103,12 +103,20 @@ struct EngineTop {
   double partitions;
 };
 
+/// One column of the order of a scan's or join's rows.
+struct EngineSortKey {
+  Var* column;
+  Oid sort_operator, collation;
+  bool descending, nulls_first;
+};
+
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
 struct EnginePath {
   CustomPath custom;
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
   EngineTop* top;                  // nullptr: all rows
+  List* order;                     // of EngineSortKey*; NIL: rows come as they are found
 };
 
 /// All that is remembered for one PlannerInfo.

@@ -90,6 +90,18 @@ bool can_fail(PlannerState* state, const Node* expr) {
   });
 }
 
+bool is_sorted_by_engine(PlannerState* state, const Node* expr) {
+  return boundary::entry([&] {
+    int operations = 0;
+    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
+      const bool sortable = engine::plan::is_sortable(builder.node(id).type.type);
+      return sortable ? Status::ok() : Status(ErrorCode::kUnsupported, "not sorted");
+    });
+    return reason == nullptr;
+  });
+}
+
 namespace {
 
 const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_raise, int* operations) {

@@ -302,6 +302,24 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   return result;
 }
 
+// C++.
+std::vector<int> order_outputs(const List* outputs, const List* order) {
+  std::vector<int> places;
+  for (int i = 0; i < list_length(order); ++i)
+    places.push_back(output_of(outputs, static_cast<const EngineSortKey*>(list_nth(order, i))->column));
+  return places;
+}
+
+List* order_lists(const List* order, const std::vector<int>& outputs) {
+  List* result = NIL;
+  for (int i = 0; i < list_length(order); ++i) {
+    const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
+    result = lappend(result, list_make4_int(outputs[static_cast<size_t>(i)], static_cast<int>(key->sort_operator),
+                                            static_cast<int>(key->collation), key->nulls_first ? 1 : 0));
+  }
+  return result;
+}
+
 struct Written {
   List* private_data;
   List* params;
@@ -312,13 +330,15 @@ Written write_program(PlannerInfo* root, const EnginePath* path, const List* chi
                       List* slots, const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
-    writer.write(outputs, path->aggregation, path->top);
+    writer.write(outputs, path->aggregation, path->top, path->order);
+    const std::vector<int> sorted = order_outputs(outputs, path->order);
     const std::string serialized = engine::plan::serialize(writer.program());
     return boundary::guard([&] {
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
       SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
       memcpy(VARDATA(bytes), serialized.data(), serialized.size());
       Written written{private_lists(root, path, writer, bytes, slots, list_length(outputs), choosers), NIL};
+      list_nth_cell(written.private_data, kPlanOrder)->ptr_value = order_lists(path->order, sorted);
       for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
       return written;
     });
@@ -331,6 +351,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   const EngineInput* input = path->input;
   List* host_quals = NIL;
   List* outputs = NIL;
+  ListCell* cell;
   if (path->aggregation != nullptr) {
     outputs = path->aggregation->target->exprs;
   } else {
@@ -338,6 +359,8 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
     outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
     outputs = add_vars(outputs, tlist);
     outputs = add_vars(outputs, host_quals);
+    foreach (cell, path->order)
+      outputs = add_vars(outputs, static_cast<EngineSortKey*>(lfirst(cell))->column);
   }
   List* slots = add_vars(list_copy(outputs), outputs);
   slots = add_input_vars(slots, input);

@@ -47,6 +47,9 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra);
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel);
 
+/// top_path.cpp: the order of the type's default operator class, which is the engine's; texts by bytes.
+bool is_engine_order(const Node* key, Oid sort_operator, bool* descending);
+
 /// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
 /// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
@@ -56,6 +59,12 @@ void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo*
 /// `top` nullptr: all of them.
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
                              EngineAggregation* aggregation, EngineTop* top = nullptr);
+
+/// sort_path.cpp: offers CpuScan or CpuJoin with its rows in the query's order.
+void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+
+/// cost.cpp: makes the rows of `path` come in an order.
+void cost_order(EnginePath* path);
 
 /// make_plan.cpp: PlanCustomPath and what identifies our paths.
 const CustomPathMethods* engine_path_methods();

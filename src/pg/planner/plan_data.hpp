@@ -34,6 +34,7 @@ enum PlanPart : int {
   kPlanSecondArguments,  // List of Expr or NULL, likewise
   kPlanArgFilters,   // List of Expr or NULL, likewise
   kPlanGroupingSets,  // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once
+  kPlanOrder,        // List of IntList, see OrderField; NIL = rows come as they are found
   kPlanChoosers,     // for each pipeline an Integer: the custom plan that tells what to read of a table (it makes a bitmap of
                      // blocks, or is a sample scan), -1 = everything
   kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that a bitmap is of
@@ -54,6 +55,14 @@ enum class OutputKind : int {
   kColumn,     // Program outputs or group keys
   kAggregate,  // Program::aggregates
   kGrouping,   // a value of the grouping set
+};
+
+/// Fields of a sort key's IntList.
+enum OrderField : int {
+  kOrderOutput,     // the column, counted from 0
+  kOrderOperator,
+  kOrderCollation,
+  kOrderNullsFirst,
 };
 
 /// Fields of an output's IntList.

@@ -55,6 +55,14 @@ int blank_padded_length(const Node* expr, registry::TypeId type) {
 
 }  // namespace
 
+int output_of(const List* outputs, const Var* column) {
+  for (int i = 0; i < list_length(outputs); ++i) {
+    const auto* output = static_cast<const Var*>(list_nth(outputs, i));
+    if (IsA(output, Var) && output->varno == column->varno && output->varattno == column->varattno) return i;
+  }
+  throw boundary::StatusError(Status(ErrorCode::kInternal, "sort key is not among the outputs of an engine plan"));
+}
+
 /// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
 /// `tried_join`: the one whose quals are written.
 class PipelineScope : public Scope {
@@ -245,7 +253,7 @@ void ProgramWriter::add_grouping_set(const List* values) {
   program_.pipelines.back().grouping_sets.push_back(set);
 }
 
-void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top) {
+void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
@@ -267,6 +275,11 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
       probing.top.partition.push_back(lower(index, list_nth(top->partition, i)));
     for (int i = 0; i < list_length(top->checked); ++i)
       probing.top.checked.push_back(lower(index, list_nth(top->checked, i)));
+  }
+  for (int i = 0; i < list_length(order); ++i) {
+    const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
+    const int output = output_of(outputs, key->column);
+    probing.order.push_back({static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
   }
   // Rows without a value cannot be handed over; a constant stands in.
   if (aggregation == nullptr && probing.outputs.empty())

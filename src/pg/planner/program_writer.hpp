@@ -26,6 +26,9 @@ struct OutputRef {
   int length;
 };
 
+/// The place of a column among a node's outputs. Throws when it is not there.
+int output_of(const List* outputs, const Var* column);
+
 class ProgramWriter {
  public:
   /// `child_plans`: the plans of the joins without a scan, in the order of the joins.
@@ -33,7 +36,7 @@ class ProgramWriter {
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
   /// aggregation. `aggregation` and `top` are nullptr for others.
-  void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top);
+  void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order);
 
   const engine::plan::Program& program() const { return program_; }
   /// For each pipeline.

@@ -21,17 +21,6 @@ constexpr double kMostRows = 100000;
 // root->limit_tuples is an estimate unless both are literals.
 bool is_literal(const Node* node) { return node == nullptr || IsA(node, Const); }
 
-// The order of the type's default operator class, which is the engine's; texts by bytes.
-bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
-  Oid family;
-  if (!compat::ordering_of(sort_operator, &family, descending)) return false;
-  if (lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf != family) return false;
-  const Oid collation = exprCollation(key);
-  if (OidIsValid(collation) && !compat::collation_orders_bytes(collation)) return false;
-  const registry::TypeInfo* info = codec::engine_type(exprType(key));
-  return info != nullptr && registry::orders_as_register(info->id);
-}
-
 // Rows that are not handed over are not projected either, and must not hide an error by that: the engine computes what
 // can fail for all rows, and hands over those for which it does. False when it cannot.
 bool hides_no_error(PlannerState* state, const PathTarget* target, EngineTop* top) {
@@ -47,6 +36,16 @@ bool hides_no_error(PlannerState* state, const PathTarget* target, EngineTop* to
 }
 
 }  // namespace
+
+bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
+  Oid family;
+  if (!compat::ordering_of(sort_operator, &family, descending)) return false;
+  if (lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY)->btree_opf != family) return false;
+  const Oid collation = exprCollation(key);
+  if (OidIsValid(collation) && !compat::collation_orders_bytes(collation)) return false;
+  const registry::TypeInfo* info = codec::engine_type(exprType(key));
+  return info != nullptr && registry::orders_as_register(info->id);
+}
 
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
   const Query* parse = root->parse;

@@ -534,7 +534,9 @@ TEST(FirstRows, OfEachPartition) {
           EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), std::to_string(row))) << partition;
         }
       }
-      if (budget > 1 << 20) EXPECT_LE(rows.size(), kRows / 4u);
+      if (budget > 1 << 20) {
+        EXPECT_LE(rows.size(), kRows / 4u);
+      }
     }
 }
 
