@@ -261,8 +261,8 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const SourceText text{options_.single_byte_encoding, source.stable_text(), source.packs_text()};
-    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, text, &program != &program_),
+    const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late()};
+    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, traits, &program != &program_),
                                          source, options_, build, nothing_matches);
   }
 

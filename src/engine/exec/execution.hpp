@@ -58,8 +58,9 @@ class ChunkSource {
   virtual ChunkFeeder* feeder() const { return nullptr; }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
-  /// True when text columns may have compressed values (columnar::ColumnView::has_packed).
-  virtual bool packs_text() const { return false; }
+  /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
+  /// stored: loading such a column takes time.
+  virtual bool converts_late() const { return false; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };

@@ -149,8 +149,7 @@ int PipelineWriter::join_key(NodeId id) {
   const int reg = value(id);
   if (program_.nodes[id].type.type != TypeId::kBpchar) return reg;
   const int trimmed = new_register(Phys::kStr);
-  emit(static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + static_cast<int>(registry::FunctionId::kBpcharToText)),
-       trimmed, reg);
+  emit(function_op(registry::FunctionId::kBpcharToText), trimmed, reg);
   return trimmed;
 }
 

@@ -2,6 +2,8 @@
 // PostgreSQL's TimeTzADT: microseconds of the local day, then seconds west of Greenwich. Single source.
 #pragma once
 
+#include <math.h>
+
 #include "engine/expr/interval.hpp"
 
 namespace strom::engine::expr {

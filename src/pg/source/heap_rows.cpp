@@ -5,6 +5,7 @@
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/numeric.hpp"
 #include "pg/compat/heap.hpp"
 
 namespace strom::pg::source {
@@ -21,6 +22,7 @@ constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
 constexpr int64_t kMissesRemembered = 32;
 constexpr int kPagesInCache = 1;  // ahead of the one that is decoded
+constexpr size_t kBeforeNumeric = 2;  // bytes that base::read_ordinary_numeric() may read
 constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
@@ -74,7 +76,7 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
   const bool numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
   if (attribute.attlen == -1) {
     if (phys != Phys::kStr && !numeric) return false;
-    *storage = type == TypeId::kNumeric ? Storage::kNumeric : numeric ? Storage::kDecimal : Storage::kText;
+    *storage = numeric ? Storage::kNumeric : Storage::kText;
     return true;
   }
   if (phys == Phys::kStr || numeric || attribute.attlen <= 0) return false;
@@ -117,7 +119,11 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
     Storage storage;
     if (!heap_storage(*TupleDescAttr(descriptor, attnums[i] - 1), types[i].type, &storage))
       throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
-    wanted.push_back({attnums[i] - 1, storage, types[i].scale});
+    wanted.push_back({attnums[i] - 1, storage});
+    if (storage == Storage::kNumeric)
+      numeric_scales_.push_back(types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale);
+    else
+      numeric_scales_.push_back(0);
     if (TupleDescAttr(descriptor, attnums[i] - 1)->atthasmissing) set_missing(types[i], &wanted.back());
   }
   decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
@@ -138,10 +144,16 @@ void HeapRows::set_missing(const engine::plan::ValueType& type, format::heap::Wa
   });
   if (value.is_null) return;
   Missing& missing = missing_.emplace_back();
-  const bool held = codec::register_bytes(type.type, type.scale, value.datum, &missing.bytes) == codec::Encoded::kDone;
-  missing.view = {missing.bytes.data(), static_cast<int64_t>(missing.bytes.size())};
+  bool held = true;
+  if (column->storage == Storage::kNumeric)
+    guard([&] { codec::stored_bytes(value.datum, &missing.bytes); });
+  else
+    held = codec::register_bytes(type.type, type.scale, value.datum, &missing.bytes) == codec::Encoded::kDone;
+  missing.bytes.insert(0, kBeforeNumeric, '\0');
+  missing.view = {missing.bytes.data() + kBeforeNumeric, static_cast<int64_t>(missing.bytes.size() - kBeforeNumeric)};
   column->missing_flag = held ? 0 : format::heap::kValueOfHost;
-  column->missing = column->storage == Storage::kText ? static_cast<const void*>(&missing.view) : missing.bytes.data();
+  const bool by_view = column->storage == Storage::kText || column->storage == Storage::kNumeric;
+  column->missing = by_view ? static_cast<const void*>(&missing.view) : missing.view.ptr;
 }
 
 HeapRows::~HeapRows() = default;
@@ -424,13 +436,16 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   STROM_TRY(decode(chunk));
   columnar::BatchView view;
   view.rows = chunk->rows;
-  for (const auto& out : chunk->out) {
+  for (size_t i = 0; i < chunk->out.size(); ++i) {
+    const format::heap::ColumnOut& out = chunk->out[i];
     columnar::ColumnView column;
     column.is_register = true;
     column.length = chunk->rows;
     column.values = out.values;
     column.flags = out.has_flags ? out.flags : nullptr;
     column.has_packed = out.has_packed;
+    column.is_stored_numeric = decoder_->wanted()[i].storage == Storage::kNumeric;
+    column.scale = numeric_scales_[i];
     view.columns.push_back(column);
   }
   return view;

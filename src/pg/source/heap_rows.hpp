@@ -47,7 +47,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return const_cast<HeapRows*>(this); }
   bool stable_text() const override { return false; }  // pages are unpinned
-  bool packs_text() const override { return true; }
+  bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
 
   void begin_recheck() override;
@@ -85,9 +85,10 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::vector<AttrNumber> attnums_;
   struct Missing {
     std::string bytes;
-    registry::StrView view;  // of texts
+    registry::StrView view;  // of texts and numerics
   };
   std::deque<Missing> missing_;  // values of columns in rows that are older
+  std::vector<int> numeric_scales_;  // of each column, see ColumnView::scale
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;
   bool started_ = false;
