@@ -385,13 +385,14 @@ class Writer:
             clause = f"GROUPING SETS ({', '.join([some() for _ in range(rng.randint(1, 4))] + [names])})"
         items = keys + [f"GROUPING({', '.join(rng.sample(keys, rng.randint(1, len(keys))))})"]
         items += [self.aggregate(len(items) + i) for i in range(rng.randint(0, 3))]
-        if rng.random() < 0.4:
+        distinct = rng.random() < 0.3
+        if distinct:
             for _ in range(rng.choice([1, 1, 2])):
                 column, number = self.group_key(), self.e.value(rng.choice(["int4", "numeric"]), 0)
                 text = rng.choice([f"count(DISTINCT {column})", f"{rng.choice(['sum', 'avg', 'count'])}(DISTINCT {number})"])
                 items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
         self.query.representative_open = True
-        self.query.kind = "sets"
+        self.query.kind = "distinct sets" if distinct else "sets"
         return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} GROUP BY {clause}{self.having(0.2)}"
 
     def distinct_aggregates(self):
