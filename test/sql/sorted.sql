@@ -62,11 +62,11 @@ SELECT count(*) FILTER (WHERE sorted), count(*) FROM queries, same_order(q) WHER
 -- A plan outlives the setting; what does not fit then is sorted by PostgreSQL.
 SET plan_cache_mode = force_generic_plan;
 PREPARE in_order AS SELECT id, t FROM items ORDER BY b, id;
-CREATE TEMP TABLE fits AS EXECUTE in_order;
+CREATE TABLE fits AS EXECUTE in_order;
 SET pg_strom.work_memory = '64kB';
 SET work_mem = '64kB';
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE in_order;
-CREATE TEMP TABLE does_not_fit AS EXECUTE in_order;
+CREATE TABLE does_not_fit AS EXECUTE in_order;
 RESET pg_strom.work_memory;
 RESET work_mem;
 SELECT count(*) FROM (SELECT row_number() OVER (), id, t FROM fits EXCEPT SELECT row_number() OVER (), id, t FROM does_not_fit) x;
