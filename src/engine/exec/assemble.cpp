@@ -87,18 +87,13 @@ class Assembler : private PipelineWriter {
       return;
     }
     const bool top = pipeline_.sink == SinkKind::kProject && pipeline_.top.rows > 0;
-    if (top) {
-      const int place = order_key();
-      std::vector<int> checked{place};
-      for (NodeId id : pipeline_.top.checked) checked.push_back(value(id));
-      emit_gate(checked);
-      const int mask = new_register(Phys::kBool);
-      emit(TileOp::kWithinTop, mask, place);
-      end_filter(mask, {mask}, "top rows");
-    }
+    if (top) emit_top();
     std::vector<int> outputs;
     std::vector<NodeId> nodes = sink_nodes(program_, index_);
-    if (top) nodes = pipeline_.outputs;
+    if (top) {  // with more columns than the program has, for the worker alone
+      nodes = pipeline_.outputs;
+      nodes.insert(nodes.end(), pipeline_.top.partition.begin(), pipeline_.top.partition.end());
+    }
     size_t keys = 0;
     if (pipeline_.sink == SinkKind::kBuild)
       for (const plan::Join& join : program_.joins)
@@ -109,7 +104,7 @@ class Assembler : private PipelineWriter {
       out_.output_phys.push_back(program_.nodes[nodes[i]].type.phys());
       out_.copied_outputs.push_back(!plan::has_stable_text(program_, nodes[i], stable_text_));
     }
-    if (top) {  // one more column than the program has, for the worker alone
+    if (top) {
       outputs.push_back(order_key());
       out_.output_phys.push_back(Phys::kI64);
       out_.copied_outputs.push_back(false);
@@ -118,6 +113,20 @@ class Assembler : private PipelineWriter {
     begin_segment(SegmentEnd::kOutput, pipeline_.sink == SinkKind::kBuild ? "build" : "projection");
     sink_outputs_ = outputs;
     end_segment();
+  }
+
+  /// Drops rows that are not among the first ones; of partitions the worker does that when the rows are handed over.
+  void emit_top() {
+    const bool of_all = pipeline_.top.partition.empty();
+    const int place = of_all ? order_key() : -1;
+    std::vector<int> checked;
+    if (of_all) checked.push_back(place);
+    for (NodeId id : pipeline_.top.checked) checked.push_back(value(id));
+    if (!checked.empty()) emit_gate(checked);
+    if (!of_all) return;
+    const int mask = new_register(Phys::kBool);
+    emit(TileOp::kWithinTop, mask, place);
+    end_filter(mask, {mask}, "top rows");
   }
 
   /// Register with the rows' places in the order of which the first ones are wanted.

@@ -97,6 +97,7 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
+  std::vector<uint64_t> places;             // of the rows by the first key of Pipeline::order, in which they are; else empty
   int grouping_set = -1;                    // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
                                             // to be merged by the keys that the set has
   std::shared_ptr<void> memory;             // owns what the pointers above point to
@@ -160,6 +161,8 @@ class Execution {
   /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
   /// pipeline; keys that the engine cannot hold count as nulls.
   virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
+  /// False when is_in_pass() is true whatever the keys are.
+  virtual bool is_partitioned(uint32_t join) const = 0;
   /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
   /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its

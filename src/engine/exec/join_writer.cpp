@@ -313,6 +313,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
     for (NodeId id : p.outputs) reads_rows(id);
     if (p.top.rows > 0) reads_rows(p.top.key);
     for (NodeId id : p.top.checked) reads_rows(id);
+    for (NodeId id : p.top.partition) reads_rows(id);
     for (uint32_t other : p.joins) {
       for (NodeId id : program.joins[other].outer_keys) reads_rows(id);
       for (NodeId id : program.joins[other].quals) reads_rows(id);

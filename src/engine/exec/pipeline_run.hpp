@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/thread_memory.hpp"
+#include "engine/exec/sorted_rows.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/group_table.hpp"
 #include "engine/exec/join_table.hpp"
@@ -203,6 +204,11 @@ class PipelineRun : public WorkerSink {
     for (size_t i = 0; i < pipeline.outputs.size(); ++i)
       result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
                                  memory->has_flags[i] ? memory->columns[i].flags : nullptr});
+    if (!pipeline.order.empty()) {
+      const int64_t texts = memory->texts.memory();
+      memory->memory = sort_rows(pipeline.order, result.get());
+      result->memory_bytes += texts;
+    }
     result->memory = std::move(memory);
     push(std::move(result));
   }

@@ -26,6 +26,7 @@ std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   if (p.sink == SinkKind::kProject) {
     nodes = p.outputs;
     nodes.insert(nodes.end(), p.top.checked.begin(), p.top.checked.end());
+    nodes.insert(nodes.end(), p.top.partition.begin(), p.top.partition.end());
     if (p.top.rows > 0) nodes.push_back(p.top.key);
     return nodes;
   }

@@ -120,7 +120,10 @@ void shutdown(CustomScanState* node) {
 
 void end(CustomScanState* node) {
   entry([node] {
-    if (QueryRun* run = state_of(node)->run.get()) run->abandon();
+    if (QueryRun* run = state_of(node)->run.get()) {
+      run->end_sort();
+      run->abandon();
+    }
     state_of(node)->run.reset();
   });
   ListCell* cell;

@@ -240,6 +240,10 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t index = program.pipelines.back().joins[depth];
   const JoinKind kind = program.joins[index].kind;
+  if (plan_.membership(index) != nullptr) {  // a filter, which has passed the row; see decide()
+    if (is_in_pass(depth, execution)) join(depth + 1, row, execution);
+    return;
+  }
   std::vector<int64_t> candidates;
   const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
   if (known)
@@ -261,23 +265,34 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   join(depth + 1, row, execution);
 }
 
-// Build rows with the row's key. False when another pass over the outer side looks for them.
-bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+// The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has them.
+Recheck::Keys Recheck::outer_key_values(size_t depth) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t join = program.pipelines.back().joins[depth];
-  std::vector<Constant> keys;
-  bool held = true, has_null = false;
+  Keys keys;
   for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
     bool key_held;
-    keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
-    has_null = has_null || keys.back().is_null;
-    held = held && key_held;
-    if (!key_held) keys.back() = {keys.back().type, true, -1, {}};  // as decide_build() has it
+    keys.values.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
+    keys.has_null = keys.has_null || keys.values.back().is_null;
+    keys.held = keys.held && key_held;
+    if (!key_held) keys.values.back() = {keys.values.back().type, true, -1, {}};
   }
-  if (!execution.is_in_pass(join, keys)) return false;
-  if (has_null) return true;
-  if (held) {
-    throw_if_failed(execution.lookup(join, keys, candidates));
+  return keys;
+}
+
+bool Recheck::is_in_pass(size_t depth, const Execution& execution) {
+  const uint32_t join = plan_.program.pipelines.back().joins[depth];
+  return !execution.is_partitioned(join) || execution.is_in_pass(join, outer_key_values(depth).values);
+}
+
+// Build rows with the row's key. False when another pass over the outer side looks for them.
+bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+  const uint32_t join = plan_.program.pipelines.back().joins[depth];
+  const Keys keys = outer_key_values(depth);
+  if (!execution.is_in_pass(join, keys.values)) return false;
+  if (keys.has_null) return true;
+  if (keys.held) {
+    throw_if_failed(execution.lookup(join, keys.values, candidates));
     return true;
   }
   if (left_out_[join])  // it could equal one of those

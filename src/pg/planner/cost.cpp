@@ -1,6 +1,8 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
 #include <math.h>
 
+#include <algorithm>
+
 #include "pg/compat/disabled_path.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -31,6 +33,12 @@ constexpr double kQueueWork = 0.05;
 // Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
 constexpr double kHeapRow = 25;
 
+// Finding the partition of a row, in operations.
+constexpr double kPartitionLookup = 8;
+
+// A comparison of a sort, in units of PostgreSQL's cpu_operator_cost, which takes two for it.
+constexpr double kSortStep = 0.5;
+
 // A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
 // by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
@@ -46,7 +54,10 @@ int disabled_parts(const EngineInput* input) {
   ListCell* cell;
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    count += join->scan != nullptr ? is_disabled(join->scan) : compat::disabled_parts(join->path);
+    if (join->scan != nullptr)
+      count += is_disabled(join->scan);
+    else if (join->path != nullptr)
+      count += compat::disabled_parts(join->path);
   }
   return count;
 }
@@ -78,6 +89,11 @@ double top_rows_found(double wanted, double rows) {
 
 }  // namespace
 
+double top_rows_left(const EngineTop* top, double rows) {
+  if (top->partition == NIL) return top_rows_found(top->rows, rows);
+  return fmin(rows, top->partitions * top_rows_found(top->rows, fmax(1, rows / top->partitions)));
+}
+
 Cost page_cost(const EngineScan* scan, double each) {
   return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
 }
@@ -87,12 +103,19 @@ void cost_scan(EngineInput* input) {
   input->run = alone(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
+double pass_count(const RelOptInfo* inner) {
+  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
+  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
+  return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
+}
+
 Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
     read = (alone(join->scan) + scan_rows(join->scan)) * join->passes;
   else
-    read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
+    read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
+           join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
   return read + join->inner->rows * kBuild * row_cost();
 }
 
@@ -104,6 +127,15 @@ void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* j
                      (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
+}
+
+// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are merged.
+void cost_order(EnginePath* path) {
+  Path* rows = &path->custom.path;
+  const Cost hand_over = rows->rows * ::cpu_tuple_cost * kHandOver;
+  const Cost compare = fmax(rows->rows, 2) * log2(fmax(rows->rows, 2)) * ::cpu_operator_cost * kSortStep;
+  rows->startup_cost = fmax(rows->startup_cost, rows->total_cost - hand_over) + compare;
+  rows->total_cost += compare;
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
@@ -123,7 +155,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   ListCell* cell;
   foreach (cell, input->joins) {
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    if (join->scan == nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
+    if (join->path != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
   }
   // Behind them, in the order of the pipelines.
   foreach (cell, input->joins) {
@@ -144,7 +176,8 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     start += cpu_setup_cost * kQueueSetup;
     work += work * kQueueWork;
   }
-  if (top != nullptr) rows = produced = top_rows_found(top->rows, input->rows);
+  if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
+  if (top != nullptr && top->partition != NIL) work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
   if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;
     cost_qual_eval(&host, input->host_quals, root);

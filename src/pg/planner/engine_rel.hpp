@@ -21,6 +21,18 @@ struct Refusal {
   const char* reason;
 };
 
+/// A filter `x IN (sub-query)` or `x NOT IN (sub-query)` that PostgreSQL keeps as a SubPlan: the engine joins the
+/// sub-query's rows, which are collected before it starts.
+struct EngineMembership {
+  RestrictInfo* clause;
+  SubPlan* subplan;   // without parameters of the row
+  Plan* plan;         // its rows; the first column is the one that is compared
+  Expr* outer_key;
+  Expr* inner_key;    // over a Var of a relation that the query does not have
+  bool negated;       // NOT IN
+  int operations;
+};
+
 /// A base relation that the engine reads: an Arrow foreign table, a heap table, or the partitions or inheritance
 /// children of a table.
 struct EngineScan {
@@ -33,6 +45,7 @@ struct EngineScan {
   bool output_readable;  // every column that is needed above the scan
   bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
   List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
+  List* memberships;     // of EngineMembership*: those of the quals that are joins
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
@@ -47,11 +60,12 @@ struct EngineScan {
   int operations;  // of the filters, for each row
 };
 
-/// One join of a chain: the probed table is built from `scan` or, when that is nullptr, from the rows of `path`.
+/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query.
 struct EngineJoin {
-  RelOptInfo* inner;
+  RelOptInfo* inner;  // of a membership one without relids
   EngineScan* scan;
   Path* path;
+  const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
   JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
@@ -87,6 +101,16 @@ struct EngineTop {
   List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
+  List* partition;    // of Expr: the first rows of each set with equal values of these; NIL: of all
+  bool distinct;      // of each, those with one of the first `rows` keys
+  double partitions;
+};
+
+/// One column of the order of a scan's or join's rows.
+struct EngineSortKey {
+  Var* column;
+  Oid sort_operator, collation;
+  bool descending, nulls_first;
 };
 
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
@@ -95,6 +119,7 @@ struct EnginePath {
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
   EngineTop* top;                  // nullptr: all rows
+  List* order;                     // of EngineSortKey*; NIL: rows come as they are found
 };
 
 /// All that is remembered for one PlannerInfo.
@@ -126,6 +151,9 @@ void remember(PlannerState* state, EngineInput* input);
 
 /// The cheapest chain that produces `rel`, or nullptr.
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel);
+
+/// True when `qual`, one of the scan's, is a join with a sub-query.
+bool is_membership(const EngineScan* scan, const void* qual);
 
 Refusal* make_refusal(Node* expr, const char* reason);
 

@@ -15,7 +15,7 @@ namespace {
 bool set_inner_source(PlannerState* state, EngineJoin* join) {
   const RelOptInfo* inner = join->inner;
   EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
-  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) {
+  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && scan->memberships == NIL && !scan->gated) {
     join->scan = scan;
     return true;
   }
@@ -209,13 +209,6 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* j
   }
   move_to_match(state, join);
   return nullptr;
-}
-
-// How often the outer side has to be read because of pg_strom.work_memory.
-double pass_count(const RelOptInfo* inner) {
-  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
-  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
-  return std::max(1.0, std::ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
 // True when the join compares every column of a unique index of `table` with the outer side.

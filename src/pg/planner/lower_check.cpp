@@ -91,11 +91,23 @@ bool can_fail(PlannerState* state, const Node* expr) {
   });
 }
 
+bool is_sorted_by_engine(PlannerState* state, const Node* expr) {
+  return boundary::entry([&] {
+    int operations = 0;
+    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
+      const bool sortable = engine::plan::is_sortable(builder.node(id).type.type);
+      return sortable ? Status::ok() : Status(ErrorCode::kUnsupported, "not sorted");
+    });
+    return reason == nullptr;
+  });
+}
+
 namespace {
 
-const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations) {
+const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_raise, int* operations) {
   return boundary::entry([&]() -> const char* {
-    return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {
+    return reason_of(state, operations, [clause, right_may_raise](Lowering& lowering, Builder& builder) -> Status {
       STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
       const engine::plan::Node node = builder.node(equals);
       const char* name = node.kind == NodeKind::kCall ? registry::kFunctions[node.imm].pg_name : "";
@@ -108,6 +120,7 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations
       // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
       if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
         return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
+      if (!right_may_raise && builder.raises(right)) return Status(ErrorCode::kUnsupported, "key of a sub-query that can fail");
       return Status::ok();
     });
   });
@@ -152,6 +165,10 @@ bool make_key(const PlannerState* state, const OpExpr* clause, ClauseKey* key) {
 
 }  // namespace
 
+const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, int* operations) {
+  return judge_key(state, clause, false, operations);
+}
+
 // The same clause comes up in very many pairs of relations.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
   struct Judged {
@@ -160,7 +177,7 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
     int operations;
   };
   ClauseKey key;
-  if (!make_key(state, clause, &key)) return judge_key(state, clause, operations);
+  if (!make_key(state, clause, &key)) return judge_key(state, clause, true, operations);
   if (state->keys == nullptr) {
     HASHCTL control;
     MemSet(&control, 0, sizeof(control));
@@ -174,7 +191,7 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
   if (!found) {
     MemoryContext caller = MemoryContextSwitchTo(state->root->planner_cxt);
     judged->operations = 0;
-    judged->reason = judge_key(state, clause, &judged->operations);
+    judged->reason = judge_key(state, clause, true, &judged->operations);
     MemoryContextSwitchTo(caller);
   }
   *operations += judged->operations;

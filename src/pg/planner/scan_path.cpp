@@ -177,6 +177,7 @@ void leave_to_host(EngineScan* scan, RestrictInfo* clause, const char* reason) {
 void split_filters(PlannerState* state, EngineScan* scan) {
   Index lowest_host = PG_UINT32_MAX;
   List* lowered = NIL;
+  List* memberships = NIL;
   ListCell* cell;
   foreach (cell, scan->rel->baserestrictinfo) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -186,7 +187,11 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     }
     int operations = 0;
     const char* reason = why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &operations);
-    if (reason != nullptr) {
+    EngineMembership* membership = reason != nullptr ? membership_of(state, clause) : nullptr;
+    if (membership != nullptr) {
+      memberships = lappend(memberships, membership);
+      lowered = lappend(lowered, clause);
+    } else if (reason != nullptr) {
       leave_to_host(scan, clause, reason);
       if (clause->security_level < lowest_host) lowest_host = clause->security_level;
     } else {
@@ -202,6 +207,9 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     (void)why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &scan->operations);
     scan->quals = lappend(scan->quals, clause);
   }
+  foreach (cell, memberships)
+    if (list_member_ptr(scan->quals, static_cast<EngineMembership*>(lfirst(cell))->clause))
+      scan->memberships = lappend(scan->memberships, lfirst(cell));
   scan->quals = evaluation_order(state->root, scan->quals);
   scan->host_quals = evaluation_order(state->root, scan->host_quals);
 }
@@ -253,12 +261,16 @@ bool finish_scan(PlannerState* state, EngineScan* scan) {
 void estimate_rows(PlannerInfo* root, EngineScan* scan) {
   const RelOptInfo* rel = scan->rel;
   if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
+  List* quals = NIL;
+  ListCell* cell;
+  foreach (cell, scan->quals)
+    if (!is_membership(scan, lfirst(cell))) quals = lappend(quals, lfirst(cell));
   // A parent's statistics are often missing, but those of its children have been used.
-  if (scan->leaves != NIL && scan->host_quals == NIL)
+  if (scan->leaves != NIL && scan->host_quals == NIL && scan->memberships == NIL)
     scan->rows_out = rel->rows;
   else
     scan->rows_out =
-        clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, rel->relid, JOIN_INNER, nullptr));
+        clamp_row_est(scan->rows_in * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, nullptr));
 }
 
 bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
@@ -297,6 +309,7 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   input->rows = scan->rows_out;
   input->host_quals = scan->host_quals;
   cost_scan(input);
+  join_memberships(root, input);
   remember(make_state(root), input);
   if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // counting needs no rows to be handed over
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
@@ -331,7 +344,7 @@ bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
 // The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
 bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   const List* judged = parent->rel->baserestrictinfo;
-  if (parent->host_quals != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
+  if (parent->host_quals != NIL || parent->memberships != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
   ListCell* cell;
   foreach (cell, parent->quals) {
     int place = 0;
