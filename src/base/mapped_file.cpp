@@ -142,6 +142,18 @@ void release_slot(int32_t index) {
   free_slots().push_back(index);
 }
 
+// PostgreSQL counts on most of the descriptors that a process may have.
+constexpr int kMostDescriptors = 64;
+std::atomic<int> kept_descriptors{0};
+
+/// `fd` where it may stay open, else -1 and it is closed.
+int keep_descriptor(int fd) {
+  if (kept_descriptors.fetch_add(1) < kMostDescriptors) return fd;
+  kept_descriptors.fetch_sub(1);
+  close(fd);
+  return -1;
+}
+
 int64_t nanoseconds(const struct timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 FileIdentity identity_of(const struct stat& info) {
@@ -177,11 +189,12 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     address = mmap(nullptr, static_cast<size_t>(info.st_size), PROT_READ, MAP_SHARED, fd, 0);
     if (address == MAP_FAILED) error_number = errno;
   }
-  close(fd);
+  if (error_number != 0 || !S_ISREG(info.st_mode)) close(fd);
   if (error_number != 0) return os_error(error_number, quoted("could not map file", path));
   if (!S_ISREG(info.st_mode)) return not_regular(path);
 
   auto file = std::shared_ptr<MappedFile>(new MappedFile(path, identity_of(info)));
+  file->descriptor_ = keep_descriptor(fd);
   if (address != MAP_FAILED) {
     install_handler();
     const auto begin = reinterpret_cast<uintptr_t>(address);
@@ -198,6 +211,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 }
 
 MappedFile::~MappedFile() {
+  if (descriptor_ >= 0) {
+    close(descriptor_);
+    kept_descriptors.fetch_sub(1);
+  }
   if (slot_ < 0) return;
   release_slot(slot_);  // before the address range can belong to somebody else
   munmap(const_cast<uint8_t*>(data_), static_cast<size_t>(identity_.size));
@@ -211,7 +228,8 @@ Status MappedFile::check_unchanged() const {
         .with_detail("A part of the file vanished, or could not be read from its device.");
   }
   struct stat info;
-  if (stat(path_.c_str(), &info) != 0) return Status::ok();  // unlinked: the mapping keeps the file
+  const int failed = descriptor_ >= 0 ? fstat(descriptor_, &info) : stat(path_.c_str(), &info);
+  if (failed != 0) return Status::ok();  // unlinked: the mapping keeps the file
   const FileIdentity now = identity_of(info);
   if (now.device != identity_.device || now.inode != identity_.inode) return Status::ok();  // replaced
   // Not ctime: linking, unlinking and chmod change it and leave the bytes alone.

@@ -70,6 +70,23 @@ constexpr bool orders_as_register(TypeId id) {
   }
 }
 
+/// Values are equal in SQL exactly when their registers have the same bytes (texts: under a deterministic collation).
+constexpr bool is_equal_by_bits(TypeId id) {
+  switch (id) {
+    case TypeId::kFloat2:
+    case TypeId::kFloat4:
+    case TypeId::kFloat8:
+    case TypeId::kDecimal:
+    case TypeId::kBpchar:
+    case TypeId::kInterval:
+    case TypeId::kTimeTz:
+    case TypeId::kInet:
+    case TypeId::kCidr:
+    case TypeId::kJsonb: return false;
+    default: return true;
+  }
+}
+
 /// Values are characters in an encoding, under a collation.
 constexpr bool is_text(TypeId id) { return id == TypeId::kText || id == TypeId::kVarchar || id == TypeId::kBpchar; }
 

@@ -9,6 +9,8 @@ FOOTER = re.compile(r"\(\d+ rows?\)$")
 PLAN_COLUMNS = re.compile(
     r"QUERY PLAN$|explain_\w+$|initially_multibatch, increased_batches$|(initially_)?multibatch$|original, final$"
 )
+# What functions tell of how values are stored: those that went through the engine are compressed again.
+STORED_COLUMNS = re.compile(r"pg_column_(compression|size)$")
 
 
 class Table:
@@ -67,7 +69,8 @@ def key(item):
 
 
 class Difference:
-    """kind: plan, order, calls (a function that tells by a NOTICE was called for fewer rows) or answer; `text` shows it."""
+    """kind: plan, order, calls (a function that tells by a NOTICE was called for fewer rows), stored (how values are) or
+    answer; `text` shows it."""
 
     def __init__(self, kind, text):
         self.kind, self.text = kind, text
@@ -98,6 +101,8 @@ def compare_tables(wanted, found):
         return Difference("plan", text)
     if sorted(wanted.cells()) == sorted(found.cells()) and not wanted.is_ordered():
         return Difference("order", text)
+    if STORED_COLUMNS.match(", ".join(wanted.columns)):
+        return Difference("stored", text)
     return Difference("answer", text)
 
 

@@ -36,6 +36,18 @@ UPDATE few SET t = 'updated' WHERE CURRENT OF c;
 FETCH BACKWARD 1 FROM c;
 SELECT * FROM few ORDER BY id;
 ROLLBACK;
+-- One over a join is over no table.
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM few a, few b WHERE a.id = b.id + 1;
+FETCH 1 FROM c;
+UPDATE few SET t = 'updated' WHERE CURRENT OF c;
+ROLLBACK;
+-- How values are stored is not known behind the engine.
+CREATE TABLE stored AS SELECT g AS id, repeat('stored ' || g, 500) AS t, g / 4.0 AS n FROM generate_series(1, 3) g;
+ANALYZE stored;
+SELECT id, pg_column_compression(t), pg_column_size(t), pg_column_size(n) FROM stored ORDER BY id;
+SELECT s.size, s.n FROM stored, LATERAL (SELECT pg_column_size(stored.t) AS size, count(*) AS n FROM few) s ORDER BY 1;
+SELECT max((SELECT pg_column_size(v.t) FROM few WHERE few.id = v.id)) FROM stored v;
 -- EXPLAIN of an expression with a placeholder that is not offloaded.
 CREATE DOMAIN number AS int;
 DO $do$

@@ -17,10 +17,15 @@ STROM_INLINE uint64_t mix(uint64_t k) {
 
 STROM_INLINE uint64_t combine(uint64_t seed, uint64_t hash) { return mix(seed * 0x9e3779b97f4a7c15ull + hash); }
 
-/// Partition of `count` (a power of two) that rows with this hash belong to. Partitions nest: those of 2 * `count`
-/// split each one in two. Independent of the slots and tags of hash tables.
-STROM_INLINE uint32_t partition_of(uint64_t hash, uint32_t count) {
-  return static_cast<uint32_t>(hash * 0xd6e8feb86659fd93ull >> 40) & (count - 1);
+/// Inner sides beyond their budget are divided into ranges of buckets. Independent of the slots and tags of hash tables.
+inline constexpr uint32_t kPartitionBuckets = 1u << 14;
+
+STROM_INLINE uint32_t partition_bucket(uint64_t hash) {
+  return static_cast<uint32_t>(hash * 0xd6e8feb86659fd93ull >> 40) & (kPartitionBuckets - 1);
+}
+
+STROM_INLINE bool in_buckets(uint64_t hash, uint32_t first, uint32_t last) {
+  return partition_bucket(hash) - first <= last - first;
 }
 
 inline constexpr uint64_t kNullHash = 0x7f4a7c159e3779b9ull;

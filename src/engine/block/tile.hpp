@@ -45,7 +45,7 @@ enum class TileOp : uint16_t {
   kBuildRow,      // dst <- the row's number in its chunk, where a build table is the source
   kIsUnmatched,   // dst (bool) <- the build row in register a of join imm has had no match
   kRowFound,      // dst (bool) <- register a is not kNoRow
-  kInPartition,   // dst (bool) <- the keys of list c, whose hash is register a, are of partition imm >> 16 of imm & 0xffff
+  kInPartition,   // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm & 0xffff
   kFalse,         // dst (bool) <- false
   kIsNotTrue,     // dst (bool) <- the boolean register a is false or null
   kAnd,           // three-valued logic of registers a and b

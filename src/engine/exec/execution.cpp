@@ -1,9 +1,9 @@
 #include "engine/exec/execution.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 
+#include "engine/exec/inner_parts.hpp"
 #include "engine/exec/isa.hpp"
 #include "engine/exec/pipeline_run.hpp"
 #include "engine/exec/unmatched.hpp"
@@ -16,8 +16,6 @@ using plan::Program;
 using registry::Phys;
 
 constexpr int64_t kMostMorselRows = 128 * 1024;
-/// Passes over the outer side that one look at a part of the inner side may ask for; it can turn out to need more.
-constexpr int64_t kMostPartsAtOnce = 64;
 
 /// Adds counts of a run to those of an earlier one of the same pipeline, whose stages may be others.
 void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum) {
@@ -34,21 +32,6 @@ void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum
     (*sum)[place].rows_out += stage.rows_out;
   }
 }
-
-/// An inner side in the parts that fit its budget, and the one that the running pass joins with.
-struct InnerParts {
-  std::vector<Partition> parts{Partition{}};
-  size_t at = 0;
-
-  /// Divides the current part into `count` parts.
-  void divide(uint32_t count) {
-    const Partition whole = parts[at];
-    std::vector<Partition> smaller;
-    for (uint32_t i = 0; i < count; ++i) smaller.push_back({whole.number + i * whole.count, whole.count * count});
-    parts.erase(parts.begin() + static_cast<long>(at));
-    parts.insert(parts.begin() + static_cast<long>(at), smaller.begin(), smaller.end());
-  }
-};
 
 class ExecutionImpl : public Execution {
  public:
@@ -86,6 +69,11 @@ class ExecutionImpl : public Execution {
         row.inner_rows.insert(row.inner_rows.begin(), unmatched_at_, -1);
       }
     return rows;
+  }
+
+  bool has_all_groups() const override {
+    const bool one_run = past_stats_.passes == 0 && next_unmatched() == main_joins().size() && !has_next_pass();
+    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
   }
 
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
@@ -171,7 +159,7 @@ class ExecutionImpl : public Execution {
     };
     auto held = std::make_shared<Held>();
     for (size_t join = 0; join < inner_.size(); ++join)
-      if (inner_[join].parts.size() > 1 && builds_[join]) held->texts.share(builds_[join]->stored_texts());
+      if (inner_[join].parts.size() > 1 && builds_[join]) held->texts.share(builds_[join]->texts());
     if (held->texts.blocks().empty()) return batch;
     held->batch = std::move(batch);
     return {held, held->batch.get()};
@@ -269,7 +257,7 @@ class ExecutionImpl : public Execution {
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
   double match_fraction(uint32_t join) const {
     const double scanned = static_cast<double>(std::max<int64_t>(1, build_rows_scanned_[join]));
-    return static_cast<double>(builds_[join]->rows()) * builds_[join]->partition().count / scanned;
+    return static_cast<double>(inner_[join].measured ? inner_[join].rows : builds_[join]->rows()) / scanned;
   }
 
   /// The join that build pipeline `index` is for.
@@ -279,7 +267,7 @@ class ExecutionImpl : public Execution {
     return join;
   }
 
-  /// Builds the table of the current part of an inner side, which is divided further until it fits.
+  /// Builds the table of the current part of an inner side, which is measured and divided when it does not fit.
   Status run_build(uint32_t index, const InterruptCheck& interrupt) {
     const uint32_t join = join_of(index);
     if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
@@ -287,25 +275,23 @@ class ExecutionImpl : public Execution {
     for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
     for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
     // Passes are made over the last pipeline; what another one probes has to be there as a whole.
-    const bool may_divide = std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
+    const bool is_main = std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
+    const bool divisible = !keys.empty() && is_main;
+    InnerParts& inner = inner_[join];
     for (;;) {
-      const Partition partition = inner_[join].parts[inner_[join].at];
       builds_[join].reset();
-      builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), partition, &texts_);
+      builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), inner.current());
       JoinBuild& build = *builds_[join];
       auto run = make_run(index, &build);
-      if (!may_divide) run->collect_all();
+      if (divisible && !inner.measured) run->measure_beyond_budget();
       STROM_TRY(run_to_end(*run, interrupt));
-      if (run->overflowed()) {
-        inner_[join].divide(parts_needed(build, *run, sources_[program_.pipelines[index].source]->total_rows()));
-        continue;
-      }
       const std::vector<DeclinedRow> declined = run->take_declined_rows();
       if (!declined.empty() && !declined_build_)
         return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
       if (declined_build_) declined_build_(index, declined);
-      if (may_divide && !build.fits(options_.join_memory_budget) && build.is_divisible()) {
-        inner_[join].divide(parts_needed(build, *run, run->rows()));
+      if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget)) build.measure();
+      if (const InnerSizes* sizes = build.sizes()) {
+        inner = {sizes->parts(options_.join_memory_budget, most_parts(join)), 0, true, sizes->rows()};
         continue;
       }
       build_rows_scanned_[join] = run->rows();
@@ -314,12 +300,13 @@ class ExecutionImpl : public Execution {
     }
   }
 
-  /// Parts that a build is to be divided into when `run` has read a share of `total` rows.
-  uint32_t parts_needed(const JoinBuild& build, const PipelineRun& run, int64_t total) const {
-    const double share = static_cast<double>(std::max<int64_t>(1, run.rows())) / static_cast<double>(std::max<int64_t>(1, total));
-    const double bytes = 2.0 * static_cast<double>(build.memory()) / std::clamp(share, 1e-6, 1.0);
-    const double parts = std::clamp(bytes / static_cast<double>(options_.join_memory_budget), 2.0, static_cast<double>(kMostPartsAtOnce));
-    return std::min(std::bit_ceil(static_cast<uint32_t>(parts)), kMaxPartitions / build.partition().count);
+  /// Parts that the inner side of `join` may have, so that their combinations with those of the others are no more than
+  /// kMostPasses.
+  size_t most_parts(uint32_t join) const {
+    size_t others = 1;
+    for (const uint32_t other : main_joins())
+      if (other != join) others *= inner_[other].parts.size();
+    return std::max<size_t>(1, kMostPasses / others);
   }
 
   static Status run_to_end(PipelineRun& run, const InterruptCheck& interrupt) {
@@ -347,7 +334,6 @@ class ExecutionImpl : public Execution {
   const Options options_;
   std::vector<std::unique_ptr<JoinBuild>> builds_;
   std::vector<InnerParts> inner_;  // for each join
-  std::deque<std::string> texts_;  // of build rows that were added by value
   std::vector<int64_t> build_rows_scanned_;
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;

@@ -104,13 +104,16 @@ struct ResultBatch {
   int64_t memory_bytes = 0;                 // of `memory`
 };
 
+/// Passes over the outer side. Inner sides that would need more go beyond their budget.
+inline constexpr int64_t kMostPasses = 32;
+
 struct Options {
   Isa isa = best_isa();
   block::RunMorsel run = nullptr;      // runs tiles; null = the CPU's for `isa`
   int threads = 1;                     // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results
-  int64_t join_memory_budget = 1ll << 30;  // for each join table; a larger inner side is joined in several passes
+  int64_t join_memory_budget = 1ll << 30;  // for each join table; a larger inner side is joined in up to kMostPasses passes
   const block::Inflater* inflater = nullptr;  // of compressed texts; null: they are PostgreSQL's
   bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8
 };
@@ -145,6 +148,10 @@ class Execution {
   /// to on_pass_end()'s hook.
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
+
+  /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no row was
+  /// declined.
+  virtual bool has_all_groups() const = 0;
 
   /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
   /// build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to

@@ -20,6 +20,8 @@ namespace {
 constexpr uint64_t kSmallRange = 1u << 23;
 constexpr uint64_t kRangePerRow = 64;
 constexpr uint64_t kMaxRange = 1u << 31;
+/// Texts of rows that are added by value share blocks.
+constexpr int64_t kTextBlock = 4096;
 
 uint64_t hash_value_at(const HostColumn& column, int64_t row) {
   uint64_t hash = 0;
@@ -63,18 +65,24 @@ void HostColumn::append(const void* from, const uint8_t* from_flags, int64_t cou
   rows += count;
 }
 
-void HostColumn::append_constant(const plan::Constant& value, std::deque<std::string>* texts) {
+void HostColumn::append_constant(const plan::Constant& value, TextStore* texts) {
   uint8_t bytes[16] = {};
   const bool has_value = !value.is_null && !value.unheld;
   if (has_value && phys == Phys::kStr) {
-    texts->push_back(value.bytes);
-    const registry::StrView view{texts->back().data(), static_cast<int64_t>(texts->back().size())};
+    registry::StrView view{value.bytes.data(), static_cast<int64_t>(value.bytes.size())};
+    texts->own(&view, nullptr, 1);
     std::memcpy(bytes, &view, sizeof view);
   } else if (has_value) {
     std::memcpy(bytes, value.bytes.data(), registry::phys_size(phys));
   }
   const uint8_t flag = value.is_null ? kNullFlag : value.unheld ? block::kErrorFlag : 0;
   append(bytes, flag != 0 ? &flag : nullptr, 1);
+}
+
+void HostColumn::clear() {
+  values.clear();
+  flags.clear();
+  rows = 0;
 }
 
 bool HostColumn::has_errors() const {
@@ -85,25 +93,54 @@ TableColumn HostColumn::view() const {
   return {const_cast<uint8_t*>(values.data()), flags.empty() ? nullptr : const_cast<uint8_t*>(flags.data()), phys};
 }
 
-JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, Partition partition,
-                     std::deque<std::string>* texts)
-    : needs_(std::move(needs)), partition_(partition), texts_(texts) {
+JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, Partition partition)
+    : needs_(std::move(needs)), partition_(partition), texts_(kTextBlock), owns_texts_(keys.size() + payload.size(), true) {
   for (Phys phys : keys) keys_.push_back({phys, {}, {}, 0});
   for (Phys phys : payload) payload_.push_back({phys, {}, {}, 0});
 }
 
-void JoinBuild::append(const std::vector<TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows) {
+void JoinBuild::append(const std::vector<TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
+                       const TextStore& texts, const std::vector<bool>& owned) {
   for (size_t i = 0; i < columns.size(); ++i) {
     HostColumn& column = i < keys_.size() ? keys_[i] : payload_[i - keys_.size()];
     column.append(columns[i].data, has_flags[i] ? columns[i].flags : nullptr, rows);
   }
   rows_ += rows;
+  texts_.share(texts);
+  owns_texts_ = owned;
+  if (sizes_) measure_rows();
 }
 
 void JoinBuild::append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload) {
-  for (size_t i = 0; i < keys.size(); ++i) keys_[i].append_constant(keys[i], texts_);
-  for (size_t i = 0; i < payload.size(); ++i) payload_[i].append_constant(payload[i], texts_);
+  for (size_t i = 0; i < keys.size(); ++i) keys_[i].append_constant(keys[i], &texts_);
+  for (size_t i = 0; i < payload.size(); ++i) payload_[i].append_constant(payload[i], &texts_);
   ++rows_;
+  if (sizes_) measure_rows();
+}
+
+void JoinBuild::measure() {
+  sizes_ = std::make_unique<InnerSizes>();
+  measure_rows();
+}
+
+void JoinBuild::measure_rows() {
+  constexpr int64_t kTableBytes = 40;  // of a hash table, for each row, at most
+  std::vector<const HostColumn*> keys, owned;
+  int64_t each = kTableBytes;
+  for (size_t i = 0; i < owns_texts_.size(); ++i) {
+    const HostColumn& column = i < keys_.size() ? keys_[i] : payload_[i - keys_.size()];
+    if (i < keys_.size()) keys.push_back(&column);
+    if (column.phys == Phys::kStr && owns_texts_[i]) owned.push_back(&column);
+    each += registry::phys_size(column.phys) + 1;
+  }
+  for (int64_t row = 0; row < keys_[0].rows; ++row) {
+    int64_t bytes = each;
+    for (const HostColumn* column : owned) bytes += static_cast<const registry::StrView*>(column->at(row))->len;
+    sizes_->add(combine_columns(keys, row), bytes);
+  }
+  for (HostColumn& key : keys_) key.clear();
+  for (HostColumn& column : payload_) column.clear();
+  texts_.clear();
 }
 
 bool JoinBuild::null_key(int64_t row) const {
@@ -170,21 +207,9 @@ int64_t JoinBuild::table_memory(int64_t memory_limit) const {
   return memory() + direct <= memory_limit ? direct : std::min(direct, hash);
 }
 
-bool JoinBuild::is_divisible() const {
-  constexpr int64_t kSample = 1024;
-  if (keys_.empty() || rows() < 2 || partition_.count >= kMaxPartitions) return false;
-  const int64_t sampled = std::min(rows(), kSample);
-  std::vector<uint64_t> hashes;
-  for (int64_t i = 0; i < sampled; ++i) hashes.push_back(hash_row(rows() / sampled * i));
-  std::sort(hashes.begin(), hashes.end());
-  for (size_t i = 0; i + hashes.size() / 2 < hashes.size(); ++i)
-    if (hashes[i] == hashes[i + hashes.size() / 2]) return false;
-  return true;
-}
-
 bool JoinBuild::is_in_partition(const std::vector<plan::Constant>& keys) const {
-  if (partition_.count == 1) return true;
-  std::deque<std::string> texts;
+  if (partition_.is_whole()) return true;
+  TextStore texts;
   uint64_t hash = 0;
   for (size_t i = 0; i < keys.size(); ++i) {
     HostColumn column{keys_[i].phys, {}, {}, 0};
@@ -192,7 +217,7 @@ bool JoinBuild::is_in_partition(const std::vector<plan::Constant>& keys) const {
     const uint64_t value = hash_value_at(column, 0);
     hash = i == 0 ? value : block::combine(hash, value);
   }
-  return block::partition_of(hash, partition_.count) == partition_.number;
+  return partition_.contains(hash);
 }
 
 void JoinBuild::build_direct() {
@@ -328,7 +353,7 @@ Status JoinBuild::finish(int64_t memory_limit) {
 }
 
 int64_t JoinBuild::memory() const {
-  int64_t bytes = stored_texts_.memory() + static_cast<int64_t>(matched_.capacity());
+  int64_t bytes = texts_.memory() + static_cast<int64_t>(matched_.capacity());
   for (const HostColumn& column : keys_) bytes += column.memory();
   for (const HostColumn& column : payload_) bytes += column.memory();
   for (const auto* v : {&bitmap_, &index_, &key_codes_, &slots_, &tags_, &next_, &codes_, &code_rows_})
@@ -337,7 +362,7 @@ int64_t JoinBuild::memory() const {
 }
 
 void JoinBuild::lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* found) const {
-  std::deque<std::string> texts;
+  TextStore texts;
   std::vector<HostColumn> wanted;
   for (size_t i = 0; i < keys.size(); ++i) {
     wanted.push_back({keys_[i].phys, {}, {}, 0});

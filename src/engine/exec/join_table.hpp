@@ -3,21 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
 #include "engine/block/tile.hpp"
+#include "engine/exec/inner_parts.hpp"
 #include "engine/exec/text_store.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {
 
-/// A column in register layout that owns its values; text stays where it was, in the
-/// build's store, or in `texts` when it was added by value.
+/// A column in register layout that owns its values; text stays where it was, or is in the build's store.
 struct HostColumn {
   registry::Phys phys = registry::Phys::kI32;
   std::vector<uint8_t> values;  // phys_size bytes each
@@ -25,7 +24,8 @@ struct HostColumn {
   int64_t rows = 0;
 
   void append(const void* from, const uint8_t* from_flags, int64_t count);
-  void append_constant(const plan::Constant& value, std::deque<std::string>* texts);
+  void append_constant(const plan::Constant& value, TextStore* texts);
+  void clear();
   const void* at(int64_t row) const { return values.data() + row * registry::phys_size(phys); }
   bool is_null(int64_t row) const { return !flags.empty() && (flags[row] & block::kNullFlag); }
   /// Some value is none that the engine holds.
@@ -33,12 +33,6 @@ struct HostColumn {
   block::TableColumn view() const;
   int64_t memory() const { return static_cast<int64_t>(values.capacity() + flags.capacity()); }
 };
-
-/// Rows whose keys hash to it (block::partition_of); all rows when there is one partition only.
-struct Partition {
-  uint32_t number = 0, count = 1;  // a power of two, at most kMaxPartitions
-};
-inline constexpr uint32_t kMaxPartitions = 1u << 14;
 
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
@@ -50,22 +44,22 @@ struct JoinNeeds {
 
 class JoinBuild {
  public:
-  /// `texts` keeps texts of rows that are added by value; results may point to them when the table is gone.
-  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, Partition partition,
-            std::deque<std::string>* texts);
+  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, Partition partition);
 
-  /// Rows of a finished tile output: key columns first, then payload.
-  void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows);
-  /// Keeps the texts that appended columns refer to.
-  void keep(const TextStore& texts) { stored_texts_.share(texts); }
+  /// Rows of a finished tile output: key columns first, then payload. `texts` owns the texts of the `owned` columns.
+  void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
+              const TextStore& texts, const std::vector<bool>& owned);
   void append_row(const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload);
 
   /// Whether the table, once built of the rows so far, takes at most `memory_limit` bytes.
   bool fits(int64_t memory_limit) const { return memory() + table_memory(memory_limit) <= memory_limit; }
-  /// Whether its rows can be divided into smaller partitions: not when most of them have the same key.
-  bool is_divisible() const;
+  /// From now on, rows are not kept but measured, those that are there included.
+  void measure();
+  /// What the rows take; nullptr when they are kept.
+  const InnerSizes* sizes() const { return sizes_.get(); }
   Partition partition() const { return partition_; }
-  const TextStore& stored_texts() const { return stored_texts_; }
+  /// Texts that rows refer to.
+  const TextStore& texts() const { return texts_; }
   /// Whether a row with these keys belongs to the table's partition.
   bool is_in_partition(const std::vector<plan::Constant>& keys) const;
 
@@ -96,6 +90,7 @@ class JoinBuild {
   void build_hash();
   void build_list();
   void assign_codes();
+  void measure_rows();
   uint64_t hash_row(int64_t row) const;
   void index_for_lookup() const;
   bool same_key(int64_t a, int64_t b) const;
@@ -105,8 +100,9 @@ class JoinBuild {
   std::vector<HostColumn> keys_, payload_;
   JoinNeeds needs_;
   Partition partition_;
-  std::deque<std::string>* texts_;  // a deque keeps their addresses
-  TextStore stored_texts_;          // texts of the rows that tiles put out
+  TextStore texts_;
+  std::vector<bool> owns_texts_;  // of each column, keys first
+  std::unique_ptr<InnerSizes> sizes_;
   int64_t rows_ = 0;
   block::JoinTable table_{};
   std::vector<block::TableColumn> key_views_, payload_views_;

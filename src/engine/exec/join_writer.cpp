@@ -160,7 +160,7 @@ int PipelineWriter::join_key(NodeId id) {
 bool PipelineWriter::probe_precedes_quals() const {
   if (pipeline_.quals.empty() || out_.joins.empty() || !is_lookup(0)) return false;
   if (join_at(0).kind != JoinKind::kInner && join_at(0).kind != JoinKind::kSemi) return false;
-  if (out_.joins[0].match_fraction > kSelectiveProbe || out_.joins[0].build->partition().count > 1) return false;
+  if (out_.joins[0].match_fraction > kSelectiveProbe || !out_.joins[0].build->partition().is_whole()) return false;
   if (program_.nodes[join_at(0).outer_keys[0]].kind != NodeKind::kColumn) return false;
   return std::none_of(pipeline_.quals.begin(), pipeline_.quals.end(),
                       [&](NodeId qual) { return plan::can_raise(program_, qual); });
@@ -176,12 +176,12 @@ void PipelineWriter::emit_unmatched() {
 }
 
 void PipelineWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partition partition) {
-  if (partition.count == 1) return;
+  if (partition.is_whole()) return;
   std::vector<int> keys;
   for (NodeId id : key_nodes) keys.push_back(join_key(id));
   const int hash = new_register(Phys::kI64), mask = new_register(Phys::kBool);
   emit(TileOp::kHash, hash).list = keys;
-  emit(TileOp::kInPartition, mask, hash, -1, -1, partition.number << 16 | partition.count).list = keys;
+  emit(TileOp::kInPartition, mask, hash, -1, -1, partition.first << 16 | partition.last).list = keys;
   end_filter(mask, {}, "partition");
 }
 

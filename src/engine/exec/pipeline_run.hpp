@@ -131,7 +131,7 @@ class PipelineRun : public WorkerSink {
     for (size_t i = 1; i < workers.size(); ++i) {
       HostGroupTable& other = *workers[i]->groups();
       if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
-        push(other.emit(program_, program_.pipelines[index_]));
+        push_partial(other);
       else
         target.merge(other);
     }
@@ -148,10 +148,16 @@ class PipelineRun : public WorkerSink {
     const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
     if (all > shared_peak_.load()) shared_peak_.store(all);
     if (all <= options_.memory_budget) return;
-    push(shared.table->emit(program_, program_.pipelines[index_]));
+    push_partial(*shared.table);
     shared.table.reset();
     shared_bytes_.fetch_sub(shared.bytes);
     shared.bytes = 0;
+  }
+
+  /// Groups that come again in other batches.
+  void push_partial(const HostGroupTable& groups) {
+    has_partial_groups_ = true;
+    push(groups.emit(program_, program_.pipelines[index_]));
   }
 
   bool has_shared_groups() {
@@ -185,14 +191,8 @@ class PipelineRun : public WorkerSink {
   void take_output(OutputBatch batch) override {
     if (build_ != nullptr) {
       std::lock_guard lock(mutex_);
-      build_->append(batch.columns, batch.has_flags, batch.rows);
-      build_->keep(batch.texts);
-      if (!divisible_ || build_->memory() <= options_.join_memory_budget) return;
-      divisible_ = build_->is_divisible();
-      if (!divisible_) return;
-      overflowed_ = true;
-      stopping_.store(true);
-      queue_.end_feeding();
+      build_->append(batch.columns, batch.has_flags, batch.rows, batch.texts, assembly_.copied_outputs);
+      if (measures_ && build_->sizes() == nullptr && build_->memory() > options_.join_memory_budget) build_->measure();
       return;
     }
     auto memory = std::make_shared<OutputBatch>(std::move(batch));
@@ -217,7 +217,7 @@ class PipelineRun : public WorkerSink {
   void take_groups(const HostGroupTable& groups) override {
     ++partial_flushes_;
     if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
-      push(groups.emit(program_, program_.pipelines[index_]));
+      push_partial(groups);
       return;
     }
     for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
@@ -244,10 +244,10 @@ class PipelineRun : public WorkerSink {
     return stages;
   }
   double milliseconds() const { return finished_ms_; }
-  /// For a build: its rows are too many, and it ended before all of them were there.
-  bool overflowed() const { return overflowed_; }
-  /// For a build: the rows shall be collected whatever they take.
-  void collect_all() { divisible_ = false; }
+  /// Some group is in more than one batch.
+  bool has_partial_groups() const { return has_partial_groups_; }
+  /// For a build: rows that outgrow the budget are measured rather than collected.
+  void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
   int64_t declined_count() const { return declined_count_; }
@@ -287,6 +287,7 @@ class PipelineRun : public WorkerSink {
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
     BlockSignals block;
+    std::lock_guard lock(mutex_);  // the first threads may end while the last are made
     for (int i = 1; i < threads; ++i) {
       ++running_;
       try {
@@ -384,7 +385,7 @@ class PipelineRun : public WorkerSink {
   const block::RunMorsel run_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
-  bool divisible_ = true, overflowed_ = false;  // of a build
+  bool measures_ = false;
   int64_t group_budget_ = 0;
   /// Groups of overflowing tables; see take_groups().
   struct GroupPart {
@@ -408,6 +409,7 @@ class PipelineRun : public WorkerSink {
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
+  std::atomic<bool> has_partial_groups_{false};
 };
 
 }  // namespace strom::engine::exec

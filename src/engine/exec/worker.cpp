@@ -1,5 +1,7 @@
 #include "engine/exec/worker.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 
 namespace strom::engine::exec {
@@ -16,7 +18,9 @@ namespace {
 
 constexpr int32_t kOutputCapacity = 8 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 8 * kTileRows;
-constexpr int32_t kTilesPerPause = 2048;  // a few milliseconds; a morsel without row-multiplying joins takes fewer
+/// Tiles between two pauses: as many as take a few milliseconds, which expressions over long texts make few.
+constexpr int32_t kMostTilesPerPause = 2048;
+constexpr auto kShortPause = std::chrono::milliseconds(2), kLongPause = std::chrono::milliseconds(8);
 /// Arena of computed text; it grows when a tile needs more, and what does not fit then is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
 /// Groups of a table that is handed on again and again, unless the budget is small.
@@ -304,6 +308,17 @@ void Worker::hand_groups_on() {
   state_.groups = groups_->view();
 }
 
+RunResult Worker::run_tiles() {
+  const auto begin = std::chrono::steady_clock::now();
+  state_.budget = tiles_per_pause_;
+  const RunResult result = run_(state_);
+  if (result != RunResult::kPaused) return result;
+  const auto took = std::chrono::steady_clock::now() - begin;
+  if (took > kLongPause) tiles_per_pause_ = std::max(1, tiles_per_pause_ / 2);
+  if (took < kShortPause) tiles_per_pause_ = std::min(kMostTilesPerPause, tiles_per_pause_ * 4);
+  return result;
+}
+
 Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   state_.columns = morsel.batch->columns.data();
   state_.morsel_begin = morsel.begin;
@@ -314,9 +329,8 @@ Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* c
     rows_since_flush_ = morsel.rows;
   }
   for (;;) {
-    state_.budget = kTilesPerPause;
-    const RunResult result = run_(state_);
-    if (result == RunResult::kPaused && !keep_going()) return Status(ErrorCode::kCancelled, "stopped");
+    const RunResult result = run_tiles();
+    if (result != RunResult::kDone && !keep_going()) return Status(ErrorCode::kCancelled, "stopped");
     if (result == RunResult::kCorruptText) {
       *corrupt_column = state_.corrupt_column;
       return Status(ErrorCode::kCorruptFile, "text offset outside of its buffer");

@@ -48,7 +48,7 @@ class Worker {
   Worker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
          const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
 
-  /// Called every few milliseconds while a morsel runs: false abandons it, and so does an exception.
+  /// Called every few milliseconds or more often while a morsel runs: false abandons it, and so does an exception.
   using KeepGoing = std::function<bool()>;
 
   /// Runs one morsel to its end; kCorruptFile with the ordinal of the column in *corrupt_column, kCancelled when
@@ -62,6 +62,7 @@ class Worker {
   int64_t memory() const;
 
  private:
+  block::RunResult run_tiles();
   void allocate_registers();
   void allocate_buffers();
   void fill_constants();
@@ -87,6 +88,7 @@ class Worker {
   const block::RunMorsel run_;
   const int64_t group_budget_;
   WorkerSink* const sink_;
+  int32_t tiles_per_pause_ = 16;
   std::vector<std::unique_ptr<uint8_t[]>> memory_;
   int64_t memory_bytes_ = 0;
   std::vector<block::Reg> regs_;

@@ -299,4 +299,11 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
   pg_unreachable();
 }
 
+bool is_valid_text(registry::TypeId type, const void* values, int64_t row) {
+  using registry::TypeId;
+  if (type != TypeId::kText && type != TypeId::kVarchar && type != TypeId::kBpchar) return true;
+  const auto text = load<registry::StrView>(values, row);
+  return pg_verifymbstr(text.ptr, static_cast<int>(text.len), true);
+}
+
 }  // namespace strom::pg::codec

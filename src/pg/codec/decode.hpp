@@ -46,5 +46,7 @@ inline Datum decode(const Decoder& decoder, int64_t row, bool* is_null) {
 /// `check_text`: it is an error if it is invalid there.
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text = true);
+/// False for text that is an error then.
+bool is_valid_text(registry::TypeId type, const void* values, int64_t row);
 
 }  // namespace strom::pg::codec

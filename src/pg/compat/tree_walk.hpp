@@ -17,6 +17,15 @@ inline bool walk(Node* node, Walker visit, void* context) {
 #endif
 }
 
+/// query_tree_walker(): the same for what a query consists of, sub-queries in FROM and common table expressions included.
+inline bool walk_query(Query* query, Walker visit, void* context) {
+#if PG_VERSION_NUM >= 160000
+  return query_tree_walker_impl(query, visit, context, 0);
+#else
+  return query_tree_walker(query, reinterpret_cast<bool (*)()>(reinterpret_cast<void*>(visit)), context, 0);
+#endif
+}
+
 /// expression_tree_mutator(): a copy of `node` with each child replaced by what `change` returns.
 inline Node* mutate(Node* node, Mutator change, void* context) {
 #if PG_VERSION_NUM >= 160000

@@ -370,6 +370,7 @@ bool QueryRun::next_batch() {
   if (ended_) return false;
   if (!started_) start();
   batch_ = value_or_throw(execution_->next(check_interrupts_in_engine));
+  all_groups_ = execution_->has_all_groups();
   take_declined();
   check_files(batch_ == nullptr);
   if (batch_ != nullptr) {
@@ -524,7 +525,7 @@ void QueryRun::end_sort() {
   from_host_sort_ = false;
 }
 
-void QueryRun::fill_row(TupleTableSlot* slot) const {
+void QueryRun::fill_row(TupleTableSlot* slot) {
   ExecClearTuple(slot);
   if (from_host_sort_) {
     host_sort_->fill(slot);
@@ -549,6 +550,27 @@ void QueryRun::fill_row(TupleTableSlot* slot) const {
   ExecStoreVirtualTuple(slot);
 }
 
+bool QueryRun::merges_groups() {
+  for (const Output& output : plan_.outputs)
+    if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial) : !registry::is_equal_by_bits(output.type.type))
+      return false;
+  if (batch_ == nullptr) next_batch();
+  return all_groups_;
+}
+
+void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) const {
+  ExecClearTuple(slot);
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    if (output.kind != OutputKind::kAggregate)
+      fill_from_batch(slot, i);
+    else
+      slot->tts_values[i] = final_value(output.partial, averages[i], batch_->aggregates[static_cast<size_t>(output.index)], row_,
+                                        &slot->tts_isnull[i]);
+  }
+  ExecStoreVirtualTuple(slot);
+}
+
 void QueryRun::fill_from_recheck(TupleTableSlot* slot) const {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     slot->tts_values[i] = recheck_->values()[i];
@@ -556,7 +578,7 @@ void QueryRun::fill_from_recheck(TupleTableSlot* slot) const {
   }
 }
 
-void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
+void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) {
   const Output& output = plan_.outputs[i];
   const auto index = static_cast<size_t>(output.index);
   if (output.kind == OutputKind::kGrouping) return;
@@ -566,9 +588,11 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) const {
   }
   const engine::exec::ResultColumn& column = batch_->columns[index];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
-  if (!slot->tts_isnull[i])
-    slot->tts_values[i] = codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values,
-                                                     row_, reads_files_);
+  if (slot->tts_isnull[i]) return;
+  const bool invalid = reads_files_ && !codec::is_valid_text(output.type.type, column.values, row_);
+  if (invalid) boundary::entry([this] { check_files(true); });  // zeros in place of text that has vanished are no valid text
+  slot->tts_values[i] =
+      codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_, invalid);
 }
 
 void QueryRun::apply_grouping_set(TupleTableSlot* slot) const {

@@ -35,7 +35,13 @@ class QueryRun {
 
   /// Values of the current row, for the outputs and NULL for all other attributes of `slot`; storage comes from the
   /// current memory context. Does not throw, but may ereport.
-  void fill_row(TupleTableSlot* slot) const;
+  void fill_row(TupleTableSlot* slot);
+
+  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their aggregates:
+  /// fill_group() may be used in place of fill_row() then. Before the first next_row().
+  bool merges_groups();
+  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As fill_row().
+  void fill_group(TupleTableSlot* slot, const bool* averages) const;
 
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
@@ -97,7 +103,7 @@ class QueryRun {
   void put_row();
   void first_row_again();
   void fill_from_recheck(TupleTableSlot* slot) const;
-  void fill_from_batch(TupleTableSlot* slot, size_t index) const;
+  void fill_from_batch(TupleTableSlot* slot, size_t index);
   void apply_grouping_set(TupleTableSlot* slot) const;
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
   void keep_batch();
@@ -139,6 +145,7 @@ class QueryRun {
   const bool keep_results_;
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
+  bool all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/exec/execution.hpp"
 #include "pg/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -266,6 +267,7 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
     return;
   }
   if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
+  if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return;
   if (join->outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
   join->rows = expected_rows(root, joinrel, outer, probing, join);
   if (host_quals != NIL)

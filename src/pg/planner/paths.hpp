@@ -28,6 +28,9 @@ EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause);
 /// membership.cpp: adds the joins of the scan's memberships to `input`, which is the scan.
 void join_memberships(PlannerInfo* root, EngineInput* input);
 
+/// stored_form.cpp: whether the statement looks at how values are stored. The engine reads no table of it then.
+bool asks_stored_form(Query* statement);
+
 /// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
 /// itself when there is none.
 Index topmost_parent(const PlannerInfo* root, Index relid);

@@ -16,20 +16,24 @@ bool is_enabled() { return guc::pg_strom::enabled && guc::pg_strom::device() != 
 
 planner_hook_type next_planner_hook = nullptr;
 
-// The statement being planned is a cursor's. PostgreSQL tells nobody but the planner.
-bool planning_cursor = false;
+// Of the statement being planned.
+struct StatementFacts {
+  bool is_cursor = false;  // PostgreSQL tells nobody but the planner
+  bool asks_stored_form = false;
+};
+StatementFacts statement;
 
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
-  const bool outer = planning_cursor;
+  const StatementFacts outer = statement;
   PlannedStmt* plan = nullptr;
-  planning_cursor = (cursor_options & CURSOR_OPT_PARALLEL_OK) == 0;
+  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse)};
   PG_TRY();
   {
     plan = next_planner_hook != nullptr ? next_planner_hook(parse, text, cursor_options, params)
                                         : standard_planner(parse, text, cursor_options, params);
   }
   PG_FINALLY();
-  { planning_cursor = outer; }
+  { statement = outer; }
   PG_END_TRY();
   choose_jit(plan);
   return plan;
@@ -39,14 +43,14 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
 // is behind it. Programs rely on that.
 bool serves_simple_cursor(const PlannerInfo* root) {
   const Query* parse = root->parse;
-  return planning_cursor && root->query_level == 1 && list_length(parse->jointree->fromlist) == 1 &&
+  return statement.is_cursor && root->query_level == 1 && list_length(parse->jointree->fromlist) == 1 &&
          IsA(linitial(parse->jointree->fromlist), RangeTblRef) && parse->groupClause == NIL && !parse->hasAggs &&
          parse->distinctClause == NIL && !parse->hasWindowFuncs && parse->sortClause == NIL;
 }
 
 void on_rel(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
   if (next_rel_hook != nullptr) next_rel_hook(root, rel, relid, rte);
-  if (is_enabled() && !serves_simple_cursor(root)) offer_scan(root, rel, relid, rte);
+  if (is_enabled() && !statement.asks_stored_form && !serves_simple_cursor(root)) offer_scan(root, rel, relid, rte);
 }
 
 void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,

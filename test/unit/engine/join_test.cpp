@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/exec/inner_parts.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {
@@ -311,29 +312,80 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
   }
 }
 
-/// One key has most of the rows: no partition is small enough, and there are not many passes for it.
-TEST(JoinPasses, OneKeyGoesBeyondTheBudget) {
-  const Shape shape{"", 0, 0, 1, 1, 1};
-  const Side outer(100, shape, 1), inner(5000, shape, 2);
-  plan::Program p = Sides(shape, true).program(JoinKind::kInner, false);
-  plan::Builder b(p);
+/// Counts an inner join's rows in passes; returns how many of these there were.
+int64_t passes_of(const Side& outer, Side* inner, int64_t budget) {
+  inner->table.make_text_unstable();
+  plan::Program p = Sides({"", 0, 0, 1, 1, 1}, true).program(JoinKind::kInner, false);
   p.pipelines[1].sink = plan::SinkKind::kAggregate;
   p.pipelines[1].aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode}};
-  int64_t expected = 0;
+  std::map<int32_t, int64_t> found;
+  for (const Row& i : inner->rows)
+    if (i.key) ++found[*i.key];
+  int64_t expected = 0, count = 0;
   for (const Row& o : outer.rows)
-    for (const Row& i : inner.rows) expected += o.key && i.key;
+    if (o.key) expected += found[*o.key];
   exec::Options options;
-  options.join_memory_budget = 4096;
-  auto execution = exec::Execution::create(p, {&inner.table, &outer.table}, {}, options).value();
-  int64_t count = 0;
+  options.threads = 2;
+  options.morsel_rows = 700;
+  options.join_memory_budget = budget;
+  auto execution = exec::Execution::create(p, {&inner->table, &outer.table}, {}, options).value();
   for (;;) {
     auto batch = execution->next([] {});
-    ASSERT_TRUE(batch.is_ok()) << batch.status().message();
+    EXPECT_TRUE(batch.is_ok()) << batch.status().message();
     if (batch.value() == nullptr) break;
     count += batch.value()->aggregates[0].counts[0];
   }
   EXPECT_EQ(count, expected);
-  EXPECT_LE(execution->stats().passes, 2);
+  return execution->stats().passes;
+}
+
+/// No part is small enough for the budget when one key has all rows: there is one pass for it, and one for rows without a key.
+TEST(JoinPasses, OneKeyGoesBeyondTheBudget) {
+  const Shape shape{"", 0, 0, 1, 1, 1};
+  Side outer(100, shape, 1), inner(5000, shape, 2);
+  EXPECT_LE(passes_of(outer, &inner, 4096), 2);
+}
+
+/// As many passes as there are keys are enough, whatever the rows take.
+TEST(JoinPasses, OneForEachKeyAtMost) {
+  const Shape shape{"", 0, 0, 5, 1, 1};
+  Side outer(100, shape, 1), inner(5000, shape, 2);
+  EXPECT_LE(passes_of(outer, &inner, 4096), 6);
+  EXPECT_GT(passes_of(outer, &inner, 100'000), 1);
+}
+
+/// Texts that the table owns count, and passes are not more than what they are worth.
+TEST(JoinPasses, MeasuresAndStaysBelowTheLimit) {
+  const Shape shape{"", 0, 0, 4000, 1, 1};
+  Side outer(3000, shape, 1), inner(5000, shape, 2);
+  const int64_t bytes = 5000 * (16 + 6 + 40) + 5000 * 11;
+  const int64_t passes = passes_of(outer, &inner, bytes / 6);
+  EXPECT_GE(passes, 4);
+  EXPECT_LE(passes, 12);
+  EXPECT_LE(passes_of(outer, &inner, 100), exec::kMostPasses);
+  EXPECT_EQ(passes_of(outer, &inner, bytes * 4), 1);
+}
+
+TEST(InnerSizes, MakeParts) {
+  exec::InnerSizes sizes;
+  for (uint64_t i = 0; i < 10'000; ++i) sizes.add(block::mix(i), 10);
+  sizes.add(block::mix(7), 1'000'000);
+  EXPECT_EQ(sizes.rows(), 10'001);
+  const auto parts = sizes.parts(5000, 1000);
+  EXPECT_GE(parts.size(), 20u);
+  EXPECT_LE(parts.size(), 26u);
+  uint32_t next = 0;
+  for (const exec::Partition& part : parts) {
+    EXPECT_EQ(part.first, next);
+    EXPECT_LE(part.first, part.last);
+    next = part.last + 1;
+  }
+  EXPECT_EQ(next, block::kPartitionBuckets);
+  const uint32_t large = block::partition_bucket(block::mix(7));
+  EXPECT_TRUE(std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.first == large && part.last == large; }));
+  EXPECT_LE(sizes.parts(5000, 8).size(), 8u);
+  ASSERT_EQ(sizes.parts(1, 1).size(), 1u);
+  EXPECT_TRUE(sizes.parts(1, 1)[0].is_whole());
 }
 
 }  // namespace

@@ -138,8 +138,8 @@ STROM_KERNEL void in_partition(const P& p, TileState& s, const TileInstr& instr)
   const uint64_t* hashes = values<uint64_t>(s, instr.a);
   const uint16_t* keys = s.code->lists + instr.c;
   uint8_t* out = static_cast<uint8_t*>(s.storage[instr.dst].data);
-  const uint32_t partition = instr.imm >> 16, count = instr.imm & 0xffff;
-  p.for_each(s.count, [&](int i) { out[i] = partition_of(hashes[i], count) == partition; });
+  const uint32_t first = instr.imm >> 16, last = instr.imm & 0xffff;
+  p.for_each(s.count, [&](int i) { out[i] = in_buckets(hashes[i], first, last); });
   for (int k = 1; k <= keys[0]; ++k)
     if (const uint8_t* flags = s.regs[keys[k]].flags; flags != nullptr)
       p.for_each(s.count, [&](int i) { out[i] |= (flags[i] & kErrorFlag) != 0; });
