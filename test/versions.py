@@ -12,11 +12,12 @@ import sys
 # Whole lines of plans that PostgreSQL 18 adds: buffers without being asked, and disabled nodes.
 ADDED = re.compile(r"""\s*(Planning:|Buffers:\ .*
                          |Window:\ .*
-                         |"(Shared|Local|Temp)\ .*Blocks":\ \d+,?
-                         |"Disabled":\ false,?)$""", re.VERBOSE)
+                         |(?P<quote>"?)(Shared|Local|Temp)\ .*Blocks(?P=quote):\ \d+,?
+                         |"?Disabled"?:\ false,?
+                         |"?Index\ Searches"?:\ \d+,?)$""", re.VERBOSE)
 REWRITES = (
     (re.compile(r"rows=(\d+)\.00\b"), r"rows=\1"),  # 18
-    (re.compile(r'("Actual Rows": \d+)\.00'), r"\1"),  # 18
+    (re.compile(r'("?Actual Rows"?: \d+)\.00'), r"\1"),  # 18
     (re.compile(r"\(InitPlan \d+\)\.col1"), "$0"),  # 17
     # 17: what is compared with the rows of a sub-query.
     (re.compile(r"\((?:ANY|ALL) \([^()]* (?:=|<>) \((hashed )?SubPlan (\d+)\)\.col1\)\)"), r"(\1SubPlan \2)"),

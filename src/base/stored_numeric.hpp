@@ -83,16 +83,17 @@ STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, con
   uint128 value;
   if (!read_numeric_digits(bytes + header.size, count, &value)) return false;
   const int shift = numeric_shift(header, count, scale);
-  if (value != 0 && shift >= 0) {
-    if (shift > kMaxDecimalDigits || __builtin_mul_overflow(value, static_cast<uint128>(power_of_ten(shift)), &value)) return false;
-  } else if (value != 0) {
+  if (value != 0 && shift < 0) {
     if (-shift > kMaxDecimalDigits) return false;
     const auto unit = static_cast<uint128>(power_of_ten(-shift));
     if (value % unit != 0) return false;
     value /= unit;
   }
-  *unscaled = header.negative ? -static_cast<int128>(value) : static_cast<int128>(value);
-  return value < limit;
+  if (value >= limit) return false;
+  auto magnitude = static_cast<int128>(value);
+  if (shift > 0 && !rescale_decimal(&magnitude, 0, shift)) return false;
+  *unscaled = header.negative ? -magnitude : magnitude;
+  return static_cast<uint128>(magnitude) < limit;
 }
 
 /// A stored numeric (`length` bytes at `bytes`, of any alignment) times 10^`scale`. False when it is NaN or infinite, has

@@ -17,7 +17,7 @@ enum class Phys : uint8_t {
   kF32,   // float: float4 and float2
   kF64,   // double
   kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored; the
-          // root container of a jsonb
+          // root container of a jsonb; an array without its varlena header
 };
 
 enum class TypeId : uint8_t {
@@ -65,7 +65,8 @@ constexpr bool orders_as_register(TypeId id) {
     case TypeId::kEnum:
     case TypeId::kInet:
     case TypeId::kCidr:
-    case TypeId::kJsonb: return false;
+    case TypeId::kJsonb:
+    case TypeId::kArray: return false;
     default: return true;
   }
 }

@@ -36,7 +36,8 @@ SELECT * FROM run_both('SELECT i8 AS k, i8::numeric::int8 AS c, (i8) + 0 AS d, c
 SELECT * FROM run_both('SELECT t AS k, t::varchar AS c, count(*) FROM facts GROUP BY ROLLUP (t, t::varchar)');
 SELECT * FROM run_both('SELECT d.region, f.b, count(*) FROM facts f JOIN dimension d ON f.k = d.k GROUP BY ROLLUP (d.region, f.b)');
 -- A key without a column, and GROUPING() without sets, stay with PostgreSQL.
-SELECT nodes_of('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');
+-- PostgreSQL 18 hands the constant over as a key, versions before it as nothing.
+SELECT row_count, differences FROM run_both('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');
 SELECT nodes_of('SELECT k, grouping(k), count(*) FROM facts GROUP BY k');
 
 -- DISTINCT in aggregates.

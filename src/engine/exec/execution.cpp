@@ -99,7 +99,7 @@ class ExecutionImpl : public Execution {
     return builds_[join]->is_in_partition(trimmed_keys(join, keys));
   }
 
-  bool is_partitioned(uint32_t join) const override { return builds_[join]->partition().count > 1; }
+  bool is_partitioned(uint32_t join) const override { return !builds_[join]->partition().is_whole(); }
 
   void mark_matched(uint32_t join, int64_t row) override { builds_[join]->mark_matched(row); }
 

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/thread_memory.hpp"
 #include "engine/exec/sorted_rows.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/group_table.hpp"
@@ -299,15 +300,23 @@ class PipelineRun : public WorkerSink {
     }
   }
 
+  void work_in_thread() {
+    Worker* worker = make_worker();
+    for (;;) {
+      if (!room_in_queue()) break;
+      Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
+      if (!more.is_ok() || !more.value()) break;
+    }
+  }
+
   void thread_main() {
-    try {
-      Worker* worker = make_worker();
-      for (;;) {
-        if (!room_in_queue()) break;
-        Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
-        if (!more.is_ok() || !more.value()) break;
+    if (base::prepare_for_exceptions()) {
+      try {
+        work_in_thread();
+      } catch (const std::bad_alloc&) {
+        fail_for_memory();
       }
-    } catch (const std::bad_alloc&) {
+    } else {
       fail_for_memory();
     }
     {

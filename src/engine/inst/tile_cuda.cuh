@@ -3,6 +3,7 @@
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1
+#include "engine/op/call/array.hpp"
 #include "engine/op/call/cast.hpp"
 #include "engine/op/call/compare.hpp"
 #include "engine/op/call/date_part.hpp"
@@ -12,6 +13,7 @@
 #include "engine/op/call/network.hpp"
 #include "engine/op/call/numeric.hpp"
 #include "engine/op/call/real.hpp"
+#include "engine/op/call/regex.hpp"
 #include "engine/op/call/text.hpp"
 #include "engine/op/pipeline/kernel.hpp"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "registry/aggregates.hpp"
-#include "registry/functions.hpp"
 #include "registry/types.hpp"
 
 namespace strom::engine::plan {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/int128.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 namespace {

@@ -1,6 +1,7 @@
 #include "engine/plan/verify.hpp"
 
 #include "base/int128.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 namespace {

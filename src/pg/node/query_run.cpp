@@ -558,7 +558,7 @@ bool QueryRun::merges_groups() {
   return all_groups_;
 }
 
-void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) const {
+void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) {
   ExecClearTuple(slot);
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];

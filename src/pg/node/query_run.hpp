@@ -41,7 +41,7 @@ class QueryRun {
   /// fill_group() may be used in place of fill_row() then. Before the first next_row().
   bool merges_groups();
   /// The current group with its aggregates' results; `averages` tells for each output which are averages. As fill_row().
-  void fill_group(TupleTableSlot* slot, const bool* averages) const;
+  void fill_group(TupleTableSlot* slot, const bool* averages);
 
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.

@@ -70,12 +70,15 @@ class Recheck {
   bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void clear_payload(size_t join);
+  void begin_row();
+  void queue_value(Value value, size_t i, Row* row);
   void emit();
 
   const RunPlan& plan_;
   std::vector<source::RowSource*> sources_;
   std::vector<bool> left_out_;  // for each join
-  ExprContext* context_;        // its per-tuple memory holds the queued rows
+  ExprContext* context_;        // its per-tuple memory is that of the row being decided
+  MemoryContext queue_memory_;  // of the queued rows
   TupleTableSlot* slot_;
   std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none

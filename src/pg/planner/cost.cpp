@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "pg/compat/disabled_path.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -45,17 +46,37 @@ constexpr double kBufferedPage = 0.35;
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
-// What cannot be divided among threads.
+// Whoever wants an index to be used wants none of us either.
+bool is_disabled(const EngineScan* scan) { return !enable_seqscan && scan->pages > 0 && scan->chooser == nullptr; }
+
+int disabled_parts(const EngineInput* input) {
+  int count = is_disabled(input->scan);
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    count += join->scan != nullptr ? is_disabled(join->scan) : compat::disabled_parts(join->path);
+  }
+  return count;
+}
+
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
-  if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
+  if (is_disabled(scan)) return disable_cost;
   return scan->read_cost;
 }
 
 Cost scan_rows(const EngineScan* scan) {
   const double each = 1 + (kHeapRow - 1) * scan->heap_share;
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
+}
+
+// A row that PostgreSQL fetches and evaluates on its one thread, in units of its cpu_tuple_cost.
+constexpr double kDeclinedRow = 2;
+
+// What cannot be divided among threads.
+Cost alone(const EngineScan* scan) {
+  return read_pages(scan) + scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
@@ -76,7 +97,7 @@ Cost page_cost(const EngineScan* scan, double each) {
 
 void cost_scan(EngineInput* input) {
   input->startup = 0;
-  input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
+  input->run = alone(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
 double pass_count(const RelOptInfo* inner) {
@@ -85,15 +106,18 @@ double pass_count(const RelOptInfo* inner) {
   return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
-void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
-  const auto* join = static_cast<EngineJoin*>(llast(input->joins));
+Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
-    read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
+    read = (alone(join->scan) + scan_rows(join->scan)) * join->passes;
   else
     read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
            join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
-  input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
+  return read + join->inner->rows * kBuild * row_cost();
+}
+
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations) {
+  input->startup = outer->startup + cost_of_build(join);
   // Without keys all pairs of rows are tried; else about as many as match.
   const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
   const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
@@ -160,6 +184,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     // Every path of this join evaluates them on as many rows, and those of PostgreSQL do not charge for all of it.
     work += ::cpu_operator_cost * list_length(input->host_quals) * produced;
   }
+  compat::set_disabled_parts(&path->custom.path, disabled_parts(input));
   path->custom.path.rows = rows;
   path->custom.path.startup_cost = start + target->cost.startup;
   path->custom.path.total_cost =

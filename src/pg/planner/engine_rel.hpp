@@ -7,11 +7,12 @@
 
 namespace strom::pg::planner {
 
-/// A column as the engine sees it; indexed by attribute number.
+/// A column as the engine sees it.
 struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
   const char* reason;  // why it is not readable; nullptr for columns that the query does not use
+  bool out_of_line;    // values may be stored out of line
 };
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.
@@ -40,7 +41,7 @@ struct EngineScan {
   List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
   int leaf_count;        // before pruning
   int column_count;      // highest attribute number
-  ColumnFacts* columns;  // [0 .. column_count]
+  ColumnFacts* columns;  // [0 .. column_count], see facts_of()
   bool output_readable;  // every column that is needed above the scan
   bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
   List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
@@ -52,6 +53,8 @@ struct EngineScan {
   double buffered;    // the part of them that is in shared buffers
   Cost read_cost;     // of reading them all
   double heap_share;  // of rows_in, those in heap tables: 0 .. 1
+  double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
+  double declined;    // rows that are left to PostgreSQL for such a value
   Path* chooser;      // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;   // of choosing and of reading these blocks
   int operations;  // of the filters, for each row
@@ -136,6 +139,12 @@ PlannerState* make_state(PlannerInfo* root);
 
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
+
+/// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
+inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }
+
+/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole row.
+inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
 
 /// Keeps `input` when it is the cheapest for its relids so far.
 void remember(PlannerState* state, EngineInput* input);

@@ -112,7 +112,7 @@ void join_memberships(PlannerInfo* root, EngineInput* input) {
     const EngineInput probing = *input;
     input->joins = lappend(list_copy(input->joins), join);
     input->rows = join->rows;
-    cost_join(input, &probing, membership->operations);
+    cost_join(input, &probing, join, membership->operations);
   }
 }
 

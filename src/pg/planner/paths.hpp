@@ -18,8 +18,10 @@ void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause*
 /// scan_path.cpp: what kind of table the engine reads; kNone for others.
 enum class TableKind { kNone, kHeap, kArrow };
 TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte);
+/// How many pages of a table are asked for whether they are in shared buffers.
+inline constexpr int kAskedPages = 16;
 /// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes);
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages = kAskedPages);
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
@@ -58,6 +60,10 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
 /// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
 void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel);
 
+/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its result.
+void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel);
+
 /// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
 /// `top` nullptr: all of them.
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
@@ -81,9 +87,11 @@ double top_rows_left(const EngineTop* top, double rows);
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
 
-/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
+/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
-void cost_join(EngineInput* input, const EngineInput* outer, int operations);
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations);
+/// cost.cpp: the part of them that is for reading the inner side and making a table of it.
+Cost cost_of_build(const EngineJoin* join);
 
 /// cost.cpp: how often the outer side of a join has to be read because of pg_strom.work_memory.
 double pass_count(const RelOptInfo* inner);

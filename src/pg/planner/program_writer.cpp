@@ -42,7 +42,7 @@ bool shares_state_with_variance(const Aggref& average, const List* outputs) {
 
 /// `scan` nullptr: a column of a PostgreSQL plan's rows.
 Result<ValueType> column_type(const EngineScan* scan, const Var& var) {
-  if (scan != nullptr) return scan->columns[var.varattno].type;
+  if (scan != nullptr) return facts_of(scan, var.varattno)->type;
   return value_type_of(var.vartype, var.vartypmod);
 }
 

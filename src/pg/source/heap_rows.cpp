@@ -59,6 +59,7 @@ struct HeapRows::Chunk {
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
+  std::vector<int64_t> table_oids;  // the values of tableoid, where it is wanted
 
   BlockNumber block_of(int64_t row) const {
     const auto page = std::upper_bound(first_rows.begin(), first_rows.begin() + pages, row) - first_rows.begin() - 1;
@@ -107,7 +108,8 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
 
 HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
                    const std::vector<engine::plan::ValueType>& types)
-    : relation_(relation), snapshot_(snapshot), table_name_(RelationGetRelationName(relation)), attnums_(attnums) {
+    : relation_(relation), snapshot_(snapshot), table_name_(RelationGetRelationName(relation)),
+      table_oid_(RelationGetRelid(relation)), attnums_(attnums) {
   const TupleDesc descriptor = RelationGetDescr(relation);
   std::vector<format::heap::AttributeLayout> layouts;
   for (int i = 0; i < descriptor->natts; ++i) {
@@ -116,6 +118,7 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
   }
   std::vector<format::heap::WantedColumn> wanted;
   for (size_t i = 0; i < attnums.size(); ++i) {
+    if (attnums[i] < 0) continue;
     Storage storage;
     if (!heap_storage(*TupleDescAttr(descriptor, attnums[i] - 1), types[i].type, &storage))
       throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
@@ -402,6 +405,7 @@ void HeapRows::make_room(Chunk* chunk) const {
   chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
   chunk->numbers.resize(rows);
+  if (std::count(attnums_.begin(), attnums_.end(), TableOidAttributeNumber) > 0) chunk->table_oids.assign(rows, table_oid_);
   chunk->memory.clear();
   chunk->out.clear();
   for (const auto& column : decoder_->wanted()) {
@@ -436,16 +440,22 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   STROM_TRY(decode(chunk));
   columnar::BatchView view;
   view.rows = chunk->rows;
-  for (size_t i = 0; i < chunk->out.size(); ++i) {
-    const format::heap::ColumnOut& out = chunk->out[i];
+  size_t i = 0;  // in chunk->out
+  for (const AttrNumber attnum : attnums_) {
     columnar::ColumnView column;
     column.is_register = true;
     column.length = chunk->rows;
+    if (attnum < 0) {
+      column.values = chunk->table_oids.data();
+      view.columns.push_back(column);
+      continue;
+    }
+    const format::heap::ColumnOut& out = chunk->out[i];
     column.values = out.values;
     column.flags = out.has_flags ? out.flags : nullptr;
     column.has_packed = out.has_packed;
     column.is_stored_numeric = decoder_->wanted()[i].storage == Storage::kNumeric;
-    column.scale = numeric_scales_[i];
+    column.scale = numeric_scales_[i++];
     view.columns.push_back(column);
   }
   return view;
@@ -494,9 +504,10 @@ void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* val
     const TupleDesc descriptor = RelationGetDescr(relation);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     for (size_t i = 0; i < count; ++i) {
-      const Form_pg_attribute attribute = TupleDescAttr(descriptor, attnums[i] - 1);
       values[i] = heap_getattr(&tuple, attnums[i], descriptor, &nulls[i]);
-      if (!nulls[i]) values[i] = datumCopy(values[i], attribute->attbyval, attribute->attlen);
+      if (nulls[i] || attnums[i] < 0) continue;
+      const Form_pg_attribute attribute = TupleDescAttr(descriptor, attnums[i] - 1);
+      values[i] = datumCopy(values[i], attribute->attbyval, attribute->attlen);
     }
     MemoryContextSwitchTo(caller);
     ReleaseBuffer(buffer);

@@ -22,7 +22,7 @@ bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type,
 
 class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
  public:
-  /// Reads columns `attnums` as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
+  /// Reads columns `attnums` (of the user, or tableoid) as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
   /// long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
@@ -82,6 +82,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   Relation relation_;
   Snapshot snapshot_;
   std::string table_name_;
+  Oid table_oid_;
   std::vector<AttrNumber> attnums_;
   struct Missing {
     std::string bytes;
