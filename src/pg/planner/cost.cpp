@@ -54,7 +54,10 @@ int disabled_parts(const EngineInput* input) {
   ListCell* cell;
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    count += join->scan != nullptr ? is_disabled(join->scan) : compat::disabled_parts(join->path);
+    if (join->scan != nullptr)
+      count += is_disabled(join->scan);
+    else if (join->path != nullptr)
+      count += compat::disabled_parts(join->path);
   }
   return count;
 }

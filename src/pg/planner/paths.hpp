@@ -25,13 +25,12 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
+/// stored_form.cpp: whether the statement looks at how values are stored. The engine reads no table of it then.
+bool asks_stored_form(Query* statement);
 /// membership.cpp: `clause` as a join with a sub-query's rows; nullptr when it is none, or none for the engine.
 EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause);
 /// membership.cpp: adds the joins of the scan's memberships to `input`, which is the scan.
 void join_memberships(PlannerInfo* root, EngineInput* input);
-
-/// stored_form.cpp: whether the statement looks at how values are stored. The engine reads no table of it then.
-bool asks_stored_form(Query* statement);
 
 /// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
 /// itself when there is none.
