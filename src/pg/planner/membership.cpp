@@ -3,6 +3,7 @@
 // them, unless there is a null among them; and of every row when there are none. May ereport.
 #include <algorithm>
 
+#include "engine/exec/execution.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
 #include "pg/planner/lower_check.hpp"
@@ -67,6 +68,15 @@ bool mentions_parameter(Node* expr, const SubPlan* subplan) {
   return Walk::visit(expr, &parameter);
 }
 
+// What is expected of the sub-query, as of a relation.
+RelOptInfo* expected_rows(const Plan* plan) {
+  auto* rows = makeNode(RelOptInfo);
+  rows->rows = clamp_row_est(plan->plan_rows);
+  rows->reltarget = create_empty_pathtarget();
+  rows->reltarget->width = plan->plan_width;
+  return rows;
+}
+
 }  // namespace
 
 EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause) {
@@ -84,6 +94,7 @@ EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause) {
   membership->clause = clause;
   membership->subplan = subplan;
   membership->plan = static_cast<Plan*>(list_nth(root->glob->subplans, subplan->plan_id - 1));
+  if (pass_count(expected_rows(membership->plan)) > static_cast<double>(engine::exec::kMostPasses)) return nullptr;
   membership->outer_key = static_cast<Expr*>(linitial(comparison->args));
   membership->inner_key = static_cast<Expr*>(lsecond(comparison->args));
   membership->negated = negated;
@@ -96,10 +107,7 @@ void join_memberships(PlannerInfo* root, EngineInput* input) {
   ListCell* cell;
   foreach (cell, input->scan->memberships) {
     const auto* membership = static_cast<EngineMembership*>(lfirst(cell));
-    auto* rows = makeNode(RelOptInfo);
-    rows->rows = clamp_row_est(membership->plan->plan_rows);
-    rows->reltarget = create_empty_pathtarget();
-    rows->reltarget->width = membership->plan->plan_width;
+    RelOptInfo* rows = expected_rows(membership->plan);
     auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
     join->inner = rows;
     join->membership = membership;
