@@ -11,12 +11,18 @@ import sys
 
 # Whole lines of plans that PostgreSQL 18 adds: buffers without being asked, and disabled nodes.
 ADDED = re.compile(r"""\s*(Planning:|Buffers:\ .*
-                         |"(Shared|Local|Temp)\ .*Blocks":\ \d+,?
-                         |"Disabled":\ false,?)$""", re.VERBOSE)
+                         |Window:\ .*
+                         |(?P<quote>"?)(Shared|Local|Temp)\ .*Blocks(?P=quote):\ \d+,?
+                         |"?Disabled"?:\ false,?
+                         |"?Index\ Searches"?:\ \d+,?)$""", re.VERBOSE)
 REWRITES = (
     (re.compile(r"rows=(\d+)\.00\b"), r"rows=\1"),  # 18
-    (re.compile(r'("Actual Rows": \d+)\.00'), r"\1"),  # 18
+    (re.compile(r'("?Actual Rows"?: \d+)\.00'), r"\1"),  # 18
     (re.compile(r"\(InitPlan \d+\)\.col1"), "$0"),  # 17
+    # 17: what is compared with the rows of a sub-query.
+    (re.compile(r"\((?:ANY|ALL) \([^()]* (?:=|<>) \((hashed )?SubPlan (\d+)\)\.col1\)\)"), r"(\1SubPlan \2)"),
+    (re.compile(r"\(ANY \((?:\([^()]* = \((hashed )?SubPlan (\d+)\)\.col\d+\)(?: AND )?)+\)\)"), r"(\1SubPlan \2)"),
+    (re.compile(r"\bOVER (?:\(\?\)|w\d+)"), "OVER"),  # 18
     (re.compile(r"(InitPlan \d+) \(returns \$\d+\)"), r"\1"),  # until 16
     # 18 names the unit of a setting's limits.
     (re.compile(r"(valid range for parameter .*\(\d+) \w+( \.\. \d+) \w+\)"), r"\1\2)"),

@@ -25,6 +25,9 @@ STROM_BASE_INLINE constexpr int128 power_of_ten(int n) {
   return value;
 }
 
+/// In place of a scale: each value has its own.
+constexpr int32_t kOwnScale = -1;
+
 /// A decimal with a scale of its own: its unscaled value in the upper 122 bits, its scale below.
 constexpr int kDecimalScaleBits = 6;
 constexpr int kMaxDecimalScale = (1 << kDecimalScaleBits) - 1;

@@ -1,7 +1,7 @@
 // PostgreSQL's stored numeric, behind the varlena header: a header and base-10000 digits of 16 bits, most significant first.
 // Short header, 16 bits: 10, sign, 6 bits display scale, 7 bits signed weight. Long header: 16 bits sign (2) and display scale
 // (14), then a 16-bit weight. The value is the sum of digit[i] * 10000^(weight - i). An on-disk format, the same in all supported
-// versions. Read by format/heap and by the engine's functions of jsonb. Single source; reads each byte once.
+// versions. Read by the engine's loaders and functions of jsonb, and by pg/codec. Single source; reads each byte once.
 #pragma once
 
 #include <cstdint>
@@ -75,5 +75,88 @@ STROM_BASE_INLINE bool read_numeric_digits(const char* bytes, int count, uint128
 STROM_BASE_INLINE int numeric_shift(const NumericHeader& header, int count, int scale) {
   return (header.weight - (count - 1)) * kNumericBaseDigits + scale;
 }
+
+/// The value behind the header times 10^`scale`. False when digits would be lost or it does not fit into 38 digits.
+STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, const NumericHeader& header, int scale, int128* unscaled) {
+  const int count = static_cast<int>((length - header.size) / 2);
+  const auto limit = static_cast<uint128>(power_of_ten(kMaxDecimalDigits));
+  uint128 value;
+  if (!read_numeric_digits(bytes + header.size, count, &value)) return false;
+  const int shift = numeric_shift(header, count, scale);
+  if (value != 0 && shift < 0) {
+    if (-shift > kMaxDecimalDigits) return false;
+    const auto unit = static_cast<uint128>(power_of_ten(-shift));
+    if (value % unit != 0) return false;
+    value /= unit;
+  }
+  if (value >= limit) return false;
+  auto magnitude = static_cast<int128>(value);
+  if (shift > 0 && !rescale_decimal(&magnitude, 0, shift)) return false;
+  *unscaled = header.negative ? -magnitude : magnitude;
+  return static_cast<uint128>(magnitude) < limit;
+}
+
+/// A stored numeric (`length` bytes at `bytes`, of any alignment) times 10^`scale`. False when it is NaN or infinite, has
+/// digits behind `scale`, does not fit into 38 digits, or is no numeric.
+STROM_BASE_INLINE bool numeric_to_int128(const char* bytes, int64_t length, int scale, int128* unscaled) {
+  NumericHeader header;
+  return read_numeric_header(bytes, length, &header) && read_numeric_value(bytes, length, header, scale, unscaled);
+}
+
+/// The value with the display scale that it has, as int128.hpp lays such decimals out. False when it has no place there.
+STROM_BASE_INLINE bool numeric_to_decimal(const char* bytes, int64_t length, int128* decimal) {
+  NumericHeader header;
+  int128 unscaled;
+  return read_numeric_header(bytes, length, &header) && read_numeric_value(bytes, length, header, header.scale, &unscaled) &&
+         make_decimal(unscaled, header.scale, decimal);
+}
+
+#if !defined(__CUDACC__)
+
+inline constexpr int kOrdinaryScale = 4;
+
+/// Most of the numerics that there are: below 10^8, with at most four places behind the point. Without branches that depend
+/// on a value's number of digits, which nobody can predict.
+struct OrdinaryNumeric {
+  uint64_t magnitude;  // times 10^kOrdinaryScale
+  bool negative;
+  int scale;  // display scale
+};
+
+/// Divides magnitudes of OrdinaryNumeric by 10^n, 0 <= n <= kOrdinaryScale, by a multiplication.
+struct OrdinaryDivisor {
+  uint64_t unit, reciprocal;
+
+  explicit OrdinaryDivisor(int n)
+      : unit(static_cast<uint64_t>(power_of_ten(n))), reciprocal(((uint64_t{1} << 63) + unit - 1) / unit) {}
+  /// False when there is a remainder.
+  STROM_BASE_INLINE bool divide(uint64_t magnitude, uint64_t* quotient) const {
+    *quotient = static_cast<uint64_t>(static_cast<uint128>(magnitude) * reciprocal >> 63);
+    return *quotient * unit == magnitude;
+  }
+};
+
+/// False when it is none, or no numeric at all. Reads up to two bytes before `bytes`, where a stored value has its length.
+STROM_BASE_INLINE bool read_ordinary_numeric(const char* bytes, int64_t length, OrdinaryNumeric* value) {
+  constexpr uint64_t kDigitMask = 0xFFFF;
+  *value = {};
+  if (length < 2 || length > 8) return false;
+  const int before = length < 4 ? 2 : 0;
+  const uint64_t low = load_unaligned<uint32_t>(bytes - before) >> (8 * before);
+  const uint64_t high = uint64_t{load_unaligned<uint32_t>(bytes + length - 4)} << (8 * (length - 4) & 63);
+  const uint64_t word = (low | high) & ~uint64_t{0} >> (64 - 8 * length);
+  const int weight = (static_cast<int>(word & 0x7F) ^ 0x40) - 0x40;
+  const bool placeable = (word & 0xC000) == 0x8000 && weight >= -1 && weight <= 1;
+  // The first digit is the lowest 16 bits: digits move up until the one before the last stands for ones.
+  const uint64_t digits = (word >> 16) << (16 * (1 - weight) & 63);
+  const uint64_t first = digits & kDigitMask, second = digits >> 16 & kDigitMask, third = digits >> 32;
+  const bool valid = (first < kNumericBase) & (second < kNumericBase) & (third < kNumericBase);
+  value->magnitude = (first * kNumericBase + second) * kNumericBase + third;
+  value->negative = (word & 0x2000) != 0;
+  value->scale = static_cast<int>(word >> 7 & 0x3F);
+  return placeable & valid;
+}
+
+#endif
 
 }  // namespace strom::base

@@ -28,6 +28,9 @@ struct ColumnView {
   const uint8_t* flags = nullptr;      // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
                                        // the engine does not hold, 4 = a compressed text; nullptr when there are none
   bool has_packed = false;             // is_register: some flag is 4
+  bool is_stored_numeric = false;      // with is_register: `values` are StrViews of numerics as PostgreSQL stores them
+                                       // (base/stored_numeric.hpp) instead
+  int32_t scale = 0;                   // is_stored_numeric: of the register's values, or base::kOwnScale
 };
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.

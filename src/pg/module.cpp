@@ -1,5 +1,6 @@
 // The loadable module pg_strom.so: its magic block and _PG_init. Loaded by shared_preload_libraries, or by the first
 // function of the extension that a session calls; both leave the session in the same state.
+#include "base/thread_memory.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
@@ -11,6 +12,7 @@ PGDLLEXPORT void _PG_init(void);
 }
 
 void _PG_init(void) {
+  if (!strom::base::prepare_for_exceptions()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   strom::pg::guc::define_all();
   strom::pg::node::register_methods();
   strom::pg::planner::install();

@@ -1,27 +1,15 @@
 // Functions known to the engine. Generated from functions.def; looked up by PostgreSQL signature.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "registry/function_groups.hpp"
+#include "registry/function_traits.hpp"
 #include "registry/types.hpp"
 
 namespace strom::registry {
-
-enum FunctionTraits : uint32_t {
-  kRaises = 1,
-  kSameScale = 2,
-  kScaleSum = 4,
-  kCLocale = 8,
-  kDeterministic = 16,
-  kMakesText = 32,
-  kAsciiCase = 64,
-  kScale0 = 128,
-  kScale3 = 256,
-  kScale6 = 512,
-  kHostMath = 1024,
-  kNullable = 2048,
-};
 
 enum class FunctionId : uint16_t {
 #define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) name,
@@ -60,6 +48,30 @@ inline constexpr FunctionInfo kFunctions[] = {
 constexpr int kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 
 constexpr const FunctionInfo& function_info(FunctionId id) { return kFunctions[static_cast<int>(id)]; }
+
+/// Where the engine finds a function's kernel: its group and its number among the group's rows.
+struct FunctionPlace {
+  FunctionGroup group;
+  uint16_t member;
+};
+
+/// Indexed by FunctionId.
+inline constexpr auto kFunctionPlaces = [] {
+  std::array<FunctionPlace, kFunctionCount> places{};
+  FunctionPlace next{};
+  int row = 0;
+#define STROM_BEGIN_GROUP(name) next = {FunctionGroup::name, 0};
+#define STROM_FUNCTION(...) \
+  places[row++] = next;     \
+  ++next.member;
+#define STROM_FUNCTION3(...) STROM_FUNCTION()
+#define STROM_EXTRACT(...) STROM_FUNCTION()
+#include "registry/functions.def"
+#undef STROM_FUNCTION
+#undef STROM_FUNCTION3
+#undef STROM_EXTRACT
+  return places;
+}();
 
 /// The row for pg_catalog function `pg_name` over `args`, or nullptr. varchar counts as text, as PostgreSQL relabels it.
 /// `field`: lower-case constant field name for EXTRACT/date_part, empty for all other functions.

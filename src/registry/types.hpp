@@ -17,7 +17,7 @@ enum class Phys : uint8_t {
   kF32,   // float: float4 and float2
   kF64,   // double
   kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored; the
-          // root container of a jsonb
+          // root container of a jsonb; an array without its varlena header
 };
 
 enum class TypeId : uint8_t {
@@ -63,6 +63,24 @@ constexpr bool orders_as_register(TypeId id) {
     case TypeId::kUuid:
     case TypeId::kTimeTz:
     case TypeId::kEnum:
+    case TypeId::kInet:
+    case TypeId::kCidr:
+    case TypeId::kJsonb:
+    case TypeId::kArray: return false;
+    default: return true;
+  }
+}
+
+/// Values are equal in SQL exactly when their registers have the same bytes (texts: under a deterministic collation).
+constexpr bool is_equal_by_bits(TypeId id) {
+  switch (id) {
+    case TypeId::kFloat2:
+    case TypeId::kFloat4:
+    case TypeId::kFloat8:
+    case TypeId::kDecimal:
+    case TypeId::kBpchar:
+    case TypeId::kInterval:
+    case TypeId::kTimeTz:
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb: return false;

@@ -1,6 +1,7 @@
 """The course of a differential run: clusters by instruction set, rounds of tables, queries, reports."""
 
 import copy
+import fnmatch
 import os
 import pathlib
 import pwd
@@ -213,7 +214,7 @@ class Campaign:
         self.open_sessions("rows")
         count = 0
         for name, queries in cases.all_cases():
-            if only not in ("", name):
+            if only and not fnmatch.fnmatchcase(name, only):
                 continue
             before = count
             try:

@@ -25,7 +25,7 @@ class Cluster:
             command = ("setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups") + command
         return subprocess.run([str(c) for c in command], cwd="/", stdin=subprocess.DEVNULL, check=True, **options)
 
-    def create(self):
+    def create(self, options=()):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         if os.geteuid() == 0:
@@ -49,6 +49,7 @@ class Cluster:
             "--lc-monetary=C",
             "--lc-numeric=C",
             "--lc-time=C",
+            *options,
             stdout=subprocess.DEVNULL,
         )
         with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:

@@ -85,6 +85,10 @@ HEAP_TYPES = {
         str(list(range(70))),
         "{" + ", ".join(f'"k{i}": {i}' for i in range(80)) + ', "a": "last"}',
     ],
+    "array": [
+        "{}", "{1,2,3}", "{NULL}", "{1,NULL,3}", "[0:2]={1,2,3}", "[-1:0]={7,NULL}", "{{1,2},{3,4}}", "[2:3][-1:0]={{1,2},{3,NULL}}",
+        "{2147483647,-2147483648}", "{0}", "{-1,-2,-3,-4,-5,-6,-7,-8,-9,NULL}",
+    ],
     "bytea": ["\\x", "\\x00", "\\x0000", "\\xff", "\\x00ff", "\\x6162", "\\x616263"],
     "int1": ["0", "1", "-1", "127", "-128", "64", "-7", "2"],
     "float2": ["0", "-0", "1", "-1.5", "65504", "-65504", "0.1", "6e-8", "6.1e-5", "NaN", "Infinity", "-Infinity", "2.5", "3"],
@@ -108,7 +112,7 @@ HEAP_TYPES = {
     "cidr": ["10.0.0.0/8", "10.1.2.0/24", "10.1.2.3/32", "0.0.0.0/0", "2001:db8::/32", "::/0", "128.0.0.0/1"],
 }
 # How a type is written in SQL, where that is not its name here. The type mood is made with the tables.
-SQL_NAMES = {"char": '"char"', "enum": "mood"}
+SQL_NAMES = {"char": '"char"', "enum": "mood", "array": "int4[]"}
 MAKE_MOOD = (
     "DO $$ BEGIN CREATE TYPE mood AS ENUM ('red', 'green', 'blue', '', 'a b'); "
     "EXCEPTION WHEN duplicate_object THEN NULL; END $$"
@@ -169,7 +173,7 @@ def sql_literal(base, value, modifier=()):
 
 def heap_column(rng, name):
     """A column of a type that only heap tables have."""
-    base = rng.choice([b for b in HEAP_TYPES if b not in ("decimal", "jsonb")])  # which come otherwise
+    base = rng.choice([b for b in HEAP_TYPES if b not in ("decimal", "jsonb", "array")])  # which come otherwise
     column = Column(name, base, "tame", 0.1, declared=SQL_NAMES.get(base, base))
     column.pool = rng.sample(HEAP_TYPES[base], min(len(HEAP_TYPES[base]), rng.choice([1, 3, 20])))
     return column

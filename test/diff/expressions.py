@@ -38,6 +38,27 @@ PATTERNS = [
 ]
 REGEXES = ["", "a", "^a", "b$", "^ab$", "^$", "a.*b", "a.+b", "^.$", "^..", "日", "ä", "a|日", "^a|b$", "\\\\", "\\.", "_", "%", "A", "x{12}"]
 REGEXES += ["[ab]", "a+", "(a|b)c", "a\\d", "a.?b", "^a.*", ".*$", "$", "^", "a$b", "a^"]
+ATOMS = ["a", "b", "A", "1", " ", ".", "_", "[ab]", "[^a]", "[a-c]", "[A-Z]", "[]a]", "[a-]", "[0-9_]", "\\d", "\\s", "\\w", "\\W", "\\D"]
+ATOMS += ["[[:alpha:]]", "[^[:space:]]", "[[:upper:]1]", "[\\d.]", "(?:ab)", "\\.", "\\-", "\\t", "ä", "[ä-ö]", "日"]
+QUANTIFIERS = ["", "", "", "", "*", "+", "?", "{2}", "{1,3}", "{0,2}", "{1,}"]
+
+
+def random_regex(rng, depth=2):
+    """An expression of the parts that PostgreSQL and the engine understand alike."""
+
+    def piece():
+        if rng.random() < 0.08:
+            return rng.choice(["\\y", "\\Y"])
+        atom = f"({random_regex(rng, depth - 1)})" if depth > 0 and rng.random() < 0.2 else rng.choice(ATOMS)
+        return atom + rng.choice(QUANTIFIERS)
+
+    branches = []
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        pieces = "".join(piece() for _ in range(rng.randint(1, 4)))
+        branches.append(rng.choice(["", "", "^"]) + pieces + rng.choice(["", "", "$"]))
+    return "|".join(branches)
+
+
 CALENDAR_FIELDS = ["year", "month", "day", "quarter", "dow", "isodow", "doy", "week", "isoyear", "decade", "century"]
 CALENDAR_FIELDS += ["millennium"]
 DATE_FIELDS = CALENDAR_FIELDS + ["epoch", "julian"]
@@ -175,7 +196,7 @@ class Expressions:
         if base == "text":
             return rng.choice(
                 [f"({json} ->> {key})", f"({json} ->> {key})", f"jsonb_typeof({json} -> {key})", f"jsonb_typeof({json})",
-                 f"({json} -> 'list' ->> {rng.choice([0, 1, 2, -1, 5])})", f"({json} #>> '{{o,p}}')"]
+                 f"({json} -> 'list' ->> {rng.choice([0, 1, 2, -1, 5])})", f"({json} #>> '{{o,p}}')", f"({json} #>> '{{list,{rng.choice([0, 1, 2, -1, 5])}}}')"]
             )
         kind = f"jsonb_typeof({json} -> {key})"
         return f"CASE WHEN {kind} = 'number' THEN ({json} ->> {key})::numeric END" if rng.random() < 0.5 else (
@@ -276,6 +297,8 @@ class Expressions:
                 lambda: f"({v()} {rng.choice('+-')} {v()})",
                 lambda: f"age({v('timestamp')}, {v('timestamp')})",
                 lambda: f"({v()} * {v('int4')})",
+                lambda: f"({v()} {rng.choice('*/')} {rng.choice(['0.5', '1.5', '3', '-0.1', '1e-3', '7.25'])}::float8)",
+                lambda: f"make_interval({rng.choice([0, 1, -2])}, {v('int2')}, 1, {v('int2')}, {v('int2')}, 0, {rng.choice(['0', '1.5', '-0.000001'])})",
             ]
             kinds["inet"] += [
                 lambda: f"({v()} {rng.choice('+-')} {rng.choice([1, 255, 70000])})",
@@ -304,6 +327,7 @@ class Expressions:
                 lambda: f"{rng.choice(['num_nulls', 'num_nonnulls'])}({v()}, {v('text')}, {v('date')})",
                 lambda: f"({v('char')})::int4",
                 lambda: f"width_bucket(({v('int4')})::float8, -10, 1000, {rng.choice([1, 7, 100])})",
+                lambda: f"width_bucket(({v('int4')})::numeric / {rng.choice(['1', '3', '100'])}, -1.5, {rng.choice(['10', '99.99', '333'])}, {rng.choice([1, 7, 100])})",
             ]
         if base == "int8":
             # Operands of half the width cannot overflow a single operation.
@@ -450,7 +474,7 @@ class Expressions:
             lambda: f"{rng.choice(['lpad', 'rpad'])}({text()}, {few()}, {literal()})",
             lambda: f"repeat({text()}, {rng.choice([-1, 0, 1, 2, 7])})",
             lambda: f"to_char({self.value(rng.choice(['date', 'timestamp', 'timestamptz']), depth - 1)}, "
-            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q"]))
+            + quote(rng.choice(["YYYY-MM-DD", "YYYYMM", "Mon", "HH24:MI:SS", "DD", "Month", "DDD", "YYYY\"T\"", "Q", "dd.mm.yyyy", "Dy DD Mon", "HH12:MI PM", "IYYY-IW", "FMMonth", "DDth", "J"]))
             + ")",
             lambda: f"({self.value(rng.choice(['int2', 'int4', 'int8', 'numeric', 'bool']), depth - 1)})::text",
             lambda: f"concat({text()}, {self.value(rng.choice(['int4', 'text', 'numeric']), depth - 1)})",
@@ -495,7 +519,20 @@ class Expressions:
                 self.overlap,
             ]
             + [self.json_test] * 3 * bool(self.columns("jsonb"))
+            + [self.array_test] * 3 * bool(self.columns("array"))
         )(depth)
+
+    def array_test(self, depth):
+        rng = self.rng
+        alias, column = rng.choice(self.columns("array"))
+        array, base = f"{alias}.{column.name}", column.element
+        value, literal = self.value(base, depth - 1), self.literal(base)
+        return rng.choice(
+            [f"({value} {rng.choice(COMPARISONS)} {rng.choice(['ANY', 'ALL'])} ({array}))", f"({literal} = ANY ({array}))",
+             f"({array}[{rng.choice([0, 1, 2, 3])}] {rng.choice(COMPARISONS)} {literal})", f"(cardinality({array}) > 1)",
+             f"({array} @> ARRAY[{literal}])", f"({array} && ARRAY[{literal}, {self.literal(base)}])",
+             f"(array_length({array}, 1) IS NULL)", f"({array} IS NULL)"]
+        )
 
     def json_test(self, _depth):
         return self.json_condition()
@@ -504,7 +541,7 @@ class Expressions:
         """A type, preferably of one of the columns."""
         if self.rng.random() < 0.9:
             base = self.rng.choice(self.scope)[1].base
-            return "text" if base == "varchar" else base
+            return {"varchar": "text", "array": "int4"}.get(base, base)
         return self.rng.choice(BASES)
 
     def comparison(self, depth):
@@ -547,7 +584,8 @@ class Expressions:
         if base == "text" and self.rng.random() < 0.15:
             return f"starts_with({column}, {self.value('text', 0)})"
         if base == "text" and self.rng.random() < 0.2:
-            return f"({column} {self.rng.choice(['~', '~', '!~', '~*', '!~*'])} {quote(self.rng.choice(REGEXES))})"
+            regex = random_regex(self.rng) if self.rng.random() < 0.5 else self.rng.choice(REGEXES)
+            return f"({column} {self.rng.choice(['~', '~', '!~', '~*', '!~*'])} {quote(regex)})"
         operator = "ILIKE" if base == "text" and self.rng.random() < 0.2 else "LIKE"
         return f"({column} {self.rng.choice(['', 'NOT '])}{operator} {pattern})"
 

@@ -288,6 +288,37 @@ class Writer:
         self.query.kind = "top"
         return sql
 
+    def sorted(self):
+        """All rows in order, with their numbers; the order is by all that is shown, so that equal rows are alike."""
+        rng = self.rng
+        items = [self.e.any_column()[0] for _ in range(rng.randint(1, 4))]
+        order = [
+            f"{item}{rng.choice(['', ' DESC', ' ASC'])}{rng.choice(['', '', ' NULLS FIRST', ' NULLS LAST'])}" for item in items
+        ]
+        shown = ", ".join(f"{item} AS c{i}" for i, item in enumerate(items))
+        inner = f"SELECT {shown} FROM {self.source.text}{self.where()} ORDER BY {', '.join(order)}"
+        self.query.representative_open = True
+        self.query.kind = "sorted"
+        return f"SELECT row_number() OVER () AS n, q.* FROM ({inner}) q"
+
+    def window_top(self):
+        """The first rows of each partition; the order is by all that is shown, so that equal rows are alike."""
+        rng = self.rng
+        items = [self.e.any_column()[0] for _ in range(rng.randint(1, 3))]
+        partition = [rng.choice([self.group_key(), self.e.any_column()[0]]) for _ in range(rng.choice([0, 1, 1, 1, 2]))]
+        order = [
+            f"{item}{rng.choice(['', ' DESC', ' ASC'])}{rng.choice(['', '', ' NULLS FIRST', ' NULLS LAST'])}" for item in items
+        ]
+        window = (f"PARTITION BY {', '.join(partition)} " if partition else "") + f"ORDER BY {', '.join(order)}"
+        shown = [f"{item} AS c{i}" for i, item in enumerate(items)]
+        function = rng.choice(["row_number", "rank", "rank", "dense_rank"])
+        inner = f"SELECT {', '.join(shown)}, {function}() OVER ({window}) AS n FROM {self.source.text}{self.where()}"
+        limit = rng.choice([1, 1, 2, 3, 10, 100])
+        condition = rng.choice([f"n <= {limit}", f"n <= {limit}", f"n < {limit + 1}", f"{limit} >= n", f"n = {limit}"])
+        self.query.representative_open = True
+        self.query.kind = "window"
+        return f"SELECT * FROM ({inner}) q WHERE {condition}"
+
     def distinct(self):
         items = [self.item() for _ in range(self.rng.randint(1, 3))]
         self.query.representative_open = True
@@ -354,8 +385,14 @@ class Writer:
             clause = f"GROUPING SETS ({', '.join([some() for _ in range(rng.randint(1, 4))] + [names])})"
         items = keys + [f"GROUPING({', '.join(rng.sample(keys, rng.randint(1, len(keys))))})"]
         items += [self.aggregate(len(items) + i) for i in range(rng.randint(0, 3))]
+        distinct = rng.random() < 0.3
+        if distinct:
+            for _ in range(rng.choice([1, 1, 2])):
+                column, number = self.group_key(), self.e.value(rng.choice(["int4", "numeric"]), 0)
+                text = rng.choice([f"count(DISTINCT {column})", f"{rng.choice(['sum', 'avg', 'count'])}(DISTINCT {number})"])
+                items.append(text + (f" FILTER (WHERE {self.e.boolean(0)})" if rng.random() < 0.2 else ""))
         self.query.representative_open = True
-        self.query.kind = "sets"
+        self.query.kind = "distinct sets" if distinct else "sets"
         return f"SELECT {', '.join(items)} FROM {self.source.text}{self.where()} GROUP BY {clause}{self.having(0.2)}"
 
     def distinct_aggregates(self):
@@ -405,17 +442,38 @@ class Writer:
         )
 
     def in_subquery(self):
-        base = self.rng.choice(["int4", "int8", "text", "date"])
-        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
-        inside = Expressions(self.rng, scope_of(other, "s"))
+        rng = self.rng
+        other = rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "in"
-        return (
-            f"SELECT {self.item()} FROM {self.source.text}{where}{link}"
-            f"{self.e.value(base, 1)} {self.rng.choice(['', '', 'NOT '])}IN (SELECT {inside.value(base, 1)} "
-            f"FROM {other.name} s WHERE {inside.boolean(1)})"
-        )
+        conditions = [self.membership(other, f"s{i}") for i in range(rng.choice([1, 1, 1, 2]))]
+        items = [self.item()] if rng.random() < 0.6 else ["count(*)", self.aggregate(1)]
+        return f"SELECT {', '.join(items)} FROM {self.source.text}{where}{link}{' AND '.join(conditions)}"
+
+    def membership(self, other, alias):
+        """A value in the rows of a sub-query, or not: mostly of rows without NULL, which leaves no row to NOT IN."""
+        rng = self.rng
+        inside = Expressions(rng, scope_of(other, alias))
+        pairs = [
+            (f"{a}.{c.name}", f"{alias}.{d.name}")
+            for a, c in self.source.scope
+            for d in other.columns
+            if c.domain == d.domain == "key" and key_class(c) == key_class(d)
+        ]
+        if pairs and rng.random() < 0.6:
+            left, right = rng.choice(pairs)
+        else:
+            base = rng.choice(["int2", "int4", "int8", "numeric", "text", "date"])
+            left, right = self.e.value(base, 1), inside.value(base, 1)
+        filters = [f"{inside.boolean(1)}"] if rng.random() < 0.5 else []
+        if rng.random() < 0.7:
+            filters.append(f"{right} IS NOT NULL")
+        text = f"SELECT {right} FROM {other.name} {alias}" + (f" WHERE {' AND '.join(filters)}" if filters else "")
+        if rng.random() < 0.1:
+            text += f" ORDER BY 1 LIMIT {rng.choice([0, 1, 50])}"
+        word = rng.choice(["NOT IN", "NOT IN", "NOT IN", "IN", "<> ALL"])
+        return f"{left} {word} ({text})"
 
     def outer_join(self):
         other = self.rng.choice([t for t in self.tables if t.rows <= 150] or self.tables)
@@ -561,6 +619,7 @@ class Writer:
         kinds = (
             [self.projection] * 5
             + [self.top] * 3
+            + [self.sorted, self.window_top] * 2
             + [self.grouping_sets] * 2
             + [self.distinct_aggregates] * 2
             + [self.aggregation] * 5

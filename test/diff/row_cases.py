@@ -28,6 +28,7 @@ from columns import (
     pool_array,
     quote,
 )
+from expressions import random_regex
 from queries import VARIANCES, Query
 
 VALUES = 25  # of each type; a null besides
@@ -52,17 +53,26 @@ TYPES = {
     "bpchar": ("fixed", "fixed"),
 }
 DATE_FORMATS = ["YYYY-MM-DD", "YYYYMMDD", "YYYY", "DD/MM/YYYY HH24:MI:SS", "HH24MISS", "Mon YYYY", "DD-Mon-YYYY", "MM, DD.SS"]
+DATE_FORMATS += ["yyyy-mm-dd hh24:mi:ss", "Day, DD Month YYYY", "DY MON YY", "dy mon q", "HH12:MI AM", "HH:MI:SS.MS pm", "IYYY-IW-ID", "DDD D WW W Q"]
+DATE_FORMATS += ["YYYY\"T\"US", "MONTH day", "YYYY\"-Q\"Q"]
 # Literals that stay with PostgreSQL.
 UNHELD_DECIMALS = ["NaN", "Infinity", "-Infinity", "1e40", "1e-63", "1e-70", "99999999999999999999.99999999999999999999"]
-PARSED_FORMATS = {"to_date": ["YYYY-MM-DD", "YYYYMMDD"], "to_timestamp": ["YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS"]}
+PARSED_FORMATS = {
+    "to_date": ["YYYY-MM-DD", "YYYYMMDD", "DD/MM/YYYY", "MM/DD/YYYY", "yyyy.mm.dd", "YYYY", "YYYYMM", "DD.MM.YYYY"],
+    "to_timestamp": ["YYYY-MM-DD", "YYYY-MM-DD HH24:MI:SS", "YYYYMMDDHH24MISS", "YYYY-MM-DD HH24:MI", "DD.MM.YYYY HH24:MI:SS"],
+}
 # Texts for the functions that read them, in columns x_spelling and so on.
 SPELLINGS = [
     "0", "-0", "-12", " 42 ", "+7", "32768", "-32768", "2147483647", "2147483648", "-9223372036854775808", "9223372036854775808",
     "1.50", "-0.001", "5.", ".5", "1e3", "123456789012345", "0.1234567890123456", "NaN", "", " ", "x", "1 2", "0x10", "1_000",
     "2024-02-29", "2023-02-29", "0001-01-01", "0000-01-01", "9999-12-31", "2024-2-9", " 2024-02-09", "20240229", "20241301",
     "2024-02-29 23:59:59", "2024-02-29 23:59:59.123456", "2024-02-29 23:59:59.1234567", "2024-02-29 24:00:00",
-    "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity",
+    "2024-02-29T01:02:03", "2024-02-29 01:02", "12:34:56", "12:34:56.7", "24:00:00", "23:59:60", "2024-02-29 BC", "infinity", "29/02/2024", "02/29/2024", "2024.02.29", "29.02.2024", "31.02.2024", "2024", "202402",
+    "20240229235959", "2024-02-29 23:59", "29.02.2024 23:59:59", "2024-02-29 24:00", "29 02 2024", " 29/02/2024", "2024.2.9", "0000",
 ]
+# Types of elements that the engine reads in arrays.
+ELEMENTS = ["bool", "int2", "int4", "int8", "float4", "float8", "decimal", "date", "timestamp", "timestamptz", "text", "bpchar"]
+ELEMENTS += ["time", "uuid", "oid", "enum"]
 # Types that no operator class hashes, hence no aggregation of the engine by them.
 UNHASHED = ("money",)
 NEAR_TIMES = [0, -1, 1, 59, 60, 365, 10957, 10956, 11016, 11322, 19000, -719162, -719163, -719529]
@@ -161,9 +171,10 @@ class RowCases:
         columns = []
         self.session.must(MAKE_MOOD)
         for base, values in HEAP_TYPES.items():
-            array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{SQL_NAMES.get(base, base)}[])"
+            declared = SQL_NAMES.get(base, base)
+            array = f"(ARRAY[{', '.join(quote(v) for v in values)}]::{declared if base != 'array' else 'text'}[])"
             for letter, place in zip("xyz", (f"id / {side}", f"id % {side}", f"(id * 7919) % {side}")):
-                columns.append(f"{array}[1 + ({place}) % {len(values) + 1}] AS {letter}_{base}")
+                columns.append(f"{array}[1 + ({place}) % {len(values) + 1}]::{declared} AS {letter}_{base}")
         spellings = f"(ARRAY[{', '.join(quote(v) for v in SPELLINGS)}])"
         for letter, place in zip("xyz", ("id", "id * 7919", "id / 7")):
             columns.append(f"{spellings}[1 + ({place}) % {len(SPELLINGS) + 1}] AS {letter}_spelling")
@@ -354,11 +365,49 @@ class RowCases:
             yield self.case(f"SELECT x_{base}, count(*), count(y_{base}) FROM {pairs} GROUP BY x_{base}")
         for order in (f"x_{base}, id", f"y_{base} DESC NULLS LAST, id"):
             yield self.case(f"SELECT id, x_{base}, y_{base} FROM {pairs} ORDER BY {order} LIMIT 40")
-        if base not in ("bool", "interval", "decimal", "jsonb") + UNHASHED:  # which are no keys of a join
+        if base not in ("bool", "interval", "decimal", "jsonb", "array") + UNHASHED:  # which are no keys of a join
             yield self.case(
                 f"SELECT a.id, b.id FROM {pairs} a JOIN {pairs} b ON a.x_{base} = b.y_{base} "
                 "WHERE a.id % 29 = 0 AND b.id % 31 = 0"
             )
+
+    def make_lists(self):
+        """The table `lists` with an array a_TYPE and a value v_TYPE of each type of elements, and the table `sayings` of texts."""
+        columns = []
+        for base in ELEMENTS:
+            values = ", ".join(f"{letter}_{base}" for letter in "xyz")
+            columns.append(
+                f"CASE WHEN id % 13 = 0 THEN NULL WHEN id % 7 = 0 THEN '{{}}' WHEN id % 5 = 0 THEN ARRAY[x_{base}] "
+                f"ELSE (ARRAY[{values}, NULL])[1:2 + id % 3] END AS a_{base}, z_{base} AS v_{base}"
+            )
+        self.session.must(f"CREATE TABLE lists AS SELECT id, {', '.join(columns)} FROM heap_pairs")
+        self.session.must("ANALYZE lists")
+        texts = WORDS + ["".join(self.rng.choice("aAbB1 .-_ä\n\t\x1fk") for _ in range(self.rng.randrange(1, 7))) for _ in range(300)]
+        rows = ", ".join(f"({i}, {quote(text)})" for i, text in enumerate(texts))
+        self.session.must(f"CREATE TABLE sayings AS SELECT * FROM (VALUES {rows}) v (id, said)")
+
+    def array_cases(self, base):
+        """Elements, comparison with all elements and with literals: of functions that SQL writes as operators."""
+        array, value = f"a_{base}", f"v_{base}"
+        index = "id % 6 - 1"
+        yield self.case(f"SELECT id, {array}[1], {array}[2], {array}[{index}] FROM lists")
+        yield self.case(f"SELECT id, cardinality({array}), array_length({array}, 1), {array} FROM lists WHERE {array}[1] IS NULL")
+        operators = ["=", "<>"] if base == "enum" else ["=", "<>", "<", "<=", ">", ">="]
+        for operator in operators:
+            for word in ("ANY", "ALL"):
+                test = f"{value} {operator} {word} ({array})"
+                yield self.case(f"SELECT id, {test} FROM lists")
+                yield self.case(f"SELECT count(*), sum(id) FROM lists WHERE {test}")
+        found = self.literal(base)
+        for test in (f"{array} @> ARRAY[{found}]", f"{array} && ARRAY[{found}, NULL, {self.literal(base)}]", f"{array} <@ ARRAY[{found}]"):
+            if "<@" not in test:
+                yield self.case(f"SELECT id, {test} FROM lists")
+        yield self.case(f"SELECT id FROM lists WHERE {found} = ANY ({array})")
+
+    def regex_cases(self, patterns):
+        for pattern in patterns:
+            tests = ", ".join(f"said {operator} {quote(pattern)}" for operator in ("~", "!~") + ("~*", "!~*") * pattern.isascii())
+            yield self.case(f"SELECT id, {tests} FROM sayings")
 
     @staticmethod
     def case(sql, approximate=None, spread=False):
@@ -384,5 +433,11 @@ class RowCases:
         for row in registry_rows.aggregates():
             yield row.name, repeatable(row.name, self.aggregate_cases(row))
         yield "LIKE", repeatable("LIKE", self.pattern_cases())
+        self.make_lists()
+        for base in ELEMENTS:
+            yield f"elements {base}", repeatable(f"elements {base}", self.array_cases(base))
+        patterns = random.Random(f"{seed}/regex")
+        for number in range(4 if self.small else 12):
+            yield f"regex {number}", repeatable(f"regex {number}", self.regex_cases([random_regex(patterns) for _ in range(12)]))
         for base in registry_rows.types():
             yield f"type {base}", repeatable(base, self.type_cases(base))

@@ -115,7 +115,17 @@ def ddl(rng, table, paths):
     if not table.heap:
         return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
     made = [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    return made + (partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table))
+    made += partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table)
+    if rng.random() < 0.4:
+        table.columns.append(table_oid())
+    return made
+
+
+def table_oid():
+    """The system column, which needs no declaration."""
+    column = Column("tableoid", "oid", "key", 0)
+    column.pool = ["0", "16384", "4294967295"]
+    return column
 
 
 def free_numeric(rng, name):
@@ -179,7 +189,29 @@ def heap_ddl(rng, table):
         made.append(f"UPDATE {name} SET {table.columns[-1].name} = {late.name} WHERE random() < 0.3")
     if rng.random() < 0.5:
         made += json_ddl(rng, table)
+    if rng.random() < 0.5:
+        made += array_ddl(rng, table)
     return made
+
+
+ELEMENTS = ("bool", "int2", "int4", "int8", "float4", "float8", "date", "timestamp", "timestamptz", "text", "bpchar", "uuid", "time")
+
+
+def array_ddl(rng, table):
+    """A column with arrays of values of another one."""
+    parts = [c for c in table.columns if c.base in ELEMENTS and "COLLATE" not in c.declared]
+    if not parts:
+        return []
+    part = rng.choice(parts)
+    column = Column("ar", "array", "tame", 0.1)
+    column.element = part.base
+    declared = "bpchar" if part.base == "bpchar" else part.declared
+    table.columns.append(column)
+    return [
+        f"ALTER TABLE {table.name} ADD COLUMN ar {declared}[]",
+        f"UPDATE {table.name} SET ar = CASE (random() * 5)::int WHEN 0 THEN NULL WHEN 1 THEN '{{}}' WHEN 2 THEN ARRAY[{part.name}] "
+        f"ELSE ARRAY[{part.name}, NULL, {part.literal(rng)}]::{declared}[] END",
+    ]
 
 
 def json_ddl(rng, table):

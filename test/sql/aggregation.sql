@@ -36,7 +36,8 @@ SELECT * FROM run_both('SELECT i8 AS k, i8::numeric::int8 AS c, (i8) + 0 AS d, c
 SELECT * FROM run_both('SELECT t AS k, t::varchar AS c, count(*) FROM facts GROUP BY ROLLUP (t, t::varchar)');
 SELECT * FROM run_both('SELECT d.region, f.b, count(*) FROM facts f JOIN dimension d ON f.k = d.k GROUP BY ROLLUP (d.region, f.b)');
 -- A key without a column, and GROUPING() without sets, stay with PostgreSQL.
-SELECT nodes_of('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');
+-- PostgreSQL 18 hands the constant over as a key, versions before it as nothing.
+SELECT row_count, differences FROM run_both('SELECT 1 AS one, count(*) FROM facts GROUP BY ROLLUP (one)');
 SELECT nodes_of('SELECT k, grouping(k), count(*) FROM facts GROUP BY k');
 
 -- DISTINCT in aggregates.
@@ -55,6 +56,41 @@ SELECT * FROM run_both('SELECT d.region, f.b, count(DISTINCT d.name), sum(f.n) F
 SELECT * FROM run_both('SELECT b, count(DISTINCT 100 / i2) FILTER (WHERE i2 <> 0), count(*) FROM facts GROUP BY b');
 SELECT * FROM run_both('SELECT x.b, q.* FROM (VALUES (true), (false)) x (b), LATERAL (SELECT count(DISTINCT k), sum(i4) FROM facts f WHERE f.b = x.b) q');
 SELECT b, count(DISTINCT 100 / i2), count(*) FROM facts GROUP BY b;
+
+-- DISTINCT in aggregates and grouping sets.
+CREATE TABLE few_values AS SELECT b, c, k % 5 AS r, k % 7 AS k, i4 % 7 AS i, n, id FROM facts;
+ANALYZE few_values;
+EXPLAIN (COSTS OFF) SELECT b, r, count(DISTINCT k), count(*) FROM few_values GROUP BY ROLLUP (b, r);
+EXPLAIN (COSTS OFF) SELECT b, r, count(DISTINCT k), max(i) FROM few_values GROUP BY CUBE (b, r);
+SELECT * FROM run_both('SELECT b, r, grouping(b, r), grouping(b), count(DISTINCT k), count(*), sum(DISTINCT i), sum(n) FROM few_values GROUP BY ROLLUP (b, r)');
+SELECT * FROM run_both('SELECT b, c, count(DISTINCT k), max(i), grouping(c) FROM few_values GROUP BY CUBE (b, c)');
+SELECT * FROM run_both('SELECT b, c, count(DISTINCT k), count(*) FROM few_values GROUP BY GROUPING SETS ((b, c), (b, c), (c), (), ())');
+SELECT * FROM run_both('SELECT b, r, count(DISTINCT k), count(*) FROM few_values WHERE n + id < -1e9 GROUP BY GROUPING SETS ((b, r), (r), (), ())');
+SELECT * FROM run_both('SELECT b, r, count(DISTINCT k), sum(DISTINCT i) FROM few_values WHERE n + id < -1e9 GROUP BY GROUPING SETS ((b, r), (r), (), ())');
+SELECT * FROM run_both('SELECT b, r, count(DISTINCT k) FILTER (WHERE i > 0), count(*) FILTER (WHERE i > 0) FROM few_values GROUP BY b, ROLLUP (r) HAVING count(DISTINCT k) > 2 AND grouping(r) = 0');
+SELECT * FROM run_both('SELECT c, count(DISTINCT c), count(DISTINCT k), sum(i) FROM few_values GROUP BY GROUPING SETS ((b, c), (b), ())');
+SELECT * FROM run_both('SELECT c, count(DISTINCT c), max(k) FROM few_values GROUP BY GROUPING SETS ((b, c), (b), ())');
+SELECT * FROM run_both('SELECT 1 AS one, c, count(DISTINCT k), count(*) FROM few_values GROUP BY ROLLUP (one, c)');
+SELECT * FROM run_both('SELECT d.region, f.b, count(DISTINCT d.name), count(*) FROM facts f JOIN dimension d ON f.k = d.k GROUP BY ROLLUP (1, 2)');
+DROP TABLE few_values;
+-- any_value, which servers before 16 do not have.
+SELECT NOT EXISTS (SELECT 1 FROM pg_aggregate WHERE aggfnoid::text = 'any_value') AS missing \gset
+\if :missing
+SET allow_system_table_mods = on;
+CREATE FUNCTION pg_catalog.any_value_transfn(anyelement, anyelement) RETURNS anyelement LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1';
+CREATE AGGREGATE pg_catalog.any_value(anyelement) (SFUNC = pg_catalog.any_value_transfn, STYPE = anyelement, COMBINEFUNC = pg_catalog.any_value_transfn, PARALLEL = SAFE);
+RESET allow_system_table_mods;
+\endif
+EXPLAIN (COSTS OFF) SELECT k, any_value(d), count(*) FROM facts GROUP BY k;
+SELECT * FROM run_both('SELECT k, any_value(k), any_value(''x'' || k), any_value(k) FILTER (WHERE k < 50), count(*) FROM facts GROUP BY k');
+SELECT * FROM run_both('SELECT k, any_value(DISTINCT k * 2), count(DISTINCT t), count(*) FROM facts GROUP BY k');
+SELECT * FROM run_both('SELECT b, any_value(t) IN (SELECT t FROM facts), any_value(n) > -1e9 FROM facts GROUP BY b');
+\if :missing
+SET allow_system_table_mods = on;
+DROP AGGREGATE pg_catalog.any_value(anyelement);
+DROP FUNCTION pg_catalog.any_value_transfn;
+RESET allow_system_table_mods;
+\endif
 
 -- Statements that store what they select.
 CREATE TABLE stored AS SELECT k, count(*) AS n, sum(i4) AS s FROM facts GROUP BY k;
@@ -85,3 +121,23 @@ SELECT id, 1 / x FROM edges ORDER BY id LIMIT 1;
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY t COLLATE "en-x-icu" LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT to_char(i4, '999') FROM facts ORDER BY id LIMIT 3;
 EXPLAIN (COSTS OFF) SELECT id FROM facts ORDER BY id LIMIT (SELECT 3);
+
+-- The first rows of each partition of a window.
+EXPLAIN (COSTS OFF, VERBOSE) SELECT * FROM (SELECT id, k, n, row_number() OVER (PARTITION BY c ORDER BY n DESC NULLS LAST, id) AS r FROM facts) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT f.id, d.region, dense_rank() OVER (PARTITION BY d.region ORDER BY f.i4) AS r FROM facts f JOIN dimension d ON f.k = d.k) s WHERE r < 3;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER (ORDER BY i4) AS r FROM facts) s WHERE r <= 4;
+SELECT * FROM run_both('SELECT * FROM (SELECT id, k, n, row_number() OVER (PARTITION BY c ORDER BY n DESC NULLS LAST, id) AS r FROM facts) s WHERE r <= 2');
+SELECT * FROM run_both('SELECT * FROM (SELECT f.id, d.region, dense_rank() OVER (PARTITION BY d.region ORDER BY f.i4) AS r FROM facts f JOIN dimension d ON f.k = d.k) s WHERE r < 3');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY b, c ORDER BY i2 NULLS FIRST) AS r FROM facts) s WHERE 3 >= r');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (PARTITION BY b, c ORDER BY d DESC) AS r, dense_rank() OVER (PARTITION BY b, c ORDER BY d DESC) AS e FROM facts) s WHERE e <= 3');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY upper(t) ORDER BY f8, id) AS r FROM facts WHERE b) s WHERE r = 2');
+SELECT * FROM run_both('SELECT * FROM (SELECT id, rank() OVER (ORDER BY i4) AS r FROM facts) s WHERE r <= 4');
+SELECT * FROM run_both('SELECT b, sum(id) FROM (SELECT id, b, rank() OVER (PARTITION BY b, c ORDER BY k, id) AS r FROM facts) s WHERE r <= 5 GROUP BY b');
+-- Not beside functions of the whole partition, for a partition of each row, and for numbers that are not known.
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER w AS r, sum(n) OVER w FROM facts WINDOW w AS (PARTITION BY c ORDER BY i4)) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT name, rank() OVER (PARTITION BY k ORDER BY weight) AS r FROM heap_dimension) s WHERE r <= 2;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER (PARTITION BY c ORDER BY i4) AS r FROM facts) s WHERE r <= (SELECT 2);
+-- More partitions than there is memory for.
+SET pg_strom.work_memory = '64kB';
+SELECT nodes, row_count, differences FROM run_both('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY t ORDER BY f8, id) AS r FROM facts) s WHERE r <= 1');
+RESET pg_strom.work_memory;

@@ -77,7 +77,7 @@ RESET plan_cache_mode;
 SELECT regexp_replace(q, '(fetched|skipped): \d+', '\1: N', 'g') FROM brin_quals('SELECT k, (SELECT count(*) FROM event WHERE id > first AND id < first + 100) FROM kind') q;
 SELECT * FROM engine.run_both('SELECT k, (SELECT count(*) FROM event WHERE id > first AND id < first + 100) FROM kind');
 SELECT * FROM engine.run_both('SELECT k, x.* FROM kind, LATERAL (SELECT count(*), min(at) FROM event WHERE id > first AND id = ANY (ARRAY[first + 1, k * 2, NULL])) x');
-SELECT * FROM engine.run_both('SELECT count(*) FROM event WHERE id > (SELECT max(first) + 9000 FROM kind)');
+SELECT row_count, differences FROM engine.run_both('SELECT count(*) FROM event WHERE id > (SELECT max(first) + 9000 FROM kind)');
 RESET enable_seqscan;
 -- Inner sides of joins, sub-queries; many passes; declined rows.
 EXPLAIN (COSTS OFF) SELECT k.note, count(*) FROM kind k JOIN event e ON e.id = k.first + 1 WHERE e.id < 12000 GROUP BY 1;

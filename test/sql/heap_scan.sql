@@ -73,6 +73,17 @@ SET pg_strom.cpu_fallback = off;
 SELECT count(*) FROM stored WHERE t LIKE 'abc%';
 RESET pg_strom.cpu_fallback;
 
+-- Values out of line: a plan of PostgreSQL's where most rows need one, but not for the rows that other filters leave.
+CREATE TABLE archived (id int, k int, body text);
+ALTER TABLE archived ALTER body SET STORAGE EXTERNAL;
+INSERT INTO archived SELECT i, i % 10, repeat(md5(i::text), 200) FROM generate_series(1, 2000) i;
+VACUUM ANALYZE archived;
+SELECT * FROM engine.run_both('SELECT count(*) FROM archived WHERE body LIKE ''%abc%''');
+SELECT * FROM engine.run_both('SELECT count(*) FROM archived WHERE body IS NOT NULL');
+SELECT * FROM engine.run_both('SELECT count(*), sum(length(body)), min(left(body, 3)), max(body) FROM archived WHERE k = 3 AND body LIKE ''%a%''');
+SELECT * FROM engine.run_both('SELECT left(body, 2), body, count(*) FROM archived WHERE k = 3 AND id < 500 GROUP BY 1, 2');
+SELECT * FROM engine.run_both('SELECT id, body FROM archived WHERE k = 3');
+
 -- Kinds of tables.
 CREATE TEMP TABLE scratch AS SELECT i AS a, i % 7 AS b FROM generate_series(1, 5000) i;
 SELECT * FROM engine.run_both('SELECT b, count(*), sum(a) FROM scratch GROUP BY b');
@@ -107,6 +118,8 @@ SELECT * FROM engine.run_both('SELECT t, count(*) FROM older GROUP BY t');
 SELECT * FROM engine.run_both('SELECT o.a, p.t FROM older o JOIN older p ON o.a = p.a AND p.a < 50');
 -- Stays with PostgreSQL.
 SELECT nodes FROM engine.run_both('SELECT ctid, id FROM orders WHERE price > 50');
+SELECT * FROM engine.run_both('SELECT tableoid::regclass, id FROM orders WHERE price > 50 AND tableoid > 5');
+SELECT * FROM engine.run_both('SELECT o.tableoid, c.tableoid::regclass, count(*) FROM orders o JOIN customers c ON o.customer = c.id GROUP BY 1, 2');
 SELECT nodes FROM engine.run_both('SELECT count(*) FROM pg_class WHERE relname > ''a''');
 EXPLAIN (COSTS OFF) SELECT id FROM customers WHERE name > 'c' FOR UPDATE;
 EXPLAIN (COSTS OFF) UPDATE orders SET flag = NOT flag WHERE price > 50;

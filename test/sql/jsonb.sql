@@ -30,7 +30,7 @@ SELECT sum((j ->> 'price')::numeric) FROM events WHERE id = -8;
 SELECT (j -> 'kind')::int FROM events WHERE id = 1;
 SELECT jsonb_array_length(j) FROM events WHERE id = -4;
 -- Stays with PostgreSQL.
-EXPLAIN (COSTS OFF) SELECT id FROM events WHERE j #>> '{tags,0}' = 't1';
+EXPLAIN (COSTS OFF) SELECT id FROM events WHERE j #>> '{tags,+0}' = 't1';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE j @? '$.n';
 SET client_min_messages = warning;
 DROP SCHEMA documents CASCADE;

@@ -40,6 +40,12 @@ SELECT * FROM engine.run_both('SELECT name, sum(price) FROM sales JOIN kinds USI
 SELECT * FROM engine.run_both('SELECT a.note, count(*) FROM sales a JOIN sales b ON a.id = b.id + 1 WHERE b.id >= 3000 GROUP BY 1');
 SELECT * FROM engine.run_both('SELECT id, note FROM sales ORDER BY price DESC NULLS LAST LIMIT 3');
 SELECT * FROM engine.run_both('SELECT id, note FROM sales WHERE k = 3 AND price < 100');
+EXPLAIN (COSTS OFF) SELECT id + 1 AS next, note FROM sales WHERE k = 3 ORDER BY note;
+SELECT * FROM engine.run_both('SELECT id + 1 AS next, note FROM sales WHERE k = 3 ORDER BY note, id');
+SELECT * FROM engine.run_both('SELECT id, note FROM sales WHERE k = 3 UNION ALL SELECT k, name FROM kinds');
+SELECT * FROM engine.run_both('SELECT name, x.id FROM kinds, LATERAL (SELECT id FROM sales WHERE sales.k = kinds.k AND id < kinds.k * 300 ORDER BY id) x');
+-- What PostgreSQL makes of the partitions' paths itself.
+SELECT engine.nodes_of('SELECT id, note FROM sales WHERE k = 3 LIMIT 5'), engine.nodes_of('SELECT id, generate_series(1, 2) FROM sales WHERE k = 3');
 SELECT * FROM engine.run_both('SELECT k, name, (SELECT count(*) FROM sales s WHERE s.k = kinds.k) FROM kinds');
 -- Rows that PostgreSQL decides are those of the right leaf.
 UPDATE sales SET price = 'NaN' WHERE id % 400 = 7;
@@ -57,6 +63,10 @@ RESET pg_strom.cpu_threads;
 -- Pruning when the execution starts: parameters and stable functions.
 SET plan_cache_mode = force_generic_plan;
 PREPARE at_start(int) AS SELECT count(*), sum(k) FROM sales WHERE id = $1;
+PREPARE rows_at_start(int) AS SELECT id, k FROM sales WHERE id >= $1 AND k = 2;
+EXPLAIN (COSTS OFF) EXECUTE rows_at_start(2900);
+EXECUTE rows_at_start(3985);
+EXECUTE rows_at_start(NULL);
 EXPLAIN (COSTS OFF) EXECUTE at_start(1700);
 EXPLAIN (COSTS OFF) EXECUTE at_start(2700);
 EXECUTE at_start(1700);
@@ -114,7 +124,11 @@ UPDATE sales SET note = 'changed' WHERE id IN (1200, 2200);
 DELETE FROM sales WHERE id = 2201;
 SELECT count(*), count(*) FILTER (WHERE note = 'changed') FROM sales;
 SELECT engine.nodes_of('SELECT id FROM sales WHERE k = 1 FOR UPDATE');
-SELECT engine.nodes_of('SELECT tableoid, count(*) FROM sales GROUP BY 1');
+-- System columns: tableoid is the leaf's, also of rows that PostgreSQL decides.
+SELECT * FROM engine.run_both('SELECT tableoid, count(*), sum(price) FROM sales GROUP BY 1');
+SELECT * FROM engine.run_both('SELECT tableoid::regclass, id FROM sales WHERE tableoid <> ''sales_1''::regclass AND k = 3');
+SELECT * FROM engine.run_both('SELECT tableoid, count(*) FROM sales WHERE CASE WHEN k <> 3 THEN 100 / (k - 3) END > 10 GROUP BY 1');
+SELECT engine.nodes_of('SELECT xmin FROM sales WHERE k = 1');
 SELECT engine.nodes_of('SELECT count(*) FROM sales TABLESAMPLE BERNOULLI (50)');
 CREATE TABLE copied AS SELECT k, sum(price) AS total FROM sales GROUP BY k;
 INSERT INTO sales SELECT 5000 + k, k, total, 'sum' FROM copied WHERE k IS NOT NULL;
@@ -187,7 +201,8 @@ BEGIN
     RAISE EXCEPTION 'pruned: %, whole: %', pruned, whole;
   END IF;
   DROP FOREIGN TABLE late_3;
-  DROP EXTENSION file_fdw CASCADE;
+  DROP SERVER text_files;
+  DROP EXTENSION file_fdw;
 END $$;
 
 -- PostgreSQL's own ways to go partition by partition.

@@ -10,7 +10,7 @@
 
 #include "columnar/batch.hpp"
 #include "registry/aggregates.hpp"
-#include "registry/functions.hpp"
+#include "registry/function_groups.hpp"
 #include "registry/types.hpp"
 
 namespace strom::engine::block {
@@ -29,7 +29,7 @@ inline constexpr uint32_t kNoRow = UINT32_MAX;
 inline constexpr uint16_t kNoRegister = UINT16_MAX;
 inline constexpr int kMaxJoins = 16;
 
-/// Op-codes of tile code. Functions of the registry follow at kFirstFunction.
+/// Op-codes of tile code. Functions of the registry follow at kFirstFunction, see function_op().
 enum class TileOp : uint16_t {
   kLoadColumn,    // dst <- source column imm
   kLoadPayload,   // dst <- payload column imm & 0xffff of join imm >> 16, at the build rows in register a
@@ -69,8 +69,15 @@ enum class TileOp : uint16_t {
   kOrderKey,      // dst (int64) <- place of register a in an order; imm = kOrder... bits
   kWithinTop,     // dst (bool) <- the place in register a is not behind TileState::top_last
   kFindGroup,     // dst <- slot of the group whose keys are the registers of list imm; a = hash
-  kFirstFunction = 64,
+  kFirstFunction = 1 << 10,
 };
+
+inline constexpr int kGroupShift = 10;  // op-codes of functions: rows of a group
+
+/// Op-code of row `member` of a group of functions.def.
+constexpr TileOp function_op(registry::FunctionGroup group, uint16_t member) {
+  return static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + (static_cast<int>(group) << kGroupShift) + member);
+}
 
 // TileInstr::flags
 inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeated
@@ -85,6 +92,16 @@ struct TileInstr {
   uint16_t dst, a, b, c;
   uint32_t imm;
 };
+
+/// Which row of which group of functions.def an instruction with a function's op-code calls.
+struct CalledFunction {
+  registry::FunctionGroup group;
+  uint16_t member;
+};
+constexpr CalledFunction called_function(const TileInstr& instr) {
+  const int place = instr.op - static_cast<int>(TileOp::kFirstFunction);
+  return {static_cast<registry::FunctionGroup>(place >> kGroupShift), static_cast<uint16_t>(place & ((1 << kGroupShift) - 1))};
+}
 
 /// A register list lives in TileCode::lists: count, then register numbers.
 using ListRef = uint32_t;

@@ -31,9 +31,9 @@ constexpr uint64_t kMaxDenseGroups = 1u << 16;
 class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-            SourceText text, bool unmatched)
-      : PipelineWriter(program, pipeline, joins, text.single_byte), partition_(partition), stable_text_(text.stable),
-        packed_text_(text.packed), unmatched_(unmatched) {}
+            SourceTraits source, bool unmatched)
+      : PipelineWriter(program, pipeline, joins, source.single_byte), partition_(partition), stable_text_(source.stable),
+        late_(source.late), unmatched_(unmatched) {}
 
   Assembly run() {
     const size_t early = unmatched_ || probe_precedes_quals() ? 1 : 0;
@@ -55,24 +55,27 @@ class Assembler : private PipelineWriter {
     end_filter(mask, {mask}, name);
   }
 
-  /// Conjuncts that cannot fail go together over dense tiles, those over text that may have to be inflated behind the
-  /// others; the rest follows one by one in PostgreSQL's order, so that an error is seen only where PostgreSQL would have
-  /// come to it.
+  /// Conjuncts that cannot fail go together over dense tiles, behind them those over numerics that are yet to be converted,
+  /// then those over text that may have to be inflated; the rest follows one by one in PostgreSQL's order, so that an error
+  /// is seen only where PostgreSQL would have come to it.
   void emit_quals() {
-    std::vector<NodeId> safe, packed, risky;
+    std::vector<NodeId> safe, numeric, packed, risky;
     for (NodeId qual : pipeline_.quals)
-      (plan::can_raise(program_, qual) ? risky : reads_packed_text(qual) ? packed : safe).push_back(qual);
-    if (!safe.empty()) emit_qual_segment(safe, "filter");
-    if (!packed.empty()) emit_qual_segment(packed, "filter");
+      (plan::can_raise(program_, qual)      ? risky
+       : reads_late(qual, Phys::kStr) ? packed
+       : reads_late(qual, Phys::kI128) ? numeric
+                                             : safe)
+          .push_back(qual);
+    for (const auto& quals : {safe, numeric, packed})
+      if (!quals.empty()) emit_qual_segment(quals, "filter");
     for (NodeId qual : risky) emit_qual_segment({qual}, "filter");
   }
 
-  bool reads_packed_text(NodeId id) const {
+  /// Of columns of that kind, whose loading takes time.
+  bool reads_late(NodeId id, Phys phys) const {
     bool reads = false;
-    if (packed_text_)
-      visit(program_, id, [&](NodeId, const Node& n) {
-        reads |= n.kind == NodeKind::kColumn && n.type.phys() == Phys::kStr;
-      });
+    if (late_)
+      visit(program_, id, [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
     return reads;
   }
 
@@ -84,18 +87,13 @@ class Assembler : private PipelineWriter {
       return;
     }
     const bool top = pipeline_.sink == SinkKind::kProject && pipeline_.top.rows > 0;
-    if (top) {
-      const int place = order_key();
-      std::vector<int> checked{place};
-      for (NodeId id : pipeline_.top.checked) checked.push_back(value(id));
-      emit_gate(checked);
-      const int mask = new_register(Phys::kBool);
-      emit(TileOp::kWithinTop, mask, place);
-      end_filter(mask, {mask}, "top rows");
-    }
+    if (top) emit_top();
     std::vector<int> outputs;
     std::vector<NodeId> nodes = sink_nodes(program_, index_);
-    if (top) nodes = pipeline_.outputs;
+    if (top) {  // with more columns than the program has, for the worker alone
+      nodes = pipeline_.outputs;
+      nodes.insert(nodes.end(), pipeline_.top.partition.begin(), pipeline_.top.partition.end());
+    }
     size_t keys = 0;
     if (pipeline_.sink == SinkKind::kBuild)
       for (const plan::Join& join : program_.joins)
@@ -106,7 +104,7 @@ class Assembler : private PipelineWriter {
       out_.output_phys.push_back(program_.nodes[nodes[i]].type.phys());
       out_.copied_outputs.push_back(!plan::has_stable_text(program_, nodes[i], stable_text_));
     }
-    if (top) {  // one more column than the program has, for the worker alone
+    if (top) {
       outputs.push_back(order_key());
       out_.output_phys.push_back(Phys::kI64);
       out_.copied_outputs.push_back(false);
@@ -115,6 +113,20 @@ class Assembler : private PipelineWriter {
     begin_segment(SegmentEnd::kOutput, pipeline_.sink == SinkKind::kBuild ? "build" : "projection");
     sink_outputs_ = outputs;
     end_segment();
+  }
+
+  /// Drops rows that are not among the first ones; of partitions the worker does that when the rows are handed over.
+  void emit_top() {
+    const bool of_all = pipeline_.top.partition.empty();
+    const int place = of_all ? order_key() : -1;
+    std::vector<int> checked;
+    if (of_all) checked.push_back(place);
+    for (NodeId id : pipeline_.top.checked) checked.push_back(value(id));
+    if (!checked.empty()) emit_gate(checked);
+    if (!of_all) return;
+    const int mask = new_register(Phys::kBool);
+    emit(TileOp::kWithinTop, mask, place);
+    end_filter(mask, {mask}, "top rows");
   }
 
   /// Register with the rows' places in the order of which the first ones are wanted.
@@ -401,16 +413,15 @@ class Assembler : private PipelineWriter {
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
-    code.makes_text = std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return makes_text(i); });
+    code.makes_text = calls_make_text_ ||
+                      std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return inflates_text(i); });
     auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
     code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
   }
 
-  bool makes_text(const TileInstr& instr) const {
-    if (instr.op == static_cast<uint16_t>(TileOp::kLoadColumn))
-      return packed_text_ && static_cast<Phys>(out_.register_phys[instr.dst]) == Phys::kStr;
-    constexpr auto kFirst = static_cast<uint16_t>(TileOp::kFirstFunction);
-    return instr.op >= kFirst && (registry::kFunctions[instr.op - kFirst].traits & registry::kMakesText) != 0;
+  bool inflates_text(const TileInstr& instr) const {
+    return instr.op == static_cast<uint16_t>(TileOp::kLoadColumn) && late_ &&
+           static_cast<Phys>(out_.register_phys[instr.dst]) == Phys::kStr;
   }
 
   /// Build-row registers by the joins' order in the pipeline rather than the probing order.
@@ -421,7 +432,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_, packed_text_, unmatched_;
+  const bool stable_text_, late_, unmatched_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_seconds_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
@@ -430,8 +441,8 @@ class Assembler : private PipelineWriter {
 }  // namespace
 
 Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceText text, bool unmatched) {
-  return Assembler(program, pipeline, joins, partition, text, unmatched).run();
+                  SourceTraits source, bool unmatched) {
+  return Assembler(program, pipeline, joins, partition, source, unmatched).run();
 }
 
 }  // namespace strom::engine::exec

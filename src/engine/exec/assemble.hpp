@@ -49,18 +49,18 @@ struct Assembly {
   uint32_t dense_groups = 0;                 // 0 = hashed
 };
 
-/// About the text of a pipeline's source.
-struct SourceText {
+/// About a pipeline's source.
+struct SourceTraits {
   bool single_byte;  // Options::single_byte_encoding
   bool stable;       // ChunkSource::stable_text()
-  bool packed;       // ChunkSource::packs_text()
+  bool late;         // ChunkSource::converts_late()
 };
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
 /// of; only rows of `partition` then. `unmatched`: the source has the rows of the first join's table, of which those without a
 /// match are taken (exec/unmatched.hpp).
 Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceText text, bool unmatched);
+                  SourceTraits source, bool unmatched);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

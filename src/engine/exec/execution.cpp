@@ -71,6 +71,11 @@ class ExecutionImpl : public Execution {
     return rows;
   }
 
+  bool has_all_groups() const override {
+    const bool one_run = past_stats_.passes == 0 && next_unmatched() == main_joins().size() && !has_next_pass();
+    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
+  }
+
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
     if (join >= builds_.size() || !builds_[join]) return Status(ErrorCode::kInternal, "join table is not built");
     builds_[join]->lookup(trimmed_keys(join, keys), rows);
@@ -93,6 +98,8 @@ class ExecutionImpl : public Execution {
   bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const override {
     return builds_[join]->is_in_partition(trimmed_keys(join, keys));
   }
+
+  bool is_partitioned(uint32_t join) const override { return !builds_[join]->partition().is_whole(); }
 
   void mark_matched(uint32_t join, int64_t row) override { builds_[join]->mark_matched(row); }
 
@@ -242,8 +249,8 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const SourceText text{options_.single_byte_encoding, source.stable_text(), source.packs_text()};
-    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, text, &program != &program_),
+    const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late()};
+    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, traits, &program != &program_),
                                          source, options_, build, nothing_matches);
   }
 

@@ -58,8 +58,9 @@ class ChunkSource {
   virtual ChunkFeeder* feeder() const { return nullptr; }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
-  /// True when text columns may have compressed values (columnar::ColumnView::has_packed).
-  virtual bool packs_text() const { return false; }
+  /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
+  /// stored: loading such a column takes time.
+  virtual bool converts_late() const { return false; }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -96,6 +97,7 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
+  std::vector<uint64_t> places;             // of the rows by the first key of Pipeline::order, in which they are; else empty
   int grouping_set = -1;                    // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
                                             // to be merged by the keys that the set has
   std::shared_ptr<void> memory;             // owns what the pointers above point to
@@ -147,6 +149,10 @@ class Execution {
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
 
+  /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no row was
+  /// declined.
+  virtual bool has_all_groups() const = 0;
+
   /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
   /// build table of `join` whose key equals `keys` (register values in the order of Join::inner_keys), appended to
   /// `rows`; payload() then reads one value of a build row.
@@ -155,6 +161,8 @@ class Execution {
   /// A row may be declined in every pass. It is of the running one when this is true for each of the joins of the last
   /// pipeline; keys that the engine cannot hold count as nulls.
   virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
+  /// False when is_in_pass() is true whatever the keys are.
+  virtual bool is_partitioned(uint32_t join) const = 0;
   /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
   /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its

@@ -149,8 +149,7 @@ int PipelineWriter::join_key(NodeId id) {
   const int reg = value(id);
   if (program_.nodes[id].type.type != TypeId::kBpchar) return reg;
   const int trimmed = new_register(Phys::kStr);
-  emit(static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + static_cast<int>(registry::FunctionId::kBpcharToText)),
-       trimmed, reg);
+  emit(function_op(registry::FunctionId::kBpcharToText), trimmed, reg);
   return trimmed;
 }
 
@@ -314,6 +313,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
     for (NodeId id : p.outputs) reads_rows(id);
     if (p.top.rows > 0) reads_rows(p.top.key);
     for (NodeId id : p.top.checked) reads_rows(id);
+    for (NodeId id : p.top.partition) reads_rows(id);
     for (uint32_t other : p.joins) {
       for (NodeId id : program.joins[other].outer_keys) reads_rows(id);
       for (NodeId id : program.joins[other].quals) reads_rows(id);

@@ -13,6 +13,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/thread_memory.hpp"
+#include "engine/exec/sorted_rows.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/group_table.hpp"
 #include "engine/exec/join_table.hpp"
@@ -130,7 +132,7 @@ class PipelineRun : public WorkerSink {
     for (size_t i = 1; i < workers.size(); ++i) {
       HostGroupTable& other = *workers[i]->groups();
       if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
-        push(other.emit(program_, program_.pipelines[index_]));
+        push_partial(other);
       else
         target.merge(other);
     }
@@ -147,10 +149,16 @@ class PipelineRun : public WorkerSink {
     const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
     if (all > shared_peak_.load()) shared_peak_.store(all);
     if (all <= options_.memory_budget) return;
-    push(shared.table->emit(program_, program_.pipelines[index_]));
+    push_partial(*shared.table);
     shared.table.reset();
     shared_bytes_.fetch_sub(shared.bytes);
     shared.bytes = 0;
+  }
+
+  /// Groups that come again in other batches.
+  void push_partial(const HostGroupTable& groups) {
+    has_partial_groups_ = true;
+    push(groups.emit(program_, program_.pipelines[index_]));
   }
 
   bool has_shared_groups() {
@@ -196,6 +204,11 @@ class PipelineRun : public WorkerSink {
     for (size_t i = 0; i < pipeline.outputs.size(); ++i)
       result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
                                  memory->has_flags[i] ? memory->columns[i].flags : nullptr});
+    if (!pipeline.order.empty()) {
+      const int64_t texts = memory->texts.memory();
+      memory->memory = sort_rows(pipeline.order, result.get());
+      result->memory_bytes += texts;
+    }
     result->memory = std::move(memory);
     push(std::move(result));
   }
@@ -205,7 +218,7 @@ class PipelineRun : public WorkerSink {
   void take_groups(const HostGroupTable& groups) override {
     ++partial_flushes_;
     if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
-      push(groups.emit(program_, program_.pipelines[index_]));
+      push_partial(groups);
       return;
     }
     for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
@@ -232,6 +245,8 @@ class PipelineRun : public WorkerSink {
     return stages;
   }
   double milliseconds() const { return finished_ms_; }
+  /// Some group is in more than one batch.
+  bool has_partial_groups() const { return has_partial_groups_; }
   /// For a build: rows that outgrow the budget are measured rather than collected.
   void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
@@ -285,15 +300,23 @@ class PipelineRun : public WorkerSink {
     }
   }
 
+  void work_in_thread() {
+    Worker* worker = make_worker();
+    for (;;) {
+      if (!room_in_queue()) break;
+      Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
+      if (!more.is_ok() || !more.value()) break;
+    }
+  }
+
   void thread_main() {
-    try {
-      Worker* worker = make_worker();
-      for (;;) {
-        if (!room_in_queue()) break;
-        Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
-        if (!more.is_ok() || !more.value()) break;
+    if (base::prepare_for_exceptions()) {
+      try {
+        work_in_thread();
+      } catch (const std::bad_alloc&) {
+        fail_for_memory();
       }
-    } catch (const std::bad_alloc&) {
+    } else {
       fail_for_memory();
     }
     {
@@ -395,6 +418,7 @@ class PipelineRun : public WorkerSink {
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
+  std::atomic<bool> has_partial_groups_{false};
 };
 
 }  // namespace strom::engine::exec

@@ -15,12 +15,18 @@ using plan::Program;
 using plan::SinkKind;
 using registry::Phys;
 
+TileOp function_op(registry::FunctionId id) {
+  const registry::FunctionPlace place = registry::kFunctionPlaces[static_cast<size_t>(id)];
+  return block::function_op(place.group, place.member);
+}
+
 std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   const Pipeline& p = program.pipelines[pipeline];
   std::vector<NodeId> nodes;
   if (p.sink == SinkKind::kProject) {
     nodes = p.outputs;
     nodes.insert(nodes.end(), p.top.checked.begin(), p.top.checked.end());
+    nodes.insert(nodes.end(), p.top.partition.begin(), p.top.partition.end());
     if (p.top.rows > 0) nodes.push_back(p.top.key);
     return nodes;
   }
@@ -107,10 +113,11 @@ int PipelineWriter::compute(const Node& n) {
   const int reg = new_register(n.type.phys());
   switch (n.kind) {
     case NodeKind::kCall: {
-      VirtualInstr& instr =
-          emit(static_cast<TileOp>(static_cast<uint32_t>(TileOp::kFirstFunction) + n.imm), reg, args[0], args[1], args[2],
-               n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      const auto function = static_cast<registry::FunctionId>(n.imm);
+      VirtualInstr& instr = emit(function_op(function), reg, args[0], args[1], args[2],
+                                 n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
       if (is_constant(args[1])) instr.flags = block::kConstRight;
+      calls_make_text_ |= (registry::function_info(function).traits & registry::kMakesText) != 0;
       break;
     }
     case NodeKind::kRescale:

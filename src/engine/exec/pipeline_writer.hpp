@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/exec/assemble.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::exec {
 
@@ -32,6 +33,8 @@ void visit(const plan::Program& program, plan::NodeId id, F&& f) {
 
 /// Expressions that the pipeline's sink takes: outputs, keys and payload of a build side, or group keys and arguments.
 std::vector<plan::NodeId> sink_nodes(const plan::Program& program, uint32_t pipeline);
+
+block::TileOp function_op(registry::FunctionId id);
 
 class PipelineWriter {
  protected:
@@ -87,6 +90,7 @@ class PipelineWriter {
   std::vector<std::vector<VirtualInstr>> segment_code_;
   std::vector<std::vector<int>> segment_carried_, segment_join_rows_, segment_errors_;
   std::vector<int> segment_mask_, segment_index_, segment_matched_;
+  bool calls_make_text_ = false;                          // of functions with the trait kMakesText
 
  private:
   void order_joins(const std::vector<JoinInfo>& joins);

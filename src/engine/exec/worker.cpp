@@ -54,7 +54,11 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
     text_.reset(new char[kTextCapacity]);
     state_.text = {text_.get(), 0, kTextCapacity, 0};
   }
-  if (program.pipelines[pipeline].top.rows > 0) top_.emplace(program.pipelines[pipeline].top.rows);
+  const plan::TopRows& top = program.pipelines[pipeline].top;
+  if (!top.partition.empty())
+    partition_tops_.emplace(top.rows, top.distinct, group_budget);
+  else if (top.rows > 0)
+    top_.emplace(top.rows);
   state_.top_last = top_ ? top_->last() : 0;
   if (!groups_) new_output();  // also for results without columns, whose rows only count
 }
@@ -161,6 +165,45 @@ void Worker::drop_output_behind_top() {
   std::vector<int32_t> kept;
   for (int32_t i = 0; i < output_.count; ++i)
     if (places[i] <= state_.top_last) kept.push_back(i);
+  keep_output(kept);
+}
+
+/// Bytes that are the same for rows of the same partition only: the output's columns behind those of the program.
+std::string Worker::partition_of(int32_t row) const {
+  std::string key;
+  const size_t first = program_.pipelines[pipeline_].outputs.size();
+  for (size_t c = first; c + 1 < output_batch_.columns.size(); ++c) {
+    const block::TableColumn& column = output_batch_.columns[c];
+    const bool is_null = output_has_flags_[c] && (column.flags[row] & block::kNullFlag) != 0;
+    key.push_back(is_null ? '\1' : '\0');
+    if (is_null) continue;
+    const char* bytes = static_cast<const char*>(column.data);
+    const size_t size = static_cast<size_t>(registry::phys_size(column.phys));
+    if (column.phys != Phys::kStr) {
+      key.append(bytes + static_cast<size_t>(row) * size, size);
+      continue;
+    }
+    const auto& text = static_cast<const registry::StrView*>(column.data)[row];
+    key.append(reinterpret_cast<const char*>(&text.len), sizeof text.len);
+    key.append(text.ptr, static_cast<size_t>(text.len));
+  }
+  return key;
+}
+
+void Worker::drop_output_behind_partition_tops() {
+  const auto* places = static_cast<const int64_t*>(output_batch_.columns.back().data);
+  std::vector<const PartitionTops::Places*> found;
+  for (int32_t i = 0; i < output_.count; ++i) found.push_back(partition_tops_->add(partition_of(i), places[i]));
+  std::vector<int32_t> kept;
+  for (int32_t i = 0; i < output_.count; ++i)
+    if (!partition_tops_->is_behind(found[static_cast<size_t>(i)], places[i])) kept.push_back(i);
+  const int64_t left_out = output_.count - static_cast<int64_t>(kept.size());
+  if (!partition_tops_->is_worth_it(output_.count, left_out)) partition_tops_.reset();
+  keep_output(kept);
+}
+
+/// Leaves these rows of the output, which are in order.
+void Worker::keep_output(const std::vector<int32_t>& kept) {
   for (size_t c = 0; c < output_batch_.columns.size(); ++c) {
     block::TableColumn& column = output_batch_.columns[c];
     const size_t size = static_cast<size_t>(registry::phys_size(column.phys));
@@ -177,6 +220,7 @@ void Worker::drop_output_behind_top() {
 void Worker::flush_output() {
   if (output_.count == 0) return;
   if (top_) drop_output_behind_top();
+  if (partition_tops_) drop_output_behind_partition_tops();
   if (output_.count == 0) return;
   // Few rows leave in memory of their size, and the buffer stays.
   const bool few = output_.count <= kOutputCapacity / 4;
@@ -307,6 +351,9 @@ Status Worker::run(const Morsel& morsel, const KeepGoing& keep_going, int32_t* c
   }
 }
 
-int64_t Worker::memory() const { return memory_bytes_ + state_.text.capacity + (groups_ ? groups_->memory() : 0); }
+int64_t Worker::memory() const {
+  return memory_bytes_ + state_.text.capacity + (groups_ ? groups_->memory() : 0) +
+         (partition_tops_ ? partition_tops_->memory() : 0);
+}
 
 }  // namespace strom::engine::exec

@@ -11,6 +11,7 @@
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/group_table.hpp"
+#include "engine/exec/partition_tops.hpp"
 #include "engine/exec/text_store.hpp"
 #include "engine/exec/top_places.hpp"
 #include "engine/inst/tile_cpu.hpp"
@@ -69,6 +70,9 @@ class Worker {
   OutputBatch make_output(int32_t capacity) const;
   OutputBatch copy_of_output() const;
   void drop_output_behind_top();
+  void drop_output_behind_partition_tops();
+  std::string partition_of(int32_t row) const;
+  void keep_output(const std::vector<int32_t>& rows);
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
@@ -96,6 +100,7 @@ class Worker {
   bool groups_overflowed_ = false;
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
   std::optional<TopPlaces> top_;
+  std::optional<PartitionTops> partition_tops_;
   OutputBatch output_batch_;
   std::vector<uint8_t> output_has_flags_;
   block::OutputBuffer output_{};

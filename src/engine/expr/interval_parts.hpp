@@ -2,6 +2,8 @@
 // PostgreSQL's TimeTzADT: microseconds of the local day, then seconds west of Greenwich. Single source.
 #pragma once
 
+#include <math.h>
+
 #include "engine/expr/interval.hpp"
 
 namespace strom::engine::expr {
@@ -222,24 +224,60 @@ struct MakeTime {
   }
 };
 
-/// Whole multiples of what floats hold exactly; PostgreSQL computes in floats.
-STROM_INLINE bool scale_interval(int128& out, Interval v, double factor) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  out = 0;
-  const double micros = static_cast<double>(v.micros) * factor;
-  if (factor != rint(factor) || fabs(factor) >= kExact || fabs(micros) >= kExact) return true;
-  if (fabs(static_cast<double>(v.micros)) >= kExact || is_infinite_interval(v)) return true;
-  const double days = v.days * factor, months = v.months * factor;
-  if (fabs(days) > INT32_MAX || fabs(months) > INT32_MAX) return true;
-  out = pack({static_cast<int64_t>(micros), static_cast<int32_t>(days), static_cast<int32_t>(months)});
-  return false;
-}
+/// An interval times or divided by a number, by PostgreSQL's operations on floats in its order: what is left of months goes to
+/// days, what is left of days to the time. Not on devices, which join products and sums.
+template <bool kDivides>
+struct ScaleInterval {
+  STROM_INLINE static double round_micros(double value) { return rint(value * 1000000.0) / 1000000.0; }
 
-struct IntervalMul {
-  STROM_INLINE static bool eval(const Context&, int128& out, int128 a, double b) { return scale_interval(out, unpack(a), b); }
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 interval, double factor) {
+    constexpr double kMost = 2147480000.0, kMostMicros = 9.2e18, kDaysPerMonth = 30.0, kSecondsPerDay = 86400.0;
+    out = 0;
+    if constexpr (!platform::kHostMath) return true;
+    const Interval v = unpack(interval);
+    if (is_infinite_interval(v) || (kDivides && factor == 0)) return true;
+    const auto scaled = [factor](double part) { return kDivides ? part / factor : part * factor; };
+    const double months = scaled(v.months), days = scaled(v.days);
+    if (!(fabs(months) < kMost) || !(fabs(days) < kMost)) return true;
+    const auto whole_months = static_cast<int32_t>(months);
+    auto whole_days = static_cast<int32_t>(days);
+    const double days_of_month = round_micros((months - whole_months) * kDaysPerMonth);
+    double seconds = round_micros((days - whole_days + days_of_month - static_cast<int32_t>(days_of_month)) * kSecondsPerDay);
+    if (fabs(seconds) >= kSecondsPerDay) {
+      const auto carried = static_cast<int32_t>(seconds / kSecondsPerDay);
+      whole_days += carried;
+      seconds -= carried * kSecondsPerDay;
+    }
+    whole_days += static_cast<int32_t>(days_of_month);
+    const double micros = rint(scaled(static_cast<double>(v.micros)) + seconds * 1000000.0);
+    if (!(fabs(micros) < kMostMicros)) return true;
+    out = pack({static_cast<int64_t>(micros), whole_days, whole_months});
+    return false;
+  }
 };
+
 struct MulInterval {
-  STROM_INLINE static bool eval(const Context&, int128& out, double a, int128 b) { return scale_interval(out, unpack(b), a); }
+  STROM_INLINE static bool eval(const Context& context, int128& out, double a, int128 b) {
+    return ScaleInterval<false>::eval(context, out, b, a);
+  }
+};
+
+/// Of make_interval(): hours, minutes and seconds.
+struct MicrosOfTime {
+  STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t hours, int32_t minutes, double seconds) {
+    constexpr double kMost = 9e12;
+    out = 0;
+    if (!(fabs(seconds) < kMost)) return true;
+    out = (static_cast<int64_t>(hours) * 60 + minutes) * kMicrosPerMinute + static_cast<int64_t>(rint(seconds * 1000000.0));
+    return false;
+  }
+};
+
+struct IntervalOfParts {
+  STROM_INLINE static bool eval(const Context&, int128& out, int32_t months, int32_t days, int64_t micros) {
+    out = pack({micros, days, months});
+    return false;
+  }
 };
 
 /// An interval that is being justified; results beyond 32 bits are PostgreSQL's.

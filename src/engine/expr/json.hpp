@@ -8,8 +8,8 @@
 // The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single source.
 #pragma once
 
-#include "base/stored_numeric.hpp"
 #include "engine/expr/row_decimal.hpp"
+#include "engine/expr/stored_decimal.hpp"
 #include "engine/expr/text_make.hpp"
 
 namespace strom::engine::expr {
@@ -95,33 +95,6 @@ STROM_INLINE JsonFound find_json_element(const JsonContainer& c, int64_t index, 
   return json_item(c, index, json_offset(c, index), value) ? JsonFound::kYes : JsonFound::kDamaged;
 }
 
-/// A number's value. False when it has no place in a decimal.
-STROM_INLINE bool json_number(StrView bytes, int128* decimal) {
-  if (bytes.len < 1) return false;
-  const auto first = static_cast<uint8_t>(bytes.ptr[0]);
-  const int header_size = first & 1 ? 1 : 4;  // of the varlena
-  const int64_t size = bytes.len - header_size;
-  if (size < 0 || (header_size == 4 && (first & 3) != 0)) return false;
-  const char* stored = bytes.ptr + header_size;
-  base::NumericHeader header;
-  if (!base::read_numeric_header(stored, size, &header)) return false;
-  const int64_t digits = (size - header.size) / 2;
-  uint128 value;
-  if (digits < 0 || digits > 64 || !base::read_numeric_digits(stored + header.size, static_cast<int>(digits), &value)) return false;
-  const int shift = base::numeric_shift(header, static_cast<int>(digits), header.scale);
-  auto result = static_cast<int128>(value);
-  if (result < 0) return false;
-  if (shift >= 0) {
-    if (append_digits(&result, shift)) return false;
-  } else if (result != 0) {
-    if (-shift > base::kMaxDecimalDigits) return false;
-    const int128 unit = base::power_of_ten(-shift);
-    if (result % unit != 0) return false;
-    result /= unit;
-  }
-  return base::make_decimal(header.negative ? -result : result, header.scale, decimal);
-}
-
 /// The item as a jsonb of its own.
 STROM_INLINE uint8_t json_result(const Context& context, const JsonItem& item, StrView& out) {
   if (item.kind == JsonKind::kContainer) {
@@ -153,7 +126,7 @@ STROM_INLINE uint8_t json_text(const Context& context, const JsonItem& item, Str
     case JsonKind::kString: out = item.bytes; return 0;
     case JsonKind::kNumber: {
       int128 decimal;
-      return !json_number(item.bytes, &decimal) || DecimalToText::eval(context, out, decimal) ? block::kErrorFlag : 0;
+      return !stored_decimal(item.bytes, &decimal) || DecimalToText::eval(context, out, decimal) ? block::kErrorFlag : 0;
     }
     case JsonKind::kFalse: return make_copy(context, {"false", 5}, out);
     case JsonKind::kTrue: return make_copy(context, {"true", 4}, out);
@@ -190,6 +163,26 @@ struct JsonElement {
     if (!open_json(json, &c)) return block::kErrorFlag;
     if (!c.is_array()) return block::kNullFlag;
     return give_json<kText>(context, find_json_element(c, index, &item), item, out);
+  }
+};
+
+/// A step of a path whose key is a number, written with at most nine digits: of an object the key, of an array the index.
+template <bool kText>
+struct JsonStep {
+  STROM_INLINE static uint8_t eval(const Context& context, StrView& out, StrView json, StrView key) {
+    JsonContainer c;
+    JsonItem item;
+    if (!open_json(json, &c)) return block::kErrorFlag;
+    if (c.is_object()) return give_json<kText>(context, find_json_key(c, key, &item), item, out);
+    if (c.is_scalar()) return block::kNullFlag;
+    const int64_t begin = key.len > 0 && key.ptr[0] == '-' ? 1 : 0;
+    if (key.len == begin || key.len - begin > 9) return block::kErrorFlag;
+    int64_t index = 0;
+    for (int64_t i = begin; i < key.len; ++i) {
+      if (key.ptr[i] < '0' || key.ptr[i] > '9') return block::kErrorFlag;
+      index = index * 10 + (key.ptr[i] - '0');
+    }
+    return give_json<kText>(context, find_json_element(c, begin != 0 ? -index : index, &item), item, out);
   }
 };
 
@@ -266,7 +259,7 @@ struct JsonToNumber {
     JsonItem item;
     int128 decimal;
     out = 0;
-    if (!json_scalar(json, &item) || item.kind != JsonKind::kNumber || !json_number(item.bytes, &decimal)) return true;
+    if (!json_scalar(json, &item) || item.kind != JsonKind::kNumber || !stored_decimal(item.bytes, &decimal)) return true;
     return Cast::eval(context, out, decimal);
   }
 };
@@ -293,7 +286,7 @@ STROM_INLINE bool same_json(const JsonItem& a, const JsonItem& b, bool* unsure) 
   if (text_equal(a.bytes, b.bytes)) return true;
   if (a.kind == JsonKind::kString) return false;
   int128 x, y;
-  if (a.kind == JsonKind::kNumber && json_number(a.bytes, &x) && json_number(b.bytes, &y)) return compare_decimals(x, y) == 0;
+  if (a.kind == JsonKind::kNumber && stored_decimal(a.bytes, &x) && stored_decimal(b.bytes, &y)) return compare_decimals(x, y) == 0;
   *unsure = true;
   return false;
 }

@@ -84,20 +84,58 @@ STROM_INLINE char* put_number(char* to, int value) {
   return to;
 }
 
-/// host() and text() of IPv4 addresses; those of IPv6 are PostgreSQL's.
+STROM_INLINE char* put_ipv4(char* to, const uint8_t* bytes) {
+  for (int i = 0; i < 4; ++i) {
+    if (i > 0) *to++ = '.';
+    to = put_number(to, bytes[i]);
+  }
+  return to;
+}
+
+/// As PostgreSQL's inet_net_ntop() writes it: groups in hexadecimal, the first of the longest
+/// runs of zeros as ::, an IPv4 address at the end of an address that embeds one.
+STROM_INLINE char* put_ipv6(char* to, const uint8_t* bytes) {
+  constexpr int kGroups = 8;
+  auto group = [bytes](int i) { return bytes[2 * i] << 8 | bytes[2 * i + 1]; };
+  int zeros = -1, length = 1;  // a run of one group is not left out
+  for (int i = 0; i < kGroups; ++i) {
+    int end = i;
+    while (end < kGroups && group(end) == 0) ++end;
+    if (end - i > length) {
+      zeros = i;
+      length = end - i;
+    }
+    if (end > i) i = end - 1;
+  }
+  for (int i = 0; i < kGroups; ++i) {
+    if (zeros >= 0 && i >= zeros && i < zeros + length) {
+      if (i == zeros) *to++ = ':';
+      continue;
+    }
+    if (i > 0) *to++ = ':';
+    const bool embedded = i == 6 && zeros == 0 && (length == 6 || (length == 7 && group(7) != 1) || (length == 5 && group(5) == 0xffff));
+    if (embedded) return put_ipv4(to, bytes + 12);
+    bool begun = false;
+    for (int shift = 12; shift >= 0; shift -= 4) {
+      const int digit = group(i) >> shift & 15;
+      begun = begun || digit != 0 || shift == 0;
+      if (begun) *to++ = static_cast<char>(digit < 10 ? '0' + digit : 'a' + digit - 10);
+    }
+  }
+  if (zeros >= 0 && zeros + length == kGroups) *to++ = ':';
+  return to;
+}
+
+/// host() and text().
 template <bool kWithBits>
 struct InetToText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s) {
-    constexpr int kMostBytes = 18;
+    constexpr int kMostBytes = 50;
     const Inet a = inet_of(s);
-    if (!a.valid || a.size != 4) return true;
+    if (!a.valid) return true;
     char* made = context.make_text(kMostBytes);
     if (made == nullptr) return true;
-    char* to = made;
-    for (int i = 0; i < 4; ++i) {
-      if (i > 0) *to++ = '.';
-      to = put_number(to, a.bytes[i]);
-    }
+    char* to = a.size == 4 ? put_ipv4(made, a.bytes) : put_ipv6(made, a.bytes);
     if (kWithBits) {
       *to++ = '/';
       to = put_number(to, a.bits);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/expr/cast.hpp"
+#include "engine/expr/date_format.hpp"
 #include "engine/expr/datetime.hpp"
 #include "engine/expr/row_decimal.hpp"
 #include "engine/expr/text_parts.hpp"
@@ -89,11 +90,11 @@ struct TextToFloat8 {
   }
 };
 
-/// YYYY-MM-DD, or YYYYMMDD, of the years 1 to 9999.
-STROM_INLINE bool take_date(TextReader& reader, bool dashes, int64_t* days) {
+/// YYYY-MM-DD of the years 1 to 9999.
+STROM_INLINE bool take_date(TextReader& reader, int64_t* days) {
   int32_t year, month, day;
-  if (!reader.take_number(4, &year) || (dashes && !reader.take('-'))) return false;
-  if (!reader.take_number(2, &month) || (dashes && !reader.take('-')) || !reader.take_number(2, &day)) return false;
+  if (!reader.take_number(4, &year) || !reader.take('-')) return false;
+  if (!reader.take_number(2, &month) || !reader.take('-') || !reader.take_number(2, &day)) return false;
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > 31) return false;
   *days = days_from_civil(year, month, day);
   return civil_from_days(*days).day == day;
@@ -117,19 +118,14 @@ STROM_INLINE bool take_time(TextReader& reader, bool fraction, int64_t* micros) 
   return true;
 }
 
-/// A date and nothing else. True when there is none.
-STROM_INLINE bool read_date(StrView s, bool dashes, int32_t& out) {
-  out = 0;
-  TextReader reader{s};
-  int64_t days;
-  if (!take_date(reader, dashes, &days) || !reader.at_end()) return true;
-  out = static_cast<int32_t>(days);
-  return false;
-}
-
 struct TextToDate {
   STROM_INLINE static bool eval(const Context&, int32_t& out, StrView s) {
-    return read_date(s, true, out);
+    out = 0;
+    TextReader reader{s};
+    int64_t days;
+    if (!take_date(reader, &days) || !reader.at_end()) return true;
+    out = static_cast<int32_t>(days);
+    return false;
   }
 };
 
@@ -139,7 +135,7 @@ struct TextToTimestamp {
     out = 0;
     TextReader reader{s};
     int64_t days, micros = 0;
-    if (!take_date(reader, true, &days)) return true;
+    if (!take_date(reader, &days)) return true;
     if (!reader.at_end() && (!reader.take(' ') || !take_time(reader, true, &micros) || !reader.at_end())) return true;
     out = days * kMicrosPerDay + micros;
     return false;
@@ -154,28 +150,69 @@ struct TextToTime {
   }
 };
 
-STROM_INLINE bool is_text(StrView s, const char* word, int64_t length) {
-  return s.len == length && compare_bytes(s.ptr, word, length) == 0;
+/// Formats of a year, perhaps with month and day and a time of day, each of them once and of a fixed number of digits.
+STROM_INLINE bool is_parsed_format(StrView format, bool with_time) {
+  unsigned seen = 0;
+  while (format.len > 0) {
+    const DateToken token = date_token(format);
+    const DatePattern p = token.pattern;
+    const bool of_day = p == DatePattern::kHour || p == DatePattern::kMinute || p == DatePattern::kSecond;
+    const bool of_date = p == DatePattern::kYear || p == DatePattern::kMonth || p == DatePattern::kDay;
+    if (p != DatePattern::kPunctuation) {
+      if ((!of_date && !(of_day && with_time)) || (seen >> static_cast<int>(p) & 1)) return false;
+      seen |= 1u << static_cast<int>(p);
+    }
+    format = behind(format, token.size);
+  }
+  const auto has = [seen](DatePattern p) { return (seen >> static_cast<int>(p) & 1) != 0; };
+  return has(DatePattern::kYear) && (has(DatePattern::kMonth) || !has(DatePattern::kDay));
 }
 
-/// to_date() of the formats YYYY-MM-DD and YYYYMMDD, of texts that look like them.
+/// A text with exactly the digits and the punctuation of such a format. False when it is another.
+STROM_INLINE bool read_formatted(StrView s, StrView format, int64_t* days, int64_t* micros) {
+  TextReader reader{s};
+  int32_t year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0;
+  while (format.len > 0) {
+    const DateToken token = date_token(format);
+    bool fine;
+    switch (token.pattern) {
+      case DatePattern::kYear: fine = reader.take_number(4, &year); break;
+      case DatePattern::kMonth: fine = reader.take_number(2, &month); break;
+      case DatePattern::kDay: fine = reader.take_number(2, &day); break;
+      case DatePattern::kHour: fine = reader.take_number(2, &hour); break;
+      case DatePattern::kMinute: fine = reader.take_number(2, &minute); break;
+      case DatePattern::kSecond: fine = reader.take_number(2, &second); break;
+      default: fine = reader.take(format.ptr[0]);
+    }
+    if (!fine) return false;
+    format = behind(format, token.size);
+  }
+  if (!reader.at_end() || year < 1 || month < 1 || month > 12 || day < 1 || day > 31) return false;
+  if (hour > 23 || minute > 59 || second > 59) return false;
+  *days = days_from_civil(year, month, day);
+  *micros = ((static_cast<int64_t>(hour) * 60 + minute) * 60 + second) * 1000000;
+  return civil_from_days(*days).day == day;
+}
+
+/// to_date() of texts that look like the format.
 struct FormattedDate {
   STROM_INLINE static bool eval(const Context&, int32_t& out, StrView s, StrView format) {
+    int64_t days = 0, micros = 0;
     out = 0;
-    const bool dashes = is_text(format, "YYYY-MM-DD", 10);
-    if (!dashes && !is_text(format, "YYYYMMDD", 8)) return true;
-    return read_date(s, dashes, out);
+    if (!is_parsed_format(format, false) || !read_formatted(s, format, &days, &micros)) return true;
+    out = static_cast<int32_t>(days);
+    return false;
   }
 };
 
-/// to_timestamp() of the formats YYYY-MM-DD and YYYY-MM-DD HH24:MI:SS, of texts that look like them; in UTC.
+/// to_timestamp() of texts that look like the format; in UTC.
 struct FormattedTimestamp {
-  STROM_INLINE static bool eval(const Context& context, int64_t& out, StrView s, StrView format) {
-    const bool with_time = is_text(format, "YYYY-MM-DD HH24:MI:SS", 21);
+  STROM_INLINE static bool eval(const Context&, int64_t& out, StrView s, StrView format) {
+    int64_t days = 0, micros = 0;
     out = 0;
-    if (!with_time && !is_text(format, "YYYY-MM-DD", 10)) return true;
-    if (s.len != (with_time ? 19 : 10)) return true;
-    return TextToTimestamp::eval(context, out, s);
+    if (!is_parsed_format(format, true) || !read_formatted(s, format, &days, &micros)) return true;
+    out = days * kMicrosPerDay + micros;
+    return false;
   }
 };
 

@@ -1,44 +1,20 @@
-// to_char of timestamps, for formats made of YYYY, MM, DD, HH24, MI, SS and Mon with punctuation between them. The planner
-// takes no other format to the engine.
+// to_char of timestamps, for formats of the patterns of date_format.hpp. The planner takes no other format to the engine.
 #pragma once
 
+#include "engine/expr/date_format.hpp"
 #include "engine/expr/datetime.hpp"
 #include "engine/expr/text_make.hpp"
 
 namespace strom::engine::expr {
 
-enum class DatePattern : uint8_t { kNone, kYear, kMonth, kDay, kHour, kMinute, kSecond, kMonthName, kPunctuation };
-
-/// What stands at byte `at` of a format; *size: its bytes there, which are also those of the result but for HH24.
-STROM_INLINE DatePattern pattern_at(StrView format, int64_t at, int64_t* size) {
-  auto is = [&](const char* word, int64_t length) {
-    if (format.len - at < length) return false;
-    for (int64_t i = 0; i < length; ++i)
-      if (format.ptr[at + i] != word[i]) return false;
-    *size = length;
-    return true;
-  };
-  auto followed_by = [&](char c) { return at + 2 < format.len && format.ptr[at + 2] == c; };  // DDD, SSSS
-  if (is("YYYY", 4)) return DatePattern::kYear;
-  if (is("MM", 2)) return DatePattern::kMonth;
-  if (is("DD", 2)) return followed_by('D') ? DatePattern::kNone : DatePattern::kDay;
-  if (is("HH24", 4)) return DatePattern::kHour;
-  if (is("MI", 2)) return DatePattern::kMinute;
-  if (is("SS", 2)) return followed_by('S') ? DatePattern::kNone : DatePattern::kSecond;
-  if (is("Mon", 3)) return DatePattern::kMonthName;
-  const char c = format.ptr[at];
-  *size = 1;
-  const bool plain = c == '-' || c == '/' || c == ':' || c == '.' || c == ',' || c == ' ' || c == '_';
-  return plain ? DatePattern::kPunctuation : DatePattern::kNone;
-}
-
 /// Bytes of a date in the format, or -1 when it has something else.
 STROM_INLINE int64_t formatted_bytes(StrView format) {
   int64_t bytes = 0;
-  for (int64_t at = 0, size = 0; at < format.len; at += size) {
-    const DatePattern pattern = pattern_at(format, at, &size);
-    if (pattern == DatePattern::kNone) return -1;
-    bytes += pattern == DatePattern::kHour ? 2 : size;
+  while (format.len > 0) {
+    const DateToken token = date_token(format);
+    if (token.pattern == DatePattern::kNone) return -1;
+    bytes += token.width;
+    format = behind(format, token.size);
   }
   return bytes;
 }
@@ -48,30 +24,75 @@ STROM_INLINE char* put_digits(char* to, int64_t value, int digits) {
   return to + digits;
 }
 
+/// The first letters of a name that is written as in "January".
+STROM_INLINE char* put_name(char* to, const char* name, DateToken token) {
+  for (int i = 0; i < token.width; ++i) {
+    const char c = name[i];
+    const bool letter = c != ' ', capital = c >= 'A' && c <= 'Z';
+    *to++ = !letter || token.letters == LetterCase::kTitle      ? c
+            : token.letters == LetterCase::kUpper && !capital   ? static_cast<char>(c - 0x20)
+            : token.letters == LetterCase::kLower && capital    ? static_cast<char>(c + 0x20)
+                                                                : c;
+  }
+  return to;
+}
+
+/// A moment in its parts.
+struct FormattedMoment {
+  CivilDate date;
+  int64_t days, seconds, micros;  // of the day, of the second
+};
+
+STROM_INLINE char* put_token(char* to, const FormattedMoment& m, DateToken token, const char* format) {
+  constexpr int kNameWidth = 9;
+  const char* months = "January  February March    April    May      June     July     August   SeptemberOctober  November December ";
+  const char* days = "Sunday   Monday   Tuesday  WednesdayThursday Friday   Saturday ";
+  const int64_t hour = m.seconds / 3600, weekday = date_field<DateField::kDow>(m.days);
+  switch (token.pattern) {
+    case DatePattern::kYear: return put_digits(to, m.date.year, 4);
+    case DatePattern::kShortYear: return put_digits(to, m.date.year % 100, 2);
+    case DatePattern::kIsoYear: return put_digits(to, date_field<DateField::kIsoyear>(m.days), 4);
+    case DatePattern::kMonth: return put_digits(to, m.date.month, 2);
+    case DatePattern::kMonthName:
+    case DatePattern::kWholeMonth: return put_name(to, months + (m.date.month - 1) * kNameWidth, token);
+    case DatePattern::kDay: return put_digits(to, m.date.day, 2);
+    case DatePattern::kDayOfYear: return put_digits(to, m.date.day_of_year, 3);
+    case DatePattern::kWeekday: return put_digits(to, weekday + 1, 1);
+    case DatePattern::kIsoWeekday: return put_digits(to, weekday == 0 ? 7 : weekday, 1);
+    case DatePattern::kDayName:
+    case DatePattern::kWholeDay: return put_name(to, days + weekday * kNameWidth, token);
+    case DatePattern::kQuarter: return put_digits(to, (m.date.month - 1) / 3 + 1, 1);
+    case DatePattern::kWeek: return put_digits(to, (m.date.day_of_year - 1) / 7 + 1, 2);
+    case DatePattern::kIsoWeek: return put_digits(to, date_field<DateField::kWeek>(m.days), 2);
+    case DatePattern::kWeekOfMonth: return put_digits(to, (m.date.day - 1) / 7 + 1, 1);
+    case DatePattern::kHour: return put_digits(to, hour, 2);
+    case DatePattern::kHour12: return put_digits(to, hour % 12 == 0 ? 12 : hour % 12, 2);
+    case DatePattern::kHalfOfDay: return put_name(to, hour < 12 ? "AM" : "PM", token);
+    case DatePattern::kMinute: return put_digits(to, m.seconds / 60 % 60, 2);
+    case DatePattern::kSecond: return put_digits(to, m.seconds % 60, 2);
+    case DatePattern::kMillis: return put_digits(to, m.micros / 1000, 3);
+    case DatePattern::kMicros: return put_digits(to, m.micros, 6);
+    case DatePattern::kQuoted: return put(to, {format + 1, token.width});
+    default: return put(to, {format, 1});
+  }
+}
+
 /// Years before 1 and behind 9999 are PostgreSQL's, and so are infinite timestamps.
 struct TimestampToChar {
   STROM_INLINE static bool eval(const Context& context, StrView& out, int64_t time, StrView format) {
     const int64_t bytes = formatted_bytes(format);
     if (!is_finite_time(time) || bytes <= 0) return true;
-    const int64_t days = floor_days(time), seconds = (time - days * kMicrosPerDay) / 1000000;
-    const CivilDate c = civil_from_days(days);
-    if (c.year < 1 || c.year > 9999) return true;
+    const int64_t days = floor_days(time), of_day = time - days * kMicrosPerDay;
+    const FormattedMoment moment{civil_from_days(days), days, of_day / 1000000, of_day % 1000000};
+    const int64_t iso_year = date_field<DateField::kIsoyear>(days);
+    if (moment.date.year < 1 || moment.date.year > 9999 || iso_year < 1 || iso_year > 9999) return true;
     char* to = context.make_text(bytes);
     if (to == nullptr) return true;
     out = {to, bytes};
-    for (int64_t at = 0, size = 0; at < format.len; at += size) {
-      switch (pattern_at(format, at, &size)) {
-        case DatePattern::kYear: to = put_digits(to, c.year, 4); break;
-        case DatePattern::kMonth: to = put_digits(to, c.month, 2); break;
-        case DatePattern::kDay: to = put_digits(to, c.day, 2); break;
-        case DatePattern::kHour: to = put_digits(to, seconds / 3600, 2); break;
-        case DatePattern::kMinute: to = put_digits(to, seconds / 60 % 60, 2); break;
-        case DatePattern::kSecond: to = put_digits(to, seconds % 60, 2); break;
-        case DatePattern::kMonthName:
-          to = put(to, {"JanFebMarAprMayJunJulAugSepOctNovDec" + (c.month - 1) * 3, 3});
-          break;
-        default: *to++ = format.ptr[at];
-      }
+    while (format.len > 0) {
+      const DateToken token = date_token(format);
+      to = put_token(to, moment, token, format.ptr);
+      format = behind(format, token.size);
     }
     return false;
   }

@@ -3,7 +3,34 @@
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1
+#include "engine/op/call/array.hpp"
+#include "engine/op/call/cast.hpp"
+#include "engine/op/call/compare.hpp"
+#include "engine/op/call/date_part.hpp"
+#include "engine/op/call/datetime.hpp"
+#include "engine/op/call/integer.hpp"
+#include "engine/op/call/json.hpp"
+#include "engine/op/call/network.hpp"
+#include "engine/op/call/numeric.hpp"
+#include "engine/op/call/real.hpp"
+#include "engine/op/call/regex.hpp"
+#include "engine/op/call/text.hpp"
 #include "engine/op/pipeline/kernel.hpp"
+
+namespace strom::engine::op {
+
+template <class P>
+STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr) {
+  const block::CalledFunction called = block::called_function(instr);
+  switch (called.group) {
+#define STROM_FUNCTION_GROUP(name) \
+  case registry::FunctionGroup::name: name::execute_group(p, s, instr, called.member); break;
+#include "registry/function_groups.def"
+#undef STROM_FUNCTION_GROUP
+  }
+}
+
+}  // namespace strom::engine::op
 
 namespace strom::engine::inst {
 

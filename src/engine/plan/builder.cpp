@@ -5,6 +5,7 @@
 
 #include "base/int128.hpp"
 #include "engine/expr/row_decimal.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 

@@ -1,4 +1,5 @@
 #include "engine/plan/ir.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "registry/aggregates.hpp"
-#include "registry/functions.hpp"
 #include "registry/types.hpp"
 
 namespace strom::engine::plan {
@@ -110,6 +109,19 @@ struct TopRows {
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
   std::vector<NodeId> checked;  // rows for which one of these cannot be computed are declined, wherever they stand
+  std::vector<NodeId> partition = {};  // not empty: the first rows of each set of rows with equal values of these are wanted
+  bool distinct = false;  // of `partition`: those with one of the first `rows` keys, not of the first `rows` rows
+};
+
+/// Types whose values are sorted. Decimals have their scales beside them.
+constexpr bool is_sortable(registry::TypeId type) {
+  return registry::orders_as_register(type) && type != registry::TypeId::kDecimal;
+}
+
+/// A column that a projection's batches are sorted by, each on its own; see exec/sorted_rows.hpp. Texts by bytes.
+struct SortKey {
+  uint32_t output = 0;
+  bool descending = false, nulls_first = false;
 };
 
 /// Group keys of a pipeline with grouping sets, which are bits of a word.
@@ -127,6 +139,7 @@ struct Pipeline {
   SinkKind sink = SinkKind::kProject;
   std::vector<NodeId> outputs;       // kProject: columns of the result
   TopRows top;                       // kProject
+  std::vector<SortKey> order;        // kProject; empty: batches are as the rows come
   std::vector<NodeId> group_keys;    // kAggregate; empty = one group
   std::vector<uint64_t> grouping_sets;  // kAggregate: for each set, bit k = group key k is in it; empty: one, of all
   std::vector<Aggregate> aggregates; // kAggregate

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/int128.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 namespace {
@@ -131,7 +132,16 @@ std::string print_sets(const std::vector<uint64_t>& sets) {
 
 std::string print_top(const Program& program, const TopRows& top) {
   return std::to_string(top.rows) + " by " + print_node(program, top.key) + (top.descending ? " descending" : "") +
-         (top.nulls_first ? ", nulls first" : "");
+         (top.nulls_first ? ", nulls first" : "") + (top.distinct ? ", different ones" : "") +
+         (top.partition.empty() ? "" : ", of each " + print_nodes(program, top.partition));
+}
+
+std::string print_order(const std::vector<SortKey>& order) {
+  std::string text;
+  for (const SortKey& key : order)
+    text += (text.empty() ? "output " : ", output ") + std::to_string(key.output) + (key.descending ? " descending" : "") +
+            (key.nulls_first ? ", nulls first" : "");
+  return text;
 }
 
 std::string print_program(const Program& program) {
@@ -152,6 +162,7 @@ std::string print_program(const Program& program) {
     }
     line("join quals", print_nodes(program, p.join_quals));
     line("outputs", print_nodes(program, p.outputs));
+    line("order", print_order(p.order));
     if (p.top.rows > 0) line("top rows", print_top(program, p.top));
     line("group keys", print_nodes(program, p.group_keys));
     line("grouping sets", print_sets(p.grouping_sets));

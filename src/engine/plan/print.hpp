@@ -13,6 +13,7 @@ std::string print_node(const Program& program, NodeId id);
 /// A list of them joined by `, `.
 std::string print_nodes(const Program& program, const std::vector<NodeId>& ids);
 /// The rows that a projection wants, e.g. `10 by column 2 descending`.
+std::string print_order(const std::vector<SortKey>& order);
 std::string print_top(const Program& program, const TopRows& top);
 /// Grouping sets by the numbers of their keys, e.g. `(0, 1), (0), ()`.
 std::string print_sets(const std::vector<uint64_t>& sets);

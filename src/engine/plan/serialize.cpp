@@ -101,6 +101,13 @@ void write_pipeline(Writer& w, const Pipeline& p) {
   w.value(static_cast<uint8_t>(p.top.descending));
   w.value(static_cast<uint8_t>(p.top.nulls_first));
   w.ids(p.top.checked);
+  w.ids(p.top.partition);
+  w.value(static_cast<uint8_t>(p.top.distinct));
+  w.list(p.order, [&](const SortKey& key) {
+    w.value(key.output);
+    w.value(static_cast<uint8_t>(key.descending));
+    w.value(static_cast<uint8_t>(key.nulls_first));
+  });
   w.ids(p.group_keys);
   w.list(p.grouping_sets, [&](uint64_t set) { w.value(set); });
   w.list(p.aggregates, [&](const Aggregate& a) {
@@ -124,6 +131,15 @@ Pipeline read_pipeline(Reader& r) {
   p.top.descending = r.value<uint8_t>() != 0;
   p.top.nulls_first = r.value<uint8_t>() != 0;
   r.ids(&p.top.checked);
+  r.ids(&p.top.partition);
+  p.top.distinct = r.value<uint8_t>() != 0;
+  r.list(&p.order, [&] {
+    SortKey key;
+    key.output = r.value<uint32_t>();
+    key.descending = r.value<uint8_t>() != 0;
+    key.nulls_first = r.value<uint8_t>() != 0;
+    return key;
+  });
   r.ids(&p.group_keys);
   r.list(&p.grouping_sets, [&] { return r.value<uint64_t>(); });
   r.list(&p.aggregates, [&] {

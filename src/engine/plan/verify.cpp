@@ -1,6 +1,7 @@
 #include "engine/plan/verify.hpp"
 
 #include "base/int128.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::engine::plan {
 namespace {
@@ -151,6 +152,10 @@ class Verifier {
     STROM_TRY(scope_all(pl, pl.join_quals, pl.joins.size()));
     STROM_TRY(scope_all(pl, pl.outputs, pl.joins.size()));
     STROM_TRY(top(pl));
+    for (const SortKey& key : pl.order) {
+      if (pl.sink != SinkKind::kProject || key.output >= pl.outputs.size()) return bad("order of a projection");
+      if (!is_sortable(p_.nodes[pl.outputs[key.output]].type.type)) return bad("order by a type that is not sorted");
+    }
     STROM_TRY(scope_all(pl, pl.group_keys, pl.joins.size()));
     if (!pl.grouping_sets.empty() && pl.group_keys.size() > kMostSetKeys) return bad("grouping sets of too many keys");
     for (const Aggregate& agg : pl.aggregates) {
@@ -175,10 +180,12 @@ class Verifier {
 
   Status top(const Pipeline& pl) {
     const TopRows& wanted = pl.top;
-    if (wanted.rows == 0) return wanted.key == kNoNode && wanted.checked.empty() ? Status::ok() : bad("order without a number of rows");
+    const bool has_parts = wanted.key != kNoNode || !wanted.checked.empty() || !wanted.partition.empty();
+    if (wanted.rows == 0) return has_parts ? bad("order without a number of rows") : Status::ok();
     if (wanted.rows < 0 || pl.sink != SinkKind::kProject || wanted.key == kNoNode) return bad("first rows");
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
     STROM_TRY(scope_all(pl, wanted.checked, pl.joins.size()));
+    STROM_TRY(scope_all(pl, wanted.partition, pl.joins.size()));
     return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok() : bad("order by the bytes of a value");
   }
 

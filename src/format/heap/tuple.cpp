@@ -10,7 +10,6 @@
 
 #include "base/half.hpp"
 #include "base/single_source.hpp"
-#include "format/heap/numeric.hpp"
 
 namespace strom::format::heap {
 
@@ -150,18 +149,11 @@ void store_varlena(const WantedColumn& column, const Varlena& value, ColumnOut* 
   const auto* payload = reinterpret_cast<const char*>(value.payload);
   if (payload == nullptr || (value.packed && column.storage != Storage::kText)) {
     store_null(column, out, row, capacity, kValueOfHost);
-  } else if (column.storage == Storage::kText) {
+  } else {
     *at<registry::StrView>(*out, row) = {payload, static_cast<int64_t>(value.size)};
     if (!value.packed) return;
     set_flag(out, row, capacity, kPackedValue);
     out->has_packed = true;
-  } else {
-    const auto size = static_cast<int>(value.size);
-    __int128* to = at<__int128>(*out, row);
-    if (column.storage == Storage::kDecimal ? numeric_to_decimal(payload, size, to)
-                                            : numeric_to_int128(payload, size, column.scale, to))
-      return;
-    store_null(column, out, row, capacity, kValueOfHost);
   }
 }
 

@@ -31,20 +31,18 @@ enum class Storage : uint8_t {
   kMac6,       // to Phys::kI64, the first byte highest
   kMac8,       // the same with the highest bit inverted
   kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
-  kNumeric,  // to Phys::kI128 at a scale
-  kDecimal,  // numeric to Phys::kI128 with its own scale
-  kText,     // to a StrView into the tuple
+  kNumeric,    // to a StrView into the tuple, see base/stored_numeric.hpp
+  kText,       // likewise
 };
 
 inline constexpr uint8_t kNullValue = 1;    // as in engine/block
-inline constexpr uint8_t kValueOfHost = 2;  // out of line, a compressed numeric, or one without a place in 128 bits
+inline constexpr uint8_t kValueOfHost = 2;  // out of line, or a compressed numeric
 inline constexpr uint8_t kPackedValue = 4;  // a compressed text: its StrView is what inflate.hpp takes
 
 /// A column that is wanted.
 struct WantedColumn {
   int attribute;  // from 0
   Storage storage;
-  int scale;  // kNumeric
   // Of tuples that are older than the column: kNullValue, kValueOfHost, or 0 and the register value's bytes.
   uint8_t missing_flag = kNullValue;
   const void* missing = nullptr;
@@ -138,7 +136,6 @@ constexpr int storage_width(Storage storage) {
     case Storage::kWord12:
     case Storage::kWord16:
     case Storage::kNumeric:
-    case Storage::kDecimal:
     case Storage::kText: return 16;
   }
   return 0;

@@ -94,6 +94,7 @@ extern "C" {
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 #include "utils/timestamp.h"
+#include "utils/tuplesort.h"
 #include "utils/wait_event.h"
 }
 

@@ -225,6 +225,7 @@ Read reader_of(Oid type) {
   using registry::TypeId;
   switch (type) {
     case BYTEAOID:
+    case ANYARRAYOID:
     case JSONBOID:
     case INETOID:
     case CIDROID: return read_bytea;
@@ -281,6 +282,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kInterval:
     case TypeId::kUuid: return copy_16_bytes(values, row);
     case TypeId::kJsonb:
+    case TypeId::kArray:
     case TypeId::kBytea:
     case TypeId::kInet:
     case TypeId::kCidr: {

@@ -127,6 +127,7 @@ Field field_for(TypeId type, int scale, std::string name) {
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb:
+    case TypeId::kArray:
     case TypeId::kBpchar: field.layout = Layout::kLargeUtf8; break;
   }
   return field;
@@ -184,6 +185,7 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb:
+    case TypeId::kArray:
     case TypeId::kBpchar: {
       const Bytes bytes = text_bytes(value);
       column.append_bytes({bytes.ptr, bytes.size});
@@ -231,6 +233,7 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb:
+    case TypeId::kArray:
     case TypeId::kBpchar: {
       const Bytes text = text_bytes(value);
       bytes->assign(text.ptr, text.size);

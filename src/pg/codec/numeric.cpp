@@ -1,11 +1,9 @@
-// The stored format is described in base/stored_numeric.hpp.
 #include "pg/codec/numeric.hpp"
 
 #include <cstring>
 
 #include "base/int128.hpp"
 #include "base/stored_numeric.hpp"
-#include "format/heap/numeric.hpp"
 
 namespace strom::pg::codec {
 
@@ -78,13 +76,20 @@ bool with_stored(Datum numeric, F convert) {
 
 bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled) {
   return with_stored(numeric, [=](const char* bytes, int size) {
-    return format::heap::numeric_to_int128(bytes, size, scale, unscaled);
+    return base::numeric_to_int128(bytes, size, scale, unscaled);
   });
 }
 
 bool numeric_to_decimal(Datum numeric, __int128* decimal) {
   return with_stored(numeric, [=](const char* bytes, int size) {
-    return format::heap::numeric_to_decimal(bytes, size, decimal);
+    return base::numeric_to_decimal(bytes, size, decimal);
+  });
+}
+
+void stored_bytes(Datum numeric, std::string* bytes) {
+  with_stored(numeric, [=](const char* from, int size) {
+    bytes->assign(from, static_cast<size_t>(size));
+    return true;
   });
 }
 

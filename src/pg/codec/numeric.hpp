@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/int128.hpp"
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::codec {
 
-/// In place of the scale of a kDecimal128 field of codec::field_for(): values are registry::TypeId::kDecimal's.
-inline constexpr int32_t kOwnScale = -1;
+/// As the scale of a kDecimal128 field of codec::field_for(): values are registry::TypeId::kDecimal's.
+using base::kOwnScale;
 
 /// `unscaled` / 10^`scale` as numeric with display scale `scale` (0 to 63), palloc'd. May ereport.
 Datum numeric_from_int128(__int128 unscaled, int scale);
@@ -20,5 +22,8 @@ bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled);
 
 /// The same with the scale beside the value, see base/int128.hpp.
 bool numeric_to_decimal(Datum numeric, __int128* decimal);
+
+/// What base/stored_numeric.hpp describes. May ereport (detoasting).
+void stored_bytes(Datum numeric, std::string* bytes);
 
 }  // namespace strom::pg::codec

@@ -113,8 +113,9 @@ const registry::TypeInfo* own_type(Oid type) {
 
 const registry::TypeInfo* engine_type(Oid type) {
   if (const registry::TypeInfo* info = registry::find_type(type)) return info;
+  const Oid base = type < FirstGenbkiObjectId ? type : getBaseType(type);
+  if (OidIsValid(get_element_type(base))) return &registry::type_info(registry::TypeId::kArray);
   if (type < FirstGenbkiObjectId) return nullptr;  // built in, and no domain
-  const Oid base = getBaseType(type);
   if (get_typtype(base) == TYPTYPE_ENUM) return &registry::type_info(registry::TypeId::kEnum);
   const registry::TypeInfo* info = registry::find_type(base);
   return info != nullptr ? info : own_type(base);

@@ -1,12 +1,11 @@
 // PostgreSQL's pruning of partitions while a plan runs. May ereport.
 #pragma once
 
+#include <utility>
+
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::compat {
-
-/// PostgreSQL 18 prunes before any node starts, by indexes that only its own nodes can have.
-inline constexpr bool kNodesPrune = PG_VERSION_NUM < 180000;
 
 /// How to choose among `leaf_paths`, of each of which only the parent is looked at, by `quals` on partitioned table
 /// `rel` when a plan starts or is rescanned; nullptr when nothing would be chosen there.
@@ -20,12 +19,29 @@ inline PartitionPruneInfo* make_pruning(PlannerInfo* root, RelOptInfo* rel, List
 #endif
 }
 
-/// Begins pruning for `node`, and finds the leaves that are left at the start of the execution.
-inline PartitionPruneState* begin_pruning([[maybe_unused]] PlanState* node, [[maybe_unused]] int leaves,
-                                          [[maybe_unused]] PartitionPruneInfo* pruning,
-                                          [[maybe_unused]] Bitmapset** left) {
+/// Moves the range table indexes of `table` to where they are in the statement's range table.
+inline void shift_relids(PartitionedRelPruneInfo* table, int offset) {
+  table->rtindex += static_cast<Index>(offset);
 #if PG_VERSION_NUM >= 180000
-  return nullptr;
+  for (int i = 0; i < table->nparts; ++i)
+    if (table->leafpart_rti_map[i] != 0) table->leafpart_rti_map[i] += offset;
+#endif
+}
+
+/// Begins pruning for `node`, and finds the leaves that are left at the start of the execution. PostgreSQL 18 does the second
+/// for all of a statement's nodes before any of them begins, and knows only of its own: here for one alone.
+inline PartitionPruneState* begin_pruning(PlanState* node, int leaves, PartitionPruneInfo* pruning, Bitmapset** left) {
+#if PG_VERSION_NUM >= 180000
+  EState* estate = node->state;
+  List* const infos = std::exchange(estate->es_part_prune_infos, list_make1(pruning));
+  List* const states = std::exchange(estate->es_part_prune_states, NIL);
+  List* const results = std::exchange(estate->es_part_prune_results, NIL);
+  ExecDoInitialPruning(estate);
+  PartitionPruneState* state = ExecInitPartitionExecPruning(node, leaves, 0, pruning->relids, left);
+  estate->es_part_prune_infos = infos;
+  estate->es_part_prune_states = states;
+  estate->es_part_prune_results = results;
+  return state;
 #else
   return ExecInitPartitionPruning(node, leaves, pruning, left);
 #endif

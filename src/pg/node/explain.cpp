@@ -41,7 +41,9 @@ class Explainer {
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
     if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
-    if (const int64_t rows = plan_.program.pipelines.back().top.rows; rows > 0) number("Top Rows", nullptr, rows);
+    if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
+      number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
+    sort_keys();
     block_ranges(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
@@ -156,8 +158,15 @@ class Explainer {
     text(label, value);
   }
 
+  // Those that are shown as joins.
+  List* without_memberships(List* filters) {
+    for (size_t i = 0; i < plan_.join_count(); ++i)
+      if (Node* filter = plan_.membership(i)) filters = guard([=] { return list_delete(list_copy(filters), filter); });
+    return filters;
+  }
+
   void filter(const std::string& label, size_t pipeline, const RowCounts& counts) {
-    List* filters = plan_.filters(pipeline);
+    List* filters = pipeline == probing() ? without_memberships(plan_.filters(pipeline)) : plan_.filters(pipeline);
     if (filters != NIL) counted(label, conjunction(filters), counts);
   }
 
@@ -169,8 +178,9 @@ class Explainer {
     auto* further = static_cast<List*>(list_nth(quals, static_cast<int>(index)));
     std::string clauses;
     for (int i = 0; i < list_length(outer); ++i)
-      clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
+      if (inner != NIL) clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
     if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
+    if (Node* membership = plan_.membership(index)) clauses = deparse(membership);
     if (clauses.empty()) clauses = "true";
     RowCounts counts;
     counts.plan_in = estimate(static_cast<int>(index) + 1);
@@ -239,6 +249,20 @@ class Explainer {
   void files(size_t pipeline) {
     leaves(pipeline);
     if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
+  }
+
+  void sort_keys() {
+    const std::vector<engine::plan::SortKey>& order = plan_.program.pipelines.back().order;
+    if (order.empty()) return;
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, plan_.order[i].attribute - 1));
+      const bool usual = order[i].nulls_first == order[i].descending;
+      keys.push_back(deparse(entry->expr) + (order[i].descending ? " DESC" : "") +
+                     (usual ? "" : order[i].nulls_first ? " NULLS FIRST" : " NULLS LAST"));
+    }
+    list_of("CPU Sort Key", keys);
+    if (es_->analyze && run_.sorted_by() != nullptr) text("Sorted by", run_.sorted_by());
   }
 
   // A relation that the engine reads itself, so that no PostgreSQL node shows it.

@@ -4,7 +4,9 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/engine_node.hpp"
 #include "pg/node/explain.hpp"
+#include "pg/node/final_groups.hpp"
 #include "pg/node/query_run.hpp"
 #include "pg/node/relay.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -34,7 +36,7 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node, (eflags & EXEC_FLAG_REWIND) != 0); });
 }
 
-enum class Step { kRow, kEnd, kSessionEnds };
+enum class Step { kYes, kNo, kSessionEnds };
 
 // When there is not even memory for this, the error says no more than that.
 [[noreturn]] void throw_out_of_memory() {
@@ -46,11 +48,11 @@ enum class Step { kRow, kEnd, kSessionEnds };
           .with_hint("Reduce pg_strom.work_memory or pg_strom.cpu_threads."));
 }
 
-// C++: no thread goes on behind an error.
-Step next_row(QueryRun* run) {
-  return entry([run] {
+// What `ask` says of the run. C++: no thread goes on behind an error.
+Step ask_run(QueryRun* run, bool (QueryRun::*ask)()) {
+  return entry([=] {
     try {
-      return run->next_row() ? Step::kRow : Step::kEnd;
+      return (run->*ask)() ? Step::kYes : Step::kNo;
     } catch (const SessionEnds&) {
       run->abandon();
       return Step::kSessionEnds;
@@ -68,6 +70,15 @@ Step next_row(QueryRun* run) {
   });
 }
 
+bool asked(QueryRun* run, bool (QueryRun::*ask)()) {
+  const Step step = ask_run(run, ask);
+  if (step == Step::kSessionEnds) {
+    CHECK_FOR_INTERRUPTS();
+    ereport(ERROR, (errcode(ERRCODE_ADMIN_SHUTDOWN), errmsg("terminating connection due to administrator command")));
+  }
+  return step == Step::kYes;
+}
+
 TupleTableSlot* exec(CustomScanState* node) {
   QueryRun* run = state_of(node)->run.get();
   ExprContext* context = node->ss.ps.ps_ExprContext;
@@ -75,12 +86,7 @@ TupleTableSlot* exec(CustomScanState* node) {
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     ResetExprContext(context);
-    const Step step = next_row(run);
-    if (step == Step::kSessionEnds) {
-      CHECK_FOR_INTERRUPTS();
-      ereport(ERROR, (errcode(ERRCODE_ADMIN_SHUTDOWN), errmsg("terminating connection due to administrator command")));
-    }
-    if (step == Step::kEnd) return ExecClearTuple(slot);
+    if (!advance(run)) return ExecClearTuple(slot);
     MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
     run->fill_row(slot);
     MemoryContextSwitchTo(caller);
@@ -114,7 +120,10 @@ void shutdown(CustomScanState* node) {
 
 void end(CustomScanState* node) {
   entry([node] {
-    if (QueryRun* run = state_of(node)->run.get()) run->abandon();
+    if (QueryRun* run = state_of(node)->run.get()) {
+      run->end_sort();
+      run->abandon();
+    }
     state_of(node)->run.reset();
   });
   ListCell* cell;
@@ -151,11 +160,26 @@ Node* create_state(CustomScan* plan) {
 constexpr CustomScanMethods kScanMethods[] = {
     {kNames[0], create_state}, {kNames[1], create_state}, {kNames[2], create_state}};
 
+bool is_engine_node(const PlanState* state) {
+  if (state == nullptr || !IsA(state, CustomScanState)) return false;
+  const CustomExecMethods* methods = reinterpret_cast<const CustomScanState*>(state)->methods;
+  return methods >= std::begin(kExecMethods) && methods < std::end(kExecMethods);
+}
+
 }  // namespace
+
+QueryRun* engine_run(PlanState* state) {
+  return is_engine_node(state) ? state_of(reinterpret_cast<CustomScanState*>(state))->run.get() : nullptr;
+}
+
+bool advance(QueryRun* run) { return asked(run, &QueryRun::next_row); }
+
+bool merges_groups(QueryRun* run) { return asked(run, &QueryRun::merges_groups); }
 
 void register_methods() {
   for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
   register_relay();
+  register_final_groups();
 }
 
 const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }

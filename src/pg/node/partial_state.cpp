@@ -214,6 +214,36 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
   pg_unreachable();
 }
 
+bool has_final_value(const PartialType& type) {
+  switch (type.format) {
+    case PartialFormat::kFloat8Moments:
+    case PartialFormat::kFloat8PairMoments:
+    case PartialFormat::kPolyVarState:
+    case PartialFormat::kNumericVarState: return false;
+    default: return true;
+  }
+}
+
+// As PostgreSQL's final functions: int8_avg, numeric_sum, numeric_avg, float8_avg.
+Datum final_value(const PartialType& type, bool average, const ResultAggregate& aggregate, int64_t row, bool* is_null) {
+  const int64_t count = aggregate.counts[row];
+  if (counts(type)) return partial_state(type, aggregate, row, is_null);
+  *is_null = count == 0;
+  if (*is_null) return Datum{0};
+  Datum sum;
+  switch (type.format) {
+    case PartialFormat::kInt8Pair: sum = codec::numeric_from_int128(value_at<int64_t>(aggregate, row), 0); break;
+    case PartialFormat::kInt8AvgState: sum = codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0); break;
+    case PartialFormat::kNumericAvgState:
+      sum = type.acc == AccKind::kSumDecimal ? sum_of(value_at<DecimalSum>(aggregate, row))
+                                             : codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale);
+      break;
+    case PartialFormat::kFloat8Triple: return Float8GetDatum(value_at<double>(aggregate, row) / static_cast<double>(count));
+    default: return partial_state(type, aggregate, row, is_null);
+  }
+  return average ? DirectFunctionCall2(numeric_div, sum, codec::numeric_from_int128(count, 0)) : sum;
+}
+
 Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second, bool argument_null, bool counted,
                            bool* is_null) {
   *is_null = false;

@@ -20,6 +20,12 @@ struct PartialType {
 Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate& aggregate, int64_t row,
                     bool* is_null);
 
+/// True when final_value() knows the result.
+bool has_final_value(const PartialType& type);
+
+/// Result of the aggregate for group `row`: of avg() when `average`.
+Datum final_value(const PartialType& type, bool average, const engine::exec::ResultAggregate& aggregate, int64_t row, bool* is_null);
+
 /// State after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of two;
 /// `argument_null`: one of them is null. `counted`: the row passes the aggregate's filter.
 Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second, bool argument_null, bool counted,

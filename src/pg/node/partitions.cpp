@@ -17,7 +17,7 @@ PartitionPruneInfo* at_run_time(const PartitionPruneInfo* planned, int offset) {
   ListCell *hierarchy, *table;
   foreach (hierarchy, pruning->prune_infos)
     foreach (table, static_cast<List*>(lfirst(hierarchy)))
-      static_cast<PartitionedRelPruneInfo*>(lfirst(table))->rtindex += static_cast<Index>(offset);
+      compat::shift_relids(static_cast<PartitionedRelPruneInfo*>(lfirst(table)), offset);
   return pruning;
 }
 

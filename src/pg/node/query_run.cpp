@@ -81,6 +81,10 @@ void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<b
 QueryRun::QueryRun(CustomScanState* state, bool keep_results)
     : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
   tables_.resize(plan_.sources.size());
+  subplan_facts_.resize(plan_.sources.size());
+  // EXPLAIN shows the sub-queries of such.
+  for (size_t i = 0; i < plan_.join_count(); ++i)
+    if (Node* filter = plan_.membership(i)) guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
   heaps_.resize(plan_.sources.size());
   for (const PipelineSource& source : plan_.sources)
     partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
@@ -143,21 +147,45 @@ source::RowSource* QueryRun::row_source(size_t pipeline) const {
 }
 
 void QueryRun::collect_child(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
-  auto& rows = collected_[static_cast<size_t>(source.child)];
+  auto& rows = collected_[static_cast<size_t>(plan_.sources[pipeline].child)];
   if (rows != nullptr) return;
+  RowFacts facts;
+  rows = collect(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.sources[pipeline].child)), &facts);
+}
+
+PlanState* QueryRun::subplan_state(size_t pipeline) const {
+  return static_cast<PlanState*>(list_nth(state_->ss.ps.state->es_subplanstates, plan_.sources[pipeline].subplan - 1));
+}
+
+// The re-check's SubPlan shares the state, and has to see as well that its parameters have changed.
+void QueryRun::collect_subplan(size_t pipeline) {
+  if (tables_[pipeline] != nullptr) return;
+  PlanState* child = subplan_state(pipeline);
+  Bitmapset* changed = guard([child] {
+    MemoryContext caller = MemoryContextSwitchTo(child->state->es_query_cxt);
+    Bitmapset* copy = bms_copy(child->chgParam);
+    MemoryContextSwitchTo(caller);
+    ExecReScan(child);
+    return copy;
+  });
+  subplan_facts_[pipeline] = {};
+  tables_[pipeline] = collect(pipeline, child, &subplan_facts_[pipeline]);
+  child->chgParam = changed;
+}
+
+std::unique_ptr<source::CollectedRows> QueryRun::collect(size_t pipeline, PlanState* child, RowFacts* facts) {
+  const PipelineSource& source = plan_.sources[pipeline];
   const engine::plan::Program& program = plan_.program;
   const std::vector<engine::plan::ValueType>& types = program.sources[pipeline].columns;
   std::vector<bool> is_key(types.size(), false);
   for (const auto& join : program.joins)
     if (join.build_pipeline == pipeline)
       for (const NodeId key : join.inner_keys) mark_columns(program, key, &is_key);
-  auto collected = std::make_shared<source::CollectedRows>(types, is_key);
-  auto* child = static_cast<PlanState*>(list_nth(state_->custom_ps, source.child));
+  auto collected = std::make_unique<source::CollectedRows>(types, is_key);
   std::vector<Datum> values(types.size());
   std::unique_ptr<bool[]> nulls(new bool[types.size()]());
   const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
-  for (int64_t count = 0;; ++count) {
+  for (;; ++facts->rows) {
     boundary::check_for_interrupts();
     TupleTableSlot* slot = guard([child] {
       TupleTableSlot* next = ExecProcNode(child);
@@ -169,11 +197,24 @@ void QueryRun::collect_child(size_t pipeline) {
       values[i] = slot->tts_values[source.positions[i] - 1];
       nulls[i] = slot->tts_isnull[source.positions[i] - 1];
     }
+    facts->has_null = facts->has_null || (!types.empty() && nulls[0]);
     collected->add(values.data(), nulls.get());
-    if (count % 4096 == 4095 && collected->memory_bytes() > limit) collected->spill();
+    if (facts->rows % 4096 == 4095 && collected->memory_bytes() > limit) collected->spill();
   }
   collected->finish();
-  rows = std::move(collected);
+  return collected;
+}
+
+// nullptr for parameters that are expressions.
+const QueryRun::RowFacts* QueryRun::facts_of_param(size_t param, planner::MembershipParam* fact) const {
+  for (size_t i = 0; i < plan_.join_count(); ++i) {
+    const int first = plan_.membership_param(i);
+    const int number = static_cast<int>(param) - first;
+    if (first < 0 || number < 0 || number >= planner::kMembershipParamCount) continue;
+    *fact = static_cast<planner::MembershipParam>(number);
+    return &subplan_facts_[plan_.program.joins[i].build_pipeline];
+  }
+  return nullptr;
 }
 
 ExprState* QueryRun::compile(Node* expression) {
@@ -194,6 +235,12 @@ std::vector<Constant> QueryRun::parameters() {
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
     if (parameter_expressions_.size() <= index) parameter_expressions_.resize(index + 1);
+    planner::MembershipParam fact;
+    if (const RowFacts* facts = facts_of_param(index, &fact)) {
+      const bool value = fact == planner::kHasNoNull ? !facts->has_null : facts->rows == 0;
+      values[index] = {constant.type, false, -1, std::string(1, value ? '\1' : '\0')};
+      continue;
+    }
     ExprState*& compiled = parameter_expressions_[index];
     if (compiled == nullptr) compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
     PlanState* parent = &state_->ss.ps;
@@ -217,7 +264,9 @@ std::vector<Constant> QueryRun::parameters() {
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
-    if (plan_.sources[i].relid == 0) {
+    if (plan_.sources[i].subplan != 0) {
+      collect_subplan(i);
+    } else if (plan_.sources[i].relid == 0) {
       collect_child(i);
     } else {
       source::RowSource* rows = open_source(i);
@@ -256,7 +305,7 @@ Recheck& QueryRun::recheck() {
   std::vector<bool> left_out;
   for (const auto& join : plan_.program.joins) {
     const PipelineSource& source = plan_.sources[join.build_pipeline];
-    left_out.push_back(source.relid == 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
+    left_out.push_back(source.child >= 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
   }
   recheck_->bind(std::move(sources), std::move(left_out));
   recheck_bound_ = true;
@@ -321,6 +370,7 @@ bool QueryRun::next_batch() {
   if (ended_) return false;
   if (!started_) start();
   batch_ = value_or_throw(execution_->next(check_interrupts_in_engine));
+  all_groups_ = execution_->has_all_groups();
   take_declined();
   check_files(batch_ == nullptr);
   if (batch_ != nullptr) {
@@ -376,6 +426,7 @@ bool QueryRun::next_row() {
 }
 
 bool QueryRun::next_input_row() {
+  if (!plan_.order.empty()) return next_sorted_row();
   for (;;) {
     if (recheck_ != nullptr && recheck_->pop()) {
       from_recheck_ = true;
@@ -388,8 +439,99 @@ bool QueryRun::next_input_row() {
   }
 }
 
+void QueryRun::put_row() {
+  guard([this] {
+    ExprContext* context = state_->ss.ps.ps_ExprContext;
+    TupleTableSlot* slot = state_->ss.ss_ScanTupleSlot;
+    ResetExprContext(context);
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    fill_row(slot);
+    MemoryContextSwitchTo(caller);
+    host_sort_->put(slot);
+    ExecClearTuple(slot);
+  });
+}
+
+void QueryRun::put_batch(std::shared_ptr<const engine::exec::ResultBatch> batch) {
+  batch_ = std::move(batch);
+  from_recheck_ = false;
+  for (row_ = 0; row_ < batch_->rows; ++row_) {
+    if (row_ % 1024 == 0) boundary::check_for_interrupts();
+    put_row();
+  }
+  batch_.reset();
+}
+
+void QueryRun::put_rechecked_rows() {
+  from_recheck_ = true;
+  while (recheck_->pop()) put_row();
+  from_recheck_ = false;
+}
+
+// What there is so far goes to PostgreSQL's sort, and everything after it.
+void QueryRun::sort_by_host() {
+  host_sort_ = std::make_unique<HostSort>(state_, plan_.order);
+  for (const auto& batch : sorted_->batches()) put_batch(batch);
+  sorted_.reset();
+}
+
+void QueryRun::collect_sorted_rows() {
+  if (!started_) start();
+  keeping_ = false;
+  const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
+  sorted_ = std::make_unique<engine::exec::SortedRows>(plan_.program.pipelines.back().order);
+  for (bool more = true; more;) {
+    auto batch = value_or_throw(execution_->next(check_interrupts_in_engine));
+    take_declined();
+    check_files(batch == nullptr);
+    more = batch != nullptr;
+    const bool rechecked = recheck_ != nullptr && recheck_->has_rows();
+    if (host_sort_ == nullptr && (rechecked || sorted_->memory() > limit)) sort_by_host();
+    if (rechecked) put_rechecked_rows();
+    if (more && host_sort_ != nullptr) put_batch(std::move(batch));
+    else if (more) sorted_->add(std::move(batch));
+  }
+  sorted_by_ = host_sort_ != nullptr ? "PostgreSQL" : "engine";
+  if (host_sort_ == nullptr) {
+    release_threads();  // the execution stays: it owns values of the batches
+    return;
+  }
+  abandon();
+  host_sort_->sort();
+}
+
+bool QueryRun::next_sorted_row() {
+  if (ended_) return false;
+  if (sorted_ == nullptr && host_sort_ == nullptr) collect_sorted_rows();
+  from_host_sort_ = host_sort_ != nullptr;
+  if (from_host_sort_ ? host_sort_->next() : sorted_->next()) {
+    if (from_host_sort_) return true;
+    if (batch_ != sorted_->batch()) batch_ = sorted_->batch();
+    row_ = sorted_->row();
+    return true;
+  }
+  ended_ = true;
+  from_host_sort_ = false;
+  batch_.reset();
+  sorted_.reset();
+  abandon();
+  return false;
+}
+
+void QueryRun::end_sort() {
+  if (host_sort_ != nullptr) host_sort_->end();
+  host_sort_.reset();
+  sorted_.reset();
+  from_host_sort_ = false;
+}
+
 void QueryRun::fill_row(TupleTableSlot* slot) {
   ExecClearTuple(slot);
+  if (from_host_sort_) {
+    host_sort_->fill(slot);
+    ExecStoreVirtualTuple(slot);
+    return;
+  }
   const int attributes = slot->tts_tupleDescriptor->natts;
   const int count = static_cast<int>(plan_.outputs.size());
   for (int i = count; i < attributes; ++i) slot->tts_isnull[i] = true;
@@ -405,6 +547,27 @@ void QueryRun::fill_row(TupleTableSlot* slot) {
   }
   if (!from_nothing_ && from_recheck_) fill_from_recheck(slot);
   if (!plan_.grouping_sets.empty()) apply_grouping_set(slot);
+  ExecStoreVirtualTuple(slot);
+}
+
+bool QueryRun::merges_groups() {
+  for (const Output& output : plan_.outputs)
+    if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial) : !registry::is_equal_by_bits(output.type.type))
+      return false;
+  if (batch_ == nullptr) next_batch();
+  return all_groups_;
+}
+
+void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) {
+  ExecClearTuple(slot);
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const Output& output = plan_.outputs[i];
+    if (output.kind != OutputKind::kAggregate)
+      fill_from_batch(slot, i);
+    else
+      slot->tts_values[i] = final_value(output.partial, averages[i], batch_->aggregates[static_cast<size_t>(output.index)], row_,
+                                        &slot->tts_isnull[i]);
+  }
   ExecStoreVirtualTuple(slot);
 }
 
@@ -461,18 +624,25 @@ bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_childr
 
 void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
   if (replay(same_parameters, keep_children)) return;
-  abandon();
   first_row_again();
+  end_sort();
+  abandon();
   kept_.clear();
   kept_bytes_ = 0;
   replayed_ = 0;
   if (recheck_ != nullptr) recheck_->bind({}, {});
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
+  forget_changed_subplans();
   for (size_t i = 0; i < collected_.size(); ++i)
     if (!keep_children[i]) {
       collected_[i].reset();
       chosen_[i] = false;
     }
+}
+
+void QueryRun::forget_changed_subplans() {
+  for (size_t i = 0; i < plan_.sources.size(); ++i)
+    if (plan_.sources[i].subplan != 0 && subplan_state(i)->chgParam != nullptr) tables_[i].reset();
 }
 
 void QueryRun::check_result() {

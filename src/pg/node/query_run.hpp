@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
+#include "engine/exec/sorted_rows.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
@@ -35,6 +37,12 @@ class QueryRun {
   /// current memory context. Does not throw, but may ereport.
   void fill_row(TupleTableSlot* slot);
 
+  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their aggregates:
+  /// fill_group() may be used in place of fill_row() then. Before the first next_row().
+  bool merges_groups();
+  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As fill_row().
+  void fill_group(TupleTableSlot* slot, const bool* averages);
+
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
   void restart(bool same_parameters, const std::vector<bool>& keep_children);
@@ -44,6 +52,9 @@ class QueryRun {
 
   /// Stops the threads; there are no more rows until restart().
   void abandon();
+
+  /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
+  void end_sort();
 
   const RunPlan& plan() const { return plan_; }
   /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
@@ -56,6 +67,8 @@ class QueryRun {
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
+  /// How the rows came in order; nullptr when they did not, or not yet.
+  const char* sorted_by() const { return sorted_by_; }
 
  private:
   void choose_blocks(size_t pipeline);
@@ -64,7 +77,17 @@ class QueryRun {
   source::RowSource* open_source(size_t pipeline);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
+  /// What is known of the rows of a sub-query when they are collected.
+  struct RowFacts {
+    int64_t rows = 0;
+    bool has_null = false;  // in the first column
+  };
   void collect_child(size_t pipeline);
+  void collect_subplan(size_t pipeline);
+  std::unique_ptr<source::CollectedRows> collect(size_t pipeline, PlanState* child, RowFacts* facts);
+  PlanState* subplan_state(size_t pipeline) const;
+  void forget_changed_subplans();
+  const RowFacts* facts_of_param(size_t param, planner::MembershipParam* fact) const;
   ExprState* compile(Node* expression);
   std::vector<engine::plan::Constant> parameters();
   void release_threads();
@@ -72,6 +95,12 @@ class QueryRun {
   bool next_empty_set();
   bool has_own_set() const;
   bool next_input_row();
+  bool next_sorted_row();
+  void collect_sorted_rows();
+  void sort_by_host();
+  void put_batch(std::shared_ptr<const engine::exec::ResultBatch> batch);
+  void put_rechecked_rows();
+  void put_row();
   void first_row_again();
   void fill_from_recheck(TupleTableSlot* slot) const;
   void fill_from_batch(TupleTableSlot* slot, size_t index);
@@ -88,7 +117,8 @@ class QueryRun {
   CustomScanState* state_;
   RunPlan plan_;
   // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
-  std::vector<std::unique_ptr<source::RowSource>> tables_;
+  std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
+  std::vector<RowFacts> subplan_facts_;  // for each pipeline
   std::vector<source::HeapRows*> heaps_;  // those of tables_ that are one heap table
   std::vector<std::unique_ptr<Partitions>> partitions_;  // for each pipeline
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
@@ -97,6 +127,10 @@ class QueryRun {
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::vector<ExprState*> parameter_expressions_;  // by Constant::param; compiled at the first use
+  std::unique_ptr<engine::exec::SortedRows> sorted_;  // all rows, in an order
+  std::unique_ptr<HostSort> host_sort_;               // instead of it
+  bool from_host_sort_ = false;                       // the current row is that one's
+  const char* sorted_by_ = nullptr;
   std::shared_ptr<const engine::exec::ResultBatch> batch_;
   // All batches since the start while keeping_; those from replayed_ on are yet to be handed out again.
   std::vector<std::shared_ptr<const engine::exec::ResultBatch>> kept_;
@@ -111,6 +145,7 @@ class QueryRun {
   const bool keep_results_;
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
+  bool all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;

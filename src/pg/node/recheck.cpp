@@ -74,6 +74,9 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
     return ExecInitExtraTupleSlot(state->ss.ps.state, state->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsVirtual);
   });
   context_->ecxt_scantuple = slot_;
+  queue_memory_ = guard([this] {
+    return AllocSetContextCreateInternal(context_->ecxt_per_query_memory, "rows that PostgreSQL decided", ALLOCSET_DEFAULT_SIZES);
+  });
   for (size_t i = 0; i < plan.sources.size(); ++i) filters_.push_back(compile_filter(plan.filters(i), parent));
   const List* match_filters = plan_part(scan, kPlanMatchFilters);
   for (size_t i = 0; i < plan.join_count(); ++i)
@@ -172,8 +175,16 @@ Recheck::OddRow Recheck::odd_row(uint32_t join) {
   return odd;
 }
 
+// What the row before was evaluated with goes: of a value that is stored out of line all of it was fetched.
+void Recheck::begin_row() {
+  guard([this] {
+    ResetExprContext(context_);
+    ExecStoreAllNullTuple(slot_);
+  });
+}
+
 void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& execution) {
-  guard([this] { ExecStoreAllNullTuple(slot_); });
+  begin_row();
   load_source(row.pipeline, row);
   if (!passes(filters_[row.pipeline])) return;
   const engine::plan::Program& program = plan_.program;
@@ -207,7 +218,7 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
 }
 
 void Recheck::decide(const DeclinedRow& row, Execution& execution) {
-  guard([this] { ExecStoreAllNullTuple(slot_); });
+  begin_row();
   if (row.unmatched_join >= 0) {
     const auto depth = static_cast<size_t>(row.unmatched_join);
     load_payload(depth, row.inner_rows[depth], execution);
@@ -229,6 +240,10 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t index = program.pipelines.back().joins[depth];
   const JoinKind kind = program.joins[index].kind;
+  if (plan_.membership(index) != nullptr) {  // a filter, which has passed the row; see decide()
+    if (is_in_pass(depth, execution)) join(depth + 1, row, execution);
+    return;
+  }
   std::vector<int64_t> candidates;
   const bool known = depth < row.inner_rows.size() && row.inner_rows[depth] >= 0;
   if (known)
@@ -250,23 +265,34 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   join(depth + 1, row, execution);
 }
 
-// Build rows with the row's key. False when another pass over the outer side looks for them.
-bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+// The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has them.
+Recheck::Keys Recheck::outer_key_values(size_t depth) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t join = program.pipelines.back().joins[depth];
-  std::vector<Constant> keys;
-  bool held = true, has_null = false;
+  Keys keys;
   for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
     bool key_held;
-    keys.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
-    has_null = has_null || keys.back().is_null;
-    held = held && key_held;
-    if (!key_held) keys.back() = {keys.back().type, true, -1, {}};  // as decide_build() has it
+    keys.values.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
+    keys.has_null = keys.has_null || keys.values.back().is_null;
+    keys.held = keys.held && key_held;
+    if (!key_held) keys.values.back() = {keys.values.back().type, true, -1, {}};
   }
-  if (!execution.is_in_pass(join, keys)) return false;
-  if (has_null) return true;
-  if (held) {
-    throw_if_failed(execution.lookup(join, keys, candidates));
+  return keys;
+}
+
+bool Recheck::is_in_pass(size_t depth, const Execution& execution) {
+  const uint32_t join = plan_.program.pipelines.back().joins[depth];
+  return !execution.is_partitioned(join) || execution.is_in_pass(join, outer_key_values(depth).values);
+}
+
+// Build rows with the row's key. False when another pass over the outer side looks for them.
+bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vector<int64_t>* candidates) {
+  const uint32_t join = plan_.program.pipelines.back().joins[depth];
+  const Keys keys = outer_key_values(depth);
+  if (!execution.is_in_pass(join, keys.values)) return false;
+  if (keys.has_null) return true;
+  if (keys.held) {
+    throw_if_failed(execution.lookup(join, keys.values, candidates));
     return true;
   }
   if (left_out_[join])  // it could equal one of those
@@ -327,10 +353,25 @@ void Recheck::clear_payload(size_t join) {
   for (const int slot : plan_.payload_slots[join]) slot_->tts_isnull[slot - 1] = true;
 }
 
+// Makes a lasting copy of `value` the output `i` of a row.
+void Recheck::queue_value(Value value, size_t i, Row* row) {
+  row->values[i] = value.datum;
+  row->nulls[i] = value.is_null;
+  const Form_pg_attribute attribute = TupleDescAttr(slot_->tts_tupleDescriptor, static_cast<int>(i));
+  if (value.is_null || attribute->attbyval) return;
+  MemoryContext memory = queue_memory_;
+  row->values[i] = guard([=] {
+    MemoryContext caller = MemoryContextSwitchTo(memory);
+    const Datum copy = datumCopy(value.datum, false, attribute->attlen);
+    MemoryContextSwitchTo(caller);
+    return copy;
+  });
+}
+
 // Queues the row in the slot: its outputs, or a group of its own.
 void Recheck::emit() {
   const size_t count = plan_.outputs.size();
-  MemoryContext memory = context_->ecxt_per_tuple_memory;
+  MemoryContext memory = queue_memory_;
   Row row = guard([=] {
     Row made;
     made.values = static_cast<Datum*>(MemoryContextAllocZero(memory, sizeof(Datum) * (count + 1)));
@@ -340,16 +381,13 @@ void Recheck::emit() {
   for (size_t i = 0; i < count; ++i) {
     const Output& output = plan_.outputs[i];
     if (plan_.kind != PlanKind::kAggregation) {
-      row.values[i] = slot_->tts_values[i];
-      row.nulls[i] = slot_->tts_isnull[i];
+      queue_value({slot_->tts_values[i], slot_->tts_isnull[i]}, i, &row);
       continue;
     }
     const auto index = static_cast<size_t>(output.index);
     if (output.kind == OutputKind::kGrouping) continue;
     if (output.kind == OutputKind::kColumn) {
-      const Value value = evaluate(group_keys_[index]);
-      row.values[i] = value.datum;
-      row.nulls[i] = value.is_null;
+      queue_value(evaluate(group_keys_[index]), i, &row);
       continue;
     }
     Value counted{BoolGetDatum(true), false};
@@ -359,20 +397,24 @@ void Recheck::emit() {
     if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index]);
     Value second{Datum{0}, false};
     if (takes && second_arguments_[index] != nullptr) second = evaluate(second_arguments_[index]);
-    guard([&] {
-      MemoryContext caller = MemoryContextSwitchTo(memory);
-      row.values[i] = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null,
-                                           takes, &row.nulls[i]);
+    queue_value(guard([&] {
+      MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+      Value state;
+      state.datum = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null, takes,
+                                         &state.is_null);
       MemoryContextSwitchTo(caller);
-    });
+      return state;
+    }), i, &row);
   }
   queue_.push_back(row);
 }
 
 bool Recheck::pop() {
   if (queue_.empty()) {
-    ExprContext* context = context_;
-    guard([context] { ResetExprContext(context); });
+    guard([this] {
+      ResetExprContext(context_);
+      MemoryContextReset(queue_memory_);
+    });
     return false;
   }
   current_ = queue_.front();

@@ -60,16 +60,25 @@ class Recheck {
   OddRow odd_row(uint32_t join);
   void find_odd_candidates(size_t depth, std::vector<int64_t>* candidates);
   bool keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner);
+  struct Keys {
+    std::vector<engine::plan::Constant> values;
+    bool held = true, has_null = false;
+  };
+  Keys outer_key_values(size_t depth);
+  bool is_in_pass(size_t depth, const engine::exec::Execution& execution);
   void join(size_t depth, const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
   bool find_candidates(size_t depth, const engine::exec::Execution& execution, std::vector<int64_t>* candidates);
   void load_payload(size_t join, int64_t row, const engine::exec::Execution& execution);
   void clear_payload(size_t join);
+  void begin_row();
+  void queue_value(Value value, size_t i, Row* row);
   void emit();
 
   const RunPlan& plan_;
   std::vector<source::RowSource*> sources_;
   std::vector<bool> left_out_;  // for each join
-  ExprContext* context_;        // its per-tuple memory holds the queued rows
+  ExprContext* context_;        // its per-tuple memory is that of the row being decided
+  MemoryContext queue_memory_;  // of the queued rows
   TupleTableSlot* slot_;
   std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none

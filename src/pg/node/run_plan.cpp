@@ -62,7 +62,9 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
     const auto* list = static_cast<const List*>(list_nth(source_lists, i));
     PipelineSource source;
     const int relid = linitial_int(list);
-    if (relid != 0)
+    if (relid < 0)
+      source.subplan = -relid;
+    else if (relid != 0)
       source.relid = static_cast<Index>(relid + offset);
     else
       source.child = child++;
@@ -76,6 +78,13 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
   const List* output_lists = plan_part(plan, kPlanOutputs);
   for (int i = 0; i < list_length(output_lists); ++i)
     outputs.push_back(output_of(static_cast<const List*>(list_nth(output_lists, i)), program));
+  const List* order_lists = plan_part(plan, kPlanOrder);
+  for (int i = 0; i < list_length(order_lists); ++i) {
+    const auto* fields = static_cast<const List*>(list_nth(order_lists, i));
+    order.push_back({static_cast<AttrNumber>(list_nth_int(fields, kOrderOutput) + 1),
+                     static_cast<Oid>(list_nth_int(fields, kOrderOperator)),
+                     static_cast<Oid>(list_nth_int(fields, kOrderCollation)), list_nth_int(fields, kOrderNullsFirst) != 0});
+  }
   const List* sets = plan_part(plan, kPlanGroupingSets);
   for (int i = 0; i < list_length(sets); ++i) {
     const auto* set = static_cast<const List*>(list_nth(sets, i));
@@ -84,6 +93,16 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
   const List* payloads = plan_part(plan, kPlanPayloads);
   for (int i = 0; i < list_length(payloads); ++i)
     payload_slots.push_back(integers(static_cast<const List*>(list_nth(payloads, i)), 0, 1));
+}
+
+Node* RunPlan::membership(size_t join) const {
+  const auto* data = static_cast<List*>(list_nth(plan_part(custom_scan, kPlanMemberships), static_cast<int>(join)));
+  return data == nullptr ? nullptr : static_cast<Node*>(linitial(data));
+}
+
+int RunPlan::membership_param(size_t join) const {
+  const auto* data = static_cast<List*>(list_nth(plan_part(custom_scan, kPlanMemberships), static_cast<int>(join)));
+  return data == nullptr ? -1 : intVal(lsecond(data));
 }
 
 List* RunPlan::filters(size_t pipeline) const {

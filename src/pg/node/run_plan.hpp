@@ -20,6 +20,7 @@ struct LeafTable {
 struct PipelineSource {
   Index relid = 0;  // in the range table at run time; 0: rows of child plan `child`
   int child = -1;
+  int subplan = 0;             // not 0: rows of the SubPlan with this number
   std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
   std::vector<int> slots;      // of the columns, 1-based; 0 = the value is not needed for re-checks
   int chooser = -1;            // the custom plan that tells what to read of the table; -1: everything
@@ -36,6 +37,13 @@ struct Output {
   PartialType partial{};         // of an aggregate
 };
 
+/// One column of the order of the rows, as PostgreSQL sorts by it.
+struct SortColumn {
+  AttrNumber attribute;  // of the node's rows
+  Oid sort_operator, collation;
+  bool nulls_first;
+};
+
 /// Each group is handed over once for each of these.
 struct GroupingSet {
   bool is_empty;            // has a group even if there is no row
@@ -50,10 +58,16 @@ struct RunPlan {
   engine::plan::Program program;
   std::vector<PipelineSource> sources;  // one for each pipeline
   std::vector<Output> outputs;
+  std::vector<SortColumn> order;              // empty: rows come as they are found
   std::vector<GroupingSet> grouping_sets;  // empty: groups are handed over as they are
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots
   List* range_filters(size_t pipeline) const;   // those that the bitmap of PipelineSource::chooser is of
+
+  /// The filter that join `join` decides, NULL for others; see kPlanMemberships.
+  Node* membership(size_t join) const;
+  /// The first of its parameters, -1 = none.
+  int membership_param(size_t join) const;
 
   size_t join_count() const { return program.joins.size(); }
 };

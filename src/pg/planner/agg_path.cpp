@@ -139,11 +139,11 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
   if (parse->hasAggs) get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-  add_path(grouped_rel,
-           reinterpret_cast<Path*>(create_agg_path(
-               root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
-               clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clause,
-               reinterpret_cast<List*>(extra->havingQual), &costs, groups)));
+  AggPath* finalized = create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), grouped_rel->reltarget,
+                                       clause == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clause,
+                                       reinterpret_cast<List*>(extra->havingQual), &costs, groups);
+  if (clause != NIL && sets == NIL) offer_final_groups(root, grouped_rel, extra, partial, finalized);
+  add_path(grouped_rel, reinterpret_cast<Path*>(finalized));
 }
 
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel) {

@@ -21,6 +21,11 @@ EngineAggregation* make_aggregation(PathTarget* target, double groups);
 /// Remembers for EXPLAIN why an aggregation over `input` stays with PostgreSQL.
 void refuse(EngineInput* input, Refusal* refusal);
 
+/// final_groups.cpp: offers CpuAgg over `partial`, where the groups that come from it need no hash table of PostgreSQL's;
+/// `finalized`: PostgreSQL's aggregation over it.
+void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
+                        const AggPath* finalized);
+
 /// distinct_aggregates.cpp: whether an aggregate of the query has DISTINCT or ORDER BY.
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having);
 

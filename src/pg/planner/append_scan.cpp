@@ -1,5 +1,7 @@
 // One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns in
 // the same types. May ereport.
+#include <algorithm>
+
 #include "pg/compat/partition_prune.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -33,8 +35,8 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const auto attnum = static_cast<AttrNumber>(member + FirstLowInvalidHeapAttributeNumber);
-    ColumnFacts* facts = &scan->columns[attnum];
-    const ColumnFacts& own = leaf->columns[leaf_column(root, leaf->rel->relid, scan->rel->relid, attnum)];
+    ColumnFacts* facts = facts_of(scan, attnum);
+    const ColumnFacts& own = *facts_of(leaf, leaf_column(root, leaf->rel->relid, scan->rel->relid, attnum));
     if (is_first) {
       *facts = own;
     } else if (facts->readable && !own.readable) {
@@ -43,7 +45,14 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
       facts->readable = false;
       facts->reason = "column is stored differently in different partitions";
     }
+    facts->out_of_line = facts->out_of_line || own.out_of_line;
   }
+}
+
+// A thousand leaves tell enough by a page each.
+int asked_pages(const EngineScan* scan) {
+  constexpr int kAskedOfFew = 64;
+  return std::clamp(kAskedOfFew / (1 + list_length(scan->leaves)), 1, kAskedPages);
 }
 
 // False when the engine does not read such a table.
@@ -53,7 +62,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   const RangeTblEntry* rte = root->simple_rte_array[relid];
   if (table_kind(rel, rte) == TableKind::kNone) return false;
   EngineScan* leaf = make_scan(rel, rte);
-  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes));
+  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes), asked_pages(scan));
   merge_columns(root, scan, leaf, attributes);
   state->scans[relid] = leaf;
   scan->leaves = lappend_int(scan->leaves, static_cast<int>(relid));
@@ -63,6 +72,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   // Sums until all leaves are there.
   scan->buffered += leaf->buffered * leaf->pages;
   scan->heap_share += leaf->heap_share * leaf->rows_in;
+  scan->out_of_line += leaf->out_of_line * leaf->rows_in;
   return true;
 }
 
@@ -75,6 +85,7 @@ int pruned_at_once(RelOptInfo* rel) {
 }  // namespace
 
 AttrNumber leaf_column(const PlannerInfo* root, Index leaf, Index parent, AttrNumber attnum) {
+  if (attnum < 0) return attnum;  // system columns are the same everywhere
   const AppendRelInfo* child = root->append_rel_array[leaf];
   if (child->parent_relid != parent) attnum = leaf_column(root, child->parent_relid, parent, attnum);
   return list_nth_node(Var, child->translated_vars, attnum - 1)->varattno;
@@ -108,6 +119,7 @@ EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attr
   if (scan->leaves == NIL) return nullptr;
   scan->buffered = scan->pages > 0 ? scan->buffered / scan->pages : 0;
   scan->heap_share = scan->rows_in > 0 ? scan->heap_share / scan->rows_in : 0;
+  scan->out_of_line = scan->rows_in > 0 ? scan->out_of_line / scan->rows_in : 0;
   return scan;
 }
 

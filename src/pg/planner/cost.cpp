@@ -1,6 +1,9 @@
 // Costs of the engine's work in PostgreSQL's units, and paths that carry them.
 #include <math.h>
 
+#include <algorithm>
+
+#include "pg/compat/disabled_path.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/paths.hpp"
@@ -32,6 +35,12 @@ constexpr double kQueueWork = 0.05;
 // Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
 constexpr double kHeapRow = 25;
 
+// Finding the partition of a row, in operations.
+constexpr double kPartitionLookup = 8;
+
+// A comparison of a sort, in units of PostgreSQL's cpu_operator_cost, which takes two for it.
+constexpr double kSortStep = 0.5;
+
 // A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
 // by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
@@ -39,17 +48,40 @@ constexpr double kBufferedPage = 0.35;
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
-// What cannot be divided among threads.
+// Whoever wants an index to be used wants none of us either.
+bool is_disabled(const EngineScan* scan) { return !enable_seqscan && scan->pages > 0 && scan->chooser == nullptr; }
+
+int disabled_parts(const EngineInput* input) {
+  int count = is_disabled(input->scan);
+  ListCell* cell;
+  foreach (cell, input->joins) {
+    const auto* join = static_cast<EngineJoin*>(lfirst(cell));
+    if (join->scan != nullptr)
+      count += is_disabled(join->scan);
+    else if (join->path != nullptr)
+      count += compat::disabled_parts(join->path);
+  }
+  return count;
+}
+
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
-  if (!enable_seqscan) return disable_cost;  // whoever wants an index to be used wants none of us either
+  if (is_disabled(scan)) return disable_cost;
   return scan->read_cost;
 }
 
 Cost scan_rows(const EngineScan* scan) {
   const double each = 1 + (kHeapRow - 1) * scan->heap_share;
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
+}
+
+// A row that PostgreSQL fetches and evaluates on its one thread, in units of its cpu_tuple_cost.
+constexpr double kDeclinedRow = 2;
+
+// What cannot be divided among threads.
+Cost alone(const EngineScan* scan) {
+  return read_pages(scan) + scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
@@ -70,29 +102,53 @@ Cost make_row_cost(const PathTarget* target) {
 
 }  // namespace
 
+double top_rows_left(const EngineTop* top, double rows) {
+  if (top->partition == NIL) return top_rows_found(top->rows, rows);
+  return fmin(rows, top->partitions * top_rows_found(top->rows, fmax(1, rows / top->partitions)));
+}
+
 Cost page_cost(const EngineScan* scan, double each) {
   return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
 }
 
 void cost_scan(EngineInput* input) {
   input->startup = 0;
-  input->run = read_pages(input->scan) + scan_rows(input->scan) / thread_count();
+  input->run = alone(input->scan) + scan_rows(input->scan) / thread_count();
 }
 
-void cost_join(EngineInput* input, const EngineInput* outer, int operations) {
-  const auto* join = static_cast<EngineJoin*>(llast(input->joins));
+double pass_count(const RelOptInfo* inner) {
+  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
+  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
+  return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
+}
+
+Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
-    read = (read_pages(join->scan) + scan_rows(join->scan)) * join->passes;
+    read = (alone(join->scan) + scan_rows(join->scan)) * join->passes;
   else
-    read = join->path->total_cost + join->path->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
-  input->startup = outer->startup + read + join->inner->rows * kBuild * row_cost();
+    read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
+           join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
+  return read + join->inner->rows * kBuild * row_cost();
+}
+
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations) {
+  input->startup = outer->startup + cost_of_build(join);
   // Without keys all pairs of rows are tried; else about as many as match.
   const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
   const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
                      (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
+}
+
+// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are merged.
+void cost_order(EnginePath* path) {
+  Path* rows = &path->custom.path;
+  const Cost hand_over = rows->rows * ::cpu_tuple_cost * kHandOver;
+  const Cost compare = fmax(rows->rows, 2) * log2(fmax(rows->rows, 2)) * ::cpu_operator_cost * kSortStep;
+  rows->startup_cost = fmax(rows->startup_cost, rows->total_cost - hand_over) + compare;
+  rows->total_cost += compare;
 }
 
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
@@ -112,7 +168,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   ListCell* cell;
   foreach (cell, input->joins) {
     auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    if (join->scan == nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
+    if (join->path != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, join->path);
   }
   // Behind them, in the order of the pipelines.
   foreach (cell, input->joins) {
@@ -133,7 +189,8 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     start += cpu_setup_cost * kQueueSetup;
     work += work * kQueueWork;
   }
-  if (top != nullptr) rows = produced = top_rows_found(top->rows, input->rows);
+  if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
+  if (top != nullptr && top->partition != NIL) work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
   if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->heap_share;
   if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;
@@ -144,6 +201,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     // Every path of this join evaluates them on as many rows, and those of PostgreSQL do not charge for all of it.
     work += ::cpu_operator_cost * list_length(input->host_quals) * produced;
   }
+  compat::set_disabled_parts(&path->custom.path, disabled_parts(input));
   path->custom.path.rows = rows;
   path->custom.path.startup_cost = start + target->cost.startup;
   path->custom.path.total_cost =

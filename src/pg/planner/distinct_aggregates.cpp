@@ -2,6 +2,7 @@
 // and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
 #include <cstring>
 
+#include "pg/compat/grouping_path.hpp"
 #include "pg/planner/agg_path.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -22,7 +23,7 @@ bool ignores_copies(const Aggref* aggregate) {
   if (aggregate->aggdistinct != NIL) return true;
   if (get_func_namespace(aggregate->aggfnoid) != PG_CATALOG_NAMESPACE) return false;
   const char* name = get_func_name(aggregate->aggfnoid);
-  for (const char* known : {"min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or"})
+  for (const char* known : {"min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or", "any_value"})
     if (name != nullptr && strcmp(name, known) == 0) return true;
   return false;
 }
@@ -54,11 +55,15 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
   int i = 0;
   foreach (cell, grouping_target->exprs) {
     const Index ref = get_pathtarget_sortgroupref(grouping_target, i++);
-    if (ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != nullptr)
+    const bool is_key = ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != nullptr;
+    // A constant would not be taken from below, where a grouping set has it as NULL.
+    if (is_key && root->parse->groupingSets != NIL && !contain_var_clause(static_cast<Node*>(lfirst(cell)))) return nullptr;
+    if (is_key)
       add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), ref);
   }
   foreach (cell, aggregates_of(grouping_target, having)) {
     auto* expr = static_cast<Node*>(lfirst(cell));
+    if (IsA(expr, GroupingFunc) && root->parse->groupingSets != NIL) continue;  // PostgreSQL knows by the grouping set
     if (IsA(expr, GroupingFunc)) return nullptr;
     if (!IsA(expr, Aggref)) {
       add_input(target, expr);
@@ -87,6 +92,19 @@ static bool all_ignore_copies(const PathTarget* grouping_target, Node* having) {
   return true;
 }
 
+// PostgreSQL's own grouping sets, as it plans them for sorted rows, on top of `path`, which is sorted for the first of them.
+static void offer_sorted_sets(PlannerInfo* root, RelOptInfo* grouped_rel, Path* path,
+                              const AggClauseCosts* costs) {
+  const GroupingSetsPath* planned = nullptr;
+  ListCell* cell;
+  foreach (cell, grouped_rel->pathlist) {
+    const auto* known = static_cast<GroupingSetsPath*>(lfirst(cell));
+    if (IsA(known, GroupingSetsPath) && known->aggstrategy == AGG_SORTED) planned = known;
+  }
+  if (planned == nullptr) return;
+  add_path(grouped_rel, compat::grouping_sets_over(root, path, planned, costs));
+}
+
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
   ListCell* cell;
   foreach (cell, aggregates_of(grouping_target, having)) {
@@ -102,7 +120,7 @@ void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptI
   const bool copies_count = !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
   offer_mixed_aggregates(root, input_rel, grouped_rel, extra, input, copies_count);
   if (copies_count) return;
-  if (parse->groupingSets != NIL || !grouping_is_sortable(parse->groupClause)) return;
+  if (!grouping_is_sortable(parse->groupClause)) return;
   PathTarget* target = distinct_target(root, grouped_rel->reltarget, extra->havingQual, input);
   if (target == nullptr) return;
   const double rows = estimate_num_groups(root, target->exprs, input->rows, nullptr, nullptr);
@@ -114,6 +132,10 @@ void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptI
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
   get_agg_clause_costs(root, AGGSPLIT_SIMPLE, &costs);
+  if (parse->groupingSets != NIL) {
+    offer_sorted_sets(root, grouped_rel, path, &costs);
+    return;
+  }
   const bool grouped = parse->groupClause != NIL;
   const double groups =
       grouped ? estimate_num_groups(root, get_sortgrouplist_exprs(parse->groupClause, extra->targetList), input->rows,

@@ -93,6 +93,13 @@ EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
   return best;
 }
 
+bool is_membership(const EngineScan* scan, const void* qual) {
+  ListCell* cell;
+  foreach (cell, scan->memberships)
+    if (static_cast<EngineMembership*>(lfirst(cell))->clause == qual) return true;
+  return false;
+}
+
 Refusal* make_refusal(Node* expr, const char* reason) {
   auto* refusal = static_cast<Refusal*>(palloc(sizeof(Refusal)));
   refusal->expr = expr;

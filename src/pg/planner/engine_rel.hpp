@@ -7,17 +7,30 @@
 
 namespace strom::pg::planner {
 
-/// A column as the engine sees it; indexed by attribute number.
+/// A column as the engine sees it.
 struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
   const char* reason;  // why it is not readable; nullptr for columns that the query does not use
+  bool out_of_line;    // values may be stored out of line
 };
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.
 struct Refusal {
   Node* expr;
   const char* reason;
+};
+
+/// A filter `x IN (sub-query)` or `x NOT IN (sub-query)` that PostgreSQL keeps as a SubPlan: the engine joins the
+/// sub-query's rows, which are collected before it starts.
+struct EngineMembership {
+  RestrictInfo* clause;
+  SubPlan* subplan;   // without parameters of the row
+  Plan* plan;         // its rows; the first column is the one that is compared
+  Expr* outer_key;
+  Expr* inner_key;    // over a Var of a relation that the query does not have
+  bool negated;       // NOT IN
+  int operations;
 };
 
 /// A base relation that the engine reads: an Arrow foreign table, a heap table, or the partitions or inheritance
@@ -28,10 +41,11 @@ struct EngineScan {
   List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
   int leaf_count;        // before pruning
   int column_count;      // highest attribute number
-  ColumnFacts* columns;  // [0 .. column_count]
+  ColumnFacts* columns;  // [0 .. column_count], see facts_of()
   bool output_readable;  // every column that is needed above the scan
   bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
   List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
+  List* memberships;     // of EngineMembership*: those of the quals that are joins
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
@@ -39,16 +53,19 @@ struct EngineScan {
   double buffered;    // the part of them that is in shared buffers
   Cost read_cost;     // of reading them all
   double heap_share;  // of rows_in, those in heap tables: 0 .. 1
+  double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
+  double declined;    // rows that are left to PostgreSQL for such a value
   Path* chooser;      // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;   // of choosing and of reading these blocks
   int operations;  // of the filters, for each row
 };
 
-/// One join of a chain: the probed table is built from `scan` or, when that is nullptr, from the rows of `path`.
+/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query.
 struct EngineJoin {
-  RelOptInfo* inner;
+  RelOptInfo* inner;  // of a membership one without relids
   EngineScan* scan;
   Path* path;
+  const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
   JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
@@ -84,6 +101,16 @@ struct EngineTop {
   List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
+  List* partition;    // of Expr: the first rows of each set with equal values of these; NIL: of all
+  bool distinct;      // of each, those with one of the first `rows` keys
+  double partitions;
+};
+
+/// One column of the order of a scan's or join's rows.
+struct EngineSortKey {
+  Var* column;
+  Oid sort_operator, collation;
+  bool descending, nulls_first;
 };
 
 /// A path of ours; `custom` comes first, so that PostgreSQL sees a CustomPath.
@@ -92,6 +119,7 @@ struct EnginePath {
   EngineInput* input;
   EngineAggregation* aggregation;  // nullptr for scans and joins
   EngineTop* top;                  // nullptr: all rows
+  List* order;                     // of EngineSortKey*; NIL: rows come as they are found
 };
 
 /// All that is remembered for one PlannerInfo.
@@ -112,11 +140,20 @@ PlannerState* make_state(PlannerInfo* root);
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
 
+/// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
+inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }
+
+/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole row.
+inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
+
 /// Keeps `input` when it is the cheapest for its relids so far.
 void remember(PlannerState* state, EngineInput* input);
 
 /// The cheapest chain that produces `rel`, or nullptr.
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel);
+
+/// True when `qual`, one of the scan's, is a join with a sub-query.
+bool is_membership(const EngineScan* scan, const void* qual);
 
 Refusal* make_refusal(Node* expr, const char* reason);
 

@@ -22,7 +22,7 @@ int grouping_bits(const GroupingFunc* grouping, const List* set) {
   return bits;
 }
 
-List* output_values(const PathTarget* target, const List* set, Index label, int number) {
+List* output_values(const PathTarget* target, const List* set, Index label, int number, Index common) {
   List* values = NIL;
   int i = 0;
   ListCell* cell;
@@ -35,7 +35,7 @@ List* output_values(const PathTarget* target, const List* set, Index label, int 
     else if (IsA(expr, GroupingFunc))
       value = grouping_bits(reinterpret_cast<const GroupingFunc*>(expr), set);
     else if (ref != 0)
-      value = list_member_int(set, static_cast<int>(ref)) ? 0 : 1;
+      value = ref == common || list_member_int(set, static_cast<int>(ref)) ? 0 : 1;
     values = lappend_int(values, value);
   }
   return values;
@@ -43,7 +43,7 @@ List* output_values(const PathTarget* target, const List* set, Index label, int 
 
 }  // namespace
 
-List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause) {
+List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause, Index common) {
   const Query* parse = root->parse;
   Index label = 0;
   int i = 0;
@@ -63,17 +63,18 @@ List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause) {
   foreach (cell, parse->groupingSets) {
     const auto* set = static_cast<const List*>(lfirst(cell));
     if (set != nullptr && !IsA(set, IntList)) return NIL;
-    sets = lappend(sets, lcons_int(set == NIL ? 1 : 0, output_values(target, set, label, list_length(sets))));
+    const bool is_empty = set == NIL && common == 0;
+    sets = lappend(sets, lcons_int(is_empty ? 1 : 0, output_values(target, set, label, list_length(sets), common)));
   }
   *clause = lappend(list_copy(*clause), label_clause(label));
   return sets;
 }
 
-double estimate_sets(PlannerInfo* root, List* target_list, double rows) {
+double estimate_sets(PlannerInfo* root, List* target_list, double rows, Node* common) {
   double groups = 0;
   ListCell* cell;
   foreach (cell, root->parse->groupingSets) {
-    List* exprs = NIL;
+    List* exprs = common != nullptr ? list_make1(common) : NIL;
     ListCell* ref;
     foreach (ref, static_cast<List*>(lfirst(cell)))
       exprs = lappend(exprs, get_sortgroupref_tle(static_cast<Index>(lfirst_int(ref)), target_list)->expr);

@@ -11,17 +11,36 @@ namespace strom::pg::planner {
 
 namespace {
 
-// A rel whose rows PostgreSQL can deliver as plain columns of types that the engine takes.
-Path* subplan_path(PlannerState* state, RelOptInfo* inner) {
-  Path* path = inner->cheapest_total_path;
-  if (path == nullptr || path->param_info != nullptr || !bms_is_empty(inner->lateral_relids)) return nullptr;
+// Where the rows of the inner side come from: a scan of ours, or PostgreSQL's best plan; false when there is neither.
+bool set_inner_source(PlannerState* state, EngineJoin* join) {
+  const RelOptInfo* inner = join->inner;
+  EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
+  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && scan->memberships == NIL && !scan->gated) {
+    join->scan = scan;
+    return true;
+  }
+  join->path = inner->cheapest_total_path;
+  return join->path != nullptr && join->path->param_info == nullptr && bms_is_empty(inner->lateral_relids);
+}
+
+// True when PostgreSQL can deliver the rows of `inner` as plain columns of types that the engine takes.
+bool delivers_columns(PlannerState* state, const RelOptInfo* inner) {
   ListCell* cell;
   foreach (cell, inner->reltarget->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
     int operations = 0;
-    if (!IsA(expr, Var) || why_not_lowered(state, expr, &operations) != nullptr) return nullptr;
+    if (!IsA(expr, Var) || why_not_lowered(state, expr, &operations) != nullptr) return false;
   }
-  return path;
+  return true;
+}
+
+bool may_have_numerics(const RelOptInfo* rel) {
+  ListCell* cell;
+  foreach (cell, rel->reltarget->exprs) {
+    const auto* var = static_cast<const Var*>(lfirst(cell));
+    if (!IsA(var, Var) || var->vartype == NUMERICOID) return true;
+  }
+  return false;
 }
 
 // Of Var*: the numeric columns of `relids` in `exprs`.
@@ -38,6 +57,7 @@ List* numeric_columns(List* exprs, Relids relids) {
 // numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed
 // on. Of columns with a declared scale that an engine scan reads it is not expected.
 bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
+  if (!may_have_numerics(join->inner)) return false;
   List* used = list_copy(joinrel->reltarget->exprs);
   used = list_concat(used, join->match_quals);
   used = list_concat(used, join->other_quals);
@@ -200,13 +220,6 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* j
   return nullptr;
 }
 
-// How often the outer side has to be read because of pg_strom.work_memory.
-double pass_count(const RelOptInfo* inner) {
-  constexpr double kOverhead = 32;  // bytes for each row: hash, link, key
-  const double bytes = inner->rows * (inner->reltarget->width + kOverhead);
-  return std::max(1.0, std::ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
-}
-
 // True when the join compares every column of a unique index of `table` with the outer side.
 bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
   Bitmapset* keys = nullptr;
@@ -242,12 +255,14 @@ double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptI
   return rows;
 }
 
-// Not even an aggregation that is fused would make up for it. Most pairs of a join of many tables are such.
-bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* outer) {
+// Not even an aggregation that is fused would make up for it, or another order of the joins is cheaper. Most pairs of a join of
+// many tables are such, so that this is asked before anything else is found out about them. `least`: what the join costs, at least.
+bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* known, Cost least) {
   constexpr double kTooDear = 2;
+  if (known != nullptr && known->startup + known->run <= least) return true;
   if (joinrel->pathlist == NIL) return false;
   const auto* cheapest = static_cast<Path*>(linitial(joinrel->pathlist));  // add_path() keeps them in order
-  return cheapest->total_cost < disable_cost && outer->startup + outer->run > kTooDear * cheapest->total_cost;
+  return cheapest->total_cost < disable_cost && least > kTooDear * cheapest->total_cost;
 }
 
 bool same_refusal(const List* refusals, const Refusal* refusal) {
@@ -268,45 +283,48 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   EngineInput* probing = input_of(state, outer);
   if (probing == nullptr || !can_follow_join(root, probing->host_quals, type) || probing->scan->gated) return;
   if (keeps_inner(type) && has_late_conditions(probing)) return;
-  if (is_hopeless(joinrel, probing)) return;
 
-  auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
-  join->inner = inner;
-  join->type = type;
-  join->passes = pass_count(inner);
+  EngineJoin join = {};
+  join.inner = inner;
+  join.type = type;
+  join.passes = pass_count(inner);
+  if (!set_inner_source(state, &join)) return;
+  const EngineInput* known = input_of(state, joinrel);
+  if (is_hopeless(joinrel, known, probing->startup + probing->run + cost_of_build(&join))) return;
+
   int operations = 0;
   List* host_quals = NIL;
-  Refusal* refusal = take_clauses(state, join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
+  Refusal* refusal = take_clauses(state, &join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
   if (refusal != nullptr) {
     const bool lasting = root->join_search_private == nullptr;  // as in remember()
     if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
     return;
   }
-  if (join->outer_keys == NIL && join->passes > 1) return;  // nothing divides the inner side
-  if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return;
-  if (join->outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
-  join->rows = expected_rows(root, joinrel, outer, probing, join);
+  if (join.outer_keys == NIL && join.passes > 1) return;  // nothing divides the inner side
+  if (join.passes > static_cast<double>(engine::exec::kMostPasses)) return;
+  if (join.outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
+  join.rows = expected_rows(root, joinrel, outer, probing, &join);
   if (host_quals != NIL)
-    join->rows = clamp_row_est(join->rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
+    join.rows = clamp_row_est(join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
 
-  EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
-  if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && !scan->gated) join->scan = scan;
-  if (join->scan == nullptr) {
-    join->path = subplan_path(state, inner);
-    if (join->path == nullptr) return;
-  }
-  if (passes_numerics_on(joinrel, join)) return;
-  if (may_lose_rows(state, join, outer->relids)) return;
-  if (may_be_unheld(state, join->match_quals, inner->relids)) return;  // a candidate that is tried cannot be declined
+  EngineInput costs = {};
+  cost_join(&costs, probing, &join, operations);
+  if (is_hopeless(joinrel, known, costs.startup + costs.run)) return;
+  if (join.scan == nullptr && !delivers_columns(state, inner)) return;
+  if (passes_numerics_on(joinrel, &join)) return;
+  if (may_lose_rows(state, &join, outer->relids)) return;
+  if (may_be_unheld(state, join.match_quals, inner->relids)) return;  // a candidate that is tried cannot be declined
 
-  auto* input = static_cast<EngineInput*>(palloc0(sizeof(EngineInput)));
+  auto* added = static_cast<EngineJoin*>(palloc(sizeof(EngineJoin)));
+  *added = join;
+  auto* input = static_cast<EngineInput*>(palloc(sizeof(EngineInput)));
+  *input = costs;
   input->relids = joinrel->relids;
   input->scan = probing->scan;
-  input->joins = lappend(list_copy(probing->joins), join);
+  input->joins = lappend(list_copy(probing->joins), added);
   input->refusals = list_copy(probing->refusals);
-  input->rows = join->rows;
+  input->rows = join.rows;
   input->host_quals = list_concat_copy(probing->host_quals, host_quals);
-  cost_join(input, probing, operations);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));
 }

@@ -54,7 +54,6 @@ const char* kind_of_expression(const Node* expr) {
     case T_Aggref: return "aggregate";
     case T_WindowFunc: return "window function";
     case T_ArrayExpr:
-    case T_SubscriptingRef:
     case T_ArrayCoerceExpr: return "array";
     case T_RowExpr:
     case T_RowCompareExpr:
@@ -73,7 +72,8 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   ValueType value{info->id, 0};
   if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
   if (info->id == TypeId::kCidr) value.type = TypeId::kInet;
-  if ((registry::is_text(info->id) || info->id == TypeId::kJsonb) && GetDatabaseEncoding() != PG_UTF8)
+  const bool has_text = registry::is_text(info->id) || info->id == TypeId::kJsonb || info->id == TypeId::kArray;
+  if (has_text && GetDatabaseEncoding() != PG_UTF8)
     return unsupported("text in a database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {
     const int scale = typmod < VARHDRSZ ? -1 : (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
@@ -122,6 +122,7 @@ Result<NodeId> Lowering::lower(const Node* expr) {
       return test.nulltesttype == IS_NULL ? builder_.is_null(arg) : builder_.is_not_null(arg);
     }
     case T_BooleanTest: return boolean_test(*reinterpret_cast<const BooleanTest*>(expr));
+    case T_SubscriptingRef: return subscript(*reinterpret_cast<const SubscriptingRef*>(expr));
     case T_ScalarArrayOpExpr: return array_op(*reinterpret_cast<const ScalarArrayOpExpr*>(expr));
     case T_CaseExpr: return case_of(*reinterpret_cast<const CaseExpr*>(expr));
     case T_CoalesceExpr: return coalesce(*reinterpret_cast<const CoalesceExpr*>(expr));

@@ -48,7 +48,10 @@ class Lowering {
   Result<NodeId> concat_ws(const std::vector<const Node*>& args);
   Result<NodeId> count_nulls(bool nulls, const std::vector<const Node*>& args);
   Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
+  Result<NodeId> make_interval(const std::vector<const Node*>& args);
   Result<NodeId> width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> numeric_width_bucket(const std::vector<const Node*>& args);
+  Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
   Result<NodeId> matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<NodeId> overlaps(const std::vector<const Node*>& args);
   Result<NodeId> jsonb_with_list(const std::string& name, const std::vector<const Node*>& args);
@@ -60,7 +63,13 @@ class Lowering {
   Result<NodeId> relabel(const RelabelType& relabel);
   Result<NodeId> logic(const BoolExpr& expr);
   Result<NodeId> boolean_test(const BooleanTest& test);
+  Result<std::string> built_in_name(Oid function);
   Result<NodeId> array_op(const ScalarArrayOpExpr& op);
+  Result<NodeId> any_element(int32_t wanted, NodeId x, Oid element, NodeId array, Oid collation);
+  Result<NodeId> compared_with_array(const ScalarArrayOpExpr& op, const Node* array);
+  Result<NodeId> subscript(const SubscriptingRef& ref);
+  Result<NodeId> array_has_listed(const Node* array, const Node* list, bool all, Oid collation);
+  Result<NodeId> array_relation(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<std::vector<NodeId>> array_elements(const Node* array);
   Result<NodeId> case_of(const CaseExpr& expr);
   Result<NodeId> coalesce(const CoalesceExpr& expr);

@@ -18,7 +18,13 @@ constexpr int kMaxSquareScale = 31;
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
+constexpr std::string_view kAnyValue = "any_value";
+
 }  // namespace
+
+const registry::AggregateInfo* aggregate_of(std::string_view name, int nargs, TypeId type) {
+  return registry::find_aggregate(name == kAnyValue ? "min" : name, nargs, type);
+}
 
 Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Aggref& aggregate) {
   const Oid function = aggregate.aggfnoid;
@@ -44,13 +50,14 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
     STROM_ASSIGN(result.second, lowering.lower(reinterpret_cast<const Node*>(argument->expr)));
     if (builder.node(result.second).type.type != type) return unsupported("aggregate " + name + " of several types");
   }
-  const registry::AggregateInfo* info = registry::find_aggregate(name, nargs, type);
+  const registry::AggregateInfo* info = aggregate_of(name, nargs, type);
   if (info == nullptr) {
     const std::string signature = nargs == 0 ? "*" : registry::type_info(type).pg_name;
     return unsupported("aggregate " + name + "(" + signature + ") is not supported");
   }
   const bool by_order = info->acc == registry::AccKind::kMin || info->acc == registry::AccKind::kMax;
-  if (by_order && registry::type_info(type).phys == registry::Phys::kStr &&
+  const bool any = name == kAnyValue;
+  if (by_order && !any && registry::type_info(type).phys == registry::Phys::kStr &&
       !guard([&aggregate] { return compat::collation_orders_bytes(aggregate.inputcollid); }))
     return unsupported("collation orders text differently from bytes");
   if (by_order && type == TypeId::kBpchar) {
@@ -60,7 +67,7 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
   }
   if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
     return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));
-  if (by_order && type == TypeId::kEnum) {
+  if (by_order && !any && type == TypeId::kEnum) {
     const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args));
     STROM_TRY(check_enum_order(guard([argument] { return exprType(reinterpret_cast<Node*>(argument->expr)); })));
     // A comparison with itself declines the values whose order is looked up.

@@ -5,6 +5,9 @@
 
 namespace strom::pg::planner {
 
+/// registry::find_aggregate(), which also knows any_value(): any value will do, the lowest as well.
+const registry::AggregateInfo* aggregate_of(std::string_view name, int nargs, registry::TypeId type);
+
 /// `aggregate` in plain or in partial form. Its ORDER BY, DISTINCT and direct arguments are declined.
 Result<engine::plan::Aggregate> lower_aggregate(Lowering& lowering, engine::plan::Builder& builder,
                                                 const Aggref& aggregate);

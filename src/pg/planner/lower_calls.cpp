@@ -4,11 +4,13 @@
 #include <set>
 
 #include "base/int128.hpp"
+#include "engine/expr/parse.hpp"
 #include "engine/expr/to_char.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/planner/lower.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::pg::planner {
 
@@ -55,12 +57,25 @@ bool is_simple_format(const Node* expr) {
 }
 
 // A literal of the formats that engine/expr/parse.hpp knows.
-bool is_parsed_format(const Node* expr) {
+bool is_parsed_format(const Node* expr, bool with_time) {
   if (!IsA(expr, Const)) return false;
   const auto& literal = *reinterpret_cast<const Const*>(expr);
   if (literal.constisnull || literal.consttype != TEXTOID) return false;
-  const std::string format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
-  return format == "YYYY-MM-DD" || format == "YYYYMMDD" || format == "YYYY-MM-DD HH24:MI:SS";
+  const char* format = guard([&literal] { return TextDatumGetCString(literal.constvalue); });
+  return engine::expr::is_parsed_format({format, static_cast<int64_t>(std::strlen(format))}, with_time);
+}
+
+// In a path of jsonb: a key, or the index of an array as it is written as a rule.
+bool is_index(const std::string& key) {
+  const size_t begin = !key.empty() && key[0] == '-' ? 1 : 0;
+  return key.size() > begin && key.size() - begin <= 9 && key.find_first_not_of("0123456789", begin) == std::string::npos;
+}
+
+// strtol() reads a number up to the end.
+bool could_be_index(const std::string& key) {
+  size_t begin = key.find_first_not_of(" \t\n\v\f\r");
+  if (begin != std::string::npos && (key[begin] == '-' || key[begin] == '+')) ++begin;
+  return begin < key.size() && key.find_first_not_of("0123456789", begin) == std::string::npos;
 }
 
 // to_timestamp(text, format), which reads the session's time zone.
@@ -164,11 +179,17 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strcmp(name, "num_nulls") == 0) return count_nulls(true, args);
   if (std::strcmp(name, "num_nonnulls") == 0) return count_nulls(false, args);
   if (std::strcmp(name, "make_timestamp") == 0) return make_timestamp(args);
-  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4) return width_bucket(args);
+  if (std::strcmp(name, "make_interval") == 0) return make_interval(args);
+  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4)
+    return guard([&] { return exprType(args[0]); }) == NUMERICOID ? numeric_width_bucket(args) : width_bucket(args);
   if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
     return matches_regex(name, args, collation);
+  if (std::strcmp(name, "regexp_like") == 0 && args.size() == 2) return matches_regex("textregexeq", args, collation);
+  if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 || std::strcmp(name, "arrayoverlap") == 0)
+    return array_relation(name, args, collation);
   if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
-  if ((std::strcmp(name, "to_date") == 0 || parses_timestamp(name, args.size())) && !is_parsed_format(args.back()))
+  const bool to_timestamp = parses_timestamp(name, args.size());
+  if ((std::strcmp(name, "to_date") == 0 || to_timestamp) && !is_parsed_format(args.back(), to_timestamp))
     return unsupported(std::string("format of ") + name);
   if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
     STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
@@ -222,10 +243,12 @@ Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vec
   }
   if (text || name == "jsonb_extract_path") {
     for (size_t i = 0; i < keys.size(); ++i) {
-      // Which may be an index of an array.
-      if (builder_.literal(keys[i])->bytes.find_first_of("0123456789") != std::string::npos) return unsupported("path with digits");
-      const bool last = i + 1 == keys.size();
-      STROM_ASSIGN(json, builder_.call(text && last ? "jsonb_object_field_text" : "jsonb_object_field", {json, keys[i]}));
+      const std::string& key = builder_.literal(keys[i])->bytes;
+      const bool index = is_index(key);
+      if (!index && could_be_index(key)) return unsupported("odd spelling of an index in a path");
+      const char* step = index ? "jsonb path step" : "jsonb_object_field";
+      const char* last_step = index ? "jsonb path step as text" : "jsonb_object_field_text";
+      STROM_ASSIGN(json, builder_.call(text && i + 1 == keys.size() ? last_step : step, {json, keys[i]}));
     }
     if (text && keys.empty()) return unsupported("empty path");
     return json;
@@ -310,65 +333,11 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
   return id;
 }
 
-Result<std::vector<NodeId>> Lowering::array_elements(const Node* array) {
-  std::vector<NodeId> elements;
-  if (IsA(array, Const)) {
-    const auto& literal = *reinterpret_cast<const Const*>(array);
-    if (literal.constisnull) return unsupported("array that is null");
-    struct Elements {
-      Datum* values;
-      bool* nulls;
-      int count;
-      Oid type;
-      int32_t typmod;
-    };
-    const auto found = guard([&literal] {
-      Elements e{};
-      ArrayType* value = DatumGetArrayTypeP(literal.constvalue);
-      e.type = ARR_ELEMTYPE(value);
-      int16 length;
-      bool by_value;
-      char alignment;
-      get_typlenbyvalalign(e.type, &length, &by_value, &alignment);
-      deconstruct_array(value, e.type, length, by_value, alignment, &e.values, &e.nulls, &e.count);
-      return e;
-    });
-    for (int i = 0; i < found.count; ++i) {
-      Const element{};
-      element.xpr.type = T_Const;
-      element.consttype = found.type;
-      element.consttypmod = -1;
-      element.constisnull = found.nulls[i];
-      element.constvalue = found.values[i];
-      STROM_ASSIGN(const NodeId id, constant(element));
-      elements.push_back(id);
-    }
-    return elements;
-  }
-  if (IsA(array, ArrayExpr) && !reinterpret_cast<const ArrayExpr*>(array)->multidims) {
-    const List* list = reinterpret_cast<const ArrayExpr*>(array)->elements;
-    for (int i = 0; i < list_length(list); ++i) {
-      STROM_ASSIGN(const NodeId id, lower(static_cast<const Node*>(list_nth(list, i))));
-      elements.push_back(id);
-    }
-    return elements;
-  }
-  return unsupported("array that is not a literal");
-}
-
-// x <> ALL (list) is NOT (x = ANY (list)), nulls included.
-Result<NodeId> Lowering::array_op(const ScalarArrayOpExpr& op) {
-  const Oid oper = op.useOr ? op.opno : guard([&op] { return get_negator(op.opno); });
-  if (!OidIsValid(oper)) return unsupported("operator ALL without a negator");
-  const FunctionFacts facts = function_facts(guard([oper] { return get_opcode(oper); }));
+// Name of a function of pg_catalog.
+Result<std::string> Lowering::built_in_name(Oid function) {
+  const FunctionFacts facts = function_facts(function);
   if (!facts.in_catalog) return unsupported(std::string("function ") + NameStr(facts.name) + " is not built in");
-  STROM_ASSIGN(const NodeId arg, lower(static_cast<const Node*>(linitial(op.args))));
-  STROM_ASSIGN(const std::vector<NodeId> elements, array_elements(static_cast<const Node*>(lsecond(op.args))));
-  if (!elements.empty()) {  // the same checks as a single comparison
-    STROM_TRY(call(NameStr(facts.name), {arg, elements[0]}, op.inputcollid).status());
-  }
-  STROM_ASSIGN(const NodeId any, builder_.in_list(NameStr(facts.name), arg, elements));
-  return op.useOr ? any : builder_.logic_not(any);
+  return std::string(NameStr(facts.name));
 }
 
 Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
@@ -390,6 +359,7 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
   if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
     return unsupported("join key of type numeric without precision and scale");
   if (a.type == TypeId::kJsonb) return unsupported("join key of type jsonb, whose equal values have different bytes");
+  if (a.type == TypeId::kArray) return unsupported("join key of an array type, whose equal values can have different bytes");
   if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");

@@ -5,6 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_aggregate.hpp"
+#include "registry/functions.hpp"
 
 namespace strom::pg::planner {
 
@@ -23,14 +24,14 @@ class AnyColumn : public Scope {
 
   Result<NodeId> column(const Var& var) override {
     if (var.varlevelsup != 0) return Status(ErrorCode::kUnsupported, "reference to an outer query");
-    if (var.varattno <= 0) return Status(ErrorCode::kUnsupported, "system column or whole row");
-    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | static_cast<uint32_t>(var.varattno);
+    if (!is_column(var.varattno)) return Status(ErrorCode::kUnsupported, "system column or whole row");
+    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | (static_cast<uint32_t>(var.varattno) & 0xFFF);
     const EngineScan* scan = scan_of(state_, var.varno);
     if (scan == nullptr) {
       STROM_ASSIGN(const ValueType type, value_type_of(var.vartype, var.vartypmod));
       return builder_.column(ordinal, type);
     }
-    const ColumnFacts* facts = var.varattno <= scan->column_count ? &scan->columns[var.varattno] : nullptr;
+    const ColumnFacts* facts = var.varattno <= scan->column_count ? facts_of(scan, var.varattno) : nullptr;
     if (facts == nullptr || !facts->readable)
       return Status(ErrorCode::kUnsupported,
                     facts != nullptr && facts->reason != nullptr ? facts->reason : "column is not read");
@@ -90,11 +91,23 @@ bool can_fail(PlannerState* state, const Node* expr) {
   });
 }
 
+bool is_sorted_by_engine(PlannerState* state, const Node* expr) {
+  return boundary::entry([&] {
+    int operations = 0;
+    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
+      const bool sortable = engine::plan::is_sortable(builder.node(id).type.type);
+      return sortable ? Status::ok() : Status(ErrorCode::kUnsupported, "not sorted");
+    });
+    return reason == nullptr;
+  });
+}
+
 namespace {
 
-const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations) {
+const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_raise, int* operations) {
   return boundary::entry([&]() -> const char* {
-    return reason_of(state, operations, [clause](Lowering& lowering, Builder& builder) -> Status {
+    return reason_of(state, operations, [clause, right_may_raise](Lowering& lowering, Builder& builder) -> Status {
       STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
       const engine::plan::Node node = builder.node(equals);
       const char* name = node.kind == NodeKind::kCall ? registry::kFunctions[node.imm].pg_name : "";
@@ -107,34 +120,79 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, int* operations
       // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
       if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
         return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
+      if (!right_may_raise && builder.raises(right)) return Status(ErrorCode::kUnsupported, "key of a sub-query that can fail");
       return Status::ok();
     });
   });
 }
 
+/// What a join clause is found by when it comes up again: that of two columns by its contents, because the genetic optimizer
+/// makes such clauses anew each time; others by their address.
+struct KeyColumn {
+  int relid, attnum;
+  Oid type;
+  int type_modifier;
+};
+struct ClauseKey {
+  const OpExpr* clause;
+  Oid op, collation;
+  KeyColumn columns[2];
+};
+
+bool set_column(Node* side, KeyColumn* column) {
+  column->type = exprType(side);
+  column->type_modifier = exprTypmod(side);
+  if (IsA(side, RelabelType)) side = reinterpret_cast<Node*>(reinterpret_cast<RelabelType*>(side)->arg);
+  const auto* var = reinterpret_cast<const Var*>(side);
+  if (!IsA(var, Var) || var->varlevelsup != 0) return false;
+  column->relid = static_cast<int>(var->varno);
+  column->attnum = var->varattno;
+  return true;
+}
+
+/// False when the clause will not come up again.
+bool make_key(const PlannerState* state, const OpExpr* clause, ClauseKey* key) {
+  MemSet(key, 0, sizeof(*key));
+  key->op = clause->opno;
+  key->collation = clause->inputcollid;
+  if (list_length(clause->args) == 2 && set_column(static_cast<Node*>(linitial(clause->args)), &key->columns[0]) &&
+      set_column(static_cast<Node*>(lsecond(clause->args)), &key->columns[1]))
+    return true;
+  MemSet(key, 0, sizeof(*key));
+  key->clause = clause;
+  return state->root->join_search_private == nullptr;
+}
+
 }  // namespace
+
+const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, int* operations) {
+  return judge_key(state, clause, false, operations);
+}
 
 // The same clause comes up in very many pairs of relations.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations) {
   struct Judged {
-    const OpExpr* clause;  // the key
+    ClauseKey key;
     const char* reason;
     int operations;
   };
-  if (state->root->join_search_private != nullptr) return judge_key(state, clause, operations);  // clauses are freed
+  ClauseKey key;
+  if (!make_key(state, clause, &key)) return judge_key(state, clause, true, operations);
   if (state->keys == nullptr) {
     HASHCTL control;
     MemSet(&control, 0, sizeof(control));
-    control.keysize = sizeof(clause);
+    control.keysize = sizeof(key);
     control.entrysize = sizeof(Judged);
     control.hcxt = state->root->planner_cxt;
     state->keys = hash_create("engine join keys", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
   }
   bool found;
-  auto* judged = static_cast<Judged*>(hash_search(state->keys, &clause, HASH_ENTER, &found));
+  auto* judged = static_cast<Judged*>(hash_search(state->keys, &key, HASH_ENTER, &found));
   if (!found) {
+    MemoryContext caller = MemoryContextSwitchTo(state->root->planner_cxt);
     judged->operations = 0;
-    judged->reason = judge_key(state, clause, &judged->operations);
+    judged->reason = judge_key(state, clause, true, &judged->operations);
+    MemoryContextSwitchTo(caller);
   }
   *operations += judged->operations;
   return judged->reason;

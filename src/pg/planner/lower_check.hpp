@@ -12,8 +12,14 @@ const char* why_not_lowered(PlannerState* state, const Node* expr, int* operatio
 /// True unless the engine can compute `expr` for all rows without an error.
 bool can_fail(PlannerState* state, const Node* expr);
 
+/// True when the engine computes `expr` and sorts by its values; see engine::plan::is_sortable().
+bool is_sorted_by_engine(PlannerState* state, const Node* expr);
+
 /// The same as why_not_lowered() for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly them.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations);
+
+/// The same where rows of the right side that the engine cannot decide are nobody's.
+const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, int* operations);
 
 /// And for an aggregate in its plain (not partial) form.
 const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations);

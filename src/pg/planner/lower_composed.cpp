@@ -3,9 +3,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/exec/regex.hpp"
+#include "engine/expr/regex.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/regex_branches.hpp"
+#include "pg/planner/regex_translate.hpp"
 
 namespace strom::pg::planner {
 
@@ -44,7 +47,8 @@ Status check_enum_order(Oid type) {
   return added ? unsupported("order of an enum type to which values were added") : Status::ok();
 }
 
-// ~, ~*, !~, !~* of a literal that LIKE can say. Cases are those of ASCII: a row with other characters is PostgreSQL's.
+// ~, ~*, !~, !~* of a literal, by LIKE where that can say it. Cases are those of ASCII: a row with other characters is
+// PostgreSQL's.
 Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
   const Const* literal = literal_of(args[1], TEXTOID);
   const bool negated = name.back() == 'e' && name[name.size() - 2] == 'n', any_case = name.rfind("textic", 0) == 0;
@@ -52,8 +56,17 @@ Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vecto
   if (literal == nullptr) return unsupported("regular expression that is not a literal");
   const std::string regex = guard([literal] { return TextDatumGetCString(literal->constvalue); });
   const bool ascii = std::all_of(regex.begin(), regex.end(), [](char c) { return c > 0; });
-  if (!like_branches(regex, &patterns) || (any_case && !ascii)) return unsupported("regular expression that LIKE cannot say");
   STROM_ASSIGN(NodeId text, lower(args[0]));
+  if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
+    TranslatedRegex translated;
+    if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
+      return unsupported("regular expression with parts that only PostgreSQL knows");
+    const char kind = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
+    const NodeId pattern = builder_.constant(kText, false, kind + translated.pattern);
+    const char* function = any_case ? "matches regular expression in any case" : "matches regular expression";
+    STROM_ASSIGN(const NodeId matches, call(function, {text, pattern}, collation));
+    return negated ? builder_.logic_not(matches) : matches;
+  }
   if (any_case) {
     STROM_ASSIGN(text, call("lower", {text}, collation));
   }
@@ -135,14 +148,60 @@ Result<NodeId> Lowering::width_bucket(const std::vector<const Node*>& args) {
   STROM_ASSIGN(const NodeId place, builder_.call("float8mul", {share, number(count)}));
   STROM_ASSIGN(const NodeId whole, builder_.call("trunc", {place}));
   STROM_ASSIGN(const NodeId bucket, builder_.call("int4", {whole}));
+  STROM_ASSIGN(const NodeId behind, builder_.call("float8ge", {x, number(end)}));
+  STROM_ASSIGN(const NodeId before, builder_.call("float8lt", {x, number(begin)}));
+  return bucket_between(before, behind, bucket, count);
+}
+
+// The number of a bucket: of those inside, `bucket` counts from 0. Null where `before` is.
+Result<NodeId> Lowering::bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count) {
   STROM_ASSIGN(const NodeId next, builder_.call("int4pl", {bucket, integer(1)}));
   STROM_ASSIGN(const NodeId too_far, builder_.call("int4ge", {bucket, integer(count)}));
   STROM_ASSIGN(const NodeId inside, builder_.select(too_far, integer(count), next));
-  STROM_ASSIGN(const NodeId behind, builder_.call("float8ge", {x, number(end)}));
   STROM_ASSIGN(const NodeId not_before, builder_.select(behind, integer(count + 1), inside));
-  STROM_ASSIGN(const NodeId before, builder_.call("float8lt", {x, number(begin)}));
   STROM_ASSIGN(const NodeId found, builder_.select(before, integer(0), not_before));
-  return builder_.select(builder_.is_null(x), builder_.constant({TypeId::kInt4, 0}, true, {}), found);
+  return builder_.select(builder_.is_null(before), builder_.constant({TypeId::kInt4, 0}, true, {}), found);
+}
+
+// Of numeric in ascending literal bounds: a quotient with PostgreSQL's digits, rounded down.
+Result<NodeId> Lowering::numeric_width_bucket(const std::vector<const Node*>& args) {
+  const Const* low = literal_of(args[1], NUMERICOID);
+  const Const* high = literal_of(args[2], NUMERICOID);
+  const Const* buckets = literal_of(args[3], INT4OID);
+  if (low == nullptr || high == nullptr || buckets == nullptr) return unsupported("width_bucket of variable bounds");
+  const int32_t count = DatumGetInt32(buckets->constvalue);
+  const bool ascending = guard([=] { return DatumGetBool(DirectFunctionCall2(numeric_lt, low->constvalue, high->constvalue)); });
+  if (!ascending || count < 1 || count == INT32_MAX) return unsupported("width_bucket of such bounds");
+  STROM_ASSIGN(const NodeId x, lower(args[0]));
+  STROM_ASSIGN(const NodeId begin, constant(*low));
+  STROM_ASSIGN(const NodeId end, constant(*high));
+  const __int128 whole_count = count;
+  const NodeId times = builder_.constant({TypeId::kNumeric, 0}, false, std::string(reinterpret_cast<const char*>(&whole_count), 16));
+  STROM_ASSIGN(const NodeId distance, builder_.call("numeric_sub", {x, begin}));
+  STROM_ASSIGN(const NodeId width, builder_.call("numeric_sub", {end, begin}));
+  STROM_ASSIGN(const NodeId product, builder_.call("numeric_mul", {distance, times}));
+  STROM_ASSIGN(const NodeId share, builder_.call("numeric_div", {product, width}));
+  STROM_ASSIGN(const NodeId whole, builder_.call("floor", {share}));
+  STROM_ASSIGN(const NodeId bucket, builder_.call("int4", {whole}));
+  STROM_ASSIGN(const NodeId behind, builder_.call("numeric_ge", {x, end}));
+  STROM_ASSIGN(const NodeId before, builder_.call("numeric_lt", {x, begin}));
+  return bucket_between(before, behind, bucket, count);
+}
+
+// Sums that overflow are PostgreSQL's.
+Result<NodeId> Lowering::make_interval(const std::vector<const Node*>& args) {
+  std::vector<NodeId> parts;  // years, months, weeks, days, hours, minutes, seconds
+  for (const Node* arg : args) {
+    STROM_ASSIGN(const NodeId part, lower(arg));
+    parts.push_back(part);
+  }
+  if (parts.size() != 7) return unsupported("make_interval of fewer parts");
+  STROM_ASSIGN(const NodeId of_years, builder_.call("int4mul", {parts[0], integer(12)}));
+  STROM_ASSIGN(const NodeId months, builder_.call("int4pl", {of_years, parts[1]}));
+  STROM_ASSIGN(const NodeId of_weeks, builder_.call("int4mul", {parts[2], integer(7)}));
+  STROM_ASSIGN(const NodeId days, builder_.call("int4pl", {of_weeks, parts[3]}));
+  STROM_ASSIGN(const NodeId micros, builder_.call("microseconds of time", {parts[4], parts[5], parts[6]}));
+  return builder_.call("interval of parts", {months, days, micros});
 }
 
 // SQL's rule with its nulls: each pair in order, a single end standing for the begin.

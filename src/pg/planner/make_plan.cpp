@@ -32,7 +32,7 @@ List* add_input_vars(List* known, const EngineInput* input) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
     if (join->scan != nullptr) known = add_vars(known, bare_clauses(join->scan->quals));
     known = add_vars(known, join->outer_keys);
-    known = add_vars(known, join->inner_keys);
+    if (join->membership == nullptr) known = add_vars(known, join->inner_keys);
     known = add_vars(known, join->match_quals);
     known = add_vars(known, join->other_quals);
   }
@@ -126,11 +126,17 @@ const EngineScan* scan_of_pipeline(const EngineInput* input, size_t pipeline) {
   return index == list_length(input->joins) ? input->scan : static_cast<EngineJoin*>(list_nth(input->joins, index))->scan;
 }
 
+// The number of the SubPlan whose rows a pipeline reads, 0 for others.
+int subplan_of_pipeline(const EngineInput* input, size_t pipeline) {
+  const auto* join = static_cast<EngineJoin*>(list_nth(input->joins, static_cast<int>(pipeline)));
+  return join->membership != nullptr ? join->membership->subplan->plan_id : 0;
+}
+
 List* source_lists(const ProgramWriter& writer, const EngineInput* input, const List* slots) {
   List* result = NIL;
   for (size_t i = 0; i < writer.sources().size(); ++i) {
     const EngineScan* scan = scan_of_pipeline(input, i);
-    List* source = list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : 0);
+    List* source = list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : -subplan_of_pipeline(input, i));
     for (const SourceColumnRef& column : writer.sources()[i]) {
       source = lappend_int(source, column.position);
       source = lappend_int(source, slot_of(slots, column.varno, column.attnum));
@@ -216,7 +222,7 @@ ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
     scans = lappend(scans, join->scan);
-    if (join->scan == nullptr) ++next;
+    if (join->path != nullptr) ++next;
   }
   scans = lappend(scans, input->scan);
   ChoosingPlans plans = {NIL, NIL};
@@ -242,6 +248,11 @@ ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
   return plans;
 }
 
+List* membership_data(const EngineJoin* join, int param, List* slots) {
+  if (join->membership == nullptr) return NIL;
+  return list_make2(mapped(join->membership->clause->clause, slots), makeInteger(param));
+}
+
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
 List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots,
                     int output_count, const ChoosingPlans& choosers) {
@@ -253,13 +264,15 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   List* join_filters = NIL;
   List* outer_keys = NIL;
   List* inner_keys = NIL;
+  List* memberships = NIL;
   ListCell* cell;
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
     match_filters = lappend(match_filters, mapped_list(join->match_quals, slots));
     join_filters = list_concat(join_filters, mapped_list(join->other_quals, slots));
     outer_keys = lappend(outer_keys, mapped_list(join->outer_keys, slots));
-    inner_keys = lappend(inner_keys, mapped_list(join->inner_keys, slots));
+    inner_keys = lappend(inner_keys, join->membership == nullptr ? mapped_list(join->inner_keys, slots) : NIL);
+    memberships = lappend(memberships, membership_data(join, writer.membership_param(list_length(memberships)), slots));
   }
   List* parts[kPlanPartCount] = {};
   parts[kPlanHeader] = list_make3_int(static_cast<int>(kind), static_cast<int>(input->scan->rel->relid), output_count);
@@ -273,6 +286,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   parts[kPlanJoinFilters] = join_filters;
   parts[kPlanOuterKeys] = outer_keys;
   parts[kPlanInnerKeys] = inner_keys;
+  parts[kPlanMemberships] = memberships;
   parts[kPlanGroupKeys] = mapped_vector(writer.group_keys(), slots);
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);
   parts[kPlanSecondArguments] = mapped_vector(writer.second_arguments(), slots);
@@ -288,6 +302,24 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   return result;
 }
 
+// C++.
+std::vector<int> order_outputs(const List* outputs, const List* order) {
+  std::vector<int> places;
+  for (int i = 0; i < list_length(order); ++i)
+    places.push_back(output_of(outputs, static_cast<const EngineSortKey*>(list_nth(order, i))->column));
+  return places;
+}
+
+List* order_lists(const List* order, const std::vector<int>& outputs) {
+  List* result = NIL;
+  for (int i = 0; i < list_length(order); ++i) {
+    const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
+    result = lappend(result, list_make4_int(outputs[static_cast<size_t>(i)], static_cast<int>(key->sort_operator),
+                                            static_cast<int>(key->collation), key->nulls_first ? 1 : 0));
+  }
+  return result;
+}
+
 struct Written {
   List* private_data;
   List* params;
@@ -298,13 +330,15 @@ Written write_program(PlannerInfo* root, const EnginePath* path, const List* chi
                       List* slots, const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
-    writer.write(outputs, path->aggregation, path->top);
+    writer.write(outputs, path->aggregation, path->top, path->order);
+    const std::vector<int> sorted = order_outputs(outputs, path->order);
     const std::string serialized = engine::plan::serialize(writer.program());
     return boundary::guard([&] {
       auto* bytes = static_cast<bytea*>(palloc(serialized.size() + VARHDRSZ));
       SET_VARSIZE(bytes, serialized.size() + VARHDRSZ);
       memcpy(VARDATA(bytes), serialized.data(), serialized.size());
       Written written{private_lists(root, path, writer, bytes, slots, list_length(outputs), choosers), NIL};
+      list_nth_cell(written.private_data, kPlanOrder)->ptr_value = order_lists(path->order, sorted);
       for (const Node* param : writer.params()) written.params = lappend(written.params, copyObjectImpl(param));
       return written;
     });
@@ -317,6 +351,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   const EngineInput* input = path->input;
   List* host_quals = NIL;
   List* outputs = NIL;
+  ListCell* cell;
   if (path->aggregation != nullptr) {
     outputs = path->aggregation->target->exprs;
   } else {
@@ -324,6 +359,8 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
     outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
     outputs = add_vars(outputs, tlist);
     outputs = add_vars(outputs, host_quals);
+    foreach (cell, path->order)
+      outputs = add_vars(outputs, static_cast<EngineSortKey*>(lfirst(cell))->column);
   }
   List* slots = add_vars(list_copy(outputs), outputs);
   slots = add_input_vars(slots, input);

@@ -15,6 +15,8 @@
 #include "pg/compat/tree_walk.hpp"
 #include "pg/node/relay.hpp"
 #include "pg/planner/agg_path.hpp"
+#include "pg/planner/grouping_sets.hpp"
+#include "pg/planner/lower_aggregate.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -67,7 +69,7 @@ List* relay_state(const Aggref* aggregate, int column) {
   const auto* argument = linitial_node(TargetEntry, aggregate->args);
   const registry::TypeInfo* type = registry::find_type(exprType(reinterpret_cast<Node*>(argument->expr)));
   const registry::TypeId id = type != nullptr ? type->id : registry::TypeId::kBool;  // count() takes any
-  const registry::AggregateInfo* info = registry::find_aggregate(get_func_name(aggregate->aggfnoid), 1, id);
+  const registry::AggregateInfo* info = aggregate_of(get_func_name(aggregate->aggfnoid), 1, id);
   if (info == nullptr) elog(ERROR, "aggregate %u has no state", aggregate->aggfnoid);
   registry::PartialFormat format = info->format;
   if (format == registry::PartialFormat::kFloat8Triple)  // PostgreSQL may share the state with a variance
@@ -116,7 +118,7 @@ class MixedAggregates {
         input_(input), clauses_(root->parse->groupClause), is_only_way_(is_only_way) {}
 
   void offer() {
-    if (root_->parse->groupingSets != NIL || !grouping_is_hashable(clauses_) || !collect()) return;
+    if (!collect() || !grouping_is_hashable(clauses_)) return;
     List* parts = NIL;
     if (others_ != NIL) parts = lappend(parts, part_of_others());
     ListCell* cell;
@@ -135,6 +137,9 @@ class MixedAggregates {
     final_->exprs = reinterpret_cast<List*>(without_distinct(reinterpret_cast<Node*>(final_->exprs), nullptr));
     having_ = without_distinct(extra_->havingQual, nullptr);
     partial_ = partial_target(root_, final_, having_, clauses_);
+    // A filter without columns, above the node, would take the row of an empty set of keys, too.
+    if (has_sets() && input_->scan->gated) return false;
+    if (has_sets() && add_grouping_sets(root_, partial_, &clauses_) == NIL) return false;
     distinct_ = written_with_distinct();
     keys_ = create_empty_pathtarget();
     ListCell* cell;
@@ -143,7 +148,8 @@ class MixedAggregates {
       auto* expr = static_cast<Node*>(lfirst(cell));
       const Index ref = get_pathtarget_sortgroupref(partial_, i++);
       if (!IsA(expr, Aggref)) {
-        if (ref == 0 || IsA(expr, GroupingFunc)) return false;  // known by another key only
+        if (is_label(expr)) continue;  // each part has its own
+        if (ref == 0 && !(has_sets() && IsA(expr, GroupingFunc))) return false;  // known by another key only
         add_column_to_pathtarget(keys_, reinterpret_cast<Expr*>(expr), ref);
         continue;
       }
@@ -154,7 +160,25 @@ class MixedAggregates {
       else if (!add_argument(original))
         return false;
     }
+    if (has_sets() && has_key_as_argument()) return false;
+    if (others_ == NIL && has_empty_set()) return false;  // nobody would have its row when there are no rows
     return arguments_ != NIL && !refuses(partial_without_distinct());
+  }
+
+  bool has_sets() const { return root_->parse->groupingSets != NIL; }
+
+  // The node's outputs are found by their expressions, and the argument would be taken for the key, which is NULL in some sets.
+  bool has_key_as_argument() const {
+    ListCell* cell;
+    foreach (cell, arguments_)
+      if (list_member(keys_->exprs, static_cast<Argument*>(lfirst(cell))->expr)) return true;
+    return false;
+  }
+
+  bool has_empty_set() const { return has_sets() && list_member(root_->parse->groupingSets, NIL); }
+
+  static bool is_label(const Node* expr) {
+    return IsA(expr, GroupingFunc) && reinterpret_cast<const GroupingFunc*>(expr)->refs == NIL;
   }
 
   // The query's aggregates with DISTINCT.
@@ -221,8 +245,21 @@ class MixedAggregates {
     return refusal != nullptr;
   }
 
-  double estimate(List* exprs) const {
+  // Groups by the keys and `argument`, unless that is nullptr.
+  double estimate(Node* argument) const {
+    if (has_sets()) return estimate_sets(root_, extra_->targetList, input_->rows, argument);
+    List* exprs = list_copy(keys_->exprs);
+    if (argument != nullptr) exprs = lappend(exprs, argument);
     return exprs == NIL ? 1 : estimate_num_groups(root_, exprs, input_->rows, nullptr, nullptr);
+  }
+
+  // `common`: reference of the argument that the part groups by.
+  EngineAggregation* aggregation_of(PathTarget* target, double groups, Index common) {
+    List* clauses = NIL;
+    List* sets = has_sets() ? add_grouping_sets(root_, target, &clauses, common) : NIL;
+    EngineAggregation* aggregation = make_aggregation(set_pathtarget_cost_width(root_, target), groups);
+    aggregation->sets = sets;
+    return aggregation;
   }
 
   // For each expression of partial_ its column in `target`; for aggregates without one what `state` gives.
@@ -245,7 +282,7 @@ class MixedAggregates {
 
   Path* part_of_others() {
     PathTarget* target = partial_without_distinct();
-    EnginePath* path = make_engine_path(root_, input_rel_, target, input_, make_aggregation(target, estimate(keys_->exprs)));
+    EnginePath* path = make_engine_path(root_, input_rel_, target, input_, aggregation_of(target, estimate(nullptr), 0));
     return make_relay(grouped_rel_, partial_, reinterpret_cast<Path*>(path),
                       fields(target, [](const Aggref*) { return relay_value(0); }));
   }
@@ -256,17 +293,18 @@ class MixedAggregates {
     add_column_to_pathtarget(target, reinterpret_cast<Expr*>(argument->expr), argument->clause->tleSortGroupRef);
     target = set_pathtarget_cost_width(root_, target);
     if (refuses(target)) return nullptr;
-    const double groups = estimate(target->exprs);
+    const int column = list_length(target->exprs);
+    const double groups = estimate(argument->expr);
     if (groups > input_->rows * kWorthwhileShare) return nullptr;
-    EnginePath* grouped = make_engine_path(root_, input_rel_, target, input_, make_aggregation(target, groups));
+    EngineAggregation* aggregation = aggregation_of(target, groups, argument->clause->tleSortGroupRef);
+    EnginePath* grouped = make_engine_path(root_, input_rel_, target, input_, aggregation);
     Path* once = reinterpret_cast<Path*>(create_agg_path(root_, grouped_rel_, reinterpret_cast<Path*>(grouped), target,
                                                          AGG_HASHED, AGGSPLIT_SIMPLE,
                                                          lappend(list_copy(clauses_), argument->clause), NIL, nullptr, groups));
-    const int last = list_length(target->exprs);
     return make_relay(grouped_rel_, partial_, once, fields(target, [&](const Aggref* aggregate) {
                         const Aggref* original = original_of(aggregate);
                         const bool takes = original != nullptr && equal(filtered_argument(original), argument->expr);
-                        return takes ? relay_state(original, last) : relay_value(0);
+                        return takes ? relay_state(original, column) : relay_value(0);
                       }));
   }
 
@@ -280,7 +318,7 @@ class MixedAggregates {
     AggClauseCosts costs;
     MemSet(&costs, 0, sizeof(costs));
     get_agg_clause_costs(root_, AGGSPLIT_FINAL_DESERIAL, &costs);
-    const double groups = estimate(keys_->exprs);
+    const double groups = estimate(nullptr);
     Path* final = reinterpret_cast<Path*>(create_agg_path(
         root_, grouped_rel_, below, final_, clauses_ == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clauses_,
         reinterpret_cast<List*>(having_), &costs, groups));

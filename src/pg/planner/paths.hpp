@@ -18,13 +18,19 @@ void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause*
 /// scan_path.cpp: what kind of table the engine reads; kNone for others.
 enum class TableKind { kNone, kHeap, kArrow };
 TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte);
+/// How many pages of a table are asked for whether they are in shared buffers.
+inline constexpr int kAskedPages = 16;
 /// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes);
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages = kAskedPages);
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
 /// stored_form.cpp: whether the statement looks at how values are stored. The engine reads no table of it then.
 bool asks_stored_form(Query* statement);
+/// membership.cpp: `clause` as a join with a sub-query's rows; nullptr when it is none, or none for the engine.
+EngineMembership* membership_of(PlannerState* state, RestrictInfo* clause);
+/// membership.cpp: adds the joins of the scan's memberships to `input`, which is the scan.
+void join_memberships(PlannerInfo* root, EngineInput* input);
 
 /// append_scan.cpp: the table that has `relid` among its partitions or inheritance children, or among theirs; `relid`
 /// itself when there is none.
@@ -45,13 +51,28 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra);
 void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distinct_rel);
 
+/// top_path.cpp: the order of the type's default operator class, which is the engine's; texts by bytes.
+bool is_engine_order(const Node* key, Oid sort_operator, bool* descending);
+
 /// top_path.cpp: offers CpuScan or CpuJoin below a sort of which a LIMIT takes the first rows.
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+/// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
+void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel);
+
+/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its result.
+void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel);
 
 /// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
 /// `top` nullptr: all of them.
 EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
                              EngineAggregation* aggregation, EngineTop* top = nullptr);
+
+/// sort_path.cpp: offers CpuScan or CpuJoin with its rows in the query's order.
+void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
+
+/// cost.cpp: makes the rows of `path` come in an order.
+void cost_order(EnginePath* path);
 
 /// make_plan.cpp: PlanCustomPath and what identifies our paths.
 const CustomPathMethods* engine_path_methods();
@@ -59,11 +80,19 @@ const CustomPathMethods* engine_path_methods();
 /// jit.cpp: JIT compilation only as the part of the plan's cost that is PostgreSQL's deserves.
 void choose_jit(PlannedStmt* statement);
 
+/// cost.cpp: rows that are handed over of so many, in random order.
+double top_rows_left(const EngineTop* top, double rows);
+
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
 
-/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with its last join added.
+/// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
-void cost_join(EngineInput* input, const EngineInput* outer, int operations);
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations);
+/// cost.cpp: the part of them that is for reading the inner side and making a table of it.
+Cost cost_of_build(const EngineJoin* join);
+
+/// cost.cpp: how often the outer side of a join has to be read because of pg_strom.work_memory.
+double pass_count(const RelOptInfo* inner);
 
 }  // namespace strom::pg::planner

@@ -13,8 +13,9 @@ enum class PlanKind : int { kScan, kJoin, kAggregation };
 enum PlanPart : int {
   kPlanProgram,   // Const bytea: plan::serialize()
   kPlanHeader,    // IntList: PlanKind, scanrelid when planned, number of outputs
-  kPlanSources,   // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan), then pairs of
-                  // a column (attribute number, or resno of the custom plan) and its slot
+  kPlanSources,   // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan, < 0 = rows of the
+                  // SubPlan with the negative of this number), then pairs of a column (attribute number, or resno of the
+                  // plan) and its slot
   kPlanLeaves,    // for each pipeline NIL, or when it reads the partitions or inheritance children of its relid an IntList:
                   // their number before pruning, then of each that is left its relid and the attribute numbers of the
                   // source's columns
@@ -25,12 +26,15 @@ enum PlanPart : int {
   kPlanMatchFilters,  // for each join a List of Expr: clauses besides the keys that decide whether rows match
   kPlanJoinFilters,  // List of Expr: join clauses that are evaluated on the joined rows
   kPlanOuterKeys,    // for each join a List of Expr
-  kPlanInnerKeys,    // for each join a List of Expr
+  kPlanInnerKeys,    // for each join a List of Expr; NIL for rows of a SubPlan
+  kPlanMemberships,  // for each join NULL, or for rows of a SubPlan a List: the filter, which is among kPlanFilters, too; an
+                     // Integer, the first of the parameters that MembershipParam names, -1 = none
   kPlanGroupKeys,    // List of Expr, as Program::group_keys
   kPlanArguments,    // List of Expr or NULL, as Program::aggregates
   kPlanSecondArguments,  // List of Expr or NULL, likewise
   kPlanArgFilters,   // List of Expr or NULL, likewise
   kPlanGroupingSets,  // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once
+  kPlanOrder,        // List of IntList, see OrderField; NIL = rows come as they are found
   kPlanChoosers,     // for each pipeline an Integer: the custom plan that tells what to read of a table (it makes a bitmap of
                      // blocks, or is a sample scan), -1 = everything
   kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that a bitmap is of
@@ -39,10 +43,26 @@ enum PlanPart : int {
   kPlanPartCount,
 };
 
+/// Parameters whose values are known when the rows of NOT IN's sub-query are; the expressions at their places in
+/// custom_exprs are its SubPlan.
+enum MembershipParam : int {
+  kHasNoNull,
+  kIsEmpty,
+  kMembershipParamCount,
+};
+
 enum class OutputKind : int {
   kColumn,     // Program outputs or group keys
   kAggregate,  // Program::aggregates
   kGrouping,   // a value of the grouping set
+};
+
+/// Fields of a sort key's IntList.
+enum OrderField : int {
+  kOrderOutput,     // the column, counted from 0
+  kOrderOperator,
+  kOrderCollation,
+  kOrderNullsFirst,
 };
 
 /// Fields of an output's IntList.

@@ -60,6 +60,11 @@ void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptIn
     offer_join(root, joinrel, outer, inner, type, extra);
 }
 
+void offer_ordered(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
+  offer_top_rows(root, input_rel, ordered_rel);
+  offer_sorted_rows(root, input_rel, ordered_rel);
+}
+
 void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel, RelOptInfo* output_rel, void* extra) {
   if (next_upper_hook != nullptr) next_upper_hook(root, stage, input_rel, output_rel, extra);
   if (!is_enabled()) return;
@@ -67,8 +72,13 @@ void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel,
     offer_grouping(root, input_rel, output_rel, static_cast<GroupPathExtraData*>(extra));
   else if (stage == UPPERREL_DISTINCT)
     offer_distinct(root, input_rel, output_rel);
-  else if (stage == UPPERREL_ORDERED)
-    offer_top_rows(root, input_rel, output_rel);
+  else if (stage == UPPERREL_WINDOW)
+    offer_window_top_rows(root, input_rel, output_rel);
+  else if (stage == UPPERREL_FINAL)
+    offer_partitions(root, input_rel, output_rel);
+  if (stage != UPPERREL_ORDERED) return;
+  offer_ordered(root, input_rel, output_rel);
+  offer_sorted_partitions(root, input_rel, output_rel);
 }
 
 }  // namespace

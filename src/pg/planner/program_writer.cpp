@@ -42,7 +42,7 @@ bool shares_state_with_variance(const Aggref& average, const List* outputs) {
 
 /// `scan` nullptr: a column of a PostgreSQL plan's rows.
 Result<ValueType> column_type(const EngineScan* scan, const Var& var) {
-  if (scan != nullptr) return scan->columns[var.varattno].type;
+  if (scan != nullptr) return facts_of(scan, var.varattno)->type;
   return value_type_of(var.vartype, var.vartypmod);
 }
 
@@ -54,6 +54,14 @@ int blank_padded_length(const Node* expr, registry::TypeId type) {
 }
 
 }  // namespace
+
+int output_of(const List* outputs, const Var* column) {
+  for (int i = 0; i < list_length(outputs); ++i) {
+    const auto* output = static_cast<const Var*>(list_nth(outputs, i));
+    if (IsA(output, Var) && output->varno == column->varno && output->varattno == column->varattno) return i;
+  }
+  throw boundary::StatusError(Status(ErrorCode::kInternal, "sort key is not among the outputs of an engine plan"));
+}
 
 /// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
 /// `tried_join`: the one whose quals are written.
@@ -77,14 +85,16 @@ ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) 
   int child = 0;
   for (int i = 0; i < list_length(input->joins); ++i) {
     joins_.push_back(static_cast<const EngineJoin*>(list_nth(input->joins, i)));
-    const bool scanned = joins_.back()->scan != nullptr;
-    child_plans_.push_back(scanned ? nullptr : static_cast<const Plan*>(list_nth(child_plans, child++)));
+    const EngineJoin* join = joins_.back();
+    const bool is_child = join->scan == nullptr && join->membership == nullptr;
+    child_plans_.push_back(is_child ? static_cast<const Plan*>(list_nth(child_plans, child++)) : nullptr);
   }
   program_.sources.resize(joins_.size() + 1);
   program_.pipelines.resize(joins_.size() + 1);
   program_.joins.resize(joins_.size());
   sources_.resize(joins_.size() + 1);
   payloads_.resize(joins_.size());
+  membership_params_.resize(joins_.size(), -1);
 }
 
 NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr, uint32_t tried_join) {
@@ -99,7 +109,7 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
   STROM_ASSIGN(const ValueType type, column_type(scan, var));
-  if (scan == nullptr) {
+  if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
     // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
@@ -162,6 +172,21 @@ void ProgramWriter::write_join(uint32_t index) {
   for (int i = 0; i < list_length(join.match_quals); ++i)
     program_.joins[index].quals.push_back(lower(probing, list_nth(join.match_quals, i), index));
   program_.pipelines[probing].joins.push_back(index);
+  if (join.membership != nullptr && join.membership->negated) write_null_rules(join, index);
+}
+
+// What NOT IN says besides that there is no equal row.
+void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
+  membership_params_[index] = static_cast<int>(params_.size());
+  NodeId facts[kMembershipParamCount];
+  for (int i = 0; i < kMembershipParamCount; ++i) {
+    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()));
+    params_.push_back(reinterpret_cast<const Node*>(join.membership->subplan));
+  }
+  engine::plan::Pipeline& probing = program_.pipelines.back();
+  const NodeId key = lower(static_cast<uint32_t>(joins_.size()), join.membership->outer_key);
+  probing.quals.push_back(facts[kHasNoNull]);
+  probing.quals.push_back(builder_.logic_or(facts[kIsEmpty], builder_.is_not_null(key)));
 }
 
 void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) {
@@ -228,13 +253,14 @@ void ProgramWriter::add_grouping_set(const List* values) {
   program_.pipelines.back().grouping_sets.push_back(set);
 }
 
-void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top) {
+void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
   probing.sink = aggregation != nullptr ? engine::plan::SinkKind::kAggregate : engine::plan::SinkKind::kProject;
   for (int i = 0; i < list_length(input_->scan->quals); ++i)
-    probing.quals.push_back(lower(index, list_nth(input_->scan->quals, i)));
+    if (const void* qual = list_nth(input_->scan->quals, i); !is_membership(input_->scan, qual))
+      probing.quals.push_back(lower(index, qual));
   for (uint32_t i = 0; i < joins_.size(); ++i) write_join(i);
   for (const EngineJoin* join : joins_)
     for (int i = 0; i < list_length(join->other_quals); ++i)
@@ -244,9 +270,16 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
     add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
   if (top != nullptr) {
-    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}};
+    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}, {}, top->distinct};
+    for (int i = 0; i < list_length(top->partition); ++i)
+      probing.top.partition.push_back(lower(index, list_nth(top->partition, i)));
     for (int i = 0; i < list_length(top->checked); ++i)
       probing.top.checked.push_back(lower(index, list_nth(top->checked, i)));
+  }
+  for (int i = 0; i < list_length(order); ++i) {
+    const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
+    const int output = output_of(outputs, key->column);
+    probing.order.push_back({static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
   }
   // Rows without a value cannot be handed over; a constant stands in.
   if (aggregation == nullptr && probing.outputs.empty())

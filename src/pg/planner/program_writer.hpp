@@ -26,6 +26,9 @@ struct OutputRef {
   int length;
 };
 
+/// The place of a column among a node's outputs. Throws when it is not there.
+int output_of(const List* outputs, const Var* column);
+
 class ProgramWriter {
  public:
   /// `child_plans`: the plans of the joins without a scan, in the order of the joins.
@@ -33,7 +36,7 @@ class ProgramWriter {
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
   /// aggregation. `aggregation` and `top` are nullptr for others.
-  void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top);
+  void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order);
 
   const engine::plan::Program& program() const { return program_; }
   /// For each pipeline.
@@ -42,6 +45,8 @@ class ProgramWriter {
   const std::vector<std::vector<SourceColumnRef>>& payloads() const { return payloads_; }
   const std::vector<OutputRef>& outputs() const { return outputs_; }
   const std::vector<const Node*>& params() const { return params_; }
+  /// For each join the first parameter of its membership, -1 for none.
+  int membership_param(size_t join) const { return membership_params_[join]; }
   /// Expressions of group_keys and of the arguments and filters (nullptr = none) of aggregates, in their order.
   const std::vector<const Node*>& group_keys() const { return group_keys_; }
   const std::vector<const Node*>& arguments() const { return arguments_; }
@@ -56,6 +61,7 @@ class ProgramWriter {
   Result<NodeId> source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref);
   Result<NodeId> probing_column(const Var& var, uint32_t tried_join);
   void write_join(uint32_t index);
+  void write_null_rules(const EngineJoin& join, uint32_t index);
   void add_output(const Node* expr, const List* all, const EngineAggregation* aggregation);
   void add_aggregate(const Aggref& aggregate, const List* outputs);
   void add_grouping_set(const List* values);
@@ -67,6 +73,7 @@ class ProgramWriter {
   engine::plan::Builder builder_;
   std::vector<std::vector<SourceColumnRef>> sources_, payloads_;
   std::vector<OutputRef> outputs_;
+  std::vector<int> membership_params_;
   std::vector<const Node*> params_, group_keys_, arguments_, second_arguments_, argument_filters_;
 };
 

@@ -3,7 +3,6 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/compat/partition_prune.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
 #include "pg/fdw_arrow/source.hpp"
@@ -56,25 +55,43 @@ void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
   facts->reason = boundary::guard([text] { return pstrdup(text); });
 }
 
-// Of some pages of a table, how many are in shared buffers.
-double buffered_part(Relation relation, BlockNumber pages) {
-  constexpr BlockNumber kAsked = 16;
+// Of `asked` pages of a table, how many are in shared buffers.
+double buffered_part(Relation relation, BlockNumber pages, int asked) {
   if (pages == 0) return 1;
   if (RelationUsesLocalBuffers(relation)) return 0;
-  const BlockNumber count = std::min(pages, kAsked);
+  const BlockNumber count = std::min(pages, static_cast<BlockNumber>(asked));
   int found = 0;
   for (BlockNumber i = 0; i < count; ++i)
     found += compat::is_buffered(relation, static_cast<BlockNumber>((uint64{i} * 2 + 1) * pages / (uint64{count} * 2)));
   return static_cast<double>(found) / count;
 }
 
+bool is_out_of_line(const FormData_pg_attribute* attribute) {
+  return attribute->attlen == -1 && attribute->atttypid != NUMERICOID &&
+         (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
+}
+
+// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these are together.
+double out_of_line_part(Relation relation, double rows) {
+  constexpr double kPagesOfValue = 1;
+  const Oid toast = relation->rd_rel->reltoastrelid;
+  if (!OidIsValid(toast) || rows < 1) return 0;
+  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(toast));
+  if (!HeapTupleIsValid(tuple)) return 0;
+  const int32 pages = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relpages;
+  ReleaseSysCache(tuple);
+  return std::clamp(pages / (kPagesOfValue * rows), 0.0, 1.0);
+}
+
 // Column types from the catalog.
-void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
+void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_pages) {
   const Relation relation = table_open(scan->table, NoLock);
   const TupleDesc descriptor = RelationGetDescr(relation);
+  bool any_out_of_line = false;
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const int attnum = member + FirstLowInvalidHeapAttributeNumber;
+    if (attnum == TableOidAttributeNumber) boundary::entry([&] { set_type(facts_of(scan, attnum), OIDOID, -1); });
     if (attnum <= 0) continue;
     const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);
     ColumnFacts* facts = &scan->columns[attnum];
@@ -83,14 +100,17 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes) {
     if (!facts->readable) continue;
     facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
     if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
+    facts->out_of_line = is_out_of_line(attribute);
+    any_out_of_line = any_out_of_line || facts->out_of_line;
   }
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;
-  scan->buffered = buffered_part(relation, scan->rel->pages);
+  scan->buffered = buffered_part(relation, scan->rel->pages, asked_pages);
   scan->read_cost = scan->pages * page_cost(scan, sequential_page_cost);
   scan->heap_share = 1;
+  if (any_out_of_line) scan->out_of_line = out_of_line_part(relation, scan->rel->tuples);
   table_close(relation, NoLock);
 }
 
@@ -123,7 +143,7 @@ bool all_readable(const EngineScan* scan, const void* exprs) {
   ListCell* cell;
   foreach (cell, vars) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (var->varattno <= 0 || !scan->columns[var->varattno].readable) return false;
+    if (!is_column(var->varattno) || !facts_of(scan, var->varattno)->readable) return false;
   }
   return true;
 }
@@ -157,6 +177,7 @@ void leave_to_host(EngineScan* scan, RestrictInfo* clause, const char* reason) {
 void split_filters(PlannerState* state, EngineScan* scan) {
   Index lowest_host = PG_UINT32_MAX;
   List* lowered = NIL;
+  List* memberships = NIL;
   ListCell* cell;
   foreach (cell, scan->rel->baserestrictinfo) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -166,7 +187,11 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     }
     int operations = 0;
     const char* reason = why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &operations);
-    if (reason != nullptr) {
+    EngineMembership* membership = reason != nullptr ? membership_of(state, clause) : nullptr;
+    if (membership != nullptr) {
+      memberships = lappend(memberships, membership);
+      lowered = lappend(lowered, clause);
+    } else if (reason != nullptr) {
       leave_to_host(scan, clause, reason);
       if (clause->security_level < lowest_host) lowest_host = clause->security_level;
     } else {
@@ -182,6 +207,9 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     (void)why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &scan->operations);
     scan->quals = lappend(scan->quals, clause);
   }
+  foreach (cell, memberships)
+    if (list_member_ptr(scan->quals, static_cast<EngineMembership*>(lfirst(cell))->clause))
+      scan->memberships = lappend(scan->memberships, lfirst(cell));
   scan->quals = evaluation_order(state->root, scan->quals);
   scan->host_quals = evaluation_order(state->root, scan->host_quals);
 }
@@ -203,19 +231,21 @@ EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte) {
   return scan;
 }
 
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes) {
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages) {
   if (rte->relkind == RELKIND_FOREIGN_TABLE)
     fill_arrow_columns(scan, attributes);
   else
-    fill_heap_columns(scan, attributes);
+    fill_heap_columns(scan, attributes, asked_pages);
 }
 
 namespace {
 
-// System columns, whole rows.
+// System columns other than tableoid, whole rows.
 bool wants_more_than_columns(const Bitmapset* attributes) {
-  const int first = bms_next_member(attributes, -1);
-  return first >= 0 && first + FirstLowInvalidHeapAttributeNumber <= 0;
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0)
+    if (!is_column(member + FirstLowInvalidHeapAttributeNumber)) return true;
+  return false;
 }
 
 // Splits the filters; false when a column that is needed cannot be read.
@@ -231,16 +261,43 @@ bool finish_scan(PlannerState* state, EngineScan* scan) {
 void estimate_rows(PlannerInfo* root, EngineScan* scan) {
   const RelOptInfo* rel = scan->rel;
   if (scan->rows_in < rel->rows) scan->rows_in = rel->rows;
+  List* quals = NIL;
+  ListCell* cell;
+  foreach (cell, scan->quals)
+    if (!is_membership(scan, lfirst(cell))) quals = lappend(quals, lfirst(cell));
   // A parent's statistics are often missing, but those of its children have been used.
-  if (scan->leaves != NIL && scan->host_quals == NIL)
+  if (scan->leaves != NIL && scan->host_quals == NIL && scan->memberships == NIL)
     scan->rows_out = rel->rows;
   else
     scan->rows_out =
-        clamp_row_est(scan->rows_in * clauselist_selectivity(root, scan->quals, rel->relid, JOIN_INNER, nullptr));
+        clamp_row_est(scan->rows_in * clauselist_selectivity(root, quals, rel->relid, JOIN_INNER, nullptr));
+}
+
+bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(clause->clause), PVC_RECURSE_PLACEHOLDERS)) {
+    const auto* var = static_cast<Var*>(lfirst(cell));
+    if (facts_of(scan, var->varattno)->out_of_line) return true;
+  }
+  return false;
+}
+
+// Values out of line are needed by rows that the filters leave which can do without.
+void estimate_declined(PlannerInfo* root, EngineScan* scan) {
+  if (scan->out_of_line == 0) return;
+  List* others = NIL;
+  ListCell* cell;
+  foreach (cell, scan->quals) {
+    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (!reads_out_of_line(scan, clause)) others = lappend(others, clause);
+  }
+  scan->declined =
+      scan->rows_in * scan->out_of_line * clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
 }
 
 void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
+  estimate_declined(root, scan);
   RelOptInfo* rel = scan->rel;
   if (const TableSampleClause* sample = root->simple_rte_array[rel->relid]->tablesample)
     choose_sample(root, scan, sample);
@@ -252,6 +309,7 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   input->rows = scan->rows_out;
   input->host_quals = scan->host_quals;
   cost_scan(input);
+  join_memberships(root, input);
   remember(make_state(root), input);
   if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // counting needs no rows to be handed over
   add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
@@ -268,7 +326,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return nullptr;
   EngineScan* scan = append_scan(state, parent, attributes);
-  if (scan == nullptr || (!compat::kNodesPrune && leaf_pruning(root, scan) != nullptr)) return nullptr;
+  if (scan == nullptr) return nullptr;
   state->scans[parent] = scan;  // filters refer to it
   if (!finish_scan(state, scan)) state->scans[parent] = nullptr;
   return scan_of(state, parent);
@@ -286,7 +344,7 @@ bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
 // The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
 bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   const List* judged = parent->rel->baserestrictinfo;
-  if (parent->host_quals != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
+  if (parent->host_quals != NIL || parent->memberships != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
   ListCell* cell;
   foreach (cell, parent->quals) {
     int place = 0;

@@ -30,6 +30,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   // As HeapRows: it changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
   bool stable_text() const override { return !fed_; }
+  bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
 
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;

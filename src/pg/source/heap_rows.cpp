@@ -5,6 +5,7 @@
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/numeric.hpp"
 #include "pg/compat/heap.hpp"
 
 namespace strom::pg::source {
@@ -21,6 +22,7 @@ constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
 constexpr int64_t kMissesRemembered = 32;
 constexpr int kPagesInCache = 1;  // ahead of the one that is decoded
+constexpr size_t kBeforeNumeric = 2;  // bytes that base::read_ordinary_numeric() may read
 constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
 
@@ -57,6 +59,7 @@ struct HeapRows::Chunk {
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
+  std::vector<int64_t> table_oids;  // the values of tableoid, where it is wanted
 
   BlockNumber block_of(int64_t row) const {
     const auto page = std::upper_bound(first_rows.begin(), first_rows.begin() + pages, row) - first_rows.begin() - 1;
@@ -74,7 +77,7 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
   const bool numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
   if (attribute.attlen == -1) {
     if (phys != Phys::kStr && !numeric) return false;
-    *storage = type == TypeId::kNumeric ? Storage::kNumeric : numeric ? Storage::kDecimal : Storage::kText;
+    *storage = numeric ? Storage::kNumeric : Storage::kText;
     return true;
   }
   if (phys == Phys::kStr || numeric || attribute.attlen <= 0) return false;
@@ -105,7 +108,8 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
 
 HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
                    const std::vector<engine::plan::ValueType>& types)
-    : relation_(relation), snapshot_(snapshot), table_name_(RelationGetRelationName(relation)), attnums_(attnums) {
+    : relation_(relation), snapshot_(snapshot), table_name_(RelationGetRelationName(relation)),
+      table_oid_(RelationGetRelid(relation)), attnums_(attnums) {
   const TupleDesc descriptor = RelationGetDescr(relation);
   std::vector<format::heap::AttributeLayout> layouts;
   for (int i = 0; i < descriptor->natts; ++i) {
@@ -114,10 +118,15 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
   }
   std::vector<format::heap::WantedColumn> wanted;
   for (size_t i = 0; i < attnums.size(); ++i) {
+    if (attnums[i] < 0) continue;
     Storage storage;
     if (!heap_storage(*TupleDescAttr(descriptor, attnums[i] - 1), types[i].type, &storage))
       throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
-    wanted.push_back({attnums[i] - 1, storage, types[i].scale});
+    wanted.push_back({attnums[i] - 1, storage});
+    if (storage == Storage::kNumeric)
+      numeric_scales_.push_back(types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale);
+    else
+      numeric_scales_.push_back(0);
     if (TupleDescAttr(descriptor, attnums[i] - 1)->atthasmissing) set_missing(types[i], &wanted.back());
   }
   decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
@@ -138,10 +147,16 @@ void HeapRows::set_missing(const engine::plan::ValueType& type, format::heap::Wa
   });
   if (value.is_null) return;
   Missing& missing = missing_.emplace_back();
-  const bool held = codec::register_bytes(type.type, type.scale, value.datum, &missing.bytes) == codec::Encoded::kDone;
-  missing.view = {missing.bytes.data(), static_cast<int64_t>(missing.bytes.size())};
+  bool held = true;
+  if (column->storage == Storage::kNumeric)
+    guard([&] { codec::stored_bytes(value.datum, &missing.bytes); });
+  else
+    held = codec::register_bytes(type.type, type.scale, value.datum, &missing.bytes) == codec::Encoded::kDone;
+  missing.bytes.insert(0, kBeforeNumeric, '\0');
+  missing.view = {missing.bytes.data() + kBeforeNumeric, static_cast<int64_t>(missing.bytes.size() - kBeforeNumeric)};
   column->missing_flag = held ? 0 : format::heap::kValueOfHost;
-  column->missing = column->storage == Storage::kText ? static_cast<const void*>(&missing.view) : missing.bytes.data();
+  const bool by_view = column->storage == Storage::kText || column->storage == Storage::kNumeric;
+  column->missing = by_view ? static_cast<const void*>(&missing.view) : missing.view.ptr;
 }
 
 HeapRows::~HeapRows() = default;
@@ -390,6 +405,7 @@ void HeapRows::make_room(Chunk* chunk) const {
   chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
   chunk->numbers.resize(rows);
+  if (std::count(attnums_.begin(), attnums_.end(), TableOidAttributeNumber) > 0) chunk->table_oids.assign(rows, table_oid_);
   chunk->memory.clear();
   chunk->out.clear();
   for (const auto& column : decoder_->wanted()) {
@@ -424,13 +440,22 @@ Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   STROM_TRY(decode(chunk));
   columnar::BatchView view;
   view.rows = chunk->rows;
-  for (const auto& out : chunk->out) {
+  size_t i = 0;  // in chunk->out
+  for (const AttrNumber attnum : attnums_) {
     columnar::ColumnView column;
     column.is_register = true;
     column.length = chunk->rows;
+    if (attnum < 0) {
+      column.values = chunk->table_oids.data();
+      view.columns.push_back(column);
+      continue;
+    }
+    const format::heap::ColumnOut& out = chunk->out[i];
     column.values = out.values;
     column.flags = out.has_flags ? out.flags : nullptr;
     column.has_packed = out.has_packed;
+    column.is_stored_numeric = decoder_->wanted()[i].storage == Storage::kNumeric;
+    column.scale = numeric_scales_[i++];
     view.columns.push_back(column);
   }
   return view;
@@ -479,9 +504,10 @@ void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* val
     const TupleDesc descriptor = RelationGetDescr(relation);
     MemoryContext caller = MemoryContextSwitchTo(memory);
     for (size_t i = 0; i < count; ++i) {
-      const Form_pg_attribute attribute = TupleDescAttr(descriptor, attnums[i] - 1);
       values[i] = heap_getattr(&tuple, attnums[i], descriptor, &nulls[i]);
-      if (!nulls[i]) values[i] = datumCopy(values[i], attribute->attbyval, attribute->attlen);
+      if (nulls[i] || attnums[i] < 0) continue;
+      const Form_pg_attribute attribute = TupleDescAttr(descriptor, attnums[i] - 1);
+      values[i] = datumCopy(values[i], attribute->attbyval, attribute->attlen);
     }
     MemoryContextSwitchTo(caller);
     ReleaseBuffer(buffer);

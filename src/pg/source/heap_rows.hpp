@@ -22,7 +22,7 @@ bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type,
 
 class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
  public:
-  /// Reads columns `attnums` as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
+  /// Reads columns `attnums` (of the user, or tableoid) as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
   /// long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
@@ -47,7 +47,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   // The engine takes sources as const, and this one changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return const_cast<HeapRows*>(this); }
   bool stable_text() const override { return false; }  // pages are unpinned
-  bool packs_text() const override { return true; }
+  bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
 
   void begin_recheck() override;
@@ -82,12 +82,14 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   Relation relation_;
   Snapshot snapshot_;
   std::string table_name_;
+  Oid table_oid_;
   std::vector<AttrNumber> attnums_;
   struct Missing {
     std::string bytes;
-    registry::StrView view;  // of texts
+    registry::StrView view;  // of texts and numerics
   };
   std::deque<Missing> missing_;  // values of columns in rows that are older
+  std::vector<int> numeric_scales_;  // of each column, see ColumnView::scale
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;
   bool started_ = false;

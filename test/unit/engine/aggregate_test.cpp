@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "base/int128.hpp"
 #include "engine/expr/interval.hpp"
@@ -494,6 +495,49 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
   EXPECT_LE(rows.size(), 100u);
   for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
+}
+
+// Rows of 100 partitions, a NULL and 99 texts, in several orders: none of the wanted rows is missing, and few others are there.
+TEST(FirstRows, OfEachPartition) {
+  for (const bool distinct : {false, true})
+    for (const int64_t budget : {int64_t{64} << 20, int64_t{1} << 12}) {
+      constexpr int32_t kRows = 60000, kPartitions = 100, kWanted = 3;
+      Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kUtf8), field(columnar::Layout::kInt32)});
+      std::map<int32_t, std::set<std::pair<int32_t, int32_t>>> partitions;  // key and row
+      for (int32_t i = 0; i < kRows; ++i) {
+        const int32_t key = static_cast<int32_t>(int64_t{i} * 7919 % 5003), partition = i * 31 % kPartitions;
+        table.column(0).append_value(key);
+        if (partition == 0)
+          table.column(1).append_null();
+        else
+          table.column(1).append_bytes("partition " + std::to_string(partition));
+        table.column(2).append_value(i);
+        partitions[partition].emplace(key, i);
+      }
+      plan::Program p;
+      plan::Builder b(p);
+      p.sources = {{{kInt4, kText, kInt4}}};
+      p.pipelines.resize(1);
+      p.pipelines[0].outputs = {b.column(2, kInt4)};
+      p.pipelines[0].top = {kWanted, b.column(0, kInt4), false, false, {}, {b.column(1, kText)}, distinct};
+      exec::Options options;
+      options.threads = 2;
+      options.morsel_rows = 5000;
+      options.memory_budget = budget;
+      const Rows rows = run(p, {&table}, machines().front(), options).rows;
+      for (const auto& [partition, ordered] : partitions) {
+        std::set<int32_t> keys;
+        int64_t count = 0;
+        for (const auto& [key, row] : ordered) {
+          keys.insert(key);
+          if (distinct ? keys.size() > kWanted : ++count > kWanted) break;
+          EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), std::to_string(row))) << partition;
+        }
+      }
+      if (budget > 1 << 20) {
+        EXPECT_LE(rows.size(), kRows / 4u);
+      }
+    }
 }
 
 TEST(FirstRows, ErrorsOfOthersAreSeen) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/int128.hpp"
+#include "registry/functions.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {

@@ -104,6 +104,7 @@ Field field_of(plan::ValueType type) {
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb:
+    case TypeId::kArray:
     case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
@@ -144,6 +145,45 @@ std::string random_inet(std::mt19937_64& random) {
   std::string bytes{static_cast<char>(wide ? 3 : 2), static_cast<char>(random() % (wide ? 129 : 33))};
   for (int i = 0; i < (wide ? 16 : 4); ++i) bytes += static_cast<char>(random() % 4 == 0 ? random() : 10);
   if (random() % 40 == 0) bytes.pop_back();
+  return bytes;
+}
+
+/// Of integers of some width or of texts, with lower bound 1, without the varlena header.
+std::string random_array(std::mt19937_64& random) {
+  std::string bytes, bitmap, data;
+  auto put = [](std::string& to, uint32_t word) { to.append(reinterpret_cast<const char*>(&word), 4); };
+  const uint32_t dimensions = random() % 8 == 0 ? random() % 3 : 1, length = random() % 5;
+  const uint64_t count = dimensions == 0 ? 0 : dimensions == 1 ? length : length * length;
+  const size_t width = size_t{1} << random() % 6;  // 32: texts
+  bool has_nulls = false;
+  bitmap.assign((count + 7) / 8, '\0');
+  for (uint64_t i = 0; i < count; ++i) {
+    if (random() % 6 == 0) {
+      has_nulls = true;
+      continue;
+    }
+    bitmap[i / 8] = static_cast<char>(bitmap[i / 8] | 1 << i % 8);
+    if (width == 32) {
+      data.append((4 - data.size() % 4) % 4, '\0');
+      const std::string text = random_text(random);
+      put(data, static_cast<uint32_t>(text.size() + 4) << 2);
+      data += text;
+    } else {
+      const __int128 value = random() % 4 == 0 ? static_cast<__int128>(random()) : static_cast<__int128>(random() % 21) - 10;
+      data.append(reinterpret_cast<const char*>(&value), width);
+    }
+  }
+  const size_t bounds = 16 + 8 * dimensions + (has_nulls ? bitmap.size() : 0), begin = (bounds + 7) & ~size_t{7};
+  put(bytes, dimensions);
+  put(bytes, has_nulls ? static_cast<uint32_t>(begin) : 0);
+  put(bytes, 23);
+  for (uint32_t i = 0; i < dimensions; ++i) put(bytes, length);
+  for (uint32_t i = 0; i < dimensions; ++i) put(bytes, 1);
+  if (has_nulls) bytes += bitmap;
+  bytes.append(begin - bounds, '\0');
+  bytes += data;
+  if (random() % 12 == 0) bytes[random() % bytes.size()] = static_cast<char>(random());  // damaged
+  if (random() % 30 == 0) bytes.resize(random() % bytes.size());
   return bytes;
 }
 
@@ -204,6 +244,10 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       if (random() % 8 == 0) bytes[random() % bytes.size()] = static_cast<char>(random());  // damaged
       if (random() % 20 == 0) bytes.resize(random() % bytes.size());
       ASSERT_TRUE(column.append_bytes(bytes));
+      return;
+    }
+    case TypeId::kArray: {
+      ASSERT_TRUE(column.append_bytes(random_array(random)));
       return;
     }
     case TypeId::kText:

@@ -151,7 +151,7 @@ class PackedTable : public exec::ChunkSource {
   int64_t chunk_count() const override { return 1; }
   int64_t total_rows() const override { return rows_; }
   bool stable_text() const override { return false; }
-  bool packs_text() const override { return true; }
+  bool converts_late() const override { return true; }
   Result<columnar::BatchView> chunk(int64_t) const override {
     columnar::BatchView view;
     view.rows = rows_;

@@ -12,7 +12,7 @@
 
 #include "base/half.hpp"
 #include "base/int128.hpp"
-#include "format/heap/numeric.hpp"
+#include "base/stored_numeric.hpp"
 
 namespace strom::format::heap {
 namespace {
@@ -137,7 +137,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {{1, 1}, Storage::kBool},  {{2, 2}, Storage::kInt2},   {{4, 4}, Storage::kWord4},   {{8, 8}, Storage::kWord8},
     {{1, 1}, Storage::kInt1},  {{2, 2}, Storage::kHalf},   {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6}, {{8, 4}, Storage::kMac8},
-    {{12, 8}, Storage::kWord12}, {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kText}, {{-1, 8}, Storage::kText},
+    {{12, 8}, Storage::kWord12}, {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kNumeric}, {{-1, 8}, Storage::kText},
 };
 
 Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {
@@ -166,7 +166,7 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
   }
   EXPECT_EQ(flag_of(out, row), packed ? kPackedValue : 0);
   EXPECT_TRUE(!packed || out.has_packed);
-  if (kind.storage == Storage::kText) {
+  if (kind.storage == Storage::kText || kind.storage == Storage::kNumeric) {
     const auto& text = static_cast<const registry::StrView*>(out.values)[row];
     EXPECT_EQ(std::string(text.ptr, static_cast<size_t>(text.len)), value->bytes);
   } else if (kind.storage == Storage::kInt2) {
@@ -202,7 +202,7 @@ class Round {
     for (size_t i = 0; i < count; ++i) kinds_.push_back(kKinds[random_() % std::size(kKinds)]);
     for (size_t i = 0; i < count; ++i) {
       layout_.push_back(kinds_[i].layout);
-      if (random_() % 2 == 0) wanted_.push_back({static_cast<int>(i), kinds_[i].storage, 0});
+      if (random_() % 2 == 0) wanted_.push_back({static_cast<int>(i), kinds_[i].storage});
     }
     std::shuffle(wanted_.begin(), wanted_.end(), random_);
     const double nulls = random_() % 3 == 0 ? 0.0 : 0.3;
@@ -284,7 +284,7 @@ TEST(HeapTuple, DamagedTuplesAreSafe) {
 
 TEST(HeapTuple, TruncationIsSeen) {
   const std::vector<AttributeLayout> layout = {{4, 4}, {-1, 4}, {8, 8}};
-  const TupleDecoder decoder(kPageSize, layout, {{2, Storage::kWord8, 0}});
+  const TupleDecoder decoder(kPageSize, layout, {{2, Storage::kWord8}});
   const std::string whole = form_tuple(layout, {Value{Form::kFixed, "abcd"}, Value{Form::kLong, std::string(200, 'x')},
                                                 Value{Form::kFixed, "12345678"}});
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -300,8 +300,8 @@ TEST(HeapTuple, OlderTuplesHaveTheMissingValue) {
   const std::vector<AttributeLayout> layout = {{4, 4}, {8, 8}, {-1, 4}, {4, 4}, {-1, 4}};
   const int64_t number = 77;
   const registry::StrView text{"missing", 7};
-  const TupleDecoder decoder(kPageSize, layout, {{1, Storage::kWord8, 0, 0, &number}, {2, Storage::kText, 0, 0, &text},
-                                                 {3, Storage::kWord4, 0}, {4, Storage::kNumeric, 0, kValueOfHost, nullptr}});
+  const TupleDecoder decoder(kPageSize, layout, {{1, Storage::kWord8, 0, &number}, {2, Storage::kText, 0, &text},
+                                                 {3, Storage::kWord4}, {4, Storage::kNumeric, kValueOfHost, nullptr}});
   Page page;
   ASSERT_TRUE(page.add(form_tuple(layout, {Value{Form::kFixed, "abcd"}})));
   ASSERT_TRUE(page.add(form_tuple(layout, {std::nullopt, std::nullopt, Value{Form::kShort, "own"}})));
@@ -338,7 +338,7 @@ std::string numeric(bool is_long, bool negative, int weight, const std::vector<i
 
 std::optional<__int128> read(const std::string& bytes, int scale) {
   __int128 value;
-  if (!numeric_to_int128(bytes.data(), static_cast<int>(bytes.size()), scale, &value)) return std::nullopt;
+  if (!base::numeric_to_int128(bytes.data(), static_cast<int>(bytes.size()), scale, &value)) return std::nullopt;
   return value;
 }
 
@@ -363,7 +363,7 @@ TEST(HeapNumeric, ValuesAtAScale) {
 TEST(HeapNumeric, ValuesWithTheirScale) {  // numeric() writes display scale 2
   for (const bool is_long : {false, true}) {
     __int128 decimal;
-    const auto read = [&](const std::string& bytes) { return numeric_to_decimal(bytes.data(), static_cast<int>(bytes.size()), &decimal); };
+    const auto read = [&](const std::string& bytes) { return base::numeric_to_decimal(bytes.data(), static_cast<int>(bytes.size()), &decimal); };
     ASSERT_TRUE(read(numeric(is_long, true, 0, {123, 4500})));
     EXPECT_EQ(base::decimal_unscaled(decimal), -12345);
     EXPECT_EQ(base::decimal_scale(decimal), 2);
@@ -374,6 +374,34 @@ TEST(HeapNumeric, ValuesWithTheirScale) {  // numeric() writes display scale 2
     EXPECT_FALSE(read(numeric(is_long, false, 9, {99})));  // beyond 2^121 in hundredths
     EXPECT_FALSE(read(std::string("\x00\xC0", 2)));
   }
+}
+
+TEST(HeapNumeric, OrdinaryValues) {
+  std::mt19937 random(7);
+  const int16_t kDigits[] = {0, 1, 9, 10, 99, 100, 5000, 9999, 10000, -1};
+  int ordinary = 0;
+  for (int round = 0; round < 200000; ++round) {
+    std::vector<int16_t> digits;
+    for (size_t i = random() % 5; i > 0; --i) digits.push_back(kDigits[random() % std::size(kDigits)]);
+    const int weight = static_cast<int>(random() % 6) - 3;
+    std::string stored = "\x77\x77" + numeric(random() % 8 == 0, random() % 2 == 0, weight, digits);
+    if (random() % 16 == 0) stored[3] = static_cast<char>(random());
+    if (random() % 16 == 0) stored.resize(2 + random() % (stored.size() - 1));
+    const std::string bytes = stored.substr(2);
+    base::OrdinaryNumeric value;
+    if (!base::read_ordinary_numeric(stored.data() + 2, static_cast<int64_t>(bytes.size()), &value)) continue;
+    ++ordinary;
+    ASSERT_EQ(read(bytes, base::kOrdinaryScale), value.negative ? -static_cast<int64_t>(value.magnitude) : static_cast<int64_t>(value.magnitude));
+    for (int scale = 0; scale <= base::kOrdinaryScale; ++scale) {
+      uint64_t quotient;
+      const bool exact = base::OrdinaryDivisor(base::kOrdinaryScale - scale).divide(value.magnitude, &quotient);
+      ASSERT_EQ(exact, read(bytes, scale).has_value());
+      if (exact) {
+        ASSERT_EQ(read(bytes, scale), value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient));
+      }
+    }
+  }
+  EXPECT_GT(ordinary, 10000);
 }
 
 TEST(HeapNumeric, SpecialAndDamagedValues) {

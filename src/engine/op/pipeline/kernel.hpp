@@ -2,25 +2,9 @@
 // segment runs next. Single source; one call works on one morsel (a range of rows of a chunk).
 #pragma once
 
-#include "engine/expr/arith.hpp"
-#include "engine/expr/cast.hpp"
-#include "engine/expr/compare.hpp"
-#include "engine/expr/datetime.hpp"
 #include "engine/expr/decimal.hpp"
-#include "engine/expr/decimal_casts.hpp"
-#include "engine/expr/interval.hpp"
-#include "engine/expr/interval_parts.hpp"
-#include "engine/expr/json.hpp"
-#include "engine/expr/math.hpp"
-#include "engine/expr/network.hpp"
-#include "engine/expr/parse.hpp"
-#include "engine/expr/small_types.hpp"
 #include "engine/expr/row_decimal.hpp"
-#include "engine/expr/text.hpp"
-#include "engine/expr/text_make.hpp"
-#include "engine/expr/text_parts.hpp"
-#include "engine/expr/to_char.hpp"
-#include "engine/expr/zone.hpp"
+#include "engine/op/call/kernel.hpp"
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
@@ -28,103 +12,6 @@
 #include "engine/op/top_rows/kernel.hpp"
 
 namespace strom::engine::op {
-
-/// Flags of a strict function's result: nulls and errors of the arguments, and rows for which eval says so.
-template <class P, class Eval>
-STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, uint16_t b, bool raised, Eval eval_again) {
-  bool flagged = merge_flags(p, s, instr.dst, instr.a, b);
-  if (p.any(raised)) {
-    uint8_t* flags = s.storage[instr.dst].flags;
-    const bool merged = flagged;
-    p.for_each(s.count, [&](int i) {
-      const uint8_t before = merged ? flags[i] : 0;
-      flags[i] = before != 0 ? before : eval_again(i) ? kErrorFlag : 0;
-    });
-    flagged = true;
-  }
-  p.leader([&] { own(s, instr.dst, flagged); });
-  p.sync();
-}
-
-template <class P, class F, class R, class A>
-STROM_KERNEL void call_unary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
-  const A* a = values<A>(s, instr.a);
-  R* out = static_cast<R*>(s.storage[instr.dst].data);
-  unsigned raised = 0;
-  p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i])); });
-  finish_call(p, s, instr, kNoRegister, raised != 0, [&](int i) {
-    R ignored;
-    return F::eval(context, ignored, a[i]);
-  });
-}
-
-template <class P, class F, class R, class A, class B>
-STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
-  const A* a = values<A>(s, instr.a);
-  const B* b = values<B>(s, instr.b);
-  R* out = static_cast<R*>(s.storage[instr.dst].data);
-  unsigned raised = 0;
-  if (instr.flags & kConstRight) {
-    const B constant = b[0];
-    p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i], constant)); });
-  } else {
-    p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(F::eval(context, out[i], a[i], b[i])); });
-  }
-  finish_call(p, s, instr, instr.b, raised != 0, [&](int i) {
-    R ignored;
-    return F::eval(context, ignored, a[i], b[i]);
-  });
-}
-
-/// A function that makes text or nulls, or has three arguments: rows with a flag are left out, as their arguments can be
-/// anything and should not cost memory.
-template <class P, class F, int kArgs, bool kGivesFlag, class R, class A, class B, class C>
-STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
-  const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
-  const A* a = values<A>(s, instr.a);
-  const B* b = kArgs > 1 ? values<B>(s, instr.b) : nullptr;
-  const C* c = kArgs > 2 ? values<C>(s, instr.c) : nullptr;
-  const uint8_t* fa = s.regs[instr.a].flags;
-  const uint8_t* fb = kArgs > 1 ? s.regs[instr.b].flags : nullptr;
-  const uint8_t* fc = kArgs > 2 ? s.regs[instr.c].flags : nullptr;
-  R* out = static_cast<R*>(s.storage[instr.dst].data);
-  uint8_t* flags = s.storage[instr.dst].flags;
-  unsigned flagged = 0;
-  p.for_each_shared(s.count, [&](int i) {
-    uint8_t flag = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (fb != nullptr ? fb[i] : 0) | (fc != nullptr ? fc[i] : 0));
-    R value{};
-    if (flag == 0) {
-      uint8_t result;
-      if constexpr (kArgs == 1)
-        result = F::eval(context, value, a[i]);
-      else if constexpr (kArgs == 2)
-        result = F::eval(context, value, a[i], b[i]);
-      else
-        result = F::eval(context, value, a[i], b[i], c[i]);
-      flag = kGivesFlag ? result : result != 0 ? kErrorFlag : 0;
-    }
-    out[i] = flag == 0 ? value : R{};
-    flags[i] = flag;
-    flagged |= flag;
-  });
-  const bool any_flag = p.any(flagged != 0);
-  p.leader([&] { own(s, instr.dst, any_flag); });
-  p.sync();
-}
-
-template <class P, class F, int kArgs, expr::TypeId r, expr::TypeId a, expr::TypeId b, expr::TypeId c, uint32_t kTraits>
-STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
-  using expr::RegisterType;
-  constexpr bool kGivesFlag = (kTraits & registry::kNullable) != 0;
-  if constexpr (kArgs == 3 || kGivesFlag || (kTraits & registry::kMakesText) != 0)
-    call_by_row<P, F, kArgs, kGivesFlag, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s, instr);
-  else if constexpr (kArgs == 1)
-    call_unary<P, F, RegisterType<r>, RegisterType<a>>(p, s, instr);
-  else
-    call_binary<P, F, RegisterType<r>, RegisterType<a>, RegisterType<b>>(p, s, instr);
-}
 
 /// kRescale, kNumericToInt, kToDecimal and the like: unary calls with parameters in the instruction.
 template <class P, class R, class F>
@@ -195,30 +82,10 @@ STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr
                                    [](expr::int128 in, expr::int128* out) { return expr::order_decimal(in, out); });
 }
 
-/// Calls of registry functions. Kept apart from execute(), so that the structural op-codes stay in one screen.
+/// A call of a registry function. Defined where tiles are instantiated (engine/inst): on the CPU each group of functions is
+/// compiled by itself.
 template <class P>
-STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr) {
-  using namespace registry;
-  using namespace expr;
-  switch (static_cast<registry::FunctionId>(instr.op - static_cast<uint16_t>(TileOp::kFirstFunction))) {
-#define STROM_FUNCTION(name, pg_name, result, nargs, a, b, functor, traits) \
-  case registry::FunctionId::name:                                         \
-    call<P, functor, nargs, TypeId::result, TypeId::a, TypeId::b, TypeId::kBool, (traits)>(p, s, instr); \
-    break;
-#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits) \
-  case registry::FunctionId::name:                                      \
-    call<P, functor, 3, TypeId::result, TypeId::a, TypeId::b, TypeId::c, (traits)>(p, s, instr); \
-    break;
-#define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits) \
-  case registry::FunctionId::name:                                          \
-    call<P, functor, 1, TypeId::result, TypeId::source, TypeId::kBool, TypeId::kBool, (traits)>(p, s, instr); \
-    break;
-#include "registry/functions.def"
-#undef STROM_FUNCTION
-#undef STROM_FUNCTION3
-#undef STROM_EXTRACT
-  }
-}
+STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr);
 
 /// One instruction over the running tile. False when a source column is corrupt.
 template <class P>

@@ -2,6 +2,7 @@
 // per columnar::Layout; a contiguous column that already has the register's layout is used in place. Single source.
 #pragma once
 
+#include "base/stored_numeric.hpp"
 #include "columnar/text.hpp"
 #include "engine/block/registers.hpp"
 #include "engine/expr/datetime.hpp"
@@ -222,10 +223,66 @@ STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const Colu
   p.leader([&] { s.regs[dst].flags = flags; });
 }
 
+/// convert(stored, value) of each row, false where it is PostgreSQL's.
+template <class P, class F>
+STROM_INLINE void load_numerics(const P& p, TileState& s, uint16_t dst, const ColumnView& c, F convert) {
+  const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
+  const uint8_t* flags_in = c.flags == nullptr ? nullptr : c.flags + s.morsel_begin;
+  auto* out = static_cast<expr::int128*>(s.storage[dst].data);
+  uint8_t* flags = s.storage[dst].flags;
+  unsigned flagged = 0;
+  const auto load = [&](int i, int64_t row) {
+    const uint8_t flag_in = flags_in == nullptr ? 0 : flags_in[row];
+    expr::int128 value = 0;
+    const uint8_t flag = flag_in != 0 ? flag_in : convert(in[row], value) ? 0 : kErrorFlag;
+    out[i] = value;
+    flags[i] = flag;
+    flagged |= flag;
+  };
+  // Stores of flags may change anything as far as the compiler knows.
+  const int32_t* const rows = s.rows;
+  const int64_t first = s.dense_base;
+  if (rows == nullptr)
+    p.for_each(s.count, [&](int i) { load(i, first + i); });
+  else
+    p.for_each(s.count, [&](int i) { load(i, rows[i]); });
+  const bool any = p.any(flagged != 0);
+  p.leader([&] {
+    if (any) s.regs[dst].flags = flags;
+  });
+}
+
+/// Numerics as PostgreSQL stores them, for the rows that are left: kNumeric at the register's scale, or kDecimal.
+template <class P>
+STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const int scale = c.scale;
+  if (scale == base::kOwnScale) {
+    load_numerics(p, s, dst, c, [](StrView from, expr::int128& to) { return base::numeric_to_decimal(from.ptr, from.len, &to); });
+    return;
+  }
+#if !defined(STROM_PLATFORM_CUDA)
+  if (scale <= base::kOrdinaryScale) {
+    const base::OrdinaryDivisor divisor(base::kOrdinaryScale - scale);
+    load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) {
+      base::OrdinaryNumeric value;
+      const bool ordinary = base::read_ordinary_numeric(from.ptr, from.len, &value);
+      uint64_t quotient;
+      const bool exact = divisor.divide(value.magnitude, &quotient);
+      to = value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient);
+      if (ordinary & exact) return true;
+      return base::numeric_to_int128(from.ptr, from.len, scale, &to);
+    });
+    return;
+  }
+#endif
+  load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) { return base::numeric_to_int128(from.ptr, from.len, scale, &to); });
+}
+
 /// A column in register form: values in place when contiguous.
 template <class P>
 STROM_INLINE void load_register(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   if (c.has_packed) return load_packed(p, s, dst, c);
+  if (c.is_stored_numeric) return load_stored_numeric(p, s, dst, c);
   switch (static_cast<Phys>(s.code->register_phys[dst])) {
     case Phys::kBool: load_plain<P, uint8_t>(p, s, dst, c); break;
     case Phys::kI32: load_plain<P, int32_t>(p, s, dst, c); break;

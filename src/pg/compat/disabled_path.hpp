@@ -1,0 +1,23 @@
+// Paths of a kind that the user switched off. Versions before 18 know them by their cost alone. May ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::compat {
+
+/// How many parts of `path` are switched off, where that is counted.
+inline int disabled_parts([[maybe_unused]] const Path* path) {
+#if PG_VERSION_NUM >= 180000
+  return path->disabled_nodes;
+#else
+  return 0;
+#endif
+}
+
+inline void set_disabled_parts([[maybe_unused]] Path* path, [[maybe_unused]] int count) {
+#if PG_VERSION_NUM >= 180000
+  path->disabled_nodes = count;
+#endif
+}
+
+}  // namespace strom::pg::compat

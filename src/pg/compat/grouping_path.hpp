@@ -1,0 +1,24 @@
+// create_groupingsets_path(), whose last argument some versions have no use for. May ereport.
+#pragma once
+
+#include <type_traits>
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::compat {
+
+template <class Create, class... Args>
+GroupingSetsPath* call_with_groups(Create create, double groups, Args... args) {
+  if constexpr (std::is_invocable_v<Create, Args..., double>)
+    return create(args..., groups);
+  else
+    return create(args...);
+}
+
+/// PostgreSQL's grouping sets over `path`, as `planned` has them over another one.
+inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSetsPath* planned, const AggClauseCosts* costs) {
+  return reinterpret_cast<Path*>(call_with_groups(create_groupingsets_path, planned->path.rows, root, planned->path.parent, path,
+                                                  planned->qual, planned->aggstrategy, planned->rollups, costs));
+}
+
+}  // namespace strom::pg::compat

@@ -1,0 +1,135 @@
+#include "pg/node/final_groups.hpp"
+
+#include "pg/node/engine_node.hpp"
+#include "pg/node/query_run.hpp"
+
+namespace strom::pg::node {
+
+namespace {
+
+enum class Way : uint8_t { kUnknown, kEngine, kPostgres };
+
+struct FinalGroupsState {
+  CustomScanState custom;  // first, so that PostgreSQL sees it
+  bool* averages;          // for each column of the child
+  Way way;
+};
+
+FinalGroupsState* state_of(CustomScanState* node) { return reinterpret_cast<FinalGroupsState*>(node); }
+PlanState* child_of(CustomScanState* node) { return static_cast<PlanState*>(linitial(node->custom_ps)); }
+PlanState* engine_node_of(CustomScanState* node) { return outerPlanState(child_of(node)); }
+
+void begin(CustomScanState* node, EState* estate, int eflags) {
+  const auto* plan = reinterpret_cast<CustomScan*>(node->ss.ps.plan);
+  eflags &= ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+  node->custom_ps = list_make1(ExecInitNode(static_cast<Plan*>(linitial(plan->custom_plans)), estate, eflags));
+  FinalGroupsState* state = state_of(node);
+  state->averages = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(plan->custom_private) + 1)));
+  for (int i = 0; i < list_length(plan->custom_private); ++i) state->averages[i] = list_nth_int(plan->custom_private, i) != 0;
+}
+
+Way choose_way(CustomScanState* node) {
+  PlanState* below = engine_node_of(node);
+  QueryRun* run = engine_run(below);
+  if (run == nullptr) return Way::kPostgres;
+  if (below->instrument != nullptr) InstrStartNode(below->instrument);
+  const bool merges = merges_groups(run);
+  if (below->instrument != nullptr) InstrStopNode(below->instrument, 0);
+  return merges ? Way::kEngine : Way::kPostgres;
+}
+
+// The next group of the engine, counted as a row of its node.
+bool fill_from_engine(CustomScanState* node, TupleTableSlot* slot) {
+  PlanState* below = engine_node_of(node);
+  QueryRun* run = engine_run(below);
+  if (below->instrument != nullptr) InstrStartNode(below->instrument);
+  const bool found = advance(run);
+  if (below->instrument != nullptr) InstrStopNode(below->instrument, found ? 1 : 0);
+  if (found) run->fill_group(slot, state_of(node)->averages);
+  return found;
+}
+
+bool fill_from_postgres(CustomScanState* node, TupleTableSlot* slot) {
+  TupleTableSlot* row = ExecProcNode(child_of(node));
+  if (TupIsNull(row)) return false;
+  slot_getallattrs(row);
+  ExecClearTuple(slot);
+  for (int i = 0; i < row->tts_tupleDescriptor->natts; ++i) {
+    slot->tts_values[i] = row->tts_values[i];
+    slot->tts_isnull[i] = row->tts_isnull[i];
+  }
+  ExecStoreVirtualTuple(slot);
+  return true;
+}
+
+TupleTableSlot* exec(CustomScanState* node) {
+  FinalGroupsState* state = state_of(node);
+  ExprContext* context = node->ss.ps.ps_ExprContext;
+  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
+  if (state->way == Way::kUnknown) state->way = choose_way(node);
+  for (;;) {
+    CHECK_FOR_INTERRUPTS();
+    ResetExprContext(context);
+    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+    const bool found = state->way == Way::kEngine ? fill_from_engine(node, slot) : fill_from_postgres(node, slot);
+    MemoryContextSwitchTo(caller);
+    if (!found) return ExecClearTuple(slot);
+    context->ecxt_scantuple = slot;
+    if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) {
+      InstrCountFiltered1(node, 1);
+      continue;
+    }
+    return node->ss.ps.ps_ProjInfo != nullptr ? ExecProject(node->ss.ps.ps_ProjInfo) : slot;
+  }
+}
+
+// Nodes below are only rescanned by those that have run.
+void rescan(CustomScanState* node) {
+  PlanState* child = child_of(node);
+  PlanState* below = engine_node_of(node);
+  if (node->ss.ps.chgParam != nullptr) UpdateChangedParamSet(child, node->ss.ps.chgParam);
+  ExecClearTuple(node->ss.ss_ScanTupleSlot);
+  const Way way = state_of(node)->way;
+  state_of(node)->way = Way::kUnknown;
+  ExecReScan(child);
+  if (way == Way::kEngine || below->chgParam != nullptr) ExecReScan(below);
+}
+
+void end(CustomScanState* node) { ExecEndNode(child_of(node)); }
+
+void explain(CustomScanState* node, List*, ExplainState* es) {
+  if (!es->analyze) return;
+  const Way way = state_of(node)->way;
+  if (way != Way::kUnknown)
+    ExplainPropertyText("Groups Merged By", way == Way::kEngine ? "CpuPreAgg" : "Finalize Aggregate", es);
+}
+
+constexpr CustomExecMethods exec_methods() {
+  CustomExecMethods methods = {};
+  methods.CustomName = "CpuAgg";
+  methods.BeginCustomScan = begin;
+  methods.ExecCustomScan = exec;
+  methods.EndCustomScan = end;
+  methods.ReScanCustomScan = rescan;
+  methods.ExplainCustomScan = explain;
+  return methods;
+}
+
+constexpr CustomExecMethods kExecMethods = exec_methods();
+
+Node* create_state(CustomScan*) {
+  auto* state = static_cast<FinalGroupsState*>(palloc0(sizeof(FinalGroupsState)));
+  NodeSetTag(state, T_CustomScanState);
+  state->custom.methods = &kExecMethods;
+  return reinterpret_cast<Node*>(state);
+}
+
+constexpr CustomScanMethods kScanMethods = {"CpuAgg", create_state};
+
+}  // namespace
+
+void register_final_groups() { RegisterCustomScanMethods(&kScanMethods); }
+
+const CustomScanMethods* final_groups_methods() { return &kScanMethods; }
+
+}  // namespace strom::pg::node

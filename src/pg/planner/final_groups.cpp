@@ -1,0 +1,120 @@
+// CpuAgg: the groups of a partial aggregation as they are, where the engine has merged all of them; else PostgreSQL's
+// Finalize Aggregate over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read its
+// input (node/final_groups.cpp). May ereport.
+#include <algorithm>
+#include <iterator>
+
+#include "pg/codec/type_map.hpp"
+#include "pg/node/final_groups.hpp"
+#include "pg/planner/agg_path.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+/// Of PostgreSQL's hash table, which is made before it is known whether it will be needed; it grows.
+constexpr double kMostExpected = 1000;
+
+struct FinalGroupsPath {
+  CustomPath custom;
+  List* having;
+};
+
+Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* tlist, List*, List* custom_plans) {
+  const auto* path = reinterpret_cast<const FinalGroupsPath*>(best_path);
+  const auto* child = static_cast<const Plan*>(linitial(custom_plans));
+  auto* plan = makeNode(CustomScan);
+  plan->scan.plan.targetlist = tlist;
+  plan->scan.plan.qual = path->having;
+  plan->flags = best_path->flags;
+  plan->custom_plans = custom_plans;
+  ListCell* cell;
+  foreach (cell, child->targetlist) {
+    const auto* column = lfirst_node(TargetEntry, cell);
+    if (const auto* aggregate = reinterpret_cast<const Aggref*>(column->expr); IsA(aggregate, Aggref))
+      plan->custom_private = lappend_int(plan->custom_private, strcmp(get_func_name(aggregate->aggfnoid), "avg") == 0);
+    else
+      plan->custom_private = lappend_int(plan->custom_private, 0);
+    plan->custom_scan_tlist =
+        lappend(plan->custom_scan_tlist,
+                makeTargetEntry(static_cast<Expr*>(copyObjectImpl(column->expr)), column->resno, nullptr, false));
+  }
+  plan->methods = node::final_groups_methods();
+  return reinterpret_cast<Plan*>(plan);
+}
+
+constexpr CustomPathMethods kMethods = {"pg_strom final groups", plan_final_groups, nullptr};
+
+/// Equality of a key is that of its register's bytes.
+bool has_exact_equality(Node* key) {
+  const registry::TypeInfo* type = codec::engine_type(exprType(key));
+  const bool has_scale = type == nullptr || type->id != registry::TypeId::kNumeric || exprTypmod(key) >= VARHDRSZ;
+  return type != nullptr && has_scale && registry::is_equal_by_bits(type->id);
+}
+
+bool has_simple_result(const Aggref* aggregate) {
+  static constexpr const char* kNames[] = {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every",
+                                           "bit_and", "bit_or", "bit_xor"};
+  const char* name = get_func_name(aggregate->aggfnoid);
+  return std::any_of(std::begin(kNames), std::end(kNames), [name](const char* one) { return strcmp(one, name) == 0; });
+}
+
+/// `partial` with the query's aggregates in place of their partial forms; nullptr when the node cannot make one of its columns.
+PathTarget* final_target(PlannerInfo* root, const PathTarget* partial, const PathTarget* grouping_target, Node* having) {
+  List* sources = list_copy(grouping_target->exprs);
+  if (having != nullptr) sources = lappend(sources, having);
+  const List* aggregates = pull_var_clause(reinterpret_cast<Node*>(sources),
+                                           PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
+  PathTarget* target = copy_pathtarget(const_cast<PathTarget*>(partial));
+  ListCell* cell;
+  foreach (cell, target->exprs) {
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (!IsA(expr, Aggref)) {
+      if (!has_exact_equality(expr)) return nullptr;
+      continue;
+    }
+    Node* original = nullptr;
+    ListCell* other;
+    foreach (other, aggregates) {
+      auto* aggregate = static_cast<Node*>(lfirst(other));
+      if (IsA(aggregate, Aggref) && reinterpret_cast<Aggref*>(aggregate)->aggno == reinterpret_cast<Aggref*>(expr)->aggno)
+        original = aggregate;
+    }
+    if (original == nullptr || !has_simple_result(reinterpret_cast<Aggref*>(original))) return nullptr;
+    lfirst(cell) = original;
+  }
+  return set_pathtarget_cost_width(root, target);
+}
+
+}  // namespace
+
+void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
+                        const AggPath* finalized) {
+  PathTarget* target = final_target(root, partial->custom.path.pathtarget, grouped_rel->reltarget, extra->havingQual);
+  if (target == nullptr) return;
+  AggClauseCosts costs;
+  MemSet(&costs, 0, sizeof(costs));
+  AggPath* child = create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED,
+                                   AGGSPLIT_FINAL_DESERIAL, finalized->groupClause, NIL, &costs,
+                                   std::min<double>(finalized->numGroups, kMostExpected));
+  auto* path = reinterpret_cast<FinalGroupsPath*>(palloc0(sizeof(FinalGroupsPath)));
+  path->custom.path.type = T_CustomPath;
+  path->custom.path.pathtype = T_CustomScan;
+  path->custom.path.parent = grouped_rel;
+  path->custom.path.pathtarget = grouped_rel->reltarget;
+  path->custom.path.rows = finalized->path.rows;
+  QualCost having;
+  cost_qual_eval(&having, reinterpret_cast<List*>(extra->havingQual), root);
+  const Path& below = partial->custom.path;
+  path->custom.path.startup_cost = below.startup_cost + having.startup + grouped_rel->reltarget->cost.startup;
+  path->custom.path.total_cost = below.total_cost + having.startup + grouped_rel->reltarget->cost.startup +
+                                 below.rows * (cpu_tuple_cost + having.per_tuple) +
+                                 finalized->path.rows * grouped_rel->reltarget->cost.per_tuple;
+  path->custom.flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  path->custom.custom_paths = list_make1(child);
+  path->custom.methods = &kMethods;
+  path->having = reinterpret_cast<List*>(extra->havingQual);
+  add_path(grouped_rel, reinterpret_cast<Path*>(path));
+}
+
+}  // namespace strom::pg::planner

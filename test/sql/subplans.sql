@@ -1,0 +1,121 @@
+-- Sub-queries in filters: NOT IN and its NULL rules, IN and <> ALL that PostgreSQL keeps as sub-plans, scalar ones.
+LOAD 'pg_strom';
+SET search_path = engine;
+SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.regression_test_mode = on;
+CREATE TABLE parts (id int, x int, n numeric(10,2), u numeric, y bigint, t text, c char(5), d date, f float8);
+INSERT INTO parts SELECT i, CASE WHEN i % 10 = 0 THEN NULL ELSE i % 1000 END,
+  CASE WHEN i % 97 = 0 THEN 'NaN' WHEN i % 31 = 0 THEN NULL ELSE (i % 1000) / 4.0 END, i % 50 / 10.0,
+  9223372036854774000 + i % 900, 't' || i % 300, 'c' || i % 50, date '2000-01-01' + i % 500, i % 100 / 3.0
+  FROM generate_series(1, 5000) i;
+CREATE TABLE few AS SELECT i * 3 AS k, i / 4.0::numeric(10,2) AS n, i / 10.0 AS u, 't' || i * 2 AS t, i * 5::bigint AS k8,
+  ('c' || i)::char(5) AS c, date '2000-01-01' + i * 9 AS d, i / 3.0::float8 AS f FROM generate_series(1, 50) i;
+CREATE TABLE with_null AS SELECT * FROM few UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL;
+CREATE TABLE with_nan AS SELECT k, CASE WHEN k % 2 = 0 THEN 'NaN' ELSE n END::numeric(10,2) AS n FROM few;
+ANALYZE parts; ANALYZE few; ANALYZE with_null; ANALYZE with_nan;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE x NOT IN (SELECT k FROM few WHERE k > 10) AND y % 2 = 0;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT t FROM parts WHERE x NOT IN (SELECT k FROM few);
+EXPLAIN (COSTS OFF) SELECT s.t, count(*) FROM parts p JOIN few s ON p.id = s.k WHERE p.x <> ALL (SELECT k8 FROM few) GROUP BY s.t;
+-- PostgreSQL's: several columns, values that nobody could decide, volatile sub-queries.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE (x, y) NOT IN (SELECT k, k8 FROM few);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE u NOT IN (SELECT u FROM few);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE x NOT IN (SELECT k FROM few WHERE random() > 2);
+-- A scalar sub-query is a parameter.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE x > (SELECT avg(k) FROM few);
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT id FROM parts WHERE n NOT IN (SELECT n FROM with_nan);
+\pset format unaligned
+\pset tuples_only on
+\pset fieldsep ' | '
+CREATE TABLE subplan_queries (q text);
+INSERT INTO subplan_queries VALUES
+($$select id from parts where x not in (select k from few)$$),
+($$select id from parts where x not in (select k from with_null)$$),
+($$select id from parts where x not in (select k from few where false)$$),
+($$select id from parts where x not in (select k8 from few)$$),
+($$select id from parts where y not in (select k from few)$$),
+($$select id from parts where n not in (select n from few)$$),
+($$select id from parts where n not in (select n from with_null)$$),
+($$select id from parts where n not in (select n from with_nan)$$),
+($$select id from parts where n not in (select n from with_nan where n = 'NaN')$$),
+($$select id from parts where n not in (select n from with_nan where n <> 'NaN')$$),
+($$select id from parts where n not in (select n from few where false)$$),
+($$select id from parts where t not in (select t from few)$$),
+($$select id from parts where c not in (select c from few)$$),
+($$select id from parts where t not in (select c from few)$$),
+($$select id from parts where c not in (select t from few)$$),
+($$select id from parts where d not in (select d from few)$$),
+($$select id from parts where f not in (select f from few)$$),
+($$select id from parts where x + id not in (select k from few)$$),
+($$select id from parts where 10 / (x % 3) not in (select k from few where false)$$),
+($$select id from parts where y + 950 not in (select k from few where false)$$),
+($$select id from parts where y + 900 not in (select k from few)$$),
+($$select id from parts where x not in (select k from few) and id not in (select k from few where k > 20) and id < 4000$$),
+($$select id from parts where id <> all (select k from few)$$),
+($$select id from parts where id <> all (select k from with_null)$$),
+($$select id from parts where x <> all (select k from with_null where false)$$),
+($$select t, count(*), sum(n) from parts where x not in (select k from few) group by t$$),
+($$select t, count(distinct x) from parts where x not in (select k from few) group by t$$),
+($$select p.id, s.t from parts p join few s on p.id = s.k where x not in (select k from with_null where k is not null)$$),
+($$select p.id, s.t from parts p left join few s on p.id = s.k where x not in (select k from few)$$),
+($$select p.id, s.t from parts p right join few s on p.id = s.k and x not in (select k from few)$$),
+($$select p.id, s.t from parts p full join few s on p.id = s.k where x not in (select k from few)$$),
+($$select s.k, q.* from few s, lateral (select count(*), count(n), sum(id) from parts where n not in (select n from with_nan w where w.k > s.k)) q$$),
+($$select s.k, (select count(*) from parts where x not in (select k from with_null w where w.k > s.k)) from few s where k < 30$$),
+($$select id, x not in (select k from few) from parts$$),
+($$select id from parts where x not in (select k from few) or id = 3$$),
+($$select id from parts where n > (select avg(n) from few) and x < (select max(k) from few)$$),
+($$select id from parts where x = (select k from few where false)$$);
+SELECT r.*, q FROM subplan_queries, run_both(q) r;
+-- Sub-queries larger than pg_strom.work_memory.
+SET pg_strom.work_memory = '64kB';
+SET pg_strom.cpu_tuple_cost = 0.0000001;
+SET pg_strom.cpu_operator_cost = 0;
+SET cpu_operator_cost = 1;
+SELECT r.*, q FROM (VALUES
+($$select id from parts where id not in (select id from parts where id % 3 = 0)$$),
+($$select id from parts where n not in (select n from parts where id % 3 = 0 and n is not null)$$),
+($$select id, n from parts where y + 500 not in (select y from parts where id % 2 = 1) and id not in (select id from parts where id % 3 = 0)$$),
+($$select count(*) from parts where id not in (select nullif(id, 4999) from parts)$$)) v (q), run_both(q) r;
+RESET pg_strom.work_memory;
+RESET pg_strom.cpu_tuple_cost;
+RESET pg_strom.cpu_operator_cost;
+RESET cpu_operator_cost;
+-- The error is PostgreSQL's.
+SELECT id FROM parts WHERE 10 / (id - 3) NOT IN (SELECT k FROM few);
+SELECT id FROM parts WHERE y + 1000 NOT IN (SELECT k FROM few);
+-- Parameters, and a table that changes between executions.
+SET plan_cache_mode = force_generic_plan;
+PREPARE others(int) AS SELECT count(*), sum(id) FROM parts WHERE id NOT IN (SELECT k FROM few WHERE k > $1) AND x > $1;
+EXECUTE others(5);
+EXECUTE others(100);
+EXECUTE others(200);
+INSERT INTO few (k) VALUES (NULL);
+EXECUTE others(100);
+PREPARE all_of_them AS SELECT count(*) FROM parts WHERE id NOT IN (SELECT k FROM few);
+EXECUTE all_of_them;
+DELETE FROM few WHERE k IS NULL;
+EXECUTE all_of_them;
+-- Tables made of it.
+CREATE TABLE made AS SELECT id, n FROM parts WHERE x NOT IN (SELECT k FROM few);
+SELECT id, n INTO made_too FROM parts WHERE x NOT IN (SELECT k FROM few);
+CREATE MATERIALIZED VIEW made_view AS SELECT t, count(*) FROM parts WHERE x NOT IN (SELECT k FROM few) GROUP BY t;
+SELECT (SELECT count(*) FROM made), (SELECT count(*) FROM made_too), (SELECT count(*) FROM made_view);
+\pset tuples_only off
+\pset format aligned
+EXPLAIN (COSTS OFF) CREATE TABLE made_again AS SELECT id, n FROM parts WHERE x NOT IN (SELECT k FROM few);
+-- Row security by a sub-query is a join, too.
+CREATE ROLE strom_reader;
+GRANT USAGE ON SCHEMA engine TO strom_reader;
+GRANT SELECT ON parts, few TO strom_reader;
+ALTER TABLE parts ENABLE ROW LEVEL SECURITY;
+CREATE POLICY shown ON parts USING (id IN (SELECT k FROM few) AND x NOT IN (SELECT k FROM few WHERE k > 100));
+SET ROLE strom_reader;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM parts WHERE n > 3;
+SELECT count(*), sum(id) FROM parts WHERE n > 3;
+SET pg_strom.enabled = off;
+SELECT count(*), sum(id) FROM parts WHERE n > 3;
+RESET pg_strom.enabled;
+RESET ROLE;
+DROP TABLE parts, few, with_null, with_nan, made, made_too CASCADE;
+DROP OWNED BY strom_reader;
+DROP ROLE strom_reader;
