@@ -12,11 +12,7 @@ namespace strom::columnar {
 
 namespace text_detail {
 
-/// Exactly one load, so that what was checked is what is used although the bytes may change under us.
-template <class T>
-STROM_BASE_INLINE T load_once(const void* address) {
-  return *static_cast<const volatile T*>(address);
-}
+using base::load_once;
 
 template <class Offset>
 STROM_BASE_INLINE bool offset_text(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {

@@ -1,6 +1,7 @@
 -- How the engine's nodes run: declined rows, parameters, rescans, cursors, privileges.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 
 -- A row that fails is PostgreSQL's to decide: an error only where PostgreSQL evaluates it.

@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA heap;
 SET search_path = heap;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE orders (id int NOT NULL, customer int, price numeric(12,2), placed date, note text, flag bool, big bigint, ratio float8);

@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA documents;
 SET search_path = documents;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE events (id int, j jsonb);

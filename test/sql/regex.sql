@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA patterns;
 SET search_path = patterns;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE words AS SELECT i AS id, (ARRAY['', 'a', 'A', 'ab', 'aXb', E'a\nb', 'file.pdf', 'filexpdf', '100%', 'a_b', 'a\b', 'straße', 'STRASSE', 'x$', '^x', 'ba', NULL])[1 + i % 17] AS w

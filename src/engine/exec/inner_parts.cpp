@@ -13,7 +13,7 @@ std::vector<Partition> InnerSizes::parts(int64_t budget, size_t most) const {
     uint32_t first = 0;
     int64_t filled = 0;
     for (uint32_t bucket = 0; bucket < block::kPartitionBuckets; ++bucket) {
-      if (filled > 0 && filled + bytes_[bucket] > limit) {
+      if (filled > 0 && bytes_[bucket] > 0 && filled + bytes_[bucket] > limit) {
         parts.push_back({first, bucket - 1});
         first = bucket;
         filled = 0;

@@ -9,10 +9,13 @@
 #include <cstring>
 
 #include "base/half.hpp"
+#include "base/single_source.hpp"
 
 namespace strom::format::heap {
 
 namespace {
+
+using base::load_once;
 
 constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: what a Header says
 constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
@@ -28,12 +31,6 @@ T load(const uint8_t* bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof value);
   return value;
-}
-
-/// Exactly one load: what was checked is what is used.
-template <class T>
-T load_once(const uint8_t* aligned) {
-  return *reinterpret_cast<const volatile T*>(aligned);
 }
 
 /// The bytes as a number, the first one highest.

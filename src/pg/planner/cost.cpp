@@ -21,8 +21,10 @@ constexpr double kProbe = 5;
 constexpr double kTry = 1;  // a pair of rows, where there are no keys
 constexpr double kBuild = 40;
 
-// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost.
+// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost, and what making it takes beyond that, in units of
+// pg_strom.cpu_tuple_cost: the row, and each value, which PostgreSQL's own scan of a heap table leaves where it is.
 constexpr double kHandOver = 0.5;
+constexpr double kMakeRow = 75, kMakeWord = 10, kMakeCopy = 100, kMakeNumeric = 200;
 
 // Rows are collected and queued before they are handed over: more of the set-up and of the work than an aggregation,
 // which keeps only what it sums. More than add_path()'s fuzz of 1 %, so that the aggregation is fused however few rows
@@ -85,6 +87,17 @@ Cost alone(const EngineScan* scan) {
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
 double top_rows_found(double wanted, double rows) {
   return rows <= wanted ? rows : clamp_row_est(wanted * (1 + log(rows / wanted)));
+}
+
+// A row of `target` for PostgreSQL.
+Cost make_row_cost(const PathTarget* target) {
+  double units = kMakeRow;
+  ListCell* cell;
+  foreach (cell, target->exprs) {
+    const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
+    units += type == NUMERICOID ? kMakeNumeric : get_typbyval(type) ? kMakeWord : kMakeCopy;
+  }
+  return units * row_cost();
 }
 
 }  // namespace
@@ -178,6 +191,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   }
   if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
   if (top != nullptr && top->partition != NIL) work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
+  if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->heap_share;
   if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;
     cost_qual_eval(&host, input->host_quals, root);

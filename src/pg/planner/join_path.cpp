@@ -43,6 +43,17 @@ bool may_have_numerics(const RelOptInfo* rel) {
   return false;
 }
 
+// Of Var*: the numeric columns of `relids` in `exprs`.
+List* numeric_columns(List* exprs, Relids relids) {
+  List* found = NIL;
+  ListCell* cell;
+  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_RECURSE_PLACEHOLDERS)) {
+    auto* var = static_cast<Var*>(lfirst(cell));
+    if (var->vartype == NUMERICOID && bms_is_member(var->varno, relids)) found = lappend(found, var);
+  }
+  return found;
+}
+
 // numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed
 // on. Of columns with a declared scale that an engine scan reads it is not expected.
 bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
@@ -51,9 +62,8 @@ bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   used = list_concat(used, join->match_quals);
   used = list_concat(used, join->other_quals);
   ListCell* cell;
-  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(used), PVC_RECURSE_PLACEHOLDERS)) {
+  foreach (cell, numeric_columns(used, join->inner->relids)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (!bms_is_member(var->varno, join->inner->relids) || var->vartype != NUMERICOID) continue;
     if (join->scan == nullptr || join->scan->columns[var->varattno].type.type == registry::TypeId::kDecimal) return true;
   }
   return false;
@@ -112,9 +122,8 @@ bool has_late_conditions(const EngineInput* probing) {
 // Arrow tables' may.
 bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   ListCell* cell;
-  foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_RECURSE_PLACEHOLDERS)) {
+  foreach (cell, numeric_columns(exprs, relids)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (var->vartype != NUMERICOID || !bms_is_member(var->varno, relids)) continue;
     const EngineScan* scan = scan_of(state, var->varno);
     if (scan == nullptr || scan->pages > 0) return true;
   }

@@ -149,27 +149,10 @@ STROM_KERNEL void coalesce(const P& p, TileState& s, const TileInstr& instr) {
   select_by(p, s, instr.dst, s.scratch_mask, nullptr, instr.a, instr.b);
 }
 
-/// kKeepWhere: an aggregate's argument where its FILTER holds. dst aliases nothing.
-template <class P>
-STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
-  const uint8_t* fa = s.regs[instr.a].flags;
-  const uint8_t* condition = values<uint8_t>(s, instr.b);
-  const uint8_t* fb = s.regs[instr.b].flags;
-  uint8_t* flags = s.storage[instr.dst].flags;
-  const Phys phys = static_cast<Phys>(s.code->register_phys[instr.dst]);
-  copy_values(p, phys, s.storage[instr.dst].data, s.regs[instr.a].data, s.count);
-  p.for_each(s.count, [&](int i) {
-    const uint8_t eb = fb != nullptr ? fb[i] : 0;
-    const bool keep = condition[i] && eb == 0;
-    flags[i] = eb & kErrorFlag ? kErrorFlag : keep ? (fa != nullptr ? fa[i] : 0) : kNullFlag;
-  });
-  p.leader([&] { own(s, instr.dst, true); });
-  p.sync();
-}
-
-/// kAssume. The condition is a constant as a rule.
-template <class P>
-STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
+/// dst <- register a with the flags that `flags_of(flags of a, whether the condition b is true, flags of b)` gives. dst aliases
+/// nothing.
+template <class P, class FlagsOf>
+STROM_KERNEL void reflag(const P& p, TileState& s, const TileInstr& instr, FlagsOf flags_of) {
   const uint8_t* fa = s.regs[instr.a].flags;
   const uint8_t* condition = values<uint8_t>(s, instr.b);
   const uint8_t* fb = s.regs[instr.b].flags;
@@ -178,13 +161,27 @@ STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
   copy_values(p, phys, s.storage[instr.dst].data, s.regs[instr.a].data, s.count);
   unsigned flagged = 0;
   p.for_each(s.count, [&](int i) {
-    const bool holds = condition[i] && (fb == nullptr || fb[i] == 0);
-    flags[i] = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (holds ? 0 : kErrorFlag));
+    const uint8_t flag = fb != nullptr ? fb[i] : 0;
+    flags[i] = flags_of(fa != nullptr ? fa[i] : uint8_t{0}, condition[i] != 0 && flag == 0, flag);
     flagged |= flags[i];
   });
   const bool any_flag = p.any(flagged != 0);
   p.leader([&] { own(s, instr.dst, any_flag); });
   p.sync();
+}
+
+/// kKeepWhere: an aggregate's argument where its FILTER holds.
+template <class P>
+STROM_KERNEL void keep_where(const P& p, TileState& s, const TileInstr& instr) {
+  reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t of_condition) -> uint8_t {
+    return of_condition & kErrorFlag ? kErrorFlag : holds ? flags : kNullFlag;
+  });
+}
+
+/// kAssume. The condition is a constant as a rule.
+template <class P>
+STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
+  reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t) -> uint8_t { return holds ? flags : flags | kErrorFlag; });
 }
 
 /// Appends the tile's rows with an error in one of the registers of list `errors` to the declined buffer and leaves
