@@ -140,13 +140,14 @@ struct OrdinaryDivisor {
 STROM_BASE_INLINE bool read_ordinary_numeric(const char* bytes, int64_t length, OrdinaryNumeric* value) {
   constexpr uint64_t kDigitMask = 0xFFFF;
   *value = {};
-  if (length < 2 || length > 8) return false;
+  if (length < 2 || length > 8 || length % 2 != 0) return false;
   const int before = length < 4 ? 2 : 0;
   const uint64_t low = load_unaligned<uint32_t>(bytes - before) >> (8 * before);
   const uint64_t high = uint64_t{load_unaligned<uint32_t>(bytes + length - 4)} << (8 * (length - 4) & 63);
   const uint64_t word = (low | high) & ~uint64_t{0} >> (64 - 8 * length);
   const int weight = (static_cast<int>(word & 0x7F) ^ 0x40) - 0x40;
-  const bool placeable = (word & 0xC000) == 0x8000 && weight >= -1 && weight <= 1;
+  const bool third_is_lost = (weight < 0) & ((word >> 48) != 0);
+  const bool placeable = ((word & 0xC000) == 0x8000) & (weight >= -1) & (weight <= 1) & !third_is_lost;
   // The first digit is the lowest 16 bits: digits move up until the one before the last stands for ones.
   const uint64_t digits = (word >> 16) << (16 * (1 - weight) & 63);
   const uint64_t first = digits & kDigitMask, second = digits >> 16 & kDigitMask, third = digits >> 32;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/stored_numeric.hpp"
-#include "engine/expr/row_decimal.hpp"
+#include "engine/expr/element.hpp"
 
 namespace strom::engine::expr {
 
@@ -13,24 +13,7 @@ STROM_INLINE bool stored_decimal(StrView bytes, int128* decimal) {
   const int header_size = first & 1 ? 1 : 4;  // of the varlena
   const int64_t size = bytes.len - header_size;
   if (size < 0 || (header_size == 4 && (first & 3) != 0)) return false;
-  const char* stored = bytes.ptr + header_size;
-  base::NumericHeader header;
-  if (!base::read_numeric_header(stored, size, &header)) return false;
-  const int64_t digits = (size - header.size) / 2;
-  uint128 value;
-  if (digits < 0 || digits > 64 || !base::read_numeric_digits(stored + header.size, static_cast<int>(digits), &value)) return false;
-  const int shift = base::numeric_shift(header, static_cast<int>(digits), header.scale);
-  auto result = static_cast<int128>(value);
-  if (result < 0) return false;
-  if (shift >= 0) {
-    if (append_digits(&result, shift)) return false;
-  } else if (result != 0) {
-    if (-shift > base::kMaxDecimalDigits) return false;
-    const int128 unit = base::power_of_ten(-shift);
-    if (result % unit != 0) return false;
-    result /= unit;
-  }
-  return base::make_decimal(header.negative ? -result : result, header.scale, decimal);
+  return base::numeric_to_decimal(bytes.ptr + header_size, size, decimal);
 }
 
 }  // namespace strom::engine::expr
