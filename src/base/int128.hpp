@@ -42,11 +42,23 @@ STROM_BASE_INLINE constexpr bool make_decimal(int128 unscaled, int scale, int128
   return scale >= 0 && scale <= kMaxDecimalScale && shifted >> kDecimalScaleBits == unscaled;
 }
 
+/// False when value * factor overflows; factor > 0. Devices know no __builtin_mul_overflow.
+STROM_BASE_INLINE constexpr bool multiply_decimal(int128* value, int128 factor) {
+#if defined(__CUDACC__)
+  constexpr auto kLargest = static_cast<int128>(~uint128{0} >> 1);
+  if (*value > kLargest / factor || *value < -kLargest / factor) return false;
+  *value *= factor;
+  return true;
+#else
+  return !__builtin_mul_overflow(*value, factor, value);
+#endif
+}
+
 /// value * 10^(to - from), or rounded half away from zero when digits are dropped. False when the result overflows.
 STROM_BASE_INLINE constexpr bool rescale_decimal(int128* value, int from, int to) {
   if (to >= from) {
     if (to - from > kMaxDecimalDigits) return *value == 0;
-    return !__builtin_mul_overflow(*value, power_of_ten(to - from), value);
+    return multiply_decimal(value, power_of_ten(to - from));
   }
   if (from - to > kMaxDecimalDigits) {
     *value = 0;
