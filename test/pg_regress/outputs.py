@@ -90,6 +90,12 @@ def compare(wanted_text, found_text):
         else:
             before = last_statement(wanted[:a]) if a else ""
             text = [before] + shown("-", wanted[a:b]) + shown("+", found[c:d])
+            # In psql's tuples-only mode a plan has no header.
+            last = next((str(i) for i in reversed(wanted[:a]) if isinstance(i, Table) or not i.startswith(" ")), "")
+            indented = all(not isinstance(i, Table) and i.startswith(" ") for i in wanted[a:b] + found[c:d])
+            if indented and last.lower().startswith("explain"):
+                differences.append(Difference("plan", "\n".join(text)))
+                continue
             calls = tag == "delete" and all(str(item).startswith("NOTICE:") for item in wanted[a:b])
             differences.append(Difference("calls" if calls else "answer", "\n".join(text)))
     return differences

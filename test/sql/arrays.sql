@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA lists;
 SET search_path = lists;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 CREATE TYPE mood AS ENUM ('red', 'green');

@@ -28,6 +28,9 @@ INSERT INTO few VALUES (1, 'a'), (2, 'a'), (3, 'b');
 ANALYZE few;
 SELECT t, generate_series(1, 2) AS g, count(*) FROM few GROUP BY 1, 2 ORDER BY 1, 2;
 SELECT t, count(*) FROM few GROUP BY t, unnest('{1,1,3}'::int[]) ORDER BY 1, 2;
+-- Columns that expressions over a key are computed from are no keys.
+SELECT id / 2, id / 2 FROM few GROUP BY id / 2 ORDER BY 1;
+SELECT id / 2 + 1, count(*) FROM few GROUP BY id / 2 ORDER BY 1;
 -- A cursor over one table moves backwards, and its row can be updated.
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM few;

@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA sorted;
 SET search_path = sorted;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE items (id int, a int, b bigint, f float8, n numeric(12,2), d date, t text COLLATE "C", odd numeric(12,2), few int);

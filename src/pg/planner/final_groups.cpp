@@ -8,6 +8,10 @@
 #include "pg/node/final_groups.hpp"
 #include "pg/planner/agg_path.hpp"
 
+extern "C" {
+#include "catalog/pg_constraint.h"
+}
+
 namespace strom::pg::planner {
 
 namespace {
@@ -59,17 +63,33 @@ bool has_simple_result(const Aggref* aggregate) {
   return std::any_of(std::begin(kNames), std::end(kNames), [name](const char* one) { return strcmp(one, name) == 0; });
 }
 
+/// Column i of `partial` is no key of its own: the engine, which takes it for one, makes no more groups of it. A column that an
+/// expression over a key was computed from, as `a` in SELECT a / 2 + 1 ... GROUP BY a / 2, would.
+bool follows_from_keys(PlannerInfo* root, PathTarget* partial, int i) {
+  const auto* column = static_cast<const Var*>(list_nth(partial->exprs, i));
+  if (!IsA(column, Var) || column->varlevelsup != 0) return false;
+  const RangeTblEntry* table = planner_rt_fetch(column->varno, root);
+  if (table->rtekind != RTE_RELATION) return false;
+  List* keys = NIL;
+  for (int k = 0; k < list_length(partial->exprs); ++k)
+    if (get_pathtarget_sortgroupref(partial, k) != 0) keys = lappend(keys, list_nth(partial->exprs, k));
+  List* dependencies = NIL;  // recorded when the statement was parsed or planned
+  return check_functional_grouping(table->relid, column->varno, 0, keys, &dependencies);
+}
+
 /// `partial` with the query's aggregates in place of their partial forms; nullptr when the node cannot make one of its columns.
-PathTarget* final_target(PlannerInfo* root, const PathTarget* partial, const PathTarget* grouping_target, Node* having) {
+PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarget* grouping_target, Node* having) {
   List* sources = list_copy(grouping_target->exprs);
   if (having != nullptr) sources = lappend(sources, having);
   const List* aggregates = pull_var_clause(reinterpret_cast<Node*>(sources),
                                            PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
-  PathTarget* target = copy_pathtarget(const_cast<PathTarget*>(partial));
+  PathTarget* target = copy_pathtarget(partial);
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
     if (!IsA(expr, Aggref)) {
+      const int i = foreach_current_index(cell);
+      if (get_pathtarget_sortgroupref(partial, i) == 0 && !follows_from_keys(root, partial, i)) return nullptr;
       if (!has_exact_equality(expr)) return nullptr;
       continue;
     }
