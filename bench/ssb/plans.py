@@ -22,7 +22,7 @@ def _name(node: dict) -> str:
 
 
 def _working_nodes(plan: dict) -> List[dict]:
-    return [node for node in _walk(plan) if node["Node Type"] not in _FINISHING_NODES]
+    return [node for node in _walk(plan) if node["Node Type"] not in _FINISHING_NODES and _name(node) != "CpuAgg"]
 
 
 def node_names(plan: dict) -> str:
