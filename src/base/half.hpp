@@ -1,4 +1,5 @@
-// Half-precision floats (IEEE 754 binary16): SQL type float2, Arrow's halffloat. Single source: also compiled for devices.
+// Half-precision floats (IEEE 754 binary16): SQL type float2, Arrow's halffloat. Single source: also compiled for
+// devices.
 #pragma once
 
 #include <cstdint>

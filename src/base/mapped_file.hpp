@@ -21,8 +21,8 @@ struct FileIdentity {
 /// Identity of the regular file that `path` leads to now. Errors: those of MappedFile::open().
 Result<FileIdentity> identify_file(const std::string& path);
 
-/// A whole file, mapped MAP_SHARED and PROT_READ. The descriptors of a few stay open, the others are closed again, so that
-/// thousands of files can be held. Immutable after open() and safe to share between threads.
+/// A whole file, mapped MAP_SHARED and PROT_READ. The descriptors of a few stay open, the others are closed again, so
+/// that thousands of files can be held. Immutable after open() and safe to share between threads.
 ///
 /// Bytes may change at any time, so whatever is read twice may differ. A page that is gone because the file was
 /// shrunk (or cannot be read from the device) reads as zeros: the first mapping installs a process-wide SIGBUS handler
@@ -47,8 +47,8 @@ class MappedFile {
 
   /// A page was missing when somebody read it.
   bool is_poisoned() const;
-  /// kFileChanged when is_poisoned(), or when the file has another size or modification time now. A file that was unlinked
-  /// or replaced lives on under the mapping and is fine; without a descriptor, nothing more is known of it.
+  /// kFileChanged when is_poisoned(), or when the file has another size or modification time now. A file that was
+  /// unlinked or replaced lives on under the mapping and is fine; without a descriptor, nothing more is known of it.
   Status check_unchanged() const;
 
  private:

@@ -9,7 +9,8 @@
 
 namespace strom::base {
 
-/// Exactly one load, so that what was checked is what is used although the bytes may change under us. `address` is aligned.
+/// Exactly one load, so that what was checked is what is used although the bytes may change under us. `address` is
+/// aligned.
 template <class T>
 STROM_BASE_INLINE T load_once(const void* address) {
   return *static_cast<const volatile T*>(address);

@@ -16,7 +16,8 @@ namespace strom::base {
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(ErrorCode code, std::string message) : state_(std::make_shared<State>(State{code, std::move(message), {}, {}})) {}
+  Status(ErrorCode code, std::string message)
+      : state_(std::make_shared<State>(State{code, std::move(message), {}, {}})) {}
 
   static Status ok() { return {}; }
   bool is_ok() const { return state_ == nullptr; }
@@ -75,8 +76,8 @@ using base::Status;
 #define STROM_CONCAT(a, b) STROM_CONCAT_INNER(a, b)
 
 /// Returns from the enclosing function when `expr`, a Status, is a failure.
-#define STROM_TRY(expr)                                        \
-  do {                                                         \
+#define STROM_TRY(expr)                                                         \
+  do {                                                                          \
     if (auto strom_status = (expr); !strom_status.is_ok()) return strom_status; \
   } while (false)
 

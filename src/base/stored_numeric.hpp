@@ -1,7 +1,8 @@
-// PostgreSQL's stored numeric, behind the varlena header: a header and base-10000 digits of 16 bits, most significant first.
-// Short header, 16 bits: 10, sign, 6 bits display scale, 7 bits signed weight. Long header: 16 bits sign (2) and display scale
-// (14), then a 16-bit weight. The value is the sum of digit[i] * 10000^(weight - i). An on-disk format, the same in all supported
-// versions. Read by the engine's loaders and functions of jsonb, and by pg/codec. Single source; reads each byte once.
+// PostgreSQL's stored numeric, behind the varlena header: a header and base-10000 digits of 16 bits, most significant
+// first. Short header, 16 bits: 10, sign, 6 bits display scale, 7 bits signed weight. Long header: 16 bits sign (2) and
+// display scale (14), then a 16-bit weight. The value is the sum of digit[i] * 10000^(weight - i). An on-disk format,
+// the same in all supported versions. Read by the engine's loaders and functions of jsonb, and by pg/codec. Single
+// source; reads each byte once.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ template <class T>
 STROM_BASE_INLINE T load_unaligned(const char* bytes) {
 #if defined(__CUDACC__)
   T value = 0;
-  for (unsigned i = 0; i < sizeof(T); ++i) value = static_cast<T>(value | static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i));
+  for (unsigned i = 0; i < sizeof(T); ++i)
+    value = static_cast<T>(value | static_cast<T>(static_cast<uint8_t>(bytes[i])) << (8 * i));
 #else
   T value;
   __builtin_memcpy(&value, bytes, sizeof value);
@@ -42,12 +44,13 @@ STROM_BASE_INLINE bool read_numeric_header(const char* bytes, int64_t length, Nu
   const auto word = load_unaligned<uint16_t>(bytes);
   if ((word & kSignMask) == kSpecial) return false;
   if ((word & kSignMask) == kShort) {
-    *header = {(word & kShortNegative) != 0, ((word & kShortWeightMask) ^ 0x40) - 0x40, (word & kShortScaleMask) >> kShortScaleShift,
-               2};
+    *header = {(word & kShortNegative) != 0, ((word & kShortWeightMask) ^ 0x40) - 0x40,
+               (word & kShortScaleMask) >> kShortScaleShift, 2};
     return true;
   }
   if (length < 4) return false;
-  *header = {(word & kSignMask) == kNegative, static_cast<int16_t>(load_unaligned<uint16_t>(bytes + 2)), word & kScaleMask, 4};
+  *header = {(word & kSignMask) == kNegative, static_cast<int16_t>(load_unaligned<uint16_t>(bytes + 2)),
+             word & kScaleMask, 4};
   return true;
 }
 
@@ -77,7 +80,8 @@ STROM_BASE_INLINE int numeric_shift(const NumericHeader& header, int count, int 
 }
 
 /// The value behind the header times 10^`scale`. False when digits would be lost or it does not fit into 38 digits.
-STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, const NumericHeader& header, int scale, int128* unscaled) {
+STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, const NumericHeader& header, int scale,
+                                          int128* unscaled) {
   const int count = static_cast<int>((length - header.size) / 2);
   const auto limit = static_cast<uint128>(power_of_ten(kMaxDecimalDigits));
   uint128 value;
@@ -96,18 +100,20 @@ STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, con
   return static_cast<uint128>(magnitude) < limit;
 }
 
-/// A stored numeric (`length` bytes at `bytes`, of any alignment) times 10^`scale`. False when it is NaN or infinite, has
-/// digits behind `scale`, does not fit into 38 digits, or is no numeric.
+/// A stored numeric (`length` bytes at `bytes`, of any alignment) times 10^`scale`. False when it is NaN or infinite,
+/// has digits behind `scale`, does not fit into 38 digits, or is no numeric.
 STROM_BASE_INLINE bool numeric_to_int128(const char* bytes, int64_t length, int scale, int128* unscaled) {
   NumericHeader header;
   return read_numeric_header(bytes, length, &header) && read_numeric_value(bytes, length, header, scale, unscaled);
 }
 
-/// The value with the display scale that it has, as int128.hpp lays such decimals out. False when it has no place there.
+/// The value with the display scale that it has, as int128.hpp lays such decimals out. False when it has no place
+/// there.
 STROM_BASE_INLINE bool numeric_to_decimal(const char* bytes, int64_t length, int128* decimal) {
   NumericHeader header;
   int128 unscaled;
-  return read_numeric_header(bytes, length, &header) && read_numeric_value(bytes, length, header, header.scale, &unscaled) &&
+  return read_numeric_header(bytes, length, &header) &&
+         read_numeric_value(bytes, length, header, header.scale, &unscaled) &&
          make_decimal(unscaled, header.scale, decimal);
 }
 
@@ -115,8 +121,8 @@ STROM_BASE_INLINE bool numeric_to_decimal(const char* bytes, int64_t length, int
 
 inline constexpr int kOrdinaryScale = 4;
 
-/// Most of the numerics that there are: below 10^8, with at most four places behind the point. Without branches that depend
-/// on a value's number of digits, which nobody can predict.
+/// Most of the numerics that there are: below 10^8, with at most four places behind the point. Without branches that
+/// depend on a value's number of digits, which nobody can predict.
 struct OrdinaryNumeric {
   uint64_t magnitude;  // times 10^kOrdinaryScale
   bool negative;
@@ -136,7 +142,8 @@ struct OrdinaryDivisor {
   }
 };
 
-/// False when it is none, or no numeric at all. Reads up to two bytes before `bytes`, where a stored value has its length.
+/// False when it is none, or no numeric at all. Reads up to two bytes before `bytes`, where a stored value has its
+/// length.
 STROM_BASE_INLINE bool read_ordinary_numeric(const char* bytes, int64_t length, OrdinaryNumeric* value) {
   constexpr uint64_t kDigitMask = 0xFFFF;
   *value = {};

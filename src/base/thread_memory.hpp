@@ -1,6 +1,6 @@
-// What the C++ library keeps for each thread to handle exceptions. Where the library came into the process by dlopen(), as
-// with PostgreSQL servers that are not linked to it, that is allocated at the thread's first exception, and the process ends
-// when it cannot be: at a std::bad_alloc of all things. Called by whoever starts a thread that may throw.
+// What the C++ library keeps for each thread to handle exceptions. Where the library came into the process by dlopen(),
+// as with PostgreSQL servers that are not linked to it, that is allocated at the thread's first exception, and the
+// process ends when it cannot be: at a std::bad_alloc of all things. Called by whoever starts a thread that may throw.
 #pragma once
 
 #include <cstdlib>

@@ -14,23 +14,23 @@ namespace strom::columnar {
 struct ColumnView {
   Layout layout = Layout::kInt32;
   TimeUnit unit = TimeUnit::kMicro;
-  int32_t byte_width = 0;              // kFixedBinary
-  int64_t length = 0;                  // rows
-  int64_t null_count = 0;              // 0 = `validity` need not be looked at
-  const uint8_t* validity = nullptr;   // bitmap, 1 = not null; nullptr when there are no nulls
-  const void* values = nullptr;        // fixed-width values, bitmap, offsets or views
-  const char* data = nullptr;          // bytes that kUtf8/kLargeUtf8 offsets point into
-  int64_t data_size = 0;               // bytes of `data`
-  const char* const* variadic = nullptr;     // kUtf8View: data buffers
-  const int64_t* variadic_sizes = nullptr;   // their sizes in bytes
+  int32_t byte_width = 0;                   // kFixedBinary
+  int64_t length = 0;                       // rows
+  int64_t null_count = 0;                   // 0 = `validity` need not be looked at
+  const uint8_t* validity = nullptr;        // bitmap, 1 = not null; nullptr when there are no nulls
+  const void* values = nullptr;             // fixed-width values, bitmap, offsets or views
+  const char* data = nullptr;               // bytes that kUtf8/kLargeUtf8 offsets point into
+  int64_t data_size = 0;                    // bytes of `data`
+  const char* const* variadic = nullptr;    // kUtf8View: data buffers
+  const int64_t* variadic_sizes = nullptr;  // their sizes in bytes
   int32_t variadic_count = 0;
-  bool is_register = false;            // `values` are the engine's registers (registry::Phys), whatever the layout
-  const uint8_t* flags = nullptr;      // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
-                                       // the engine does not hold, 4 = a compressed text; nullptr when there are none
-  bool has_packed = false;             // is_register: some flag is 4
-  bool is_stored_numeric = false;      // with is_register: `values` are StrViews of numerics as PostgreSQL stores them
-                                       // (base/stored_numeric.hpp) instead
-  int32_t scale = 0;                   // is_stored_numeric: of the register's values, or base::kOwnScale
+  bool is_register = false;        // `values` are the engine's registers (registry::Phys), whatever the layout
+  const uint8_t* flags = nullptr;  // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
+                                   // the engine does not hold, 4 = a compressed text; nullptr when there are none
+  bool has_packed = false;         // is_register: some flag is 4
+  bool is_stored_numeric = false;  // with is_register: `values` are StrViews of numerics as PostgreSQL stores them
+                                   // (base/stored_numeric.hpp) instead
+  int32_t scale = 0;               // is_stored_numeric: of the register's values, or base::kOwnScale
 };
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.
@@ -38,7 +38,7 @@ struct BatchView {
   int64_t rows = 0;
   std::vector<ColumnView> columns;
   std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
-  int64_t begin = 0;  // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
+  int64_t begin = 0;                     // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
 };
 
 }  // namespace strom::columnar

@@ -11,18 +11,24 @@ namespace strom::columnar {
 
 /// Physical layout and meaning of one column. Each value has exactly one loader in engine/op/scan.
 enum class Layout : uint8_t {
-  kBool,             // bitmap, least significant bit first
-  kInt8, kInt16, kInt32, kInt64,
-  kUInt8, kUInt16, kUInt32,
-  kFloat32, kFloat64,
-  kDecimal128,       // little-endian two's complement, 16 bytes
-  kDate32,           // days since 1970-01-01
-  kDate64,           // milliseconds since 1970-01-01
-  kTimestamp,        // int64 in `unit` since 1970-01-01 (UTC when `timezone` is set)
-  kUtf8,             // int32 offsets
-  kLargeUtf8,        // int64 offsets
-  kUtf8View,         // 16-byte views: inline up to 12 bytes, else (length, prefix, buffer, offset)
-  kFixedBinary,      // byte_width bytes each; SQL char(n)
+  kBool,  // bitmap, least significant bit first
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUInt8,
+  kUInt16,
+  kUInt32,
+  kFloat32,
+  kFloat64,
+  kDecimal128,   // little-endian two's complement, 16 bytes
+  kDate32,       // days since 1970-01-01
+  kDate64,       // milliseconds since 1970-01-01
+  kTimestamp,    // int64 in `unit` since 1970-01-01 (UTC when `timezone` is set)
+  kUtf8,         // int32 offsets
+  kLargeUtf8,    // int64 offsets
+  kUtf8View,     // 16-byte views: inline up to 12 bytes, else (length, prefix, buffer, offset)
+  kFixedBinary,  // byte_width bytes each; SQL char(n)
 };
 
 enum class TimeUnit : uint8_t { kSecond, kMilli, kMicro, kNano };
@@ -33,9 +39,9 @@ struct Field {
   std::string name;
   Layout layout = Layout::kInt32;
   bool nullable = true;
-  int32_t precision = 0;   // kDecimal128
-  int32_t scale = 0;       // kDecimal128
-  int32_t byte_width = 0;  // kFixedBinary
+  int32_t precision = 0;             // kDecimal128
+  int32_t scale = 0;                 // kDecimal128
+  int32_t byte_width = 0;            // kFixedBinary
   TimeUnit unit = TimeUnit::kMicro;  // kTimestamp
   std::string timezone;              // kTimestamp; not empty = timestamptz
   KeyValues metadata;

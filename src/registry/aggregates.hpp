@@ -10,25 +10,25 @@ namespace strom::registry {
 
 /// What the engine keeps per group. Every accumulator but kCountRows also counts its non-null inputs.
 enum class AccKind : uint8_t {
-  kCountRows,      // count(*)
-  kCount,          // count(x)
-  kSumI64,         // wraps never in practice: int4 inputs
-  kSumI128,        // int8 and numeric inputs; a row that would overflow is left to PostgreSQL
+  kCountRows,  // count(*)
+  kCount,      // count(x)
+  kSumI64,     // wraps never in practice: int4 inputs
+  kSumI128,    // int8 and numeric inputs; a row that would overflow is left to PostgreSQL
   kSumF32,
   kSumF64,
-  kAvgF64,         // sum in float8 for avg(float4|float8)
-  kMin,            // in the argument's type; NaN above everything
+  kAvgF64,  // sum in float8 for avg(float4|float8)
+  kMin,     // in the argument's type; NaN above everything
   kMax,
-  kMinSpan,        // of intervals, whose months have 30 days
+  kMinSpan,  // of intervals, whose months have 30 days
   kMaxSpan,
-  kCountTrue,      // true inputs, of a boolean: bool_and and bool_or
-  kBitAnd,         // in the argument's type
+  kCountTrue,  // true inputs, of a boolean: bool_and and bool_or
+  kBitAnd,     // in the argument's type
   kBitOr,
   kBitXor,
-  kSumSquares,     // exact sums of x and x * x, see SquareSums
-  kSumDecimal,     // of decimals at scale kSummedScale, and their largest own scale; see DecimalSum
-  kMoments,        // count, sum and sum of squared differences from the mean, by Youngs and Cramer; see Moments
-  kPairMoments,    // the same of two arguments, see PairMoments
+  kSumSquares,   // exact sums of x and x * x, see SquareSums
+  kSumDecimal,   // of decimals at scale kSummedScale, and their largest own scale; see DecimalSum
+  kMoments,      // count, sum and sum of squared differences from the mean, by Youngs and Cramer; see Moments
+  kPairMoments,  // the same of two arguments, see PairMoments
 };
 
 /// State of kSumSquares: sums of the inputs, and of the lower and the upper 64 bits of their squares.
@@ -51,7 +51,8 @@ struct Moments {
   double count, sum, squares;
 };
 
-/// State of kPairMoments: the moments of both arguments, of which the first is y, and the sum of products of differences.
+/// State of kPairMoments: the moments of both arguments, of which the first is y, and the sum of products of
+/// differences.
 struct PairMoments {
   double count, sum_x, squares_x, sum_y, squares_y, products;
 };
@@ -64,14 +65,14 @@ enum class PartialFormat : uint8_t {
   kNumericAvgState,  // bytea of numeric_avg_serialize: sum and avg(numeric)
   kFloat4,
   kFloat8,
-  kFloat8Triple,     // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as NaN
-  kFloat8Moments,    // the same with Sxx: variances of float4 and float8
+  kFloat8Triple,       // float8[3] {N, Sx, Sxx}: avg(float4|float8), which does not look at Sxx: emitted as NaN
+  kFloat8Moments,      // the same with Sxx: variances of float4 and float8
   kFloat8PairMoments,  // float8[6], the fields of PairMoments
-  kPolyVarState,     // bytea of numeric_poly_serialize: variances of int2 and int4
-  kNumericVarState,  // bytea of numeric_serialize: variances of int8 and numeric
-  kAllTrue,          // bool: bool_and
-  kAnyTrue,          // bool: bool_or
-  kSame,             // the value itself: min, max, bit_and, bit_or, bit_xor
+  kPolyVarState,       // bytea of numeric_poly_serialize: variances of int2 and int4
+  kNumericVarState,    // bytea of numeric_serialize: variances of int8 and numeric
+  kAllTrue,            // bool: bool_and
+  kAnyTrue,            // bool: bool_or
+  kSame,               // the value itself: min, max, bit_and, bit_or, bit_xor
 };
 
 enum class AggregateId : uint8_t {
@@ -89,7 +90,7 @@ struct AggregateInfo {
   const char* name;     // enumerator, for printing
   const char* pg_name;  // pg_proc.proname, in pg_catalog
   int nargs;
-  TypeId arg;           // of all arguments, but of count("any")
+  TypeId arg;  // of all arguments, but of count("any")
   AccKind acc;
   PartialFormat format;
 };

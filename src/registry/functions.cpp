@@ -13,7 +13,8 @@ TypeId normalise(TypeId type) {
 
 std::string key_of(std::string_view name, const TypeId* args, int nargs, std::string_view field) {
   std::string key(name);
-  for (int i = 0; i < nargs; ++i) key.append(1, '\1').append(1, static_cast<char>('A' + static_cast<int>(normalise(args[i]))));
+  for (int i = 0; i < nargs; ++i)
+    key.append(1, '\1').append(1, static_cast<char>('A' + static_cast<int>(normalise(args[i]))));
   key.append(1, '\2').append(field);
   return key;
 }

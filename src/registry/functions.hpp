@@ -26,10 +26,10 @@ struct FunctionInfo {
   const char* name;     // enumerator without its k, for printing
   const char* pg_name;  // pg_proc.proname, in pg_catalog
   TypeId result;
-  int nargs;            // value arguments; the field name of EXTRACT is not counted
+  int nargs;  // value arguments; the field name of EXTRACT is not counted
   TypeId args[3];
   uint32_t traits;
-  const char* field;    // EXTRACT and date_part: the constant first argument; else nullptr
+  const char* field;  // EXTRACT and date_part: the constant first argument; else nullptr
 };
 
 inline constexpr FunctionInfo kFunctions[] = {
@@ -73,8 +73,8 @@ inline constexpr auto kFunctionPlaces = [] {
   return places;
 }();
 
-/// The row for pg_catalog function `pg_name` over `args`, or nullptr. varchar counts as text, as PostgreSQL relabels it.
-/// `field`: lower-case constant field name for EXTRACT/date_part, empty for all other functions.
+/// The row for pg_catalog function `pg_name` over `args`, or nullptr. varchar counts as text, as PostgreSQL relabels
+/// it. `field`: lower-case constant field name for EXTRACT/date_part, empty for all other functions.
 const FunctionInfo* find_function(std::string_view pg_name, const TypeId* args, int nargs, std::string_view field = {});
 
 }  // namespace strom::registry

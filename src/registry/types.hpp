@@ -8,12 +8,14 @@ namespace strom::registry {
 /// Layout of one value in a tile register.
 enum class Phys : uint8_t {
   kBool,  // uint8_t, 0 or 1
-  kI32,   // int32_t: int1, int2 and int4; "char" as the unsigned byte; date as days since 2000-01-01, INT32_MIN/MAX = -/+infinity
+  kI32,   // int32_t: int1, int2 and int4; "char" as the unsigned byte; date as days since 2000-01-01, INT32_MIN/MAX =
+          // -/+infinity
   kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity;
           // time as microseconds of the day; oid; enum values as their OIDs; money as cents; macaddr and macaddr8 as
           // numbers, see engine/expr/network.hpp
   kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type, or with its
-          // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval, uuid and timetz as PostgreSQL's bytes
+          // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval, uuid and timetz as PostgreSQL's
+          // bytes
   kF32,   // float: float4 and float2
   kF64,   // double
   kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored; the
@@ -47,8 +49,8 @@ inline constexpr TypeInfo kTypes[] = {
 
 constexpr const TypeInfo& type_info(TypeId id) { return kTypes[static_cast<int>(id)]; }
 
-/// The row of pg_type OID `oid`, or nullptr when the engine does not compute with that type. Enum types and domains have
-/// OIDs of their own: see codec::engine_type().
+/// The row of pg_type OID `oid`, or nullptr when the engine does not compute with that type. Enum types and domains
+/// have OIDs of their own: see codec::engine_type().
 constexpr const TypeInfo* find_type(uint32_t oid) {
   for (const TypeInfo& row : kTypes)
     if (row.pg_oid == oid) return &row;

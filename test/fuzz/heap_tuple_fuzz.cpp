@@ -1,4 +1,5 @@
-// Fuzzer of the heap decoder: the first bytes choose a table's layout and the wanted columns, the rest is a page of any content.
+// Fuzzer of the heap decoder: the first bytes choose a table's layout and the wanted columns, the rest is a page of any
+// content.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -16,9 +17,10 @@ struct Kind {
   AttributeLayout layout;
   Storage storage;
 };
-constexpr Kind kKinds[] = {{{1, 1}, Storage::kBool},   {{2, 2}, Storage::kInt2},    {{4, 4}, Storage::kWord4}, {{8, 8}, Storage::kWord8},
-                           {{16, 1}, Storage::kWord16}, {{6, 4}, Storage::kMac6}, {{12, 8}, Storage::kWord12}, {{-1, 4}, Storage::kNumeric},
-                           {{-1, 8}, Storage::kText}, {{-1, 4}, Storage::kNumeric}};
+constexpr Kind kKinds[] = {{{1, 1}, Storage::kBool},    {{2, 2}, Storage::kInt2},     {{4, 4}, Storage::kWord4},
+                           {{8, 8}, Storage::kWord8},   {{16, 1}, Storage::kWord16},  {{6, 4}, Storage::kMac6},
+                           {{12, 8}, Storage::kWord12}, {{-1, 4}, Storage::kNumeric}, {{-1, 8}, Storage::kText},
+                           {{-1, 4}, Storage::kNumeric}};
 constexpr size_t kAttributes = 8;
 constexpr size_t kMostRows = 32;  // items
 constexpr uint32_t kPageSize = 1024;

@@ -1,4 +1,5 @@
-// Fuzzer of the functions of jsonb: a key of up to 15 bytes, then a value of any content, compared with parts of itself.
+// Fuzzer of the functions of jsonb: a key of up to 15 bytes, then a value of any content, compared with parts of
+// itself.
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -45,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   for (const int32_t index : {0, 1, -1, 33}) {
     if (expr::JsonElement<true>::eval(context, out, json, index) == 0) sum += read_all(out);
-    if (expr::JsonElement<false>::eval(context, out, json, index) == 0) expr::JsonContains::eval(context, truth, json, out);
+    if (expr::JsonElement<false>::eval(context, out, json, index) == 0)
+      expr::JsonContains::eval(context, truth, json, out);
   }
   expr::JsonExists::eval(context, truth, json, key);
   expr::JsonContains::eval(context, truth, json, json);

@@ -24,7 +24,8 @@ inline constexpr int kSquareBits = 63;
 
 /// f(group, value, entry) for every entry whose value is not null; counts the null ones.
 template <class P, class T, class F>
-STROM_INLINE void for_each_value(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots, F f) {
+STROM_INLINE void for_each_value(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                                 const uint32_t* slots, F f) {
   const T* in = values<T>(s, code.arg);
   const uint8_t* flags = s.regs[code.arg].flags;
   if (flags == nullptr) {
@@ -41,7 +42,8 @@ STROM_INLINE void for_each_value(const P& p, TileState& s, const AggregateCode& 
 }
 
 template <class P>
-STROM_INLINE void count_nulls(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void count_nulls(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                              const uint32_t* slots) {
   const uint8_t* flags = s.regs[code.arg].flags;
   if (flags == nullptr) return;
   int64_t* nulls = s.groups->nulls[index];
@@ -51,9 +53,11 @@ STROM_INLINE void count_nulls(const P& p, TileState& s, const AggregateCode& cod
 }
 
 template <class P, class T, class A>
-STROM_INLINE void sum_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void sum_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                             const uint32_t* slots) {
   A* sums = static_cast<A*>(s.groups->values[index]);
-  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) { p.add(sums + slot, static_cast<A>(value)); });
+  for_each_value<P, T>(p, s, code, index, slots,
+                       [&](uint32_t slot, T value) { p.add(sums + slot, static_cast<A>(value)); });
 }
 
 template <class P, class T>
@@ -63,8 +67,8 @@ STROM_INLINE void sum_i128(const P& p, TileState& s, const AggregateCode& code, 
 }
 
 template <class P, class T, class Better>
-STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots,
-                                 Better better) {
+STROM_INLINE void improve_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                                 const uint32_t* slots, Better better) {
   T* best = static_cast<T*>(s.groups->values[index]);
   auto improve = [&](uint32_t slot, T value) { p.improve(best + slot, value, better); };
   if constexpr (sizeof(T) <= 8) {
@@ -87,7 +91,8 @@ STROM_INLINE bool text_replaces(StrView value, StrView best, bool less) {
 }
 
 template <class P, class T>
-STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                              const uint32_t* slots) {
   if (code.acc == AccKind::kMin)
     improve_values<P, T>(p, s, code, index, slots, [](T a, T b) { return expr::value_less(a, b); });
   else
@@ -95,7 +100,8 @@ STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& cod
 }
 
 template <class P>
-STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                              const uint32_t* slots) {
   switch (code.phys) {
     case Phys::kI32: best_values<P, int32_t>(p, s, code, index, slots); break;
     case Phys::kI64: best_values<P, int64_t>(p, s, code, index, slots); break;
@@ -104,7 +110,8 @@ STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& cod
     case Phys::kF64: best_values<P, double>(p, s, code, index, slots); break;
     case Phys::kStr: {
       const bool less = code.acc == AccKind::kMin;
-      improve_values<P, StrView>(p, s, code, index, slots, [less](StrView a, StrView b) { return text_replaces(a, b, less); });
+      improve_values<P, StrView>(p, s, code, index, slots,
+                                 [less](StrView a, StrView b) { return text_replaces(a, b, less); });
       break;
     }
     default: break;
@@ -112,7 +119,8 @@ STROM_INLINE void update_best(const P& p, TileState& s, const AggregateCode& cod
 }
 
 template <class P>
-STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                             const uint32_t* slots) {
   const bool less = code.acc == AccKind::kMinSpan;
   improve_values<P, expr::int128>(p, s, code, index, slots, [less](expr::int128 a, expr::int128 b) {
     return less ? expr::span_of(a) < expr::span_of(b) : expr::span_of(b) < expr::span_of(a);
@@ -120,17 +128,20 @@ STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code
 }
 
 template <class P, class T>
-STROM_INLINE void combine_bits(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void combine_bits(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                               const uint32_t* slots) {
   T* bits = static_cast<T*>(s.groups->values[index]);
   const AccKind acc = code.acc;
   for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
-    p.combine(bits + slot, value,
-              [acc](T a, T b) { return acc == AccKind::kBitAnd ? a & b : acc == AccKind::kBitOr ? a | b : a ^ b; });
+    p.combine(bits + slot, value, [acc](T a, T b) {
+      return acc == AccKind::kBitAnd ? a & b : acc == AccKind::kBitOr ? a | b : a ^ b;
+    });
   });
 }
 
 template <class P, class T>
-STROM_INLINE void sum_squares(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void sum_squares(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                              const uint32_t* slots) {
   auto* sums = static_cast<registry::SquareSums*>(s.groups->values[index]);
   for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
     const auto x = static_cast<int64_t>(value);
@@ -143,13 +154,15 @@ STROM_INLINE void sum_squares(const P& p, TileState& s, const AggregateCode& cod
 
 /// Of aligned decimals.
 template <class P>
-STROM_INLINE void sum_decimals(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void sum_decimals(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                               const uint32_t* slots) {
   auto* sums = static_cast<registry::DecimalSum*>(s.groups->values[index]);
   for_each_value<P, expr::int128>(p, s, code, index, slots, [&](uint32_t slot, expr::int128 value) {
     const expr::int128 unscaled = base::decimal_unscaled(value);
     p.add_i128(&sums[slot].high, unscaled >> 64);
     p.add_i128(&sums[slot].low, static_cast<expr::int128>(static_cast<uint64_t>(unscaled)));
-    p.improve(&sums[slot].scale, static_cast<int64_t>(base::decimal_scale(value)), [](int64_t a, int64_t b) { return a > b; });
+    p.improve(&sums[slot].scale, static_cast<int64_t>(base::decimal_scale(value)),
+              [](int64_t a, int64_t b) { return a > b; });
   });
 }
 
@@ -163,7 +176,8 @@ STROM_INLINE void add_to_moments(registry::Moments& m, double value) {
 }
 
 template <class P, class T>
-STROM_INLINE void update_moments(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void update_moments(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                                 const uint32_t* slots) {
   auto* moments = static_cast<registry::Moments*>(s.groups->values[index]);
   const T* in = values<T>(s, code.arg);
   const uint8_t* flags = s.regs[code.arg].flags;
@@ -186,7 +200,8 @@ STROM_INLINE void add_to_pairs(registry::PairMoments& m, double y, double x) {
 }
 
 template <class P>
-STROM_INLINE void update_pairs(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
+STROM_INLINE void update_pairs(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                               const uint32_t* slots) {
   auto* moments = static_cast<registry::PairMoments*>(s.groups->values[index]);
   const double *y = values<double>(s, code.arg), *x = values<double>(s, code.second);
   const uint8_t* flags = s.regs[code.arg].flags;
@@ -203,9 +218,7 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
   switch (code.acc) {
     case AccKind::kCountRows: break;
     case AccKind::kCount: count_nulls(p, s, code, index, slots); break;
-    case AccKind::kSumI64:
-      sum_values<P, int32_t, int64_t>(p, s, code, index, slots);
-      break;
+    case AccKind::kSumI64: sum_values<P, int32_t, int64_t>(p, s, code, index, slots); break;
     case AccKind::kSumI128:
       if (code.phys == Phys::kI64)
         sum_i128<P, int64_t>(p, s, code, index, slots);

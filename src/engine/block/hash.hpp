@@ -17,7 +17,8 @@ STROM_INLINE uint64_t mix(uint64_t k) {
 
 STROM_INLINE uint64_t combine(uint64_t seed, uint64_t hash) { return mix(seed * 0x9e3779b97f4a7c15ull + hash); }
 
-/// Inner sides beyond their budget are divided into ranges of buckets. Independent of the slots and tags of hash tables.
+/// Inner sides beyond their budget are divided into ranges of buckets. Independent of the slots and tags of hash
+/// tables.
 inline constexpr uint32_t kPartitionBuckets = 1u << 14;
 
 STROM_INLINE uint32_t partition_bucket(uint64_t hash) {

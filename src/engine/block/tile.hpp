@@ -21,9 +21,9 @@ using registry::StrView;
 
 inline constexpr int kTileRows = 2048;
 inline constexpr int kBufferRows = 2 * kTileRows;
-inline constexpr int kTilePadding = 64;  // rows that vector code may write past a tile
-inline constexpr uint8_t kNullFlag = 1;   // the value is null
-inline constexpr uint8_t kErrorFlag = 2;  // the value could not be computed: the row is PostgreSQL's if it is used
+inline constexpr int kTilePadding = 64;    // rows that vector code may write past a tile
+inline constexpr uint8_t kNullFlag = 1;    // the value is null
+inline constexpr uint8_t kErrorFlag = 2;   // the value could not be computed: the row is PostgreSQL's if it is used
 inline constexpr uint8_t kPackedFlag = 4;  // of a source column: a compressed text, see Inflater
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 inline constexpr uint16_t kNoRegister = UINT16_MAX;
@@ -31,24 +31,25 @@ inline constexpr int kMaxJoins = 16;
 
 /// Op-codes of tile code. Functions of the registry follow at kFirstFunction, see function_op().
 enum class TileOp : uint16_t {
-  kLoadColumn,    // dst <- source column imm
-  kLoadPayload,   // dst <- payload column imm & 0xffff of join imm >> 16, at the build rows in register a
-  kLoadCode,      // dst <- group code of join imm at the build rows in register a
-  kProbeDirect,   // dst (bool) <- the key in register a is in the direct-address table of join imm
-  kLookupIndex,   // dst <- build row of join imm for the key in register a, which is known to be there
-  kLookupCode,    // dst <- group code of join imm for the key in register a, which is known to be there
-  kHash,          // dst (int64) <- hash of the registers of list imm
-  kProbeHash,     // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
-  kFirstRow,      // dst <- first build row of join imm, kNoRow when it has none: a join without keys
-  kMarkMatched,   // the build rows in register a of join imm have a match where the boolean register b is true (kNoRegister:
-                  // everywhere); kNoRow is none
-  kBuildRow,      // dst <- the row's number in its chunk, where a build table is the source
-  kIsUnmatched,   // dst (bool) <- the build row in register a of join imm has had no match
-  kRowFound,      // dst (bool) <- register a is not kNoRow
-  kInPartition,   // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm & 0xffff
-  kFalse,         // dst (bool) <- false
-  kIsNotTrue,     // dst (bool) <- the boolean register a is false or null
-  kAnd,           // three-valued logic of registers a and b
+  kLoadColumn,   // dst <- source column imm
+  kLoadPayload,  // dst <- payload column imm & 0xffff of join imm >> 16, at the build rows in register a
+  kLoadCode,     // dst <- group code of join imm at the build rows in register a
+  kProbeDirect,  // dst (bool) <- the key in register a is in the direct-address table of join imm
+  kLookupIndex,  // dst <- build row of join imm for the key in register a, which is known to be there
+  kLookupCode,   // dst <- group code of join imm for the key in register a, which is known to be there
+  kHash,         // dst (int64) <- hash of the registers of list imm
+  kProbeHash,    // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
+  kFirstRow,     // dst <- first build row of join imm, kNoRow when it has none: a join without keys
+  kMarkMatched,  // the build rows in register a of join imm have a match where the boolean register b is true
+                 // (kNoRegister: everywhere); kNoRow is none
+  kBuildRow,     // dst <- the row's number in its chunk, where a build table is the source
+  kIsUnmatched,  // dst (bool) <- the build row in register a of join imm has had no match
+  kRowFound,     // dst (bool) <- register a is not kNoRow
+  kInPartition,  // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm &
+                 // 0xffff
+  kFalse,        // dst (bool) <- false
+  kIsNotTrue,    // dst (bool) <- the boolean register a is false or null
+  kAnd,          // three-valued logic of registers a and b
   kOr,
   kNot,
   kIsNull,
@@ -76,7 +77,8 @@ inline constexpr int kGroupShift = 10;  // op-codes of functions: rows of a grou
 
 /// Op-code of row `member` of a group of functions.def.
 constexpr TileOp function_op(registry::FunctionGroup group, uint16_t member) {
-  return static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + (static_cast<int>(group) << kGroupShift) + member);
+  return static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + (static_cast<int>(group) << kGroupShift) +
+                             member);
 }
 
 // TileInstr::flags
@@ -84,7 +86,7 @@ inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeat
 inline constexpr uint16_t kMayMiss = 2;     // kLoadPayload: register a may be kNoRow, whose values are null
 
 inline constexpr uint32_t kOrderDescending = 1, kOrderNullsFirst = 2;  // of kOrderKey
-inline constexpr uint32_t kOrderUpper = 4;  // the upper half of 128 bits is the order
+inline constexpr uint32_t kOrderUpper = 4;                             // the upper half of 128 bits is the order
 
 struct TileInstr {
   uint16_t op;
@@ -100,16 +102,17 @@ struct CalledFunction {
 };
 constexpr CalledFunction called_function(const TileInstr& instr) {
   const int place = instr.op - static_cast<int>(TileOp::kFirstFunction);
-  return {static_cast<registry::FunctionGroup>(place >> kGroupShift), static_cast<uint16_t>(place & ((1 << kGroupShift) - 1))};
+  return {static_cast<registry::FunctionGroup>(place >> kGroupShift),
+          static_cast<uint16_t>(place & ((1 << kGroupShift) - 1))};
 }
 
 /// A register list lives in TileCode::lists: count, then register numbers.
 using ListRef = uint32_t;
 
 enum class SegmentEnd : uint8_t {
-  kFilter,     // rows with a true mask register go to the next segment
-  kExpand,     // all rows go to the next segment, and stay while their build row has a duplicate
-  kMatch,      // rows try one build row after the other; what goes on is decided by Segment::match
+  kFilter,  // rows with a true mask register go to the next segment
+  kExpand,  // all rows go to the next segment, and stay while their build row has a duplicate
+  kMatch,   // rows try one build row after the other; what goes on is decided by Segment::match
   kAggregate,
   kOutput,
 };
@@ -123,23 +126,23 @@ enum class MatchKind : uint8_t {
 };
 
 struct Segment {
-  uint32_t begin, end;   // instructions
+  uint32_t begin, end;  // instructions
   SegmentEnd kind;
-  MatchKind match;       // kMatch
-  uint16_t mask;         // kFilter, kMatch: register, kNoRegister when all rows pass; kAggregate: slot register,
-                         // kNoRegister for a single group
-  uint16_t join;         // kExpand, kMatch: join whose duplicates are followed
-  uint16_t index;        // kExpand, kMatch: register with the current build row
-  uint16_t matched;      // kMatch of kLeft: boolean register, the row has had a match
-  ListRef carried;       // registers handed to the next segment, which sees them under the same numbers
-  ListRef errors;        // kFilter: registers whose errors decline a row (the mask among them)
-  ListRef join_rows;     // per join of the pipeline: register with its build row, kNoRegister = look up by key
+  MatchKind match;    // kMatch
+  uint16_t mask;      // kFilter, kMatch: register, kNoRegister when all rows pass; kAggregate: slot register,
+                      // kNoRegister for a single group
+  uint16_t join;      // kExpand, kMatch: join whose duplicates are followed
+  uint16_t index;     // kExpand, kMatch: register with the current build row
+  uint16_t matched;   // kMatch of kLeft: boolean register, the row has had a match
+  ListRef carried;    // registers handed to the next segment, which sees them under the same numbers
+  ListRef errors;     // kFilter: registers whose errors decline a row (the mask among them)
+  ListRef join_rows;  // per join of the pipeline: register with its build row, kNoRegister = look up by key
 };
 
 struct AggregateCode {
   AccKind acc;
-  Phys phys;      // of the argument
-  uint16_t arg;   // register, kNoRegister for count(*)
+  Phys phys;        // of the argument
+  uint16_t arg;     // register, kNoRegister for count(*)
   uint16_t second;  // kPairMoments: register of the other argument, not null where the first is not
 };
 
@@ -150,12 +153,12 @@ struct TileCode {
   const AggregateCode* aggregates;
   const uint8_t* register_phys;  // Phys of each register
   uint32_t segment_count, aggregate_count, join_count;
-  ListRef outputs;          // kOutput: registers
-  ListRef group_keys;       // kAggregate by hash: key registers
-  bool single_byte;         // one byte per character
+  ListRef outputs;     // kOutput: registers
+  ListRef group_keys;  // kAggregate by hash: key registers
+  bool single_byte;    // one byte per character
   bool hashed_groups;
-  bool makes_text;          // some instruction allocates in the text arena
-  bool keeps_text;          // and the sink holds views of what it made
+  bool makes_text;  // some instruction allocates in the text arena
+  bool keeps_text;  // and the sink holds views of what it made
 };
 
 /// A register at work: `data` holds a tile of values of its physical kind; null `flags` = every value is fine.
@@ -172,7 +175,7 @@ struct RegStorage {
 
 /// Rows waiting for a segment. Carried registers in the order of the previous segment's list.
 struct SegmentBuffer {
-  int32_t* rows;       // relative to the morsel's first row
+  int32_t* rows;  // relative to the morsel's first row
   RegStorage* carried;
   uint8_t* has_flags;  // per carried register: some row in the buffer has flags
   int32_t count;
@@ -189,7 +192,7 @@ struct TableColumn {
 
 struct JoinTable {
   JoinTableKind kind;
-  bool unique;                // no key has two rows
+  bool unique;  // no key has two rows
   uint32_t row_count;
   int64_t min;                // kDirect: key of entry 0
   uint64_t range;             // kDirect: entries
@@ -199,9 +202,9 @@ struct JoinTable {
   const uint32_t* slots;      // kHash: build row or kNoRow
   const uint32_t* tags;       // kHash: upper hash bits of the slot's row
   uint64_t slot_mask;
-  const uint32_t* next;       // build row -> next row of the same key or kNoRow; null when unique
-  const uint32_t* codes;      // build row -> group code; null when not needed
-  uint8_t* matched;           // build row -> 1 when a probing row has matched it; null unless the join keeps the others
+  const uint32_t* next;   // build row -> next row of the same key or kNoRow; null when unique
+  const uint32_t* codes;  // build row -> group code; null when not needed
+  uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join keeps the others
   const TableColumn* keys;
   const TableColumn* payload;
 };
@@ -209,15 +212,15 @@ struct JoinTable {
 /// Groups and their accumulators, column by column. Dense: slot = group, present when rows[slot] > 0. Hashed: open
 /// addressing over `slots`, groups numbered as they come.
 struct GroupTable {
-  uint32_t* slots;          // hashed: group or kNoRow
+  uint32_t* slots;  // hashed: group or kNoRow
   uint64_t slot_mask;
-  uint64_t* hashes;         // hashed: per group
-  TableColumn* keys;        // hashed: flags never null
-  int64_t* rows;            // input rows per group
-  int64_t** nulls;          // per aggregate: inputs that were null; null for count(*)
-  void** values;            // per aggregate; null for counts
-  uint32_t count;           // hashed: groups so far; dense: slots
-  uint32_t capacity;        // groups that fit
+  uint64_t* hashes;   // hashed: per group
+  TableColumn* keys;  // hashed: flags never null
+  int64_t* rows;      // input rows per group
+  int64_t** nulls;    // per aggregate: inputs that were null; null for count(*)
+  void** values;      // per aggregate; null for counts
+  uint32_t count;     // hashed: groups so far; dense: slots
+  uint32_t capacity;  // groups that fit
 };
 
 struct OutputBuffer {
@@ -243,19 +246,19 @@ struct Inflater {
 
 /// Rows that the engine leaves to PostgreSQL.
 struct DeclinedBuffer {
-  int32_t* rows;         // relative to the morsel's first row
-  uint32_t* join_rows;   // capacity x kMaxJoins, kNoRow = look up again
+  int32_t* rows;        // relative to the morsel's first row
+  uint32_t* join_rows;  // capacity x kMaxJoins, kNoRow = look up again
   int32_t count, capacity;
 };
 
 enum class RunResult : int32_t {
-  kDone,          // the morsel is finished
-  kOutputFull,    // make room and call again
+  kDone,        // the morsel is finished
+  kOutputFull,  // make room and call again
   kGroupsFull,
   kDeclinedFull,
-  kTextFull,      // the arena of computed text: copy what the sink holds, empty it, call again
-  kPaused,        // TileState::budget is used up: a chance to stop; call again to go on
-  kCorruptText,   // a text offset or view of source column corrupt_column lies outside its buffer
+  kTextFull,     // the arena of computed text: copy what the sink holds, empty it, call again
+  kPaused,       // TileState::budget is used up: a chance to stop; call again to go on
+  kCorruptText,  // a text offset or view of source column corrupt_column lies outside its buffer
 };
 
 /// Everything one worker (CPU thread, CUDA block) runs with.
@@ -263,30 +266,30 @@ struct TileState {
   const TileCode* code;
   Reg* regs;
   const RegStorage* storage;
-  SegmentBuffer* buffers;        // per segment; [0] is not used
-  uint64_t* segment_rows_in;     // statistics, per segment
+  SegmentBuffer* buffers;     // per segment; [0] is not used
+  uint64_t* segment_rows_in;  // statistics, per segment
   uint64_t* segment_rows_out;
   const JoinTable* joins;
   GroupTable* groups;
   OutputBuffer* output;
   DeclinedBuffer* declined;
   TextArena text;
-  const Inflater* inflater;      // null: compressed values are PostgreSQL's
-  int64_t text_mark;             // TextArena::used when the running segment began
-  int32_t* scratch_positions;    // kTileRows + padding
+  const Inflater* inflater;    // null: compressed values are PostgreSQL's
+  int64_t text_mark;           // TextArena::used when the running segment began
+  int32_t* scratch_positions;  // kTileRows + padding
   uint8_t* scratch_mask;
-  void* scratch_values;          // kTileRows of 16 bytes
-  int32_t* local_rows;           // rows of the running tile after a gate
+  void* scratch_values;  // kTileRows of 16 bytes
+  int32_t* local_rows;   // rows of the running tile after a gate
   const columnar::ColumnView* columns;
-  int64_t morsel_begin;          // first row in the chunk
+  int64_t morsel_begin;  // first row in the chunk
   int32_t morsel_rows;
-  int32_t budget;                // tiles to run before a pause
-  int64_t top_last;              // place of the last row that is wanted so far, see kWithinTop
-  int32_t cursor;                // rows of the morsel already taken by segment 0
+  int32_t budget;    // tiles to run before a pause
+  int64_t top_last;  // place of the last row that is wanted so far, see kWithinTop
+  int32_t cursor;    // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;
-  int32_t dense_base;            // first row when rows == nullptr
-  const int32_t* rows;           // row of each entry relative to the morsel; null when contiguous
+  int32_t dense_base;   // first row when rows == nullptr
+  const int32_t* rows;  // row of each entry relative to the morsel; null when contiguous
   uint32_t segment;
   int32_t corrupt_column;
 };

@@ -32,8 +32,11 @@ class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
             SourceTraits source, bool unmatched)
-      : PipelineWriter(program, pipeline, joins, source.single_byte), partition_(partition), stable_text_(source.stable),
-        late_(source.late), unmatched_(unmatched) {}
+      : PipelineWriter(program, pipeline, joins, source.single_byte),
+        partition_(partition),
+        stable_text_(source.stable),
+        late_(source.late),
+        unmatched_(unmatched) {}
 
   Assembly run() {
     const size_t early = unmatched_ || probe_precedes_quals() ? 1 : 0;
@@ -55,16 +58,16 @@ class Assembler : private PipelineWriter {
     end_filter(mask, {mask}, name);
   }
 
-  /// Conjuncts that cannot fail go together over dense tiles, behind them those over numerics that are yet to be converted,
-  /// then those over text that may have to be inflated; the rest follows one by one in PostgreSQL's order, so that an error
-  /// is seen only where PostgreSQL would have come to it.
+  /// Conjuncts that cannot fail go together over dense tiles, behind them those over numerics that are yet to be
+  /// converted, then those over text that may have to be inflated; the rest follows one by one in PostgreSQL's order,
+  /// so that an error is seen only where PostgreSQL would have come to it.
   void emit_quals() {
     std::vector<NodeId> safe, numeric, packed, risky;
     for (NodeId qual : pipeline_.quals)
-      (plan::can_raise(program_, qual)      ? risky
-       : reads_late(qual, Phys::kStr) ? packed
+      (plan::can_raise(program_, qual) ? risky
+       : reads_late(qual, Phys::kStr)  ? packed
        : reads_late(qual, Phys::kI128) ? numeric
-                                             : safe)
+                                       : safe)
           .push_back(qual);
     for (const auto& quals : {safe, numeric, packed})
       if (!quals.empty()) emit_qual_segment(quals, "filter");
@@ -75,7 +78,8 @@ class Assembler : private PipelineWriter {
   bool reads_late(NodeId id, Phys phys) const {
     bool reads = false;
     if (late_)
-      visit(program_, id, [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
+      visit(program_, id,
+            [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
     return reads;
   }
 
@@ -178,9 +182,11 @@ class Assembler : private PipelineWriter {
       input.code.phys = program_.nodes[a.arg].type.phys();
       const bool by_order = info.acc == AccKind::kMin || info.acc == AccKind::kMax;
       if (by_order && input.code.phys == Phys::kStr) input.reg = join_key(a.arg);  // char(n) without its padding
-      const bool wide = input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
+      const bool wide =
+          input.code.phys == Phys::kI128 || input.code.phys == Phys::kF32 || input.code.phys == Phys::kF64;
       const bool sums = info.acc >= AccKind::kSumI64 && info.acc <= AccKind::kAvgF64;
-      if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments || info.acc == AccKind::kPairMoments)) {
+      if (wide && (sums || info.acc == AccKind::kSumSquares || info.acc == AccKind::kMoments ||
+                   info.acc == AccKind::kPairMoments)) {
         input.reg = narrow_sum(input.reg, input.code.phys, info.acc);
       }
     }
@@ -215,7 +221,8 @@ class Assembler : private PipelineWriter {
         source.join_position = static_cast<uint32_t>(position_of(n.imm >> 16));
         source.payload = n.imm & 0xffff;
         if (codes.emplace(source.join_position, -1).second)
-          dense = std::min<uint64_t>(kMaxDenseGroups + 1, dense * std::max<uint64_t>(1, out_.joins[source.join_position].build->code_count()));
+          dense = std::min<uint64_t>(
+              kMaxDenseGroups + 1, dense * std::max<uint64_t>(1, out_.joins[source.join_position].build->code_count()));
       } else {
         all_coded = false;
       }
@@ -333,8 +340,8 @@ class Assembler : private PipelineWriter {
         assigned_[v.dst] = take(&pool, phys_[static_cast<size_t>(v.dst)]);
         live[v.dst] = true;
       }
-      TileInstr instr{static_cast<uint16_t>(v.op), v.flags,        physical(v.dst), physical(v.a),
-                      physical(v.b),               physical(v.c), v.imm};
+      TileInstr instr{
+          static_cast<uint16_t>(v.op), v.flags, physical(v.dst), physical(v.a), physical(v.b), physical(v.c), v.imm};
       if (v.op == TileOp::kNumericToInt) {
         instr.c = v.flags;
         instr.flags = 0;
@@ -412,11 +419,15 @@ class Assembler : private PipelineWriter {
     code.segment_count = static_cast<uint32_t>(out_.segments.size());
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
-    code.hashed_groups = pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
-    code.makes_text = calls_make_text_ ||
-                      std::any_of(out_.instrs.begin(), out_.instrs.end(), [this](const TileInstr& i) { return inflates_text(i); });
-    auto copied = [](const std::vector<bool>& columns) { return std::find(columns.begin(), columns.end(), true) != columns.end(); };
-    code.keeps_text = code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
+    code.hashed_groups =
+        pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
+    code.makes_text = calls_make_text_ || std::any_of(out_.instrs.begin(), out_.instrs.end(),
+                                                      [this](const TileInstr& i) { return inflates_text(i); });
+    auto copied = [](const std::vector<bool>& columns) {
+      return std::find(columns.begin(), columns.end(), true) != columns.end();
+    };
+    code.keeps_text =
+        code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
   }
 
   bool inflates_text(const TileInstr& instr) const {

@@ -15,7 +15,7 @@ namespace strom::engine::exec {
 
 /// A join as the assembler sees it.
 struct JoinInfo {
-  uint32_t join;          // index into Program::joins
+  uint32_t join;  // index into Program::joins
   const JoinBuild* build;
   double match_fraction;  // estimate of probing rows that find a match
 };
@@ -37,16 +37,16 @@ struct Assembly {
   std::vector<uint16_t> lists;
   std::vector<block::AggregateCode> aggregates;
   std::vector<uint8_t> register_phys;
-  std::vector<uint32_t> constants;           // register i < size() holds constant constants[i]
-  std::vector<registry::Phys> output_phys;   // kOutput
-  std::vector<registry::Phys> key_phys;      // hashed groups
-  std::vector<bool> copied_outputs;          // kOutput: text that must be copied before its source goes on
-  std::vector<bool> copied_keys;             // hashed groups: the same of keys
-  std::vector<bool> copied_aggregates;       // the same of min and max
+  std::vector<uint32_t> constants;          // register i < size() holds constant constants[i]
+  std::vector<registry::Phys> output_phys;  // kOutput
+  std::vector<registry::Phys> key_phys;     // hashed groups
+  std::vector<bool> copied_outputs;         // kOutput: text that must be copied before its source goes on
+  std::vector<bool> copied_keys;            // hashed groups: the same of keys
+  std::vector<bool> copied_aggregates;      // the same of min and max
   std::vector<GroupKeySource> group_keys;
-  std::vector<JoinInfo> joins;               // in probing order
+  std::vector<JoinInfo> joins;  // in probing order
   std::vector<std::string> segment_names;
-  uint32_t dense_groups = 0;                 // 0 = hashed
+  uint32_t dense_groups = 0;  // 0 = hashed
 };
 
 /// About a pipeline's source.
@@ -57,10 +57,10 @@ struct SourceTraits {
 };
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
-/// of; only rows of `partition` then. `unmatched`: the source has the rows of the first join's table, of which those without a
-/// match are taken (exec/unmatched.hpp).
-Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceTraits source, bool unmatched);
+/// of; only rows of `partition` then. `unmatched`: the source has the rows of the first join's table, of which those
+/// without a match are taken (exec/unmatched.hpp).
+Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
+                  Partition partition, SourceTraits source, bool unmatched);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

@@ -36,8 +36,12 @@ void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum
 class ExecutionImpl : public Execution {
  public:
   ExecutionImpl(Program program, std::vector<const ChunkSource*> sources, Options options)
-      : program_(std::move(program)), sources_(std::move(sources)), options_(options), builds_(program_.joins.size()),
-        inner_(program_.joins.size()), build_rows_scanned_(program_.joins.size(), 0) {
+      : program_(std::move(program)),
+        sources_(std::move(sources)),
+        options_(options),
+        builds_(program_.joins.size()),
+        inner_(program_.joins.size()),
+        build_rows_scanned_(program_.joins.size(), 0) {
     past_stats_.stages.resize(program_.pipelines.size());
     past_stats_.milliseconds.resize(program_.pipelines.size());
   }
@@ -73,7 +77,8 @@ class ExecutionImpl : public Execution {
 
   bool has_all_groups() const override {
     const bool one_run = past_stats_.passes == 0 && next_unmatched() == main_joins().size() && !has_next_pass();
-    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
+    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() &&
+           main_run_->declined_count() == 0;
   }
 
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
@@ -90,7 +95,8 @@ class ExecutionImpl : public Execution {
       const auto* text = static_cast<const registry::StrView*>(column.at(row));
       value.bytes.assign(text->ptr, static_cast<size_t>(text->len));
     } else {
-      value.bytes.assign(static_cast<const char*>(column.at(row)), static_cast<size_t>(registry::phys_size(column.phys)));
+      value.bytes.assign(static_cast<const char*>(column.at(row)),
+                         static_cast<size_t>(registry::phys_size(column.phys)));
     }
     return value;
   }
@@ -167,13 +173,14 @@ class ExecutionImpl : public Execution {
 
   const std::vector<uint32_t>& main_joins() const { return program_.pipelines.back().joins; }
 
-  /// What follows a run of the last pipeline that has ended: the unmatched rows of the next right or full join, or the next
-  /// pass over the outer side. False when there is nothing.
+  /// What follows a run of the last pipeline that has ended: the unmatched rows of the next right or full join, or the
+  /// next pass over the outer side. False when there is nothing.
   Result<bool> next_run(const InterruptCheck& interrupt) {
     const size_t unmatched = next_unmatched();
     if (unmatched == main_joins().size() && !has_next_pass()) return false;
     const std::vector<DeclinedRow> declined = take_declined();
-    if (!declined.empty() && !pass_end_) return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
+    if (!declined.empty() && !pass_end_)
+      return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
     if (!declined.empty()) pass_end_(declined);
     add_run(*main_run_, main_pipeline(), &past_stats_);
     main_run_.reset();
@@ -190,15 +197,17 @@ class ExecutionImpl : public Execution {
   bool has_further_part(uint32_t join) const { return inner_[join].at + 1 < inner_[join].parts.size(); }
 
   bool has_next_pass() const {
-    return std::any_of(main_joins().begin(), main_joins().end(), [this](uint32_t join) { return has_further_part(join); });
+    return std::any_of(main_joins().begin(), main_joins().end(),
+                       [this](uint32_t join) { return has_further_part(join); });
   }
 
-  /// Place of the next right or full join whose unmatched rows are known now: when all parts of the joins before it have
-  /// been joined with it.
+  /// Place of the next right or full join whose unmatched rows are known now: when all parts of the joins before it
+  /// have been joined with it.
   size_t next_unmatched() const {
     for (size_t place = 0; place < main_joins().size(); ++place) {
       const uint32_t join = main_joins()[place];
-      if (place >= unmatched_begin_ && plan::keeps_unmatched(program_.joins[join].kind) && builds_[join]->rows() > 0) return place;
+      if (place >= unmatched_begin_ && plan::keeps_unmatched(program_.joins[join].kind) && builds_[join]->rows() > 0)
+        return place;
       if (has_further_part(join)) break;
     }
     return main_joins().size();
@@ -238,7 +247,8 @@ class ExecutionImpl : public Execution {
     return make_run(program_, index, build, source);
   }
 
-  std::unique_ptr<PipelineRun> make_run(const Program& program, uint32_t index, JoinBuild* build, const ChunkSource& source) {
+  std::unique_ptr<PipelineRun> make_run(const Program& program, uint32_t index, JoinBuild* build,
+                                        const ChunkSource& source) {
     const Pipeline& pipeline = program.pipelines[index];
     std::vector<JoinInfo> joins;
     bool nothing_matches = false;
@@ -250,7 +260,8 @@ class ExecutionImpl : public Execution {
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late()};
-    return std::make_unique<PipelineRun>(program, index, assemble(program, index, joins, partition, traits, &program != &program_),
+    return std::make_unique<PipelineRun>(program, index,
+                                         assemble(program, index, joins, partition, traits, &program != &program_),
                                          source, options_, build, nothing_matches);
   }
 
@@ -289,7 +300,8 @@ class ExecutionImpl : public Execution {
       if (!declined.empty() && !declined_build_)
         return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
       if (declined_build_) declined_build_(index, declined);
-      if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget)) build.measure();
+      if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget))
+        build.measure();
       if (const InnerSizes* sizes = build.sizes()) {
         inner = {sizes->parts(options_.join_memory_budget, most_parts(join)), 0, true, sizes->rows()};
         continue;
@@ -377,7 +389,8 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
   if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
   for (const Pipeline& pipeline : program.pipelines)
     if (pipeline.joins.size() > block::kMaxJoins)
-      return Status(ErrorCode::kUnsupported, "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
+      return Status(ErrorCode::kUnsupported,
+                    "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, resolve(program, params));
   options.threads = std::max(1, options.threads);
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);

@@ -43,8 +43,8 @@ class ChunkFeeder {
 
 /// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
 /// PostgreSQL; the views must stay valid as long as a copy of the chunk's BatchView is held, and text until the
-/// Execution is gone unless stable_text() says otherwise. A source is read more than once, from chunk 0 on, when an inner
-/// side does not fit its budget.
+/// Execution is gone unless stable_text() says otherwise. A source is read more than once, from chunk 0 on, when an
+/// inner side does not fit its budget.
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
@@ -53,8 +53,8 @@ class ChunkSource {
   virtual int64_t total_rows() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
-  /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one morsel;
-  /// the view is valid until the chunk is released.
+  /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one
+  /// morsel; the view is valid until the chunk is released.
   virtual ChunkFeeder* feeder() const { return nullptr; }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
@@ -69,12 +69,12 @@ class ChunkSource {
 struct DeclinedRow {
   uint32_t pipeline;
   int64_t chunk;
-  int64_t row;                         // in the columns of the chunk
-  std::vector<int64_t> inner_rows;     // for the first inner_rows.size() joins of the pipeline: row of the join's
-                                       // build table that this row was combined with, or -1 when it is to be
-                                       // looked up again (unique keys)
-  int32_t unmatched_join = -1;         // >= 0: an unmatched build row of the pipeline's join at this place, see inner_rows;
-                                       // neither the source nor the joins before it have a row
+  int64_t row;                      // in the columns of the chunk
+  std::vector<int64_t> inner_rows;  // for the first inner_rows.size() joins of the pipeline: row of the join's
+                                    // build table that this row was combined with, or -1 when it is to be
+                                    // looked up again (unique keys)
+  int32_t unmatched_join = -1;  // >= 0: an unmatched build row of the pipeline's join at this place, see inner_rows;
+                                // neither the source nor the joins before it have a row
 };
 
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
@@ -85,9 +85,8 @@ struct ResultColumn {
 };
 
 /// Accumulators of one aggregate: count of non-null inputs (or rows), and value columns by AccKind:
-/// kSumI64 and kCountTrue int64, kSumI128 __int128, kSumF32 float, kSumF64 and kAvgF64 double, kSumSquares, kSumDecimal and
-/// kMoments and kPairMoments
-/// the structs of registry/aggregates.hpp, all others the argument's phys.
+/// kSumI64 and kCountTrue int64, kSumI128 __int128, kSumF32 float, kSumF64 and kAvgF64 double, kSumSquares, kSumDecimal
+/// and kMoments and kPairMoments the structs of registry/aggregates.hpp, all others the argument's phys.
 struct ResultAggregate {
   const int64_t* counts = nullptr;
   const void* values = nullptr;
@@ -97,11 +96,11 @@ struct ResultBatch {
   int64_t rows = 0;
   std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
   std::vector<ResultAggregate> aggregates;  // kAggregate
-  std::vector<uint64_t> places;             // of the rows by the first key of Pipeline::order, in which they are; else empty
-  int grouping_set = -1;                    // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
-                                            // to be merged by the keys that the set has
-  std::shared_ptr<void> memory;             // owns what the pointers above point to
-  int64_t memory_bytes = 0;                 // of `memory`
+  std::vector<uint64_t> places;  // of the rows by the first key of Pipeline::order, in which they are; else empty
+  int grouping_set = -1;         // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
+                                 // to be merged by the keys that the set has
+  std::shared_ptr<void> memory;  // owns what the pointers above point to
+  int64_t memory_bytes = 0;      // of `memory`
 };
 
 /// Passes over the outer side. Inner sides that would need more go beyond their budget.
@@ -109,17 +108,18 @@ inline constexpr int64_t kMostPasses = 32;
 
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;      // runs tiles; null = the CPU's for `isa`
-  int threads = 1;                     // including the calling one; at most one for each morsel is started
+  block::RunMorsel run = nullptr;  // runs tiles; null = the CPU's for `isa`
+  int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
-  int64_t memory_budget = 256 << 20;   // bytes for group tables and queued results
-  int64_t join_memory_budget = 1ll << 30;  // for each join table; a larger inner side is joined in up to kMostPasses passes
+  int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
+  int64_t join_memory_budget =
+      1ll << 30;  // for each join table; a larger inner side is joined in up to kMostPasses passes
   const block::Inflater* inflater = nullptr;  // of compressed texts; null: they are PostgreSQL's
-  bool single_byte_encoding = false;   // LIKE and char_length: one byte per character instead of UTF-8
+  bool single_byte_encoding = false;          // LIKE and char_length: one byte per character instead of UTF-8
 };
 
 struct StageStats {
-  std::string name;   // "scan", "filter", "join 1", "sink"
+  std::string name;  // "scan", "filter", "join 1", "sink"
   int64_t rows_in = 0, rows_out = 0;
 };
 
@@ -139,18 +139,19 @@ using InterruptCheck = std::function<void()>;
 class Execution {
  public:
   /// `sources[i]` feeds Program::sources[i]; `params` fill constants with param >= 0. The program must be verified.
-  static Result<std::unique_ptr<Execution>> create(const plan::Program& program, std::vector<const ChunkSource*> sources,
+  static Result<std::unique_ptr<Execution>> create(const plan::Program& program,
+                                                   std::vector<const ChunkSource*> sources,
                                                    std::vector<plan::Constant> params, Options options);
   virtual ~Execution() = default;
 
   /// Next result batch, or nullptr when there is none left. Declined rows may be taken at any time in between; all of
-  /// them are known once next() has returned nullptr. Those of a pass over the outer side that something follows are given
-  /// to on_pass_end()'s hook.
+  /// them are known once next() has returned nullptr. Those of a pass over the outer side that something follows are
+  /// given to on_pass_end()'s hook.
   virtual Result<std::shared_ptr<const ResultBatch>> next(const InterruptCheck& interrupt) = 0;
   virtual std::vector<DeclinedRow> take_declined() = 0;
 
-  /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no row was
-  /// declined.
+  /// After next() has given the first batch of groups, or the end: each group is in one of the batches to come, and no
+  /// row was declined.
   virtual bool has_all_groups() const = 0;
 
   /// For re-checking on the caller's thread, after the build pipelines are done (next() was called once): rows of the
@@ -172,8 +173,8 @@ class Execution {
   /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
-  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the unmatched rows of
-  /// a build side follow; while its join tables are still there.
+  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the unmatched rows
+  /// of a build side follow; while its join tables are still there.
   using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 

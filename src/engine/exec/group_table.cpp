@@ -16,8 +16,8 @@ using block::AccKind;
 using block::AggregateCode;
 using block::kNoRow;
 using registry::DecimalSum;
-using registry::PairMoments;
 using registry::Moments;
+using registry::PairMoments;
 using registry::Phys;
 using registry::SquareSums;
 using registry::StrView;
@@ -93,7 +93,8 @@ bool replaces(AccKind acc, StrView value, StrView best) {
 }
 
 bool replaces_span(AccKind acc, __int128 value, __int128 best) {
-  return acc == AccKind::kMinSpan ? expr::span_of(value) < expr::span_of(best) : expr::span_of(best) < expr::span_of(value);
+  return acc == AccKind::kMinSpan ? expr::span_of(value) < expr::span_of(best)
+                                  : expr::span_of(best) < expr::span_of(value);
 }
 
 __int128 span_identity(AccKind acc) {
@@ -194,7 +195,8 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
         add_value<__int128>(static_cast<uint8_t*>(into) + part, static_cast<const uint8_t*>(from) + part);
       return;
     }
-    case AccKind::kSumDecimal: return combine_sums(static_cast<DecimalSum*>(into), *static_cast<const DecimalSum*>(from));
+    case AccKind::kSumDecimal:
+      return combine_sums(static_cast<DecimalSum*>(into), *static_cast<const DecimalSum*>(from));
     case AccKind::kMoments: return combine_moments(static_cast<Moments*>(into), *static_cast<const Moments*>(from));
     case AccKind::kPairMoments:
       return combine_pairs(static_cast<PairMoments*>(into), *static_cast<const PairMoments*>(from));
@@ -216,17 +218,20 @@ HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), 
 void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, uint32_t from, uint32_t to) {
   if (code.acc == AccKind::kMinSpan || code.acc == AccKind::kMaxSpan) {
     const __int128 value = span_identity(code.acc);
-    for (uint32_t i = from; i < to; ++i) std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
+    for (uint32_t i = from; i < to; ++i)
+      std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
     return;
   }
   if (code.acc != AccKind::kMin && code.acc != AccKind::kMax) {
     const int byte = code.acc == AccKind::kBitAnd ? 0xff : 0;
-    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size, acc.values.begin() + static_cast<long>(to) * acc.size, byte);
+    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size,
+              acc.values.begin() + static_cast<long>(to) * acc.size, byte);
     return;
   }
   with_min_max_type(code.phys, [&](auto zero) {
     const auto value = identity<decltype(zero)>(code.acc);
-    for (uint32_t i = from; i < to; ++i) std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
+    for (uint32_t i = from; i < to; ++i)
+      std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
   });
 }
 
@@ -336,11 +341,13 @@ void HostGroupTable::reset() {
 }
 
 int64_t HostGroupTable::memory() const {
-  int64_t bytes = texts_.memory() + static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
+  int64_t bytes =
+      texts_.memory() + static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
   for (const auto& values : key_values_) bytes += static_cast<int64_t>(values.capacity());
   for (const auto& flags : key_flags_) bytes += static_cast<int64_t>(flags.capacity());
   for (const Accumulator& acc : accumulators_)
-    bytes += static_cast<int64_t>(acc.values.capacity() + acc.nulls.capacity() * 8 + acc.owned.capacity() * sizeof(StrView));
+    bytes +=
+        static_cast<int64_t>(acc.values.capacity() + acc.nulls.capacity() * 8 + acc.owned.capacity() * sizeof(StrView));
   return bytes;
 }
 
@@ -349,7 +356,8 @@ bool HostGroupTable::empty() const {
   return std::all_of(rows_.begin(), rows_.end(), [](int64_t rows) { return rows == 0; });
 }
 
-bool HostGroupTable::same_keys(uint32_t mine, const HostGroupTable& other, uint32_t group, const std::vector<bool>& kept) const {
+bool HostGroupTable::same_keys(uint32_t mine, const HostGroupTable& other, uint32_t group,
+                               const std::vector<bool>& kept) const {
   bool equal = true;
   for (size_t k = 0; k < key_views_.size() && equal; ++k) {
     if (!kept[k]) continue;
@@ -371,15 +379,17 @@ uint64_t HostGroupTable::hash_of(uint32_t group, const std::vector<bool>& kept) 
     if (!kept[k]) continue;
     block::with_phys(assembly_.key_phys[k], [&](auto zero) {
       using T = decltype(zero);
-      const uint64_t one = key_flags_[k][group] != 0 ? block::kNullHash
-                                                     : block::hash_value(static_cast<const T*>(key_views_[k].data)[group]);
+      const uint64_t one = key_flags_[k][group] != 0
+                               ? block::kNullHash
+                               : block::hash_value(static_cast<const T*>(key_views_[k].data)[group]);
       hash = block::combine(hash, one);
     });
   }
   return hash;
 }
 
-uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group, uint64_t hash, const std::vector<bool>& kept) {
+uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group, uint64_t hash,
+                                     const std::vector<bool>& kept) {
   uint64_t slot = hash & table_.slot_mask;
   for (; slots_[slot] != kNoRow; slot = (slot + 1) & table_.slot_mask) {
     const uint32_t mine = slots_[slot];

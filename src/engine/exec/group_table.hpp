@@ -46,7 +46,7 @@ class HostGroupTable {
     std::vector<uint8_t> values;
     std::vector<int64_t> nulls;
     std::vector<registry::StrView> owned;  // texts that were copied
-    int size = 0;  // bytes of one value, 0 for counts
+    int size = 0;                          // bytes of one value, 0 for counts
   };
 
   void allocate(uint32_t capacity);

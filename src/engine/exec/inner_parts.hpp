@@ -1,5 +1,5 @@
-// How an inner side that outgrows its budget is divided: by the hash of its keys, into parts whose sizes were counted. Used
-// by exec/execution.cpp and exec/join_table.cpp.
+// How an inner side that outgrows its budget is divided: by the hash of its keys, into parts whose sizes were counted.
+// Used by exec/execution.cpp and exec/join_table.cpp.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ class InnerSizes {
   }
   int64_t rows() const { return rows_; }
 
-  /// Parts that cover all buckets. Each takes at most `budget` bytes, unless one bucket alone takes more or there would be
-  /// more than `most` of them.
+  /// Parts that cover all buckets. Each takes at most `budget` bytes, unless one bucket alone takes more or there would
+  /// be more than `most` of them.
   std::vector<Partition> parts(int64_t budget, size_t most) const;
 
  private:

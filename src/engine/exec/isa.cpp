@@ -54,7 +54,8 @@ namespace {
 Result<block::RunMorsel> load_tile_library(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   void* entry = library == nullptr ? nullptr : dlsym(library, "strom_run_morsel");
-  if (entry == nullptr) return Status(ErrorCode::kIoError, std::string("STROM_TILE_LIBRARY cannot be used: ") + dlerror());
+  if (entry == nullptr)
+    return Status(ErrorCode::kIoError, std::string("STROM_TILE_LIBRARY cannot be used: ") + dlerror());
   return reinterpret_cast<block::RunMorsel>(entry);
 }
 

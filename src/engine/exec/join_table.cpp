@@ -94,7 +94,10 @@ TableColumn HostColumn::view() const {
 }
 
 JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, Partition partition)
-    : needs_(std::move(needs)), partition_(partition), texts_(kTextBlock), owns_texts_(keys.size() + payload.size(), true) {
+    : needs_(std::move(needs)),
+      partition_(partition),
+      texts_(kTextBlock),
+      owns_texts_(keys.size() + payload.size(), true) {
   for (Phys phys : keys) keys_.push_back({phys, {}, {}, 0});
   for (Phys phys : payload) payload_.push_back({phys, {}, {}, 0});
 }
@@ -259,7 +262,8 @@ void JoinBuild::build_hash() {
     const uint64_t hash = hash_row(row);
     const uint32_t tag = static_cast<uint32_t>(hash >> 32);
     uint64_t slot = hash & table_.slot_mask;
-    while (slots_[slot] != kNoRow && !(tags_[slot] == tag && same_key(slots_[slot], row))) slot = (slot + 1) & table_.slot_mask;
+    while (slots_[slot] != kNoRow && !(tags_[slot] == tag && same_key(slots_[slot], row)))
+      slot = (slot + 1) & table_.slot_mask;
     if (slots_[slot] != kNoRow && needs_.any_match) continue;
     if (slots_[slot] != kNoRow) {
       if (next_.empty()) next_.assign(rows(), kNoRow);
@@ -318,7 +322,8 @@ void JoinBuild::assign_codes() {
 }
 
 Status JoinBuild::finish(int64_t memory_limit) {
-  if (rows() >= static_cast<int64_t>(kNoRow)) return Status(ErrorCode::kUnsupported, "inner side of a join has too many rows with the same key");
+  if (rows() >= static_cast<int64_t>(kNoRow))
+    return Status(ErrorCode::kUnsupported, "inner side of a join has too many rows with the same key");
   table_.row_count = static_cast<uint32_t>(rows());
   for (const uint32_t ordinal : needs_.group_columns)
     if (payload_[ordinal].has_errors()) {

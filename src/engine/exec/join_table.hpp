@@ -36,15 +36,16 @@ struct HostColumn {
 
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
-  bool any_match = false;              // one row of each key is enough
-  bool matches = false;                // which build rows have had a match
-  bool rows = false;                   // build rows: payload is read or the join is not a mere filter
-  std::vector<uint32_t> group_columns; // payload ordinals that are grouped by, coded together
+  bool any_match = false;               // one row of each key is enough
+  bool matches = false;                 // which build rows have had a match
+  bool rows = false;                    // build rows: payload is read or the join is not a mere filter
+  std::vector<uint32_t> group_columns;  // payload ordinals that are grouped by, coded together
 };
 
 class JoinBuild {
  public:
-  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, Partition partition);
+  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs,
+            Partition partition);
 
   /// Rows of a finished tile output: key columns first, then payload. `texts` owns the texts of the `owned` columns.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
@@ -67,7 +68,9 @@ class JoinBuild {
   Status finish(int64_t memory_limit);
 
   /// A row of the built table has a match; also while threads probe it.
-  void mark_matched(int64_t row) { __atomic_store_n(&matched_[static_cast<size_t>(row)], uint8_t{1}, __ATOMIC_RELAXED); }
+  void mark_matched(int64_t row) {
+    __atomic_store_n(&matched_[static_cast<size_t>(row)], uint8_t{1}, __ATOMIC_RELAXED);
+  }
 
   const block::JoinTable& table() const { return table_; }
   int64_t rows() const { return rows_; }
@@ -78,7 +81,8 @@ class JoinBuild {
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
-  /// Build rows whose key equals `keys`, all rows when there are no keys; for rows that are re-checked one by one, on the caller's thread.
+  /// Build rows whose key equals `keys`, all rows when there are no keys; for rows that are re-checked one by one, on
+  /// the caller's thread.
   void lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;
 
  private:

@@ -42,8 +42,8 @@ MatchKind match_kind(JoinKind kind) {
 // ---- order ----
 
 /// Most selective first, as far as expressions allow that depend on earlier joins' payload; joins that multiply rows
-/// last. Other joins than right and full ones decide about each row alone, so that those that do not depend on each other
-/// commute.
+/// last. Other joins than right and full ones decide about each row alone, so that those that do not depend on each
+/// other commute.
 void PipelineWriter::order_joins(const std::vector<JoinInfo>& joins) {
   std::vector<JoinInfo> left = joins;
   std::set<uint32_t> done;
@@ -327,8 +327,8 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
       const Node& n = program.nodes[id];
       if (n.kind != NodeKind::kPayload || plan::may_miss(self.kind))
         reads_rows(id);
-      else if (n.imm >> 16 == join && std::find(needs.group_columns.begin(), needs.group_columns.end(), n.imm & 0xffff) ==
-                                          needs.group_columns.end())
+      else if (n.imm >> 16 == join && std::find(needs.group_columns.begin(), needs.group_columns.end(),
+                                                n.imm & 0xffff) == needs.group_columns.end())
         needs.group_columns.push_back(n.imm & 0xffff);
     }
     if (p.sink == SinkKind::kBuild)

@@ -57,7 +57,8 @@ class MorselQueue {
     }
     STROM_ASSIGN(auto view, source_.chunk(chunk));
     rows_ += view.rows;
-    *morsel = {chunk, view.begin, static_cast<int32_t>(view.rows), std::make_shared<const columnar::BatchView>(std::move(view))};
+    *morsel = {chunk, view.begin, static_cast<int32_t>(view.rows),
+               std::make_shared<const columnar::BatchView>(std::move(view))};
     return true;
   }
 

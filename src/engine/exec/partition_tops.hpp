@@ -19,7 +19,8 @@ class PartitionTops {
   PartitionTops(int64_t wanted, bool distinct, int64_t budget)
       : wanted_(static_cast<size_t>(wanted)), distinct_(distinct), budget_(budget) {}
 
-  /// Adds a row of the partition with the bytes `key`. Its places, which stay where they are; nullptr when there is no room.
+  /// Adds a row of the partition with the bytes `key`. Its places, which stay where they are; nullptr when there is no
+  /// room.
   const Places* add(std::string_view key, int64_t place);
 
   /// Rows behind this place are not among the first ones of their partition.

@@ -48,10 +48,18 @@ class BlockSignals {
 /// The workers of one pipeline while it runs.
 class PipelineRun : public WorkerSink {
  public:
-  PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source, const Options& options,
-              JoinBuild* build, bool nothing_matches)
-      : program_(program), index_(index), assembly_(std::move(assembly)), source_(source), options_(options), build_(build),
-        feeder_(source.feeder()), run_(options.run), queue_(source, options.morsel_rows), exhausted_(nothing_matches) {
+  PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
+              const Options& options, JoinBuild* build, bool nothing_matches)
+      : program_(program),
+        index_(index),
+        assembly_(std::move(assembly)),
+        source_(source),
+        options_(options),
+        build_(build),
+        feeder_(source.feeder()),
+        run_(options.run),
+        queue_(source, options.morsel_rows),
+        exhausted_(nothing_matches) {
     // What is left is for the parts in which full tables meet.
     group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
@@ -162,7 +170,8 @@ class PipelineRun : public WorkerSink {
   }
 
   bool has_shared_groups() {
-    return std::any_of(group_parts_.begin(), group_parts_.end(), [](const GroupPart& part) { return part.table != nullptr; });
+    return std::any_of(group_parts_.begin(), group_parts_.end(),
+                       [](const GroupPart& part) { return part.table != nullptr; });
   }
 
   /// Many groups leave merged by each grouping set; the receiver merges few in less time than it takes here.
@@ -213,8 +222,8 @@ class PipelineRun : public WorkerSink {
     push(std::move(result));
   }
 
-  /// Tables that overflow meet in parts by hash, each with a lock, so that a group leaves once unless the parts together
-  /// outgrow the budget: then the part that is being added to is handed on as it is.
+  /// Tables that overflow meet in parts by hash, each with a lock, so that a group leaves once unless the parts
+  /// together outgrow the budget: then the part that is being added to is handed on as it is.
   void take_groups(const HostGroupTable& groups) override {
     ++partial_flushes_;
     if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
@@ -349,8 +358,9 @@ class PipelineRun : public WorkerSink {
     if (feeder_ != nullptr) feeder_->release(morsel.chunk, worker.declined_rows() > declined_before);
     if (status.is_ok()) return true;
     if (status.code() == ErrorCode::kCancelled) return false;
-    Status described = Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
-                           .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
+    Status described =
+        Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
+            .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
     fail(described);
     return described;
   }

@@ -114,8 +114,9 @@ int PipelineWriter::compute(const Node& n) {
   switch (n.kind) {
     case NodeKind::kCall: {
       const auto function = static_cast<registry::FunctionId>(n.imm);
-      VirtualInstr& instr = emit(function_op(function), reg, args[0], args[1], args[2],
-                                 n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
+      VirtualInstr& instr =
+          emit(function_op(function), reg, args[0], args[1], args[2],
+               n.args[0] == kNoNode ? 0 : static_cast<uint32_t>(program_.nodes[n.args[0]].type.scale));
       if (is_constant(args[1])) instr.flags = block::kConstRight;
       calls_make_text_ |= (registry::function_info(function).traits & registry::kMakesText) != 0;
       break;

@@ -84,13 +84,13 @@ class PipelineWriter {
   const uint32_t index_;
   const plan::Pipeline& pipeline_;
   Assembly out_;
-  int fixed_ = 0;                                         // registers below it are constants and states of joins
-  std::vector<registry::Phys> phys_;                      // per virtual register
-  std::vector<VirtualInstr> code_;                        // of the segment being made
+  int fixed_ = 0;                     // registers below it are constants and states of joins
+  std::vector<registry::Phys> phys_;  // per virtual register
+  std::vector<VirtualInstr> code_;    // of the segment being made
   std::vector<std::vector<VirtualInstr>> segment_code_;
   std::vector<std::vector<int>> segment_carried_, segment_join_rows_, segment_errors_;
   std::vector<int> segment_mask_, segment_index_, segment_matched_;
-  bool calls_make_text_ = false;                          // of functions with the trait kMakesText
+  bool calls_make_text_ = false;  // of functions with the trait kMakesText
 
  private:
   void order_joins(const std::vector<JoinInfo>& joins);
@@ -118,7 +118,7 @@ class PipelineWriter {
   std::vector<int> row_register_;              // per join position: carried build rows, -1 when looked up again
   std::vector<int> matched_register_;          // per join position: of a left join that tries build rows, else -1
   std::vector<std::pair<size_t, int>> changed_rows_;
-  std::vector<int> also_carried_;              // behind the segment being made only
+  std::vector<int> also_carried_;  // behind the segment being made only
 };
 
 }  // namespace strom::engine::exec

@@ -1,5 +1,5 @@
-// Matching by RE2. Each thread keeps the expressions that it has used last, as they are compiled for a text and not shared
-// well: threads would wait for each other's caches.
+// Matching by RE2. Each thread keeps the expressions that it has used last, as they are compiled for a text and not
+// shared well: threads would wait for each other's caches.
 #include "engine/expr/regex.hpp"
 
 #include <re2/re2.h>

@@ -16,7 +16,9 @@ using registry::StrView;
 
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
-bool is_null(const ResultColumn& column, int64_t row) { return column.flags != nullptr && (column.flags[row] & 1) != 0; }
+bool is_null(const ResultColumn& column, int64_t row) {
+  return column.flags != nullptr && (column.flags[row] & 1) != 0;
+}
 
 /// a < b means place_of(a) <= place_of(b), and equal values have equal places.
 uint64_t place_of(int64_t value) { return static_cast<uint64_t>(value) ^ kSign; }
@@ -116,7 +118,8 @@ std::vector<std::unique_ptr<uint8_t[]>> sort_rows(const std::vector<plan::SortKe
   with_type(column, [&](auto* type) {
     const auto* values = static_cast<decltype(type)>(column.values);
     for (int64_t i = 0; i < batch->rows; ++i)
-      order[static_cast<size_t>(i)] = {is_null(column, i) ? null_place : place_of(values[i]) ^ reverse, static_cast<uint32_t>(i)};
+      order[static_cast<size_t>(i)] = {is_null(column, i) ? null_place : place_of(values[i]) ^ reverse,
+                                       static_cast<uint32_t>(i)};
   });
   std::sort(order.begin(), order.end(), [&](const PlacedRow& a, const PlacedRow& b) {
     return a.place != b.place ? a.place < b.place : compare_rows(keys, *batch, a.row, *batch, b.row) < 0;

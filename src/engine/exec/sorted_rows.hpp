@@ -1,5 +1,5 @@
-// Rows in an order: engine threads sort each batch of results, and whoever takes the rows merges the batches. Batches are
-// sorted by numbers that the first key becomes; other keys are looked at where these are equal. Used by
+// Rows in an order: engine threads sort each batch of results, and whoever takes the rows merges the batches. Batches
+// are sorted by numbers that the first key becomes; other keys are looked at where these are equal. Used by
 // exec/pipeline_run.hpp and src/pg/node.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace strom::engine::exec {
 
-/// Brings the rows of `batch` in order, and fills its places. Returns the memory of its columns then; what they had is free,
-/// but for texts. Any thread.
+/// Brings the rows of `batch` in order, and fills its places. Returns the memory of its columns then; what they had is
+/// free, but for texts. Any thread.
 std::vector<std::unique_ptr<uint8_t[]>> sort_rows(const std::vector<plan::SortKey>& keys, ResultBatch* batch);
 
 /// Merges sorted batches. One thread.

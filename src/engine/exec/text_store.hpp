@@ -33,8 +33,8 @@ class TextStore {
 
   int64_t least_block_;
   std::vector<Block> blocks_;
-  int64_t bytes_ = 0;        // of all blocks
-  char* free_ = nullptr;     // in the last block of our own
+  int64_t bytes_ = 0;     // of all blocks
+  char* free_ = nullptr;  // in the last block of our own
   int64_t left_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What a right or full join has left over: rows of its build table that no probing row has matched, as a pipeline of their
-// own, which runs when the probing one has ended. Used by exec/execution.cpp only.
+// What a right or full join has left over: rows of its build table that no probing row has matched, as a pipeline of
+// their own, which runs when the probing one has ended. Used by exec/execution.cpp only.
 #pragma once
 
 #include "engine/exec/execution.hpp"

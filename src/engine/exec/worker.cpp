@@ -37,7 +37,8 @@ Worker::Worker(const plan::Program& program, uint32_t pipeline, const Assembly& 
   allocate_registers();
   allocate_buffers();
   fill_constants();
-  if (program.pipelines[pipeline].sink == plan::SinkKind::kAggregate) groups_ = std::make_unique<HostGroupTable>(assembly);
+  if (program.pipelines[pipeline].sink == plan::SinkKind::kAggregate)
+    groups_ = std::make_unique<HostGroupTable>(assembly);
   for (const JoinInfo& join : assembly.joins) joins_.push_back(join.build->table());
   state_.code = &assembly.code;
   state_.regs = regs_.data();
@@ -98,7 +99,8 @@ void Worker::allocate_buffers() {
       buffer.has_flags = static_cast<uint8_t*>(arena(carried[0] + 1u));
       std::memset(buffer.has_flags, 0, carried[0] + 1u);
       for (int k = 1; k <= carried[0]; ++k) {
-        const size_t size = static_cast<size_t>(registry::phys_size(static_cast<Phys>(assembly_.register_phys[carried[k]])));
+        const size_t size =
+            static_cast<size_t>(registry::phys_size(static_cast<Phys>(assembly_.register_phys[carried[k]])));
         buffer.carried[k - 1] = {arena(rows * size), static_cast<uint8_t*>(arena(rows))};
       }
     }
@@ -242,7 +244,8 @@ void Worker::own_output_text(OutputBatch* batch) const {
   for (size_t i = 0; i < batch->columns.size(); ++i) {
     if (!assembly_.copied_outputs[i]) continue;
     const block::TableColumn& column = batch->columns[i];
-    batch->texts.own(static_cast<registry::StrView*>(column.data), batch->has_flags[i] ? column.flags : nullptr, batch->rows);
+    batch->texts.own(static_cast<registry::StrView*>(column.data), batch->has_flags[i] ? column.flags : nullptr,
+                     batch->rows);
   }
   batch->memory_bytes += batch->texts.memory();
 }
@@ -283,7 +286,8 @@ void Worker::drain_declined(int64_t chunk, int64_t begin) {
   sink_->take_declined(std::move(rows));
 }
 
-/// Grows the table while the budget lasts. After that it stays small, in the caches, and is handed on whenever it is full.
+/// Grows the table while the budget lasts. After that it stays small, in the caches, and is handed on whenever it is
+/// full.
 void Worker::make_room_for_groups() {
   if (!groups_overflowed_)
     for (const int64_t factor : {4, 2})

@@ -22,7 +22,8 @@ struct AddInt {
       out = static_cast<R>(wide);
       return outside<Limit>(wide);
     } else {
-      const uint64_t ua = static_cast<uint64_t>(static_cast<int64_t>(a)), ub = static_cast<uint64_t>(static_cast<int64_t>(b));
+      const uint64_t ua = static_cast<uint64_t>(static_cast<int64_t>(a)),
+                     ub = static_cast<uint64_t>(static_cast<int64_t>(b));
       const uint64_t sum = ua + ub;
       out = static_cast<R>(sum);
       return static_cast<int64_t>((ua ^ sum) & (ub ^ sum)) < 0;
@@ -39,7 +40,8 @@ struct SubInt {
       out = static_cast<R>(wide);
       return outside<Limit>(wide);
     } else {
-      const uint64_t ua = static_cast<uint64_t>(static_cast<int64_t>(a)), ub = static_cast<uint64_t>(static_cast<int64_t>(b));
+      const uint64_t ua = static_cast<uint64_t>(static_cast<int64_t>(a)),
+                     ub = static_cast<uint64_t>(static_cast<int64_t>(b));
       const uint64_t difference = ua - ub;
       out = static_cast<R>(difference);
       return static_cast<int64_t>((ua ^ ub) & (ua ^ difference)) < 0;

@@ -1,11 +1,12 @@
 // Arrays: reading PostgreSQL's binary form. A value of the register is what is behind the varlena header.
 //
-// An array (src/include/utils/array.h) has words with the number of dimensions, the offset of the data (0 without null elements)
-// and the OID of the element type, then the length of each dimension, then each lower bound, a bitmap of the elements that are not
-// null, and the data of those, each at a multiple of its type's alignment. Offsets count the varlena's four bytes of header,
-// which are not in the register's view. Texts and numerics have headers of four bytes.
+// An array (src/include/utils/array.h) has words with the number of dimensions, the offset of the data (0 without null
+// elements) and the OID of the element type, then the length of each dimension, then each lower bound, a bitmap of the
+// elements that are not null, and the data of those, each at a multiple of its type's alignment. Offsets count the
+// varlena's four bytes of header, which are not in the register's view. Texts and numerics have headers of four bytes.
 //
-// The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single source.
+// The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single
+// source.
 #pragma once
 
 #include "engine/expr/compare.hpp"
@@ -27,7 +28,9 @@ struct ArrayView {
   int64_t bitmap;  // offset, 0 without one
   int64_t data;    // offset
 
-  STROM_INLINE int32_t length(int64_t dimension) const { return base::load_unaligned<int32_t>(bytes.ptr + kArrayHeader + 4 * dimension); }
+  STROM_INLINE int32_t length(int64_t dimension) const {
+    return base::load_unaligned<int32_t>(bytes.ptr + kArrayHeader + 4 * dimension);
+  }
   STROM_INLINE int32_t lower(int64_t dimension) const { return length(dimensions + dimension); }
   STROM_INLINE bool is_null(int64_t index) const {
     return bitmap != 0 && (static_cast<uint8_t>(bytes.ptr[bitmap + index / 8]) >> (index % 8) & 1) == 0;
@@ -41,7 +44,8 @@ STROM_INLINE bool open_array(StrView bytes, ArrayView* array) {
   const auto data = base::load_unaligned<int32_t>(bytes.ptr + 4);
   if (dimensions < 0 || dimensions > kMaxArrayDimensions || data < 0) return false;
   const int64_t bounds = kArrayHeader + 8 * dimensions;
-  *array = {bytes, dimensions, dimensions > 0 ? 1 : 0, 0, ((bounds + kVarlenaHeader + 7) & ~int64_t{7}) - kVarlenaHeader};
+  *array = {bytes, dimensions, dimensions > 0 ? 1 : 0, 0,
+            ((bounds + kVarlenaHeader + 7) & ~int64_t{7}) - kVarlenaHeader};
   if (bounds > bytes.len) return false;
   for (int32_t i = 0; i < dimensions; ++i) {
     const int32_t length = array->length(i);
@@ -95,10 +99,13 @@ struct WidenedFloats {
     *value = narrow;
     return true;
   }
-  STROM_INLINE static bool skip(const ArrayView& array, int64_t* offset) { return FixedElements<uint32_t, float>::skip(array, offset); }
+  STROM_INLINE static bool skip(const ArrayView& array, int64_t* offset) {
+    return FixedElements<uint32_t, float>::skip(array, offset);
+  }
 };
 
-/// The varlena at *offset behind its padding, without its header. False when it leads out of the array or has another kind of header.
+/// The varlena at *offset behind its padding, without its header. False when it leads out of the array or has another
+/// kind of header.
 STROM_INLINE bool read_array_varlena(const ArrayView& array, int64_t* offset, StrView* value) {
   int64_t at = *offset;
   for (; (at + kVarlenaHeader) % 4 != 0; ++at)
@@ -114,7 +121,9 @@ STROM_INLINE bool read_array_varlena(const ArrayView& array, int64_t* offset, St
 
 struct TextElements {
   using Value = StrView;
-  STROM_INLINE static bool read(const ArrayView& array, int64_t* offset, StrView* value) { return read_array_varlena(array, offset, value); }
+  STROM_INLINE static bool read(const ArrayView& array, int64_t* offset, StrView* value) {
+    return read_array_varlena(array, offset, value);
+  }
   STROM_INLINE static bool skip(const ArrayView& array, int64_t* offset) {
     StrView ignored;
     return read_array_varlena(array, offset, &ignored);
@@ -125,7 +134,8 @@ struct DecimalElements {
   using Value = int128;
   STROM_INLINE static bool read(const ArrayView& array, int64_t* offset, int128* value) {
     StrView bytes;
-    return read_array_varlena(array, offset, &bytes) && stored_decimal({bytes.ptr - kVarlenaHeader, bytes.len + kVarlenaHeader}, value);
+    return read_array_varlena(array, offset, &bytes) &&
+           stored_decimal({bytes.ptr - kVarlenaHeader, bytes.len + kVarlenaHeader}, value);
   }
   STROM_INLINE static bool skip(const ArrayView& array, int64_t* offset) { return TextElements::skip(array, offset); }
 };
@@ -189,13 +199,17 @@ struct CompareTexts {
   STROM_INLINE static int order(StrView a, StrView b) { return compare_elements(text_compare(a, b), 0); }
 };
 struct CompareBpchars {
-  STROM_INLINE static int order(StrView a, StrView b) { return compare_elements(text_compare(trimmed(a), trimmed(b)), 0); }
+  STROM_INLINE static int order(StrView a, StrView b) {
+    return compare_elements(text_compare(trimmed(a), trimmed(b)), 0);
+  }
 };
 
-/// value OP ANY (array), where `wanted` has the bits of OP. Gives a flag: null without a match when some element is null.
+/// value OP ANY (array), where `wanted` has the bits of OP. Gives a flag: null without a match when some element is
+/// null.
 template <class Elements, class Compare>
 struct AnyElement {
-  STROM_INLINE static uint8_t eval(const Context&, uint8_t& out, typename Elements::Value value, StrView bytes, int32_t wanted) {
+  STROM_INLINE static uint8_t eval(const Context&, uint8_t& out, typename Elements::Value value, StrView bytes,
+                                   int32_t wanted) {
     ArrayView array;
     out = 0;
     if (!open_array(bytes, &array)) return block::kErrorFlag;
@@ -242,7 +256,9 @@ struct ArrayBoundOf {
     if (!open_array(bytes, &array)) return block::kErrorFlag;
     if (dimension < 1 || dimension > array.dimensions) return block::kNullFlag;
     const int64_t length = array.length(dimension - 1), lower = array.lower(dimension - 1);
-    out = static_cast<int32_t>(bound == ArrayBound::kLength ? length : bound == ArrayBound::kLower ? lower : lower + length - 1);
+    out = static_cast<int32_t>(bound == ArrayBound::kLength  ? length
+                               : bound == ArrayBound::kLower ? lower
+                                                             : lower + length - 1);
     return 0;
   }
 };

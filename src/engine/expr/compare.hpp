@@ -5,13 +5,13 @@
 
 namespace strom::engine::expr {
 
-#define STROM_DEFINE_COMPARE(name, op)                                                \
-  struct name {                                                                       \
-    template <class A, class B>                                                       \
-    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) {           \
-      out = a op b;                                                                   \
-      return false;                                                                   \
-    }                                                                                 \
+#define STROM_DEFINE_COMPARE(name, op)                                      \
+  struct name {                                                             \
+    template <class A, class B>                                             \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) { \
+      out = a op b;                                                         \
+      return false;                                                         \
+    }                                                                       \
   };
 STROM_DEFINE_COMPARE(Eq, ==)
 STROM_DEFINE_COMPARE(Ne, !=)
@@ -30,13 +30,13 @@ STROM_INLINE bool float_less(A a, B b) {
   return (a < b) | ((b != b) & (a == a));
 }
 
-#define STROM_DEFINE_FLOAT_COMPARE(name, expression)                                  \
-  struct name {                                                                       \
-    template <class A, class B>                                                       \
-    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) {           \
-      out = expression;                                                               \
-      return false;                                                                   \
-    }                                                                                 \
+#define STROM_DEFINE_FLOAT_COMPARE(name, expression)                        \
+  struct name {                                                             \
+    template <class A, class B>                                             \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) { \
+      out = expression;                                                     \
+      return false;                                                         \
+    }                                                                       \
   };
 STROM_DEFINE_FLOAT_COMPARE(EqFloat, float_equal(a, b))
 STROM_DEFINE_FLOAT_COMPARE(NeFloat, !float_equal(a, b))

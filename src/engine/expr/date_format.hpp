@@ -6,8 +6,32 @@
 namespace strom::engine::expr {
 
 enum class DatePattern : uint8_t {
-  kNone, kYear, kShortYear, kIsoYear, kMonth, kMonthName, kWholeMonth, kDay, kDayOfYear, kWeekday, kIsoWeekday, kDayName, kWholeDay,
-  kQuarter, kWeek, kIsoWeek, kWeekOfMonth, kHour, kHour12, kHalfOfDay, kMinute, kSecond, kMillis, kMicros, kPunctuation, kQuoted,
+  kNone,
+  kYear,
+  kShortYear,
+  kIsoYear,
+  kMonth,
+  kMonthName,
+  kWholeMonth,
+  kDay,
+  kDayOfYear,
+  kWeekday,
+  kIsoWeekday,
+  kDayName,
+  kWholeDay,
+  kQuarter,
+  kWeek,
+  kIsoWeek,
+  kWeekOfMonth,
+  kHour,
+  kHour12,
+  kHalfOfDay,
+  kMinute,
+  kSecond,
+  kMillis,
+  kMicros,
+  kPunctuation,
+  kQuoted,
 };
 
 enum class LetterCase : uint8_t { kUpper, kTitle, kLower };
@@ -28,7 +52,8 @@ struct FormatReader {
   STROM_INLINE bool sees(const char* word, int32_t length, LetterCase letters) const {
     if (rest.len < length) return false;
     for (int32_t i = 0; i < length; ++i) {
-      const bool lower = word[i] >= 'A' && word[i] <= 'Z' && (letters == LetterCase::kLower || (letters == LetterCase::kTitle && i > 0));
+      const bool lower = word[i] >= 'A' && word[i] <= 'Z' &&
+                         (letters == LetterCase::kLower || (letters == LetterCase::kTitle && i > 0));
       if (rest.ptr[i] != (lower ? word[i] | 0x20 : word[i])) return false;
     }
     return true;
@@ -40,7 +65,8 @@ struct FormatReader {
     *token = {pattern, small ? LetterCase::kLower : LetterCase::kUpper, length, width};
     return true;
   }
-  STROM_INLINE bool is_name(const char* word, int32_t length, DatePattern pattern, int32_t width, DateToken* token) const {
+  STROM_INLINE bool is_name(const char* word, int32_t length, DatePattern pattern, int32_t width,
+                            DateToken* token) const {
     if (!sees(word, length, LetterCase::kTitle)) return is(word, length, pattern, width, token);
     *token = {pattern, LetterCase::kTitle, length, width};
     return true;
@@ -70,13 +96,16 @@ STROM_INLINE DateToken date_token(StrView format) {
       break;
     case 'M':
       at.is("MI", 2, DatePattern::kMinute, 2, &token) || at.is("MM", 2, DatePattern::kMonth, 2, &token) ||
-          at.is("MS", 2, DatePattern::kMillis, 3, &token) || at.is_name("MONTH", 5, DatePattern::kWholeMonth, 9, &token) ||
+          at.is("MS", 2, DatePattern::kMillis, 3, &token) ||
+          at.is_name("MONTH", 5, DatePattern::kWholeMonth, 9, &token) ||
           at.is_name("MON", 3, DatePattern::kMonthName, 3, &token);
       break;
     case 'Q': at.is("Q", 1, DatePattern::kQuarter, 1, &token); break;
     case 'S': at.is("SSSS", 4, DatePattern::kNone, 0, &token) || at.is("SS", 2, DatePattern::kSecond, 2, &token); break;
     case 'U': at.is("US", 2, DatePattern::kMicros, 6, &token); break;
-    case 'W': at.is("WW", 2, DatePattern::kWeek, 2, &token) || at.is("W", 1, DatePattern::kWeekOfMonth, 1, &token); break;
+    case 'W':
+      at.is("WW", 2, DatePattern::kWeek, 2, &token) || at.is("W", 1, DatePattern::kWeekOfMonth, 1, &token);
+      break;
     case 'Y':
       at.is("YYYY", 4, DatePattern::kYear, 4, &token) || at.is("YYY", 3, DatePattern::kNone, 0, &token) ||
           at.is("YY", 2, DatePattern::kShortYear, 2, &token);
@@ -84,12 +113,22 @@ STROM_INLINE DateToken date_token(StrView format) {
     case '"': {
       int32_t size = 1;
       while (size < format.len && format.ptr[size] != '"' && format.ptr[size] != '\\') ++size;
-      if (size < format.len && format.ptr[size] == '"') token = {DatePattern::kQuoted, LetterCase::kUpper, size + 1, size - 1};
+      if (size < format.len && format.ptr[size] == '"')
+        token = {DatePattern::kQuoted, LetterCase::kUpper, size + 1, size - 1};
       break;
     }
-    case '-': case '/': case ':': case '.': case ',': case ' ': case '_': case ';': case '(': case ')': case '|': case '+':
-      token.pattern = DatePattern::kPunctuation;
-      break;
+    case '-':
+    case '/':
+    case ':':
+    case '.':
+    case ',':
+    case ' ':
+    case '_':
+    case ';':
+    case '(':
+    case ')':
+    case '|':
+    case '+': token.pattern = DatePattern::kPunctuation; break;
     default: break;
   }
   return token;

@@ -15,9 +15,25 @@ inline constexpr int32_t kMinDate = -2451545, kEndDate = 2147483494 - 2451545;
 inline constexpr int64_t kMinTimestamp = -211813488000000000ll, kEndTimestamp = 9223371331200000000ll;
 
 enum class DateField {
-  kYear, kMonth, kDay, kQuarter, kDow, kIsodow, kDoy, kWeek, kIsoyear, kDecade, kCentury, kMillennium,
-  kEpoch, kJulian,                                                // of dates
-  kHour, kMinute, kSecond, kMilliseconds, kMicroseconds,          // of timestamps
+  kYear,
+  kMonth,
+  kDay,
+  kQuarter,
+  kDow,
+  kIsodow,
+  kDoy,
+  kWeek,
+  kIsoyear,
+  kDecade,
+  kCentury,
+  kMillennium,
+  kEpoch,
+  kJulian,  // of dates
+  kHour,
+  kMinute,
+  kSecond,
+  kMilliseconds,
+  kMicroseconds,  // of timestamps
 };
 
 STROM_INLINE bool is_finite_date(int32_t date) { return date != kDateNegInfinity && date != kDatePosInfinity; }
@@ -219,7 +235,8 @@ struct DateMinusDate {
 
 struct DateToTimestamp {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t date) {
-    out = static_cast<int64_t>(static_cast<uint64_t>(static_cast<int64_t>(date)) * static_cast<uint64_t>(kMicrosPerDay));
+    out =
+        static_cast<int64_t>(static_cast<uint64_t>(static_cast<int64_t>(date)) * static_cast<uint64_t>(kMicrosPerDay));
     return !is_finite_date(date) | (out < kMinTimestamp) | (out >= kEndTimestamp) |
            (date > static_cast<int32_t>(kEndTimestamp / kMicrosPerDay));
   }
@@ -233,13 +250,13 @@ STROM_INLINE int64_t comparable_time(int32_t date) {
   return date >= kEnd ? kTimePosInfinity - 1 : static_cast<int64_t>(date) * kMicrosPerDay;
 }
 
-#define STROM_DEFINE_DATE_COMPARE(name, op)                                           \
-  struct name##DateTime {                                                             \
-    template <class A, class B>                                                       \
-    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) {           \
-      out = comparable_time(a) op comparable_time(b);                                 \
-      return false;                                                                   \
-    }                                                                                 \
+#define STROM_DEFINE_DATE_COMPARE(name, op)                                 \
+  struct name##DateTime {                                                   \
+    template <class A, class B>                                             \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, A a, B b) { \
+      out = comparable_time(a) op comparable_time(b);                       \
+      return false;                                                         \
+    }                                                                       \
   };
 STROM_DEFINE_DATE_COMPARE(Eq, ==)
 STROM_DEFINE_DATE_COMPARE(Ne, !=)

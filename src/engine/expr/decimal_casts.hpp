@@ -1,5 +1,5 @@
-// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats; and casts to
-// float4. Single source.
+// Numeric results whose scale depends on the row (registry::TypeId::kDecimal): quotients, and casts from floats; and
+// casts to float4. Single source.
 #pragma once
 
 #include "engine/expr/row_decimal.hpp"
@@ -72,10 +72,12 @@ struct DivDecimal {
   }
 };
 
-/// numeric of a float: the digits that "%.15g" (float4: "%.6g") prints, ties going to the even one, without zeros behind.
+/// numeric of a float: the digits that "%.15g" (float4: "%.6g") prints, ties going to the even one, without zeros
+/// behind.
 template <int kDigits>
 struct FloatToDecimal {
-  /// `size` / 10^(exponent - kDigits + 1) in whole numbers, exactly rounded. `exponent` is a guess by at most 1, put right.
+  /// `size` / 10^(exponent - kDigits + 1) in whole numbers, exactly rounded. `exponent` is a guess by at most 1, put
+  /// right.
   STROM_INLINE static int128 significant_digits(double size, int* exponent) {
     uint64_t bits;
     __builtin_memcpy(&bits, &size, sizeof bits);

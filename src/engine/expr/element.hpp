@@ -21,9 +21,9 @@ using registry::StrView;
 using registry::TypeId;
 
 struct Context {
-  bool single_byte;         // one byte per character, else UTF-8
-  block::TextArena* text;   // of functions with the trait kMakesText
-  int scale;                // of the first argument, a numeric
+  bool single_byte;        // one byte per character, else UTF-8
+  block::TextArena* text;  // of functions with the trait kMakesText
+  int scale;               // of the first argument, a numeric
 
   /// Memory for the text that a function makes, until the end of the tile. nullptr when there is no room: the row is
   /// then PostgreSQL's. A single text may take an eighth of the arena, so that none takes the place of all others.
@@ -38,19 +38,33 @@ struct Context {
 template <Phys phys>
 struct PhysType;
 template <>
-struct PhysType<Phys::kBool> { using type = uint8_t; };
+struct PhysType<Phys::kBool> {
+  using type = uint8_t;
+};
 template <>
-struct PhysType<Phys::kI32> { using type = int32_t; };
+struct PhysType<Phys::kI32> {
+  using type = int32_t;
+};
 template <>
-struct PhysType<Phys::kI64> { using type = int64_t; };
+struct PhysType<Phys::kI64> {
+  using type = int64_t;
+};
 template <>
-struct PhysType<Phys::kI128> { using type = int128; };
+struct PhysType<Phys::kI128> {
+  using type = int128;
+};
 template <>
-struct PhysType<Phys::kF32> { using type = float; };
+struct PhysType<Phys::kF32> {
+  using type = float;
+};
 template <>
-struct PhysType<Phys::kF64> { using type = double; };
+struct PhysType<Phys::kF64> {
+  using type = double;
+};
 template <>
-struct PhysType<Phys::kStr> { using type = StrView; };
+struct PhysType<Phys::kStr> {
+  using type = StrView;
+};
 
 template <TypeId id>
 using RegisterType = typename PhysType<registry::type_info(id).phys>::type;

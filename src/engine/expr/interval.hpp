@@ -56,7 +56,8 @@ STROM_INLINE bool fits(int128 value) {
 /// Field by field; overflow of any is PostgreSQL's error.
 STROM_INLINE bool add_intervals(int128& out, Interval a, Interval b, int sign) {
   const int128 micros = static_cast<int128>(a.micros) + static_cast<int128>(b.micros) * sign;
-  const int64_t days = a.days + static_cast<int64_t>(b.days) * sign, months = a.months + static_cast<int64_t>(b.months) * sign;
+  const int64_t days = a.days + static_cast<int64_t>(b.days) * sign,
+                months = a.months + static_cast<int64_t>(b.months) * sign;
   out = pack({static_cast<int64_t>(micros), static_cast<int32_t>(days), static_cast<int32_t>(months)});
   return !fits<int64_t>(micros) || !fits<int32_t>(days) || !fits<int32_t>(months) || is_infinite_interval(a) ||
          is_infinite_interval(b);
@@ -73,7 +74,9 @@ struct IntervalMinus {
   }
 };
 struct IntervalNegative {
-  STROM_INLINE static bool eval(const Context&, int128& out, int128 a) { return add_intervals(out, {0, 0, 0}, unpack(a), -1); }
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {
+    return add_intervals(out, {0, 0, 0}, unpack(a), -1);
+  }
 };
 
 STROM_INLINE bool is_timestamp(int128 time) { return time >= kMinTimestamp && time < kEndTimestamp; }
@@ -91,7 +94,8 @@ STROM_INLINE bool add_to_timestamp(int64_t& out, int64_t time, Interval v, int s
     const int64_t year = month >= 0 ? month / 12 : -((11 - month) / 12);
     const int32_t in_year = static_cast<int32_t>(month - year * 12) + 1;
     const int64_t first = days_from_civil(year, in_year, 1);
-    const int64_t last = in_year == 12 ? days_from_civil(year + 1, 1, 1) - 1 : days_from_civil(year, in_year + 1, 1) - 1;
+    const int64_t last =
+        in_year == 12 ? days_from_civil(year + 1, 1, 1) - 1 : days_from_civil(year, in_year + 1, 1) - 1;
     days = first + c.day - 1 < last ? first + c.day - 1 : last;
     if (!is_timestamp(static_cast<int128>(days) * kMicrosPerDay + in_day)) return true;
   }

@@ -10,8 +10,8 @@ namespace strom::engine::expr {
 
 inline constexpr int64_t kMicrosPerHour = 3600000000ll, kMicrosPerMinute = 60000000ll;
 
-/// A field of a time of day, or of the time of an interval, which can be negative and longer than a day. Seconds and their
-/// parts as microseconds: what differs is the scale of the numeric.
+/// A field of a time of day, or of the time of an interval, which can be negative and longer than a day. Seconds and
+/// their parts as microseconds: what differs is the scale of the numeric.
 template <DateField field>
 STROM_INLINE int64_t time_field(int64_t micros) {
   if constexpr (field == DateField::kHour) return micros / kMicrosPerHour;
@@ -50,8 +50,8 @@ struct ExtractInterval {
 struct ExtractEpochInterval {
   STROM_INLINE static bool eval(const Context&, int128& out, int128 interval) {
     const Interval v = unpack(interval);
-    const int64_t quarter_days = static_cast<int64_t>(v.months / 12) * 1461 + static_cast<int64_t>(v.months % 12) * 120 +
-                                 static_cast<int64_t>(v.days) * 4;
+    const int64_t quarter_days = static_cast<int64_t>(v.months / 12) * 1461 +
+                                 static_cast<int64_t>(v.months % 12) * 120 + static_cast<int64_t>(v.days) * 4;
     out = static_cast<int128>(quarter_days) * (kMicrosPerDay / 4) + v.micros;
     return is_infinite_interval(v);
   }
@@ -118,13 +118,15 @@ STROM_INLINE TimeTz unpack_timetz(int128 bits) {
 }
 
 STROM_INLINE int128 pack_timetz(TimeTz v) {
-  return static_cast<int128>(static_cast<uint128>(static_cast<uint32_t>(v.zone)) << 64 | static_cast<uint64_t>(v.micros));
+  return static_cast<int128>(static_cast<uint128>(static_cast<uint32_t>(v.zone)) << 64 |
+                             static_cast<uint64_t>(v.micros));
 }
 
 /// Order of timetz: by the moment, then by the zone.
 STROM_INLINE int128 timetz_order(int128 bits) {
   const TimeTz v = unpack_timetz(bits);
-  return static_cast<int128>(v.micros + static_cast<int64_t>(v.zone) * 1000000) * (static_cast<int64_t>(1) << 32) + v.zone;
+  return static_cast<int128>(v.micros + static_cast<int64_t>(v.zone) * 1000000) * (static_cast<int64_t>(1) << 32) +
+         v.zone;
 }
 
 using EqTimeTz = Eq;
@@ -219,13 +221,14 @@ struct MakeTime {
   STROM_INLINE static bool eval(const Context&, int64_t& out, int32_t hour, int32_t minute, double second) {
     out = 0;
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0) || !(second < 59.9)) return true;
-    out = (static_cast<int64_t>(hour) * 60 + minute) * kMicrosPerMinute + static_cast<int64_t>(rint(second * 1000000.0));
+    out =
+        (static_cast<int64_t>(hour) * 60 + minute) * kMicrosPerMinute + static_cast<int64_t>(rint(second * 1000000.0));
     return false;
   }
 };
 
-/// An interval times or divided by a number, by PostgreSQL's operations on floats in its order: what is left of months goes to
-/// days, what is left of days to the time. Not on devices, which join products and sums.
+/// An interval times or divided by a number, by PostgreSQL's operations on floats in its order: what is left of months
+/// goes to days, what is left of days to the time. Not on devices, which join products and sums.
 template <bool kDivides>
 struct ScaleInterval {
   STROM_INLINE static double round_micros(double value) { return rint(value * 1000000.0) / 1000000.0; }
@@ -242,7 +245,8 @@ struct ScaleInterval {
     const auto whole_months = static_cast<int32_t>(months);
     auto whole_days = static_cast<int32_t>(days);
     const double days_of_month = round_micros((months - whole_months) * kDaysPerMonth);
-    double seconds = round_micros((days - whole_days + days_of_month - static_cast<int32_t>(days_of_month)) * kSecondsPerDay);
+    double seconds =
+        round_micros((days - whole_days + days_of_month - static_cast<int32_t>(days_of_month)) * kSecondsPerDay);
     if (fabs(seconds) >= kSecondsPerDay) {
       const auto carried = static_cast<int32_t>(seconds / kSecondsPerDay);
       whole_days += carried;
@@ -268,7 +272,8 @@ struct MicrosOfTime {
     constexpr double kMost = 9e12;
     out = 0;
     if (!(fabs(seconds) < kMost)) return true;
-    out = (static_cast<int64_t>(hours) * 60 + minutes) * kMicrosPerMinute + static_cast<int64_t>(rint(seconds * 1000000.0));
+    out = (static_cast<int64_t>(hours) * 60 + minutes) * kMicrosPerMinute +
+          static_cast<int64_t>(rint(seconds * 1000000.0));
     return false;
   }
 };
@@ -326,7 +331,8 @@ struct JustifyInterval {
     }
     if (kHours) level_time(v);
     out = pack({v.micros, static_cast<int32_t>(v.days), static_cast<int32_t>(v.months)});
-    return v.days != static_cast<int32_t>(v.days) || v.months != static_cast<int32_t>(v.months) || is_infinite_interval(given);
+    return v.days != static_cast<int32_t>(v.days) || v.months != static_cast<int32_t>(v.months) ||
+           is_infinite_interval(given);
   }
 };
 using JustifyHours = JustifyInterval<true, false>;
@@ -370,7 +376,8 @@ struct DateBin {
     out = 0;
     const Interval v = unpack(interval);
     const int128 stride = static_cast<int128>(v.days) * kMicrosPerDay + v.micros;
-    if (!is_finite_time(time) || !is_finite_time(origin) || v.months != 0 || stride <= 0 || !fits<int64_t>(stride)) return true;
+    if (!is_finite_time(time) || !is_finite_time(origin) || v.months != 0 || stride <= 0 || !fits<int64_t>(stride))
+      return true;
     const int128 distance = static_cast<int128>(time) - origin;
     if (!fits<int64_t>(distance)) return true;
     const int64_t rest = static_cast<int64_t>(distance) % static_cast<int64_t>(stride);

@@ -1,11 +1,13 @@
-// jsonb: reading PostgreSQL's binary form. A value of the register is the root container, what is behind the varlena header.
+// jsonb: reading PostgreSQL's binary form. A value of the register is the root container, what is behind the varlena
+// header.
 //
-// A container (src/include/utils/jsonb.h) is a word with flags and a count, an entry of 32 bits for each child (of an object: all
-// keys, then all values), and the children's data. An entry has 3 bits of type and 28 bits with the length of the data, or with
-// its end relative to the first child's begin. Numbers and containers begin at multiples of 4 from there; the padding in
-// front counts as theirs. A scalar root is an array of one element with a flag.
+// A container (src/include/utils/jsonb.h) is a word with flags and a count, an entry of 32 bits for each child (of an
+// object: all keys, then all values), and the children's data. An entry has 3 bits of type and 28 bits with the length
+// of the data, or with its end relative to the first child's begin. Numbers and containers begin at multiples of 4 from
+// there; the padding in front counts as theirs. A scalar root is an array of one element with a flag.
 //
-// The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single source.
+// The bytes may be damaged or change while they are read: each word is loaded once and checked before use. Single
+// source.
 #pragma once
 
 #include "engine/expr/row_decimal.hpp"
@@ -22,7 +24,8 @@ struct JsonItem {
   StrView bytes;
 };
 
-inline constexpr uint32_t kJsonCount = 0x0FFFFFFF, kJsonScalar = 0x10000000, kJsonObject = 0x20000000, kJsonArray = 0x40000000;
+inline constexpr uint32_t kJsonCount = 0x0FFFFFFF, kJsonScalar = 0x10000000, kJsonObject = 0x20000000,
+                          kJsonArray = 0x40000000;
 inline constexpr uint32_t kJsonLength = 0x0FFFFFFF, kJsonEnd = 0x80000000;
 inline constexpr int kJsonKindShift = 28;
 
@@ -104,8 +107,9 @@ STROM_INLINE uint8_t json_result(const Context& context, const JsonItem& item, S
   }
   char* made = context.make_text(8 + item.bytes.len);
   if (made == nullptr) return block::kErrorFlag;
-  const uint32_t words[2] = {1 | kJsonScalar | kJsonArray,
-                             kJsonEnd | static_cast<uint32_t>(item.kind) << kJsonKindShift | static_cast<uint32_t>(item.bytes.len)};
+  const uint32_t words[2] = {1 | kJsonScalar | kJsonArray, kJsonEnd |
+                                                               static_cast<uint32_t>(item.kind) << kJsonKindShift |
+                                                               static_cast<uint32_t>(item.bytes.len)};
   for (int i = 0; i < 8; ++i) made[i] = static_cast<char>(words[i / 4] >> (8 * (i % 4)));
   put(made + 8, item.bytes);
   out = {made, 8 + item.bytes.len};
@@ -126,7 +130,8 @@ STROM_INLINE uint8_t json_text(const Context& context, const JsonItem& item, Str
     case JsonKind::kString: out = item.bytes; return 0;
     case JsonKind::kNumber: {
       int128 decimal;
-      return !stored_decimal(item.bytes, &decimal) || DecimalToText::eval(context, out, decimal) ? block::kErrorFlag : 0;
+      return !stored_decimal(item.bytes, &decimal) || DecimalToText::eval(context, out, decimal) ? block::kErrorFlag
+                                                                                                 : 0;
     }
     case JsonKind::kFalse: return make_copy(context, {"false", 5}, out);
     case JsonKind::kTrue: return make_copy(context, {"true", 4}, out);
@@ -166,7 +171,8 @@ struct JsonElement {
   }
 };
 
-/// A step of a path whose key is a number, written with at most nine digits: of an object the key, of an array the index.
+/// A step of a path whose key is a number, written with at most nine digits: of an object the key, of an array the
+/// index.
 template <bool kText>
 struct JsonStep {
   STROM_INLINE static uint8_t eval(const Context& context, StrView& out, StrView json, StrView key) {
@@ -259,7 +265,8 @@ struct JsonToNumber {
     JsonItem item;
     int128 decimal;
     out = 0;
-    if (!json_scalar(json, &item) || item.kind != JsonKind::kNumber || !stored_decimal(item.bytes, &decimal)) return true;
+    if (!json_scalar(json, &item) || item.kind != JsonKind::kNumber || !stored_decimal(item.bytes, &decimal))
+      return true;
     return Cast::eval(context, out, decimal);
   }
 };
@@ -286,7 +293,8 @@ STROM_INLINE bool same_json(const JsonItem& a, const JsonItem& b, bool* unsure) 
   if (text_equal(a.bytes, b.bytes)) return true;
   if (a.kind == JsonKind::kString) return false;
   int128 x, y;
-  if (a.kind == JsonKind::kNumber && stored_decimal(a.bytes, &x) && stored_decimal(b.bytes, &y)) return compare_decimals(x, y) == 0;
+  if (a.kind == JsonKind::kNumber && stored_decimal(a.bytes, &x) && stored_decimal(b.bytes, &y))
+    return compare_decimals(x, y) == 0;
   *unsure = true;
   return false;
 }
@@ -319,7 +327,8 @@ struct JsonContains {
     if (all.is_object() != wanted.is_object() || (all.is_scalar() && !wanted.is_scalar())) return false;
     bool unsure = false;
     for (int64_t i = 0; i < wanted.count(); ++i) {
-      const JsonFound found = wanted.is_object() ? has_pair(all, wanted, i, &unsure) : has_element(all, wanted, i, &unsure);
+      const JsonFound found =
+          wanted.is_object() ? has_pair(all, wanted, i, &unsure) : has_element(all, wanted, i, &unsure);
       if (found == JsonFound::kDamaged) return true;
       if (found == JsonFound::kNo) return false;
     }
@@ -328,10 +337,12 @@ struct JsonContains {
   }
 
  private:
-  STROM_INLINE static JsonFound has_pair(const JsonContainer& all, const JsonContainer& wanted, int64_t i, bool* unsure) {
+  STROM_INLINE static JsonFound has_pair(const JsonContainer& all, const JsonContainer& wanted, int64_t i,
+                                         bool* unsure) {
     JsonItem key, value, found;
     if (!json_item(wanted, i, json_offset(wanted, i), &key)) return JsonFound::kDamaged;
-    if (!json_item(wanted, wanted.count() + i, json_offset(wanted, wanted.count() + i), &value)) return JsonFound::kDamaged;
+    if (!json_item(wanted, wanted.count() + i, json_offset(wanted, wanted.count() + i), &value))
+      return JsonFound::kDamaged;
     const JsonFound has = find_json_key(all, key.bytes, &found);
     if (has != JsonFound::kYes) return has;
     if (value.kind == JsonKind::kContainer && found.kind == JsonKind::kContainer) {
@@ -344,7 +355,8 @@ struct JsonContains {
     return same || open ? JsonFound::kYes : JsonFound::kNo;
   }
 
-  STROM_INLINE static JsonFound has_element(const JsonContainer& all, const JsonContainer& wanted, int64_t i, bool* unsure) {
+  STROM_INLINE static JsonFound has_element(const JsonContainer& all, const JsonContainer& wanted, int64_t i,
+                                            bool* unsure) {
     JsonItem value;
     if (!json_item(wanted, i, json_offset(wanted, i), &value)) return JsonFound::kDamaged;
     bool open = value.kind == JsonKind::kContainer;

@@ -1,6 +1,6 @@
-// Functions of the math library, as PostgreSQL's float8 functions call them. Only PostgreSQL's own library gives its last
-// digit, so that devices leave every row to it; so do results about which errno or PostgreSQL's checks could have something
-// to say: zero, subnormal, infinite and NaN, but for arguments where they are the right ones.
+// Functions of the math library, as PostgreSQL's float8 functions call them. Only PostgreSQL's own library gives its
+// last digit, so that devices leave every row to it; so do results about which errno or PostgreSQL's checks could have
+// something to say: zero, subnormal, infinite and NaN, but for arguments where they are the right ones.
 #pragma once
 
 #include <float.h>
@@ -11,7 +11,23 @@
 namespace strom::engine::expr {
 
 enum class Math {
-  kExp, kLn, kLog10, kCbrt, kSin, kCos, kTan, kCot, kAsin, kAcos, kAtan, kSinh, kCosh, kTanh, kAsinh, kAcosh, kAtanh,
+  kExp,
+  kLn,
+  kLog10,
+  kCbrt,
+  kSin,
+  kCos,
+  kTan,
+  kCot,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kTanh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
 };
 
 STROM_INLINE bool is_plain(double value) {

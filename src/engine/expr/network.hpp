@@ -1,6 +1,6 @@
-// inet, cidr, macaddr and macaddr8. An inet register is a view of what PostgreSQL stores behind the length: family (2 = IPv4,
-// 3 = IPv6), bits of the netmask, 4 or 16 bytes; equal values have equal bytes. A macaddr is its 48 bits as a number; a
-// macaddr8 its 64 bits with the highest one inverted, so that it orders as a signed number. Single source.
+// inet, cidr, macaddr and macaddr8. An inet register is a view of what PostgreSQL stores behind the length: family (2 =
+// IPv4, 3 = IPv6), bits of the netmask, 4 or 16 bytes; equal values have equal bytes. A macaddr is its 48 bits as a
+// number; a macaddr8 its 64 bits with the highest one inverted, so that it orders as a signed number. Single source.
 #pragma once
 
 #include "engine/expr/text_make.hpp"
@@ -52,10 +52,13 @@ STROM_DEFINE_INET_TEST(Le, inet_order(a, b) <= 0)
 STROM_DEFINE_INET_TEST(Gt, inet_order(a, b) > 0)
 STROM_DEFINE_INET_TEST(Ge, inet_order(a, b) >= 0)
 STROM_DEFINE_INET_TEST(Below, a.size == b.size && a.bits > b.bits && compare_bits(a.bytes, b.bytes, b.bits) == 0)
-STROM_DEFINE_INET_TEST(BelowOrEqual, a.size == b.size && a.bits >= b.bits && compare_bits(a.bytes, b.bytes, b.bits) == 0)
+STROM_DEFINE_INET_TEST(BelowOrEqual,
+                       a.size == b.size && a.bits >= b.bits && compare_bits(a.bytes, b.bytes, b.bits) == 0)
 STROM_DEFINE_INET_TEST(Above, a.size == b.size && a.bits < b.bits && compare_bits(a.bytes, b.bytes, a.bits) == 0)
-STROM_DEFINE_INET_TEST(AboveOrEqual, a.size == b.size && a.bits <= b.bits && compare_bits(a.bytes, b.bytes, a.bits) == 0)
-STROM_DEFINE_INET_TEST(Overlap, a.size == b.size && compare_bits(a.bytes, b.bytes, a.bits < b.bits ? a.bits : b.bits) == 0)
+STROM_DEFINE_INET_TEST(AboveOrEqual,
+                       a.size == b.size && a.bits <= b.bits && compare_bits(a.bytes, b.bytes, a.bits) == 0)
+STROM_DEFINE_INET_TEST(Overlap,
+                       a.size == b.size && compare_bits(a.bytes, b.bytes, a.bits < b.bits ? a.bits : b.bits) == 0)
 STROM_DEFINE_INET_TEST(SameFamily, a.size == b.size)
 #undef STROM_DEFINE_INET_TEST
 
@@ -113,7 +116,8 @@ STROM_INLINE char* put_ipv6(char* to, const uint8_t* bytes) {
       continue;
     }
     if (i > 0) *to++ = ':';
-    const bool embedded = i == 6 && zeros == 0 && (length == 6 || (length == 7 && group(7) != 1) || (length == 5 && group(5) == 0xffff));
+    const bool embedded =
+        i == 6 && zeros == 0 && (length == 6 || (length == 7 && group(7) != 1) || (length == 5 && group(5) == 0xffff));
     if (embedded) return put_ipv4(to, bytes + 12);
     bool begun = false;
     for (int shift = 12; shift >= 0; shift -= 4) {
@@ -219,7 +223,8 @@ struct MoveInet {
     if (!a.valid || a.size != 4 || distance <= -kEnd || distance >= kEnd) return true;
     const int64_t moved = address_v4(a) + kSign * distance;
     if (moved < 0 || moved >= kEnd) return true;
-    return make_inet(context, out, a, a.bits, [moved](int i) { return static_cast<int>(moved >> (24 - 8 * i) & 0xff); });
+    return make_inet(context, out, a, a.bits,
+                     [moved](int i) { return static_cast<int>(moved >> (24 - 8 * i) & 0xff); });
   }
 };
 struct DistanceInet {

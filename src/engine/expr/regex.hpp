@@ -9,8 +9,8 @@ namespace strom::engine::expr {
 /// The first byte of a translated expression: whether only texts of plain ASCII are the engine's.
 inline constexpr char kRegexOfAscii = 'a', kRegexOfAnyText = 'u';
 
-/// Whether `text` has a match of RE2's expression behind the first byte of `regex`. True when PostgreSQL has to decide. Of
-/// engine/exec/regex.cpp.
+/// Whether `text` has a match of RE2's expression behind the first byte of `regex`. True when PostgreSQL has to decide.
+/// Of engine/exec/regex.cpp.
 bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches);
 
 template <bool kAnyCase>

@@ -1,5 +1,5 @@
-// Numeric whose values have a scale each (registry::TypeId::kDecimal): columns without a declared scale, and expressions
-// whose display scale depends on the row. What has no place in 122 bits is PostgreSQL's.
+// Numeric whose values have a scale each (registry::TypeId::kDecimal): columns without a declared scale, and
+// expressions whose display scale depends on the row. What has no place in 122 bits is PostgreSQL's.
 #pragma once
 
 #include "base/int128.hpp"
@@ -50,12 +50,12 @@ STROM_INLINE int compare_decimals(int128 a, int128 b) {
   return x < y ? -1 : x > y;
 }
 
-#define STROM_DEFINE_DECIMAL_COMPARE(name, op)                                           \
-  struct name {                                                                          \
-    STROM_INLINE static bool eval(const Context&, uint8_t& out, int128 a, int128 b) {    \
-      out = compare_decimals(a, b) op 0;                                                 \
-      return false;                                                                      \
-    }                                                                                    \
+#define STROM_DEFINE_DECIMAL_COMPARE(name, op)                                        \
+  struct name {                                                                       \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, int128 a, int128 b) { \
+      out = compare_decimals(a, b) op 0;                                              \
+      return false;                                                                   \
+    }                                                                                 \
   };
 STROM_DEFINE_DECIMAL_COMPARE(EqDecimal, ==)
 STROM_DEFINE_DECIMAL_COMPARE(NeDecimal, !=)
@@ -100,7 +100,8 @@ struct DivTruncDecimal {
   }
 };
 
-/// floor and ceil: the value without its fraction, and 1 more where kUp or less where not if there was one on that side.
+/// floor and ceil: the value without its fraction, and 1 more where kUp or less where not if there was one on that
+/// side.
 template <bool kUp>
 struct RoundDecimal {
   STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {

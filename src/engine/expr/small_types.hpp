@@ -1,5 +1,5 @@
-// Types with few functions: oid (its register is wider, so that it orders as a number), "char" (the byte, unsigned), enum
-// (its OID) and money (its cents). Single source.
+// Types with few functions: oid (its register is wider, so that it orders as a number), "char" (the byte, unsigned),
+// enum (its OID) and money (its cents). Single source.
 #pragma once
 
 #include <math.h>
@@ -9,8 +9,8 @@
 
 namespace strom::engine::expr {
 
-/// The order of an enum type's values is that of their OIDs where these are even, and stays so; odd ones are values that
-/// were added in between, whose places PostgreSQL looks up.
+/// The order of an enum type's values is that of their OIDs where these are even, and stays so; odd ones are values
+/// that were added in between, whose places PostgreSQL looks up.
 template <class Compare>
 struct CompareEnum {
   STROM_INLINE static bool eval(const Context& context, uint8_t& out, int64_t a, int64_t b) {

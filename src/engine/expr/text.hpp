@@ -29,17 +29,17 @@ STROM_INLINE StrView trimmed(StrView s) {
   return s;
 }
 
-#define STROM_DEFINE_TEXT_COMPARE(name, expression)                                          \
-  struct name##Text {                                                                        \
-    STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b) {      \
-      out = expression;                                                                      \
-      return false;                                                                          \
-    }                                                                                        \
-  };                                                                                         \
-  struct name##Bpchar {                                                                      \
+#define STROM_DEFINE_TEXT_COMPARE(name, expression)                                             \
+  struct name##Text {                                                                           \
+    STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b) {         \
+      out = expression;                                                                         \
+      return false;                                                                             \
+    }                                                                                           \
+  };                                                                                            \
+  struct name##Bpchar {                                                                         \
     STROM_INLINE static bool eval(const Context& context, uint8_t& out, StrView a, StrView b) { \
-      return name##Text::eval(context, out, trimmed(a), trimmed(b));                         \
-    }                                                                                        \
+      return name##Text::eval(context, out, trimmed(a), trimmed(b));                            \
+    }                                                                                           \
   };
 STROM_DEFINE_TEXT_COMPARE(Eq, text_equal(a, b))
 STROM_DEFINE_TEXT_COMPARE(Ne, !text_equal(a, b))
@@ -52,7 +52,11 @@ STROM_DEFINE_TEXT_COMPARE(Ge, text_compare(a, b) >= 0)
 /// Bytes of the character at s[0]; at most `left`.
 STROM_INLINE int64_t char_bytes(const Context& context, const char* s, int64_t left) {
   const uint8_t lead = static_cast<uint8_t>(*s);
-  const int64_t size = context.single_byte || lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  const int64_t size = context.single_byte || lead < 0x80 ? 1
+                       : lead >= 0xf0                     ? 4
+                       : lead >= 0xe0                     ? 3
+                       : lead >= 0xc0                     ? 2
+                                                          : 1;
   return size < left ? size : left;
 }
 

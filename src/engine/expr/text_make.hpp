@@ -35,8 +35,8 @@ STROM_INLINE bool ascii_alnum(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/// Case of ASCII text; with wider characters it is the collation's matter, hence PostgreSQL's. The planner has made sure
-/// that the collation maps ASCII as ASCII does.
+/// Case of ASCII text; with wider characters it is the collation's matter, hence PostgreSQL's. The planner has made
+/// sure that the collation maps ASCII as ASCII does.
 template <class Map>
 STROM_INLINE bool map_ascii(const Context& context, StrView& out, StrView s, Map map) {
   if (has_wide_chars(s)) return true;

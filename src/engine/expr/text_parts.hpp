@@ -39,7 +39,8 @@ STROM_INLINE int64_t find_bytes(StrView s, int64_t from, StrView needle) {
   return -1;
 #else
   if (from >= s.len) return -1;
-  const void* found = memmem(s.ptr + from, static_cast<size_t>(s.len - from), needle.ptr, static_cast<size_t>(needle.len));
+  const void* found =
+      memmem(s.ptr + from, static_cast<size_t>(s.len - from), needle.ptr, static_cast<size_t>(needle.len));
   return found == nullptr ? -1 : static_cast<const char*>(found) - s.ptr;
 #endif
 }
@@ -157,7 +158,8 @@ struct SplitPart {
     int64_t field = n;
     if (n < 0) {
       int64_t fields = 1;
-      for (int64_t at = find_bytes(s, 0, separator); at >= 0; at = find_bytes(s, at + separator.len, separator)) ++fields;
+      for (int64_t at = find_bytes(s, 0, separator); at >= 0; at = find_bytes(s, at + separator.len, separator))
+        ++fields;
       field += fields + 1;
       if (field <= 0) return false;
     }

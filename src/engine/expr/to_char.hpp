@@ -1,4 +1,5 @@
-// to_char of timestamps, for formats of the patterns of date_format.hpp. The planner takes no other format to the engine.
+// to_char of timestamps, for formats of the patterns of date_format.hpp. The planner takes no other format to the
+// engine.
 #pragma once
 
 #include "engine/expr/date_format.hpp"
@@ -29,10 +30,10 @@ STROM_INLINE char* put_name(char* to, const char* name, DateToken token) {
   for (int i = 0; i < token.width; ++i) {
     const char c = name[i];
     const bool letter = c != ' ', capital = c >= 'A' && c <= 'Z';
-    *to++ = !letter || token.letters == LetterCase::kTitle      ? c
-            : token.letters == LetterCase::kUpper && !capital   ? static_cast<char>(c - 0x20)
-            : token.letters == LetterCase::kLower && capital    ? static_cast<char>(c + 0x20)
-                                                                : c;
+    *to++ = !letter || token.letters == LetterCase::kTitle    ? c
+            : token.letters == LetterCase::kUpper && !capital ? static_cast<char>(c - 0x20)
+            : token.letters == LetterCase::kLower && capital  ? static_cast<char>(c + 0x20)
+                                                              : c;
   }
   return to;
 }
@@ -45,7 +46,8 @@ struct FormattedMoment {
 
 STROM_INLINE char* put_token(char* to, const FormattedMoment& m, DateToken token, const char* format) {
   constexpr int kNameWidth = 9;
-  const char* months = "January  February March    April    May      June     July     August   SeptemberOctober  November December ";
+  const char* months =
+      "January  February March    April    May      June     July     August   SeptemberOctober  November December ";
   const char* days = "Sunday   Monday   Tuesday  WednesdayThursday Friday   Saturday ";
   const int64_t hour = m.seconds / 3600, weekday = date_field<DateField::kDow>(m.days);
   switch (token.pattern) {

@@ -1,6 +1,7 @@
-// Local times of a zone, for the functions that read a timestamptz in the session's time zone. The planner gives the zone's
-// offsets as bytes: pairs of 64-bit numbers, microseconds since 2000 in UTC from which an offset holds, and the offset
-// eastwards in microseconds; the last pair is where the table ends. Rows outside of it are PostgreSQL's. Single source.
+// Local times of a zone, for the functions that read a timestamptz in the session's time zone. The planner gives the
+// zone's offsets as bytes: pairs of 64-bit numbers, microseconds since 2000 in UTC from which an offset holds, and the
+// offset eastwards in microseconds; the last pair is where the table ends. Rows outside of it are PostgreSQL's. Single
+// source.
 #pragma once
 
 #include "engine/expr/datetime.hpp"
@@ -52,7 +53,8 @@ struct LocalToZoned {
     constexpr int64_t kShortest = 3 * kMicrosPerDay;
     const int64_t last = table.len / static_cast<int64_t>(sizeof(ZoneEntry)) - 1;
     if (index < 1 || index + 1 >= last) return false;
-    const ZoneEntry before = zone_entry(table, index - 1), held = zone_entry(table, index), after = zone_entry(table, index + 1);
+    const ZoneEntry before = zone_entry(table, index - 1), held = zone_entry(table, index),
+                    after = zone_entry(table, index + 1);
     const int64_t begin = wrapping_sum(held.from, before.offset > held.offset ? before.offset : held.offset);
     const int64_t end = wrapping_sum(after.from, after.offset < held.offset ? after.offset : held.offset);
     return after.from > wrapping_sum(held.from, kShortest) && local >= begin && local < end;

@@ -1,5 +1,5 @@
-// The CPU instantiation of the tile interpreter without the functions. Compiled once per instruction set, with STROM_ISA
-// naming the level.
+// The CPU instantiation of the tile interpreter without the functions. Compiled once per instruction set, with
+// STROM_ISA naming the level.
 #include "engine/inst/tile_cpu.hpp"
 
 #include "engine/inst/calls_cpu.hpp"
@@ -25,8 +25,6 @@ void execute_call(const platform::Cpu&, TileState& s, const TileInstr& instr) {
 
 namespace strom::engine::inst {
 
-block::RunResult STROM_ENTRY(STROM_ISA)(block::TileState& state) {
-  return op::run_morsel(platform::Cpu{}, state);
-}
+block::RunResult STROM_ENTRY(STROM_ISA)(block::TileState& state) { return op::run_morsel(platform::Cpu{}, state); }
 
 }  // namespace strom::engine::inst

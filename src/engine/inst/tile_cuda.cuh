@@ -35,7 +35,8 @@ STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr)
 namespace strom::engine::inst {
 
 /// Block b runs states[b] until its morsel is finished or something is full; launch with kCudaBlockThreads threads.
-__global__ void __launch_bounds__(platform::kCudaBlockThreads) run_morsels(block::TileState* states, block::RunResult* results) {
+__global__ void __launch_bounds__(platform::kCudaBlockThreads)
+    run_morsels(block::TileState* states, block::RunResult* results) {
   const platform::Cuda machine{};
   const block::RunResult result = op::run_morsel(machine, states[blockIdx.x]);
   machine.leader([&] { results[blockIdx.x] = result; });

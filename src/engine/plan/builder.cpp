@@ -48,7 +48,8 @@ NodeId Builder::payload(uint32_t join, uint32_t ordinal, ValueType type) {
 NodeId Builder::constant(ValueType type, bool is_null, std::string bytes) {
   for (uint32_t i = 0; i < program_.constants.size(); ++i) {
     const Constant& c = program_.constants[i];
-    if (c.param < 0 && c.type == type && c.is_null == is_null && c.bytes == bytes) return add({NodeKind::kConst, type, i});
+    if (c.param < 0 && c.type == type && c.is_null == is_null && c.bytes == bytes)
+      return add({NodeKind::kConst, type, i});
   }
   program_.constants.push_back({type, is_null, -1, std::move(bytes)});
   return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
@@ -56,7 +57,8 @@ NodeId Builder::constant(ValueType type, bool is_null, std::string bytes) {
 
 NodeId Builder::parameter(ValueType type, int32_t param) {
   for (uint32_t i = 0; i < program_.constants.size(); ++i)
-    if (program_.constants[i].param == param && program_.constants[i].type == type) return add({NodeKind::kConst, type, i});
+    if (program_.constants[i].param == param && program_.constants[i].type == type)
+      return add({NodeKind::kConst, type, i});
   program_.constants.push_back({type, false, param, {}});
   return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
 }
@@ -132,7 +134,8 @@ Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>
   if (info == nullptr) {
     std::string signature(pg_name);
     signature += '(';
-    for (size_t i = 0; i < types.size(); ++i) signature.append(i ? ", " : "").append(registry::type_info(types[i]).pg_name);
+    for (size_t i = 0; i < types.size(); ++i)
+      signature.append(i ? ", " : "").append(registry::type_info(types[i]).pg_name);
     return unsupported("function " + signature + ")" + (field.empty() ? "" : " of field " + std::string(field)) +
                        " is not supported");
   }
@@ -149,7 +152,8 @@ Result<NodeId> Builder::call(std::string_view pg_name, const std::vector<NodeId>
   if (info->traits & registry::kScale0) scale = 0;
   if (info->traits & registry::kScale3) scale = 3;
   if (info->traits & registry::kScale6) scale = 6;
-  Node node{NodeKind::kCall, {info->result, info->result == TypeId::kNumeric ? scale : int16_t{0}},
+  Node node{NodeKind::kCall,
+            {info->result, info->result == TypeId::kNumeric ? scale : int16_t{0}},
             static_cast<uint32_t>(info->id)};
   for (size_t i = 0; i < args.size(); ++i) node.args[i] = args[i];
   return add(node);

@@ -17,8 +17,8 @@ using NodeId = uint32_t;
 inline constexpr NodeId kNoNode = UINT32_MAX;
 
 /// Static type of an expression. `scale` is meaningful for kNumeric only: digits after the point of the fixed-point
-/// value, which is also the display scale that PostgreSQL would give the result. Where that depends on the row, the type
-/// is kDecimal.
+/// value, which is also the display scale that PostgreSQL would give the result. Where that depends on the row, the
+/// type is kDecimal.
 struct ValueType {
   registry::TypeId type = registry::TypeId::kBool;
   int16_t scale = 0;
@@ -27,23 +27,24 @@ struct ValueType {
 };
 
 enum class NodeKind : uint8_t {
-  kColumn,     // imm = column ordinal in the pipeline's source
-  kPayload,    // imm = join << 16 | ordinal of the join's payload
-  kConst,      // imm = index into Program::constants
-  kCall,       // imm = registry::FunctionId; args
-  kRescale,    // args[0] numeric, brought to this node's scale; rounds half away from zero when digits are dropped
+  kColumn,          // imm = column ordinal in the pipeline's source
+  kPayload,         // imm = join << 16 | ordinal of the join's payload
+  kConst,           // imm = index into Program::constants
+  kCall,            // imm = registry::FunctionId; args
+  kRescale,         // args[0] numeric, brought to this node's scale; rounds half away from zero when digits are dropped
   kNumericToInt,    // args[0] numeric, rounded half away from zero; out of range is left to PostgreSQL
   kNumericToFloat,  // args[0] numeric, to float8; inexact ones are left to PostgreSQL
-  kAnd,        // args[0], args[1]: SQL three-valued logic
+  kAnd,             // args[0], args[1]: SQL three-valued logic
   kOr,
   kNot,
-  kIsNull,     // args[0] of any type
+  kIsNull,  // args[0] of any type
   kIsNotNull,
-  kSelect,     // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
-  kCoalesce,   // args[0] unless null, else args[1]
-  kToDecimal,  // args[0] numeric, with its scale beside each value; what has no place there is left to PostgreSQL
-  kFixDecimal, // args[0] decimal, brought to this node's scale; imm = scale | bits of engine/expr/row_decimal.hpp
-  kAssume,     // args[0] as this node's type, of the same register, where the boolean args[1] is true; else the row is PostgreSQL's
+  kSelect,      // args[0] bool: true -> args[1], false or null -> args[2]. CASE is a chain of these
+  kCoalesce,    // args[0] unless null, else args[1]
+  kToDecimal,   // args[0] numeric, with its scale beside each value; what has no place there is left to PostgreSQL
+  kFixDecimal,  // args[0] decimal, brought to this node's scale; imm = scale | bits of engine/expr/row_decimal.hpp
+  kAssume,      // args[0] as this node's type, of the same register, where the boolean args[1] is true; else the row is
+                // PostgreSQL's
 };
 
 /// One expression of a program in single-assignment form. Arguments precede their user in Program::nodes.
@@ -58,9 +59,10 @@ struct Node {
 struct Constant {
   ValueType type;
   bool is_null = false;
-  int32_t param = -1;  // >= 0: index into the values given to Execution::create; `bytes` is then empty
-  std::string bytes;   // register value (phys_size bytes), or the text itself
-  bool unheld = false; // of a parameter or a build row's payload: a value that the engine does not hold; rows that need it are PostgreSQL's
+  int32_t param = -1;   // >= 0: index into the values given to Execution::create; `bytes` is then empty
+  std::string bytes;    // register value (phys_size bytes), or the text itself
+  bool unheld = false;  // of a parameter or a build row's payload: a value that the engine does not hold; rows that
+                        // need it are PostgreSQL's
 };
 
 struct Source {
@@ -92,7 +94,7 @@ struct Join {
   std::vector<NodeId> payload;     // expressions of the build pipeline that the probing side can refer to; behind the
                                    // quals not for semi and anti joins
   JoinKind kind = JoinKind::kInner;
-  std::vector<NodeId> quals;       // conjuncts over the probing row and the payload; must not raise
+  std::vector<NodeId> quals;  // conjuncts over the probing row and the payload; must not raise
 };
 
 struct Aggregate {
@@ -109,7 +111,8 @@ struct TopRows {
   NodeId key = kNoNode;
   bool descending = false, nulls_first = false;
   std::vector<NodeId> checked;  // rows for which one of these cannot be computed are declined, wherever they stand
-  std::vector<NodeId> partition = {};  // not empty: the first rows of each set of rows with equal values of these are wanted
+  std::vector<NodeId> partition =
+      {};                 // not empty: the first rows of each set of rows with equal values of these are wanted
   bool distinct = false;  // of `partition`: those with one of the first `rows` keys, not of the first `rows` rows
 };
 
@@ -129,20 +132,20 @@ inline constexpr size_t kMostSetKeys = 64;
 
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
-/// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched rows of a right or full
-/// join's build side join the others behind it. Joins that such a join follows have no say in join_quals.
+/// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched rows of a right or
+/// full join's build side join the others behind it. Joins that such a join follows have no say in join_quals.
 struct Pipeline {
   uint32_t source = 0;
-  std::vector<NodeId> quals;         // conjuncts over columns of the source
-  std::vector<uint32_t> joins;       // indexes into Program::joins, in the planner's order
-  std::vector<NodeId> join_quals;    // conjuncts that refer to payloads, evaluated after the joins
+  std::vector<NodeId> quals;       // conjuncts over columns of the source
+  std::vector<uint32_t> joins;     // indexes into Program::joins, in the planner's order
+  std::vector<NodeId> join_quals;  // conjuncts that refer to payloads, evaluated after the joins
   SinkKind sink = SinkKind::kProject;
-  std::vector<NodeId> outputs;       // kProject: columns of the result
-  TopRows top;                       // kProject
-  std::vector<SortKey> order;        // kProject; empty: batches are as the rows come
-  std::vector<NodeId> group_keys;    // kAggregate; empty = one group
+  std::vector<NodeId> outputs;          // kProject: columns of the result
+  TopRows top;                          // kProject
+  std::vector<SortKey> order;           // kProject; empty: batches are as the rows come
+  std::vector<NodeId> group_keys;       // kAggregate; empty = one group
   std::vector<uint64_t> grouping_sets;  // kAggregate: for each set, bit k = group key k is in it; empty: one, of all
-  std::vector<Aggregate> aggregates; // kAggregate
+  std::vector<Aggregate> aggregates;    // kAggregate
 };
 
 /// Pipelines in execution order: a join's build pipeline precedes every pipeline that probes it; the last one is

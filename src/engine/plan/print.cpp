@@ -102,7 +102,8 @@ std::string print_node(const Program& program, NodeId id) {
   std::string text;
   switch (n.kind) {
     case NodeKind::kColumn: return "column " + std::to_string(n.imm);
-    case NodeKind::kPayload: return "join " + std::to_string((n.imm >> 16) + 1) + " column " + std::to_string(n.imm & 0xffff);
+    case NodeKind::kPayload:
+      return "join " + std::to_string((n.imm >> 16) + 1) + " column " + std::to_string(n.imm & 0xffff);
     case NodeKind::kConst: return print_constant(program.constants[n.imm]);
     case NodeKind::kCall: text = registry::kFunctions[n.imm].name + 1; break;
     default: text = kind_name(n.kind);
@@ -139,8 +140,8 @@ std::string print_top(const Program& program, const TopRows& top) {
 std::string print_order(const std::vector<SortKey>& order) {
   std::string text;
   for (const SortKey& key : order)
-    text += (text.empty() ? "output " : ", output ") + std::to_string(key.output) + (key.descending ? " descending" : "") +
-            (key.nulls_first ? ", nulls first" : "");
+    text += (text.empty() ? "output " : ", output ") + std::to_string(key.output) +
+            (key.descending ? " descending" : "") + (key.nulls_first ? ", nulls first" : "");
   return text;
 }
 

@@ -43,7 +43,8 @@ class Verifier {
  private:
   static Status type(const ValueType& t) {
     if (static_cast<int>(t.type) >= registry::kTypeCount) return bad("type out of range");
-    if (t.scale < 0 || t.scale > base::kMaxDecimalDigits || (t.scale != 0 && t.type != TypeId::kNumeric)) return bad("scale");
+    if (t.scale < 0 || t.scale > base::kMaxDecimalDigits || (t.scale != 0 && t.type != TypeId::kNumeric))
+      return bad("scale");
     return Status::ok();
   }
 
@@ -60,7 +61,8 @@ class Verifier {
     const std::string where = "node " + std::to_string(id);
     if (n.kind > NodeKind::kAssume) return bad(where + ": kind");
     STROM_TRY(type(n.type));
-    if (n.kind == NodeKind::kCall && n.imm >= static_cast<uint32_t>(registry::kFunctionCount)) return bad(where + ": function");
+    if (n.kind == NodeKind::kCall && n.imm >= static_cast<uint32_t>(registry::kFunctionCount))
+      return bad(where + ": function");
     const int count = arity(n.kind, n.imm);
     for (int i = 0; i < 3; ++i) {
       if (i < count ? n.args[i] >= id : n.args[i] != kNoNode) return bad(where + ": argument " + std::to_string(i));
@@ -73,8 +75,7 @@ class Verifier {
   Status check_types(const Node& n, const std::string& where) {
     auto require = [&](bool right) { return right ? Status::ok() : bad(where + ": types"); };
     switch (n.kind) {
-      case NodeKind::kConst:
-        return require(n.imm < p_.constants.size() && p_.constants[n.imm].type == n.type);
+      case NodeKind::kConst: return require(n.imm < p_.constants.size() && p_.constants[n.imm].type == n.type);
       case NodeKind::kCall: {
         const auto& info = registry::kFunctions[n.imm];
         bool right = info.result == n.type.type;
@@ -102,7 +103,8 @@ class Verifier {
       case NodeKind::kSelect: return require(is_bool(arg(n, 0)) && arg(n, 1) == n.type && arg(n, 2) == n.type);
       case NodeKind::kCoalesce: return require(arg(n, 0) == n.type && arg(n, 1) == n.type);
       case NodeKind::kAssume:
-        return require(same_register(n.type.type, arg(n, 0).type) && n.type.scale == arg(n, 0).scale && is_bool(arg(n, 1)));
+        return require(same_register(n.type.type, arg(n, 0).type) && n.type.scale == arg(n, 0).scale &&
+                       is_bool(arg(n, 1)));
       case NodeKind::kColumn:
       case NodeKind::kPayload: return Status::ok();  // checked in the scope of a pipeline
     }
@@ -111,7 +113,9 @@ class Verifier {
 
   static bool is_bool(const ValueType& t) { return t.type == TypeId::kBool; }
 
-  static bool has_payload_behind(const Join& join) { return join.kind != JoinKind::kSemi && join.kind != JoinKind::kAnti; }
+  static bool has_payload_behind(const Join& join) {
+    return join.kind != JoinKind::kSemi && join.kind != JoinKind::kAnti;
+  }
 
   /// Every column and payload below `id` exists in the pipeline: payloads of its first `joins` joins, and of join
   /// `tried`, whose quals they are.
@@ -165,10 +169,12 @@ class Verifier {
       if ((info.nargs == 2) != (agg.second != kNoNode)) return bad("second aggregate argument");
       if (agg.arg != kNoNode) STROM_TRY(scope(pl, agg.arg, pl.joins.size()));
       if (agg.second != kNoNode) STROM_TRY(scope(pl, agg.second, pl.joins.size()));
-      if (agg.second != kNoNode && !same_register(p_.nodes[agg.second].type.type, info.arg)) return bad("second aggregate argument");
+      if (agg.second != kNoNode && !same_register(p_.nodes[agg.second].type.type, info.arg))
+        return bad("second aggregate argument");
       if (agg.filter != kNoNode) STROM_TRY(scope(pl, agg.filter, pl.joins.size()));
       if (agg.filter != kNoNode && !is_bool(p_.nodes[agg.filter].type)) return bad("aggregate filter");
-      if (info.nargs == 1 && info.acc != registry::AccKind::kCount && !same_register(p_.nodes[agg.arg].type.type, info.arg))
+      if (info.nargs == 1 && info.acc != registry::AccKind::kCount &&
+          !same_register(p_.nodes[agg.arg].type.type, info.arg))
         return bad("aggregate argument type");
     }
     for (NodeId id : pl.quals)
@@ -186,7 +192,8 @@ class Verifier {
     STROM_TRY(scope(pl, wanted.key, pl.joins.size()));
     STROM_TRY(scope_all(pl, wanted.checked, pl.joins.size()));
     STROM_TRY(scope_all(pl, wanted.partition, pl.joins.size()));
-    return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok() : bad("order by the bytes of a value");
+    return registry::orders_as_register(p_.nodes[wanted.key].type.type) ? Status::ok()
+                                                                        : bad("order by the bytes of a value");
   }
 
   Status join(const Pipeline& pl, size_t position, uint32_t pipeline_index) {

@@ -94,7 +94,8 @@ struct Cpu {
 
   /// out[i] = bit (keys[i] - min) of `bitmap`, 0 outside of [0, range).
   template <class Key>
-  STROM_INLINE void test_bits(const Key* keys, int n, Key min, uint64_t range, const uint32_t* bitmap, uint8_t* out) const {
+  STROM_INLINE void test_bits(const Key* keys, int n, Key min, uint64_t range, const uint32_t* bitmap,
+                              uint8_t* out) const {
     int i = 0;
 #ifdef STROM_HAVE_AVX512
     if constexpr (sizeof(Key) == 4) {
@@ -103,7 +104,8 @@ struct Cpu {
       for (; i + 16 <= n; i += 16) {
         const __m512i offset = _mm512_sub_epi32(_mm512_loadu_si512(keys + i), lowest);
         const __mmask16 inside = _mm512_cmplt_epu32_mask(offset, limit);
-        const __m512i word = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), inside, _mm512_srli_epi32(offset, 5), bitmap, 4);
+        const __m512i word =
+            _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), inside, _mm512_srli_epi32(offset, 5), bitmap, 4);
         const __mmask16 set = _mm512_test_epi32_mask(_mm512_srlv_epi32(word, _mm512_and_si512(offset, low_bits)), one);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm_maskz_set1_epi8(set, 1));
       }

@@ -1,8 +1,10 @@
-// A page (src/include/storage/bufpage.h) begins with 24 bytes; item pointers of 32 bits follow (itemid.h, little-endian): 15 bits of
-// offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple header (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
-// attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena (src/include/varatt.h,
-// little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a pointer to a value stored out of line, whose second byte tells its kind;
-// otherwise four bytes, whose lowest two bits are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
+// A page (src/include/storage/bufpage.h) begins with 24 bytes; item pointers of 32 bits follow (itemid.h,
+// little-endian): 15 bits of offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple header
+// (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
+// attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena
+// (src/include/varatt.h, little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a
+// pointer to a value stored out of line, whose second byte tells its kind; otherwise four bytes, whose lowest two bits
+// are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
 #include "format/heap/tuple.hpp"
 
 #include <algorithm>
@@ -49,15 +51,16 @@ struct Header {
 /// Of a tuple that is aligned and has a header's size.
 Header read_header(const uint8_t* tuple) {
   const auto word = load_once<uint64_t>(tuple + kHeaderWordOffset);
-  return {static_cast<uint32_t>(word >> 16 & kCountMask), static_cast<uint32_t>(word >> 48 & 0xFF), (word >> 32 & kHasNulls) != 0};
+  return {static_cast<uint32_t>(word >> 16 & kCountMask), static_cast<uint32_t>(word >> 48 & 0xFF),
+          (word >> 32 & kHasNulls) != 0};
 }
 
 bool is_inside(const Header& header, uint32_t tuple_size) {
   return (header.data >= kBitmapOffset) & (header.data <= tuple_size) & (header.data % kTupleAlignment == 0);
 }
 
-/// A varlena: its payload, or none when PostgreSQL has to read it. Packed: compressed, the payload being what follows the
-/// length.
+/// A varlena: its payload, or none when PostgreSQL has to read it. Packed: compressed, the payload being what follows
+/// the length.
 struct Varlena {
   const uint8_t* payload;
   uint32_t size, total;
@@ -70,8 +73,8 @@ const uint8_t* aligned(const uint8_t* at, uintptr_t alignment) {
   return at + (aligned(reinterpret_cast<uintptr_t>(at), alignment) - reinterpret_cast<uintptr_t>(at));
 }
 
-/// The varlena at `*at`, which is moved behind its padding. False when it leads behind `end`. Attributes begin at an aligned address,
-/// so addresses are aligned as offsets are.
+/// The varlena at `*at`, which is moved behind its padding. False when it leads behind `end`. Attributes begin at an
+/// aligned address, so addresses are aligned as offsets are.
 bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Varlena* value) {
   if (*at >= end) return false;
   uint8_t first = load_once<uint8_t>(*at);
@@ -121,9 +124,13 @@ void with_fixed(Storage storage, F&& f) {
     case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load<uint8_t>(bytes)}; }); break;
     case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load<uint32_t>(bytes)}; }); break;
     case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;
-    case Storage::kMac8: f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t{1} << 63; }); break;
+    case Storage::kMac8:
+      f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t { 1 } << 63; });
+      break;
     case Storage::kWord12:
-      f([](const uint8_t* bytes) { return static_cast<unsigned __int128>(load<uint32_t>(bytes + 8)) << 64 | load<uint64_t>(bytes); });
+      f([](const uint8_t* bytes) {
+        return static_cast<unsigned __int128>(load<uint32_t>(bytes + 8)) << 64 | load<uint64_t>(bytes);
+      });
       break;
     default: f([](const uint8_t* bytes) { return load<__int128>(bytes); }); break;
   }
@@ -180,13 +187,15 @@ struct TupleDecoder::Prefetch {
   }
 };
 
-TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted)
+TupleDecoder::TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes,
+                           std::vector<WantedColumn> wanted)
     : page_size_(page_size), attributes_(std::move(attributes)), wanted_(std::move(wanted)) {
   int last = -1;
   for (const WantedColumn& column : wanted_) last = std::max(last, column.attribute);
   attributes_.resize(static_cast<size_t>(last + 1));
   wanted_of_attribute_.assign(attributes_.size(), -1);
-  for (size_t i = 0; i < wanted_.size(); ++i) wanted_of_attribute_[static_cast<size_t>(wanted_[i].attribute)] = static_cast<int>(i);
+  for (size_t i = 0; i < wanted_.size(); ++i)
+    wanted_of_attribute_[static_cast<size_t>(wanted_[i].attribute)] = static_cast<int>(i);
   for (size_t a = 0; a < attributes_.size(); ++a) add_to_pieces(a);
 }
 
@@ -203,7 +212,8 @@ void TupleDecoder::add_to_pieces(size_t attribute) {
     offset = aligned(piece.size, layout.alignment);
     piece.size = offset + static_cast<uint32_t>(layout.length);
   }
-  if (const int index = wanted_of_attribute_[attribute]; index >= 0) piece.columns.push_back({static_cast<size_t>(index), offset});
+  if (const int index = wanted_of_attribute_[attribute]; index >= 0)
+    piece.columns.push_back({static_cast<size_t>(index), offset});
 }
 
 namespace {
@@ -304,7 +314,9 @@ struct Item {
 };
 
 /// Item `number`, from 1.
-Item read_item(const uint8_t* page, uint32_t number) { return {load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4)}; }
+Item read_item(const uint8_t* page, uint32_t number) {
+  return {load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4)};
+}
 
 }  // namespace
 

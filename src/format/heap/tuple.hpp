@@ -1,6 +1,6 @@
 // Tuples on PostgreSQL heap pages to columns in register layout. The bytes may be damaged, and on rare occasions be
-// replaced while they are read (see docs/dev/heap.md): whatever is read from them is loaded once and checked before use. Used by
-// pg/source, on engine threads; calls nothing of PostgreSQL.
+// replaced while they are read (see docs/dev/heap.md): whatever is read from them is loaded once and checked before
+// use. Used by pg/source, on engine threads; calls nothing of PostgreSQL.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ struct AttributeLayout {
 /// How a stored value becomes a register value.
 enum class Storage : uint8_t {
   kBool,
-  kInt2,     // to Phys::kI32
-  kWord4,    // the bytes as they are: int4, date, float4
-  kWord8,    // int8, timestamps, float8
+  kInt2,   // to Phys::kI32
+  kWord4,  // the bytes as they are: int4, date, float4
+  kWord8,  // int8, timestamps, float8
   kWord16,
   kInt1,       // to Phys::kI32
   kHalf,       // float2: to Phys::kF32
@@ -51,8 +51,8 @@ struct WantedColumn {
 /// Where the values of a column go: room for as many rows as are decoded.
 struct ColumnOut {
   void* values;
-  uint8_t* flags;  // one byte a row; written only when `has_flags` becomes true
-  bool has_flags;  // false before the first page
+  uint8_t* flags;           // one byte a row; written only when `has_flags` becomes true
+  bool has_flags;           // false before the first page
   bool has_packed = false;  // some flag is kPackedValue; likewise
 };
 
@@ -75,9 +75,9 @@ class TupleDecoder {
   /// `page_size`: PostgreSQL's BLCKSZ.
   TupleDecoder(uint32_t page_size, std::vector<AttributeLayout> attributes, std::vector<WantedColumn> wanted);
 
-  /// Decodes a page's tuples into rows from `first_row` on of out[i] for the i-th wanted column, and their item numbers into
-  /// `numbers` from there on. There is room for `capacity` rows. `next_page`: the page that will be read after this,
-  /// fetched into the caches meanwhile; may be null.
+  /// Decodes a page's tuples into rows from `first_row` on of out[i] for the i-th wanted column, and their item numbers
+  /// into `numbers` from there on. There is room for `capacity` rows. `next_page`: the page that will be read after
+  /// this, fetched into the caches meanwhile; may be null.
   PageRows decode(const PageRef& page, const uint8_t* next_page, int64_t first_row, int64_t capacity, uint16_t* numbers,
                   ColumnOut* out) const;
 
@@ -91,7 +91,8 @@ class TupleDecoder {
     size_t index;     // in wanted_
     uint32_t offset;  // from the piece's begin
   };
-  /// Consecutive attributes that are found together in a tuple without nulls: a varlena, or fixed ones at constant distances.
+  /// Consecutive attributes that are found together in a tuple without nulls: a varlena, or fixed ones at constant
+  /// distances.
   struct Piece {
     bool is_varlena;
     uint8_t alignment;
@@ -109,8 +110,8 @@ class TupleDecoder {
   int read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const;
   int read_varlenas(const Piece& piece, Regular* rows, int64_t capacity, ColumnOut* out) const;
   PageRows count_tuples(const PageRef& page, uint16_t* numbers) const;
-  PageRows decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row, int64_t capacity,
-                        uint16_t* numbers, ColumnOut* out) const;
+  PageRows decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row,
+                        int64_t capacity, uint16_t* numbers, ColumnOut* out) const;
   bool walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const;
 
   uint32_t page_size_;

@@ -75,15 +75,13 @@ bool with_stored(Datum numeric, F convert) {
 }  // namespace
 
 bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled) {
-  return with_stored(numeric, [=](const char* bytes, int size) {
-    return base::numeric_to_int128(bytes, size, scale, unscaled);
-  });
+  return with_stored(
+      numeric, [=](const char* bytes, int size) { return base::numeric_to_int128(bytes, size, scale, unscaled); });
 }
 
 bool numeric_to_decimal(Datum numeric, __int128* decimal) {
-  return with_stored(numeric, [=](const char* bytes, int size) {
-    return base::numeric_to_decimal(bytes, size, decimal);
-  });
+  return with_stored(numeric,
+                     [=](const char* bytes, int size) { return base::numeric_to_decimal(bytes, size, decimal); });
 }
 
 void stored_bytes(Datum numeric, std::string* bytes) {

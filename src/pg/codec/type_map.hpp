@@ -35,9 +35,8 @@ enum class Fit {
 /// The length of varchar(n) is taken as the table's promise and not checked against values.
 Fit fit(const columnar::Field& field, SqlType declared);
 
-/// The engine's type for values of a SQL type: those of domains are of their base types, those of all enum types of one,
-/// and of all arrays.
-/// nullptr when the engine does not compute with them. May ereport.
+/// The engine's type for values of a SQL type: those of domains are of their base types, those of all enum types of
+/// one, and of all arrays. nullptr when the engine does not compute with them. May ereport.
 const registry::TypeInfo* engine_type(Oid type);
 
 /// `type`, or the type and modifier that it is a domain over. May ereport.

@@ -16,9 +16,11 @@ GroupingSetsPath* call_with_groups(Create create, double groups, Args... args) {
 }
 
 /// PostgreSQL's grouping sets over `path`, as `planned` has them over another one.
-inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSetsPath* planned, const AggClauseCosts* costs) {
-  return reinterpret_cast<Path*>(call_with_groups(create_groupingsets_path, planned->path.rows, root, planned->path.parent, path,
-                                                  planned->qual, planned->aggstrategy, planned->rollups, costs));
+inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSetsPath* planned,
+                                const AggClauseCosts* costs) {
+  return reinterpret_cast<Path*>(call_with_groups(create_groupingsets_path, planned->path.rows, root,
+                                                  planned->path.parent, path, planned->qual, planned->aggstrategy,
+                                                  planned->rollups, costs));
 }
 
 }  // namespace strom::pg::compat

@@ -28,8 +28,8 @@ inline void shift_relids(PartitionedRelPruneInfo* table, int offset) {
 #endif
 }
 
-/// Begins pruning for `node`, and finds the leaves that are left at the start of the execution. PostgreSQL 18 does the second
-/// for all of a statement's nodes before any of them begins, and knows only of its own: here for one alone.
+/// Begins pruning for `node`, and finds the leaves that are left at the start of the execution. PostgreSQL 18 does the
+/// second for all of a statement's nodes before any of them begins, and knows only of its own: here for one alone.
 inline PartitionPruneState* begin_pruning(PlanState* node, int leaves, PartitionPruneInfo* pruning, Bitmapset** left) {
 #if PG_VERSION_NUM >= 180000
   EState* estate = node->state;

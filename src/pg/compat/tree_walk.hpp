@@ -17,7 +17,8 @@ inline bool walk(Node* node, Walker visit, void* context) {
 #endif
 }
 
-/// query_tree_walker(): the same for what a query consists of, sub-queries in FROM and common table expressions included.
+/// query_tree_walker(): the same for what a query consists of, sub-queries in FROM and common table expressions
+/// included.
 inline bool walk_query(Query* query, Walker visit, void* context) {
 #if PG_VERSION_NUM >= 160000
   return query_tree_walker_impl(query, visit, context, 0);

@@ -1,5 +1,5 @@
-// The conditions under which PostgreSQL lets a window stop early (`row_number() <= 3` of a query outside), which are kept in
-// different places. May ereport.
+// The conditions under which PostgreSQL lets a window stop early (`row_number() <= 3` of a query outside), which are
+// kept in different places. May ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -32,7 +32,8 @@ inline List* add_window_limits(List* limits, const WindowClause* window, const W
     const bool left = equal(linitial(condition->args), function);
     if (!left && !equal(lsecond(condition->args), function)) continue;
     auto* limit = static_cast<WindowLimit*>(palloc(sizeof(WindowLimit)));
-    *limit = {function, condition->opno, left, static_cast<const Node*>(left ? lsecond(condition->args) : linitial(condition->args))};
+    *limit = {function, condition->opno, left,
+              static_cast<const Node*>(left ? lsecond(condition->args) : linitial(condition->args))};
     limits = lappend(limits, limit);
   }
 #endif

@@ -40,7 +40,8 @@ class Explainer {
     List* join_filters = plan_part(scan_, kPlanJoinFilters);
     if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
     expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
-    if (!plan_.grouping_sets.empty()) number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
+    if (!plan_.grouping_sets.empty())
+      number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
       number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
     sort_keys();
@@ -178,7 +179,8 @@ class Explainer {
     auto* further = static_cast<List*>(list_nth(quals, static_cast<int>(index)));
     std::string clauses;
     for (int i = 0; i < list_length(outer); ++i)
-      if (inner != NIL) clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
+      if (inner != NIL)
+        clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
     if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
     if (Node* membership = plan_.membership(index)) clauses = deparse(membership);
     if (clauses.empty()) clauses = "true";
@@ -201,7 +203,8 @@ class Explainer {
     const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
     const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
     if (heap != nullptr && plain)
-      value += " [fetched: " + std::to_string(heap->fetched_blocks()) + ", skipped: " + std::to_string(heap->skipped_blocks()) + "]";
+      value += " [fetched: " + std::to_string(heap->fetched_blocks()) +
+               ", skipped: " + std::to_string(heap->skipped_blocks()) + "]";
     text("Brin Quals", value);
     if (heap == nullptr || plain) return;
     number("Brin Blocks Fetched", nullptr, heap->fetched_blocks());
@@ -259,7 +262,9 @@ class Explainer {
       const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, plan_.order[i].attribute - 1));
       const bool usual = order[i].nulls_first == order[i].descending;
       keys.push_back(deparse(entry->expr) + (order[i].descending ? " DESC" : "") +
-                     (usual ? "" : order[i].nulls_first ? " NULLS FIRST" : " NULLS LAST"));
+                     (usual                  ? ""
+                      : order[i].nulls_first ? " NULLS FIRST"
+                                             : " NULLS LAST"));
     }
     list_of("CPU Sort Key", keys);
     if (es_->analyze && run_.sorted_by() != nullptr) text("Sorted by", run_.sorted_by());
@@ -357,7 +362,8 @@ class Explainer {
     }
     nodes("Join Quals OpCode", probe.join_quals);
     nodes("Projection OpCode", probe.outputs);
-    if (!probe.grouping_sets.empty()) text("Grouping Sets OpCode", "{" + engine::plan::print_sets(probe.grouping_sets) + "}");
+    if (!probe.grouping_sets.empty())
+      text("Grouping Sets OpCode", "{" + engine::plan::print_sets(probe.grouping_sets) + "}");
     if (probe.top.rows > 0) text("Top Rows OpCode", "{" + engine::plan::print_top(program, probe.top) + "}");
     nodes("Group-By Key OpCode", probe.group_keys);
     std::string aggregates;

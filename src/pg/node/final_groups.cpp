@@ -25,7 +25,8 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   node->custom_ps = list_make1(ExecInitNode(static_cast<Plan*>(linitial(plan->custom_plans)), estate, eflags));
   FinalGroupsState* state = state_of(node);
   state->averages = static_cast<bool*>(palloc0(sizeof(bool) * (list_length(plan->custom_private) + 1)));
-  for (int i = 0; i < list_length(plan->custom_private); ++i) state->averages[i] = list_nth_int(plan->custom_private, i) != 0;
+  for (int i = 0; i < list_length(plan->custom_private); ++i)
+    state->averages[i] = list_nth_int(plan->custom_private, i) != 0;
 }
 
 Way choose_way(CustomScanState* node) {

@@ -20,8 +20,8 @@ HostSort::HostSort(CustomScanState* state, const std::vector<SortColumn>& order)
     EState* estate = state->ss.ps.state;
     MemoryContext caller = MemoryContextSwitchTo(estate->es_query_cxt);
     const TupleDesc rows = state->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
-    sort_ = tuplesort_begin_heap(rows, static_cast<int>(order.size()), attributes.data(), operators.data(), collations.data(),
-                                 nulls_first.get(), work_mem, nullptr, TUPLESORT_NONE);
+    sort_ = tuplesort_begin_heap(rows, static_cast<int>(order.size()), attributes.data(), operators.data(),
+                                 collations.data(), nulls_first.get(), work_mem, nullptr, TUPLESORT_NONE);
     row_ = MakeSingleTupleTableSlot(rows, &TTSOpsMinimalTuple);
     MemoryContextSwitchTo(caller);
   });

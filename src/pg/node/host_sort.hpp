@@ -1,5 +1,5 @@
-// PostgreSQL's sort of a node's rows, for those that the engine cannot keep in memory, or that PostgreSQL decides. Used by
-// QueryRun. C++ code: throws PostgresError.
+// PostgreSQL's sort of a node's rows, for those that the engine cannot keep in memory, or that PostgreSQL decides. Used
+// by QueryRun. C++ code: throws PostgresError.
 #pragma once
 
 #include <memory>

@@ -33,7 +33,9 @@ void begin(CustomScanState* node, EState* estate, int eflags) {
   foreach (cell, plan->custom_plans)
     node->custom_ps = lappend(node->custom_ps, ExecInitNode(static_cast<Plan*>(lfirst(cell)), estate,
                                                             eflags & ~(EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)));
-  entry([&] { state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node, (eflags & EXEC_FLAG_REWIND) != 0); });
+  entry([&] {
+    state_of(node)->run = ContextOwned<QueryRun>::make(estate->es_query_cxt, node, (eflags & EXEC_FLAG_REWIND) != 0);
+  });
 }
 
 enum class Step { kYes, kNo, kSessionEnds };

@@ -128,9 +128,7 @@ Datum squares_of(const SquareSums& sums, int scale) {
   return DirectFunctionCall2(numeric_add, numeric_product(high, shift), low);
 }
 
-Datum moments_state(const Moments& moments) {
-  return float8_triple(moments.count, moments.sum, moments.squares);
-}
+Datum moments_state(const Moments& moments) { return float8_triple(moments.count, moments.sum, moments.squares); }
 
 // The sum at the largest scale of its inputs.
 Datum sum_of(const DecimalSum& sum) {
@@ -189,7 +187,8 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kInt8AvgState:
       return int8_avg_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0));
     case PartialFormat::kNumericAvgState:
-      if (type.acc == AccKind::kSumDecimal) return numeric_state(count, sum_of(value_at<DecimalSum>(aggregate, row)), nullptr);
+      if (type.acc == AccKind::kSumDecimal)
+        return numeric_state(count, sum_of(value_at<DecimalSum>(aggregate, row)), nullptr);
       return numeric_state(count, codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale), nullptr);
     case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
     case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
@@ -235,10 +234,12 @@ Datum final_value(const PartialType& type, bool average, const ResultAggregate& 
     case PartialFormat::kInt8Pair: sum = codec::numeric_from_int128(value_at<int64_t>(aggregate, row), 0); break;
     case PartialFormat::kInt8AvgState: sum = codec::numeric_from_int128(value_at<__int128>(aggregate, row), 0); break;
     case PartialFormat::kNumericAvgState:
-      sum = type.acc == AccKind::kSumDecimal ? sum_of(value_at<DecimalSum>(aggregate, row))
-                                             : codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale);
+      sum = type.acc == AccKind::kSumDecimal
+                ? sum_of(value_at<DecimalSum>(aggregate, row))
+                : codec::numeric_from_int128(value_at<__int128>(aggregate, row), type.scale);
       break;
-    case PartialFormat::kFloat8Triple: return Float8GetDatum(value_at<double>(aggregate, row) / static_cast<double>(count));
+    case PartialFormat::kFloat8Triple:
+      return Float8GetDatum(value_at<double>(aggregate, row) / static_cast<double>(count));
     default: return partial_state(type, aggregate, row, is_null);
   }
   return average ? DirectFunctionCall2(numeric_div, sum, codec::numeric_from_int128(count, 0)) : sum;
@@ -272,7 +273,8 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second
       const double value = real();
       return float8_triple(1, value, std::isfinite(value) ? 0 : kNoSquares);
     }
-    case PartialFormat::kFloat8PairMoments: return pair_state(pair_of(DatumGetFloat8(argument), DatumGetFloat8(second)));
+    case PartialFormat::kFloat8PairMoments:
+      return pair_state(pair_of(DatumGetFloat8(argument), DatumGetFloat8(second)));
     case PartialFormat::kPolyVarState:
     case PartialFormat::kNumericVarState: {
       const Datum value = type.argument == TypeId::kNumeric ? argument : codec::numeric_from_int128(integer(), 0);

@@ -24,7 +24,8 @@ Datum partial_state(const PartialType& type, const engine::exec::ResultAggregate
 bool has_final_value(const PartialType& type);
 
 /// Result of the aggregate for group `row`: of avg() when `average`.
-Datum final_value(const PartialType& type, bool average, const engine::exec::ResultAggregate& aggregate, int64_t row, bool* is_null);
+Datum final_value(const PartialType& type, bool average, const engine::exec::ResultAggregate& aggregate, int64_t row,
+                  bool* is_null);
 
 /// State after a single input `argument` (of the aggregate's SQL argument type), with `second` for aggregates of two;
 /// `argument_null`: one of them is null. `counted`: the row passes the aggregate's filter.

@@ -67,6 +67,8 @@ std::vector<size_t> Partitions::choose() {
   return chosen;
 }
 
-size_t Partitions::read_count() const { return static_cast<size_t>(std::count(was_read_.begin(), was_read_.end(), true)); }
+size_t Partitions::read_count() const {
+  return static_cast<size_t>(std::count(was_read_.begin(), was_read_.end(), true));
+}
 
 }  // namespace strom::pg::node

@@ -84,7 +84,8 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
   subplan_facts_.resize(plan_.sources.size());
   // EXPLAIN shows the sub-queries of such.
   for (size_t i = 0; i < plan_.join_count(); ++i)
-    if (Node* filter = plan_.membership(i)) guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
+    if (Node* filter = plan_.membership(i))
+      guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
   heaps_.resize(plan_.sources.size());
   for (const PipelineSource& source : plan_.sources)
     partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
@@ -102,7 +103,8 @@ const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
   return &static_cast<source::ArrowRows*>(open_source(pipeline))->source();
 }
 
-std::unique_ptr<source::RowSource> QueryRun::open_table(size_t pipeline, Index relid, const std::vector<int>& positions) {
+std::unique_ptr<source::RowSource> QueryRun::open_table(size_t pipeline, Index relid,
+                                                        const std::vector<int>& positions) {
   const std::vector<AttrNumber> attributes(positions.begin(), positions.end());
   EState* estate = state_->ss.ps.state;
   if (is_file(relid)) {
@@ -242,7 +244,8 @@ std::vector<Constant> QueryRun::parameters() {
       continue;
     }
     ExprState*& compiled = parameter_expressions_[index];
-    if (compiled == nullptr) compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
+    if (compiled == nullptr)
+      compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
     PlanState* parent = &state_->ss.ps;
     struct Value {
       Datum datum;
@@ -488,8 +491,10 @@ void QueryRun::collect_sorted_rows() {
     const bool rechecked = recheck_ != nullptr && recheck_->has_rows();
     if (host_sort_ == nullptr && (rechecked || sorted_->memory() > limit)) sort_by_host();
     if (rechecked) put_rechecked_rows();
-    if (more && host_sort_ != nullptr) put_batch(std::move(batch));
-    else if (more) sorted_->add(std::move(batch));
+    if (more && host_sort_ != nullptr)
+      put_batch(std::move(batch));
+    else if (more)
+      sorted_->add(std::move(batch));
   }
   sorted_by_ = host_sort_ != nullptr ? "PostgreSQL" : "engine";
   if (host_sort_ == nullptr) {
@@ -552,7 +557,8 @@ void QueryRun::fill_row(TupleTableSlot* slot) {
 
 bool QueryRun::merges_groups() {
   for (const Output& output : plan_.outputs)
-    if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial) : !registry::is_equal_by_bits(output.type.type))
+    if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial)
+                                              : !registry::is_equal_by_bits(output.type.type))
       return false;
   if (batch_ == nullptr) next_batch();
   return all_groups_;
@@ -565,8 +571,9 @@ void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) {
     if (output.kind != OutputKind::kAggregate)
       fill_from_batch(slot, i);
     else
-      slot->tts_values[i] = final_value(output.partial, averages[i], batch_->aggregates[static_cast<size_t>(output.index)], row_,
-                                        &slot->tts_isnull[i]);
+      slot->tts_values[i] =
+          final_value(output.partial, averages[i], batch_->aggregates[static_cast<size_t>(output.index)], row_,
+                      &slot->tts_isnull[i]);
   }
   ExecStoreVirtualTuple(slot);
 }
@@ -590,7 +597,8 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) {
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
   if (slot->tts_isnull[i]) return;
   const bool invalid = reads_files_ && !codec::is_valid_text(output.type.type, column.values, row_);
-  if (invalid) boundary::entry([this] { check_files(true); });  // zeros in place of text that has vanished are no valid text
+  if (invalid)
+    boundary::entry([this] { check_files(true); });  // zeros in place of text that has vanished are no valid text
   slot->tts_values[i] =
       codec::datum_from_register(output.type.type, output.type.scale, output.length, column.values, row_, invalid);
 }

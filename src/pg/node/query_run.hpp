@@ -37,10 +37,11 @@ class QueryRun {
   /// current memory context. Does not throw, but may ereport.
   void fill_row(TupleTableSlot* slot);
 
-  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their aggregates:
-  /// fill_group() may be used in place of fill_row() then. Before the first next_row().
+  /// Runs an aggregation up to its first groups. True when all its groups come once and have the results of their
+  /// aggregates: fill_group() may be used in place of fill_row() then. Before the first next_row().
   bool merges_groups();
-  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As fill_row().
+  /// The current group with its aggregates' results; `averages` tells for each output which are averages. As
+  /// fill_row().
   void fill_group(TupleTableSlot* slot, const bool* averages);
 
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
@@ -117,16 +118,16 @@ class QueryRun {
   CustomScanState* state_;
   RunPlan plan_;
   // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
-  std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
-  std::vector<RowFacts> subplan_facts_;  // for each pipeline
-  std::vector<source::HeapRows*> heaps_;  // those of tables_ that are one heap table
-  std::vector<std::unique_ptr<Partitions>> partitions_;  // for each pipeline
+  std::vector<std::unique_ptr<source::RowSource>> tables_;         // also rows of sub-queries
+  std::vector<RowFacts> subplan_facts_;                            // for each pipeline
+  std::vector<source::HeapRows*> heaps_;                           // those of tables_ that are one heap table
+  std::vector<std::unique_ptr<Partitions>> partitions_;            // for each pipeline
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
-  std::vector<ExprState*> parameter_expressions_;  // by Constant::param; compiled at the first use
+  std::vector<ExprState*> parameter_expressions_;     // by Constant::param; compiled at the first use
   std::unique_ptr<engine::exec::SortedRows> sorted_;  // all rows, in an order
   std::unique_ptr<HostSort> host_sort_;               // instead of it
   bool from_host_sort_ = false;                       // the current row is that one's
@@ -145,7 +146,7 @@ class QueryRun {
   const bool keep_results_;
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
-  bool all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
+  bool all_groups_ = false;   // as Execution::has_all_groups() said when the last batch came
   bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;

@@ -75,7 +75,8 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   });
   context_->ecxt_scantuple = slot_;
   queue_memory_ = guard([this] {
-    return AllocSetContextCreateInternal(context_->ecxt_per_query_memory, "rows that PostgreSQL decided", ALLOCSET_DEFAULT_SIZES);
+    return AllocSetContextCreateInternal(context_->ecxt_per_query_memory, "rows that PostgreSQL decided",
+                                         ALLOCSET_DEFAULT_SIZES);
   });
   for (size_t i = 0; i < plan.sources.size(); ++i) filters_.push_back(compile_filter(plan.filters(i), parent));
   const List* match_filters = plan_part(scan, kPlanMatchFilters);
@@ -166,7 +167,8 @@ Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
 // The row in the slot, a row of the build side of `join`.
 Recheck::OddRow Recheck::odd_row(uint32_t join) {
   OddRow odd;
-  for (ExprState* expr : inner_keys_[join]) odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr)));
+  for (ExprState* expr : inner_keys_[join])
+    odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr)));
   for (const int slot : plan_.payload_slots[join]) {
     const auto* entry = static_cast<const TargetEntry*>(list_nth(plan_.custom_scan->custom_scan_tlist, slot - 1));
     odd.payload.push_back(
@@ -265,7 +267,8 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   join(depth + 1, row, execution);
 }
 
-// The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has them.
+// The row's keys as the table of a join has them; those that the engine cannot hold as nulls, as decide_build() has
+// them.
 Recheck::Keys Recheck::outer_key_values(size_t depth) {
   const engine::plan::Program& program = plan_.program;
   const uint32_t join = program.pipelines.back().joins[depth];
@@ -398,13 +401,14 @@ void Recheck::emit() {
     Value second{Datum{0}, false};
     if (takes && second_arguments_[index] != nullptr) second = evaluate(second_arguments_[index]);
     queue_value(guard([&] {
-      MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
-      Value state;
-      state.datum = partial_state_of_row(output.partial, argument.datum, second.datum, argument.is_null || second.is_null, takes,
-                                         &state.is_null);
-      MemoryContextSwitchTo(caller);
-      return state;
-    }), i, &row);
+                  MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
+                  Value state;
+                  state.datum = partial_state_of_row(output.partial, argument.datum, second.datum,
+                                                     argument.is_null || second.is_null, takes, &state.is_null);
+                  MemoryContextSwitchTo(caller);
+                  return state;
+                }),
+                i, &row);
   }
   queue_.push_back(row);
 }

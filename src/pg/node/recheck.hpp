@@ -44,8 +44,8 @@ class Recheck {
   };
   /// A build row with values that the engine cannot hold; they live in the executor's memory.
   struct OddRow {
-    int64_t build_row = -1;     // in the table
-    bool has_odd_key = false;   // it is not found there
+    int64_t build_row = -1;    // in the table
+    bool has_odd_key = false;  // it is not found there
     std::vector<Value> keys, payload;
   };
   struct Row {
@@ -80,13 +80,13 @@ class Recheck {
   ExprContext* context_;        // its per-tuple memory is that of the row being decided
   MemoryContext queue_memory_;  // of the queued rows
   TupleTableSlot* slot_;
-  std::vector<ExprState*> filters_;  // for each pipeline; nullptr = none
+  std::vector<ExprState*> filters_;        // for each pipeline; nullptr = none
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
   std::vector<std::vector<OddRow>> odd_rows_;  // for each join
   std::vector<ExprState*> group_keys_, arguments_, second_arguments_, argument_filters_;
-  std::vector<Datum> values_read_;      // of one row of a source
+  std::vector<Datum> values_read_;  // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;
   std::deque<Row> queue_;
   Row current_;

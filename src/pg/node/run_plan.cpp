@@ -37,7 +37,8 @@ Output output_of(const List* fields, const engine::plan::Program& program) {
   const engine::plan::Aggregate& aggregate = program.pipelines.back().aggregates[static_cast<size_t>(output.index)];
   const bool has_argument = aggregate.arg != engine::plan::kNoNode;
   output.partial = {registry::aggregate_info(aggregate.id).acc, static_cast<registry::PartialFormat>(format),
-                    has_argument ? program.nodes[aggregate.arg].type.type : registry::TypeId::kBool, scale, output.length};
+                    has_argument ? program.nodes[aggregate.arg].type.type : registry::TypeId::kBool, scale,
+                    output.length};
   return output;
 }
 
@@ -83,7 +84,8 @@ RunPlan::RunPlan(const CustomScan* plan) : custom_scan(plan), kind(plan_kind(pla
     const auto* fields = static_cast<const List*>(list_nth(order_lists, i));
     order.push_back({static_cast<AttrNumber>(list_nth_int(fields, kOrderOutput) + 1),
                      static_cast<Oid>(list_nth_int(fields, kOrderOperator)),
-                     static_cast<Oid>(list_nth_int(fields, kOrderCollation)), list_nth_int(fields, kOrderNullsFirst) != 0});
+                     static_cast<Oid>(list_nth_int(fields, kOrderCollation)),
+                     list_nth_int(fields, kOrderNullsFirst) != 0});
   }
   const List* sets = plan_part(plan, kPlanGroupingSets);
   for (int i = 0; i < list_length(sets); ++i) {

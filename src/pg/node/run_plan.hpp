@@ -20,12 +20,12 @@ struct LeafTable {
 struct PipelineSource {
   Index relid = 0;  // in the range table at run time; 0: rows of child plan `child`
   int child = -1;
-  int subplan = 0;             // not 0: rows of the SubPlan with this number
-  std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
-  std::vector<int> slots;      // of the columns, 1-based; 0 = the value is not needed for re-checks
-  int chooser = -1;            // the custom plan that tells what to read of the table; -1: everything
-  std::vector<LeafTable> leaves;       // not empty: the rows are theirs
-  int leaf_count = 0;                  // before pruning at planning
+  int subplan = 0;                        // not 0: rows of the SubPlan with this number
+  std::vector<int> positions;             // of the columns: attribute numbers, or resno in the child's rows
+  std::vector<int> slots;                 // of the columns, 1-based; 0 = the value is not needed for re-checks
+  int chooser = -1;                       // the custom plan that tells what to read of the table; -1: everything
+  std::vector<LeafTable> leaves;          // not empty: the rows are theirs
+  int leaf_count = 0;                     // before pruning at planning
   PartitionPruneInfo* pruning = nullptr;  // of PostgreSQL, in planning-time indexes; nullptr: all leaves are read
 };
 
@@ -58,8 +58,8 @@ struct RunPlan {
   engine::plan::Program program;
   std::vector<PipelineSource> sources;  // one for each pipeline
   std::vector<Output> outputs;
-  std::vector<SortColumn> order;              // empty: rows come as they are found
-  std::vector<GroupingSet> grouping_sets;  // empty: groups are handed over as they are
+  std::vector<SortColumn> order;                // empty: rows come as they are found
+  std::vector<GroupingSet> grouping_sets;       // empty: groups are handed over as they are
   std::vector<std::vector<int>> payload_slots;  // for each join
   List* filters(size_t pipeline) const;         // of Expr over slots
   List* range_filters(size_t pipeline) const;   // those that the bitmap of PipelineSource::chooser is of

@@ -1,5 +1,5 @@
-// What the paths of aggregations share. Used by agg_path.cpp, distinct_aggregates.cpp and mixed_aggregates.cpp; all functions
-// may ereport.
+// What the paths of aggregations share. Used by agg_path.cpp, distinct_aggregates.cpp and mixed_aggregates.cpp; all
+// functions may ereport.
 #pragma once
 
 #include "pg/planner/engine_rel.hpp"
@@ -21,8 +21,8 @@ EngineAggregation* make_aggregation(PathTarget* target, double groups);
 /// Remembers for EXPLAIN why an aggregation over `input` stays with PostgreSQL.
 void refuse(EngineInput* input, Refusal* refusal);
 
-/// final_groups.cpp: offers CpuAgg over `partial`, where the groups that come from it need no hash table of PostgreSQL's;
-/// `finalized`: PostgreSQL's aggregation over it.
+/// final_groups.cpp: offers CpuAgg over `partial`, where the groups that come from it need no hash table of
+/// PostgreSQL's; `finalized`: PostgreSQL's aggregation over it.
 void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
                         const AggPath* finalized);
 
@@ -34,8 +34,8 @@ inline constexpr double kWorthwhileShare = 0.2;
 
 /// mixed_aggregates.cpp: offers partial aggregation for each argument of DISTINCT, and for the aggregates without.
 /// `is_only_way`: EXPLAIN shall tell why it is not offered.
-void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra,
-                            EngineInput* input, bool is_only_way);
+void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
+                            GroupPathExtraData* extra, EngineInput* input, bool is_only_way);
 
 /// distinct_aggregates.cpp: offers to group by the keys and the aggregates' arguments, below PostgreSQL's aggregation.
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,

@@ -1,5 +1,5 @@
-// CpuScan of all partitions of a table that is alone in its query. PostgreSQL drops the paths of such a table and makes them anew
-// from its partitions', which get the query's outputs; ours is added again behind that. May ereport.
+// CpuScan of all partitions of a table that is alone in its query. PostgreSQL drops the paths of such a table and makes
+// them anew from its partitions', which get the query's outputs; ours is added again behind that. May ereport.
 #include "pg/guc.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -30,8 +30,9 @@ void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInf
   if (root->sort_pathkeys == NIL) return;
   Path* rows = rows_of_partitions(root, input_rel);
   if (rows == nullptr) return;
-  add_final_path(root, ordered_rel,
-                 reinterpret_cast<Path*>(create_sort_path(root, ordered_rel, rows, root->sort_pathkeys, root->limit_tuples)));
+  add_final_path(
+      root, ordered_rel,
+      reinterpret_cast<Path*>(create_sort_path(root, ordered_rel, rows, root->sort_pathkeys, root->limit_tuples)));
 }
 
 void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel) {

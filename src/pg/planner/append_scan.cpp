@@ -1,5 +1,5 @@
-// One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns in
-// the same types. May ereport.
+// One scan of all leaves of a partitioned or inherited table, where the engine can read each of them with the columns
+// in the same types. May ereport.
 #include <algorithm>
 
 #include "pg/compat/partition_prune.hpp"

@@ -1,6 +1,6 @@
-// What a scan reads of a heap table, where it is not everything. Block ranges that BRIN indexes leave to it: finds indexes for
-// the filters and prices them. Their paths are PostgreSQL's own bitmap paths, so that PostgreSQL plans, runs and explains the
-// look-ups. And TABLESAMPLE. May ereport.
+// What a scan reads of a heap table, where it is not everything. Block ranges that BRIN indexes leave to it: finds
+// indexes for the filters and prices them. Their paths are PostgreSQL's own bitmap paths, so that PostgreSQL plans,
+// runs and explains the look-ups. And TABLESAMPLE. May ereport.
 #include <math.h>
 
 #include "pg/guc.hpp"
@@ -54,7 +54,8 @@ RestrictInfo* match_clause(PlannerInfo* root, RestrictInfo* info, IndexOptInfo* 
   }
   if (IsA(clause, NullTest) && index->amsearchnulls) {
     const auto* test = reinterpret_cast<NullTest*>(clause);
-    return !test->argisrow && match_index_to_operand(reinterpret_cast<Node*>(test->arg), column, index) ? info : nullptr;
+    return !test->argisrow && match_index_to_operand(reinterpret_cast<Node*>(test->arg), column, index) ? info
+                                                                                                        : nullptr;
   }
   return nullptr;
 }
@@ -76,8 +77,8 @@ Path* index_path(PlannerInfo* root, IndexOptInfo* index, List* clauses) {
     }
   }
   if (taken == NIL) return nullptr;
-  return reinterpret_cast<Path*>(create_index_path(root, index, taken, NIL, NIL, NIL, ForwardScanDirection, false, nullptr,
-                                                   1.0, false));
+  return reinterpret_cast<Path*>(
+      create_index_path(root, index, taken, NIL, NIL, NIL, ForwardScanDirection, false, nullptr, 1.0, false));
 }
 
 Candidate priced(Path* path) {
@@ -124,7 +125,8 @@ bool has_usable_index(const RelOptInfo* rel) {
   return false;
 }
 
-/// The best look-up for `clauses` (of RestrictInfo), which hold together. Of several indexes those are combined that pay.
+/// The best look-up for `clauses` (of RestrictInfo), which hold together. Of several indexes those are combined that
+/// pay.
 bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candidate* best) {
   List* paths = NIL;
   ListCell* cell;

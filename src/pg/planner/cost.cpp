@@ -21,8 +21,8 @@ constexpr double kProbe = 5;
 constexpr double kTry = 1;  // a pair of rows, where there are no keys
 constexpr double kBuild = 40;
 
-// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost, and what making it takes beyond that, in units of
-// pg_strom.cpu_tuple_cost: the row, and each value, which PostgreSQL's own scan of a heap table leaves where it is.
+// A row that PostgreSQL takes from us, in units of its cpu_tuple_cost, and what making it takes beyond that, in units
+// of pg_strom.cpu_tuple_cost: the row, and each value, which PostgreSQL's own scan of a heap table leaves where it is.
 constexpr double kHandOver = 0.5;
 constexpr double kMakeRow = 75, kMakeWord = 10, kMakeCopy = 100, kMakeNumeric = 200;
 
@@ -32,7 +32,8 @@ constexpr double kMakeRow = 75, kMakeWord = 10, kMakeCopy = 100, kMakeNumeric = 
 constexpr double kQueueSetup = 0.1;
 constexpr double kQueueWork = 0.05;
 
-// Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do it.
+// Finding a tuple of a heap page and decoding a column or two, in units of pg_strom.cpu_tuple_cost. Engine threads do
+// it.
 constexpr double kHeapRow = 25;
 
 // Finding the partition of a row, in operations.
@@ -41,8 +42,8 @@ constexpr double kPartitionLookup = 8;
 // A comparison of a sort, in units of PostgreSQL's cpu_operator_cost, which takes two for it.
 constexpr double kSortStep = 0.5;
 
-// A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that is bound
-// by memory would be taken for one that is bound by disks.
+// A page that is in shared buffers, to one that is not. PostgreSQL's own costs do not tell them apart; an engine that
+// is bound by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
 
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
@@ -81,7 +82,8 @@ constexpr double kDeclinedRow = 2;
 
 // What cannot be divided among threads.
 Cost alone(const EngineScan* scan) {
-  return read_pages(scan) + scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
+  return read_pages(scan) +
+         scan->declined * (kDeclinedRow * ::cpu_tuple_cost + ::cpu_operator_cost * list_length(scan->quals));
 }
 
 // Of rows in random order, those that are among the first `wanted` of the rows before them.
@@ -142,7 +144,8 @@ void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* j
                probe / thread_count();
 }
 
-// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are merged.
+// All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are
+// merged.
 void cost_order(EnginePath* path) {
   Path* rows = &path->custom.path;
   const Cost hand_over = rows->rows * ::cpu_tuple_cost * kHandOver;
@@ -173,9 +176,11 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   // Behind them, in the order of the pipelines.
   foreach (cell, input->joins) {
     const EngineScan* scan = static_cast<EngineJoin*>(lfirst(cell))->scan;
-    if (scan != nullptr && scan->chooser != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, scan->chooser);
+    if (scan != nullptr && scan->chooser != nullptr)
+      path->custom.custom_paths = lappend(path->custom.custom_paths, scan->chooser);
   }
-  if (input->scan->chooser != nullptr) path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->chooser);
+  if (input->scan->chooser != nullptr)
+    path->custom.custom_paths = lappend(path->custom.custom_paths, input->scan->chooser);
   Cost work = input->run;
   double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;
@@ -190,7 +195,8 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
     work += work * kQueueWork;
   }
   if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
-  if (top != nullptr && top->partition != NIL) work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
+  if (top != nullptr && top->partition != NIL)
+    work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
   if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->heap_share;
   if (input->host_quals != NIL && input->joins == NIL) {
     QualCost host;

@@ -1,5 +1,5 @@
-// Aggregates with DISTINCT: what they see does not change when equal rows are left out. So the engine groups by the keys
-// and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
+// Aggregates with DISTINCT: what they see does not change when equal rows are left out. So the engine groups by the
+// keys and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
 #include <cstring>
 
 #include "pg/compat/grouping_path.hpp"
@@ -57,9 +57,9 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
     const Index ref = get_pathtarget_sortgroupref(grouping_target, i++);
     const bool is_key = ref != 0 && get_sortgroupref_clause_noerr(ref, root->parse->groupClause) != nullptr;
     // A constant would not be taken from below, where a grouping set has it as NULL.
-    if (is_key && root->parse->groupingSets != NIL && !contain_var_clause(static_cast<Node*>(lfirst(cell)))) return nullptr;
-    if (is_key)
-      add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), ref);
+    if (is_key && root->parse->groupingSets != NIL && !contain_var_clause(static_cast<Node*>(lfirst(cell))))
+      return nullptr;
+    if (is_key) add_column_to_pathtarget(target, static_cast<Expr*>(lfirst(cell)), ref);
   }
   foreach (cell, aggregates_of(grouping_target, having)) {
     auto* expr = static_cast<Node*>(lfirst(cell));
@@ -92,9 +92,9 @@ static bool all_ignore_copies(const PathTarget* grouping_target, Node* having) {
   return true;
 }
 
-// PostgreSQL's own grouping sets, as it plans them for sorted rows, on top of `path`, which is sorted for the first of them.
-static void offer_sorted_sets(PlannerInfo* root, RelOptInfo* grouped_rel, Path* path,
-                              const AggClauseCosts* costs) {
+// PostgreSQL's own grouping sets, as it plans them for sorted rows, on top of `path`, which is sorted for the first of
+// them.
+static void offer_sorted_sets(PlannerInfo* root, RelOptInfo* grouped_rel, Path* path, const AggClauseCosts* costs) {
   const GroupingSetsPath* planned = nullptr;
   ListCell* cell;
   foreach (cell, grouped_rel->pathlist) {
@@ -137,14 +137,14 @@ void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptI
     return;
   }
   const bool grouped = parse->groupClause != NIL;
-  const double groups =
-      grouped ? estimate_num_groups(root, get_sortgrouplist_exprs(parse->groupClause, extra->targetList), input->rows,
-                                    nullptr, nullptr)
-              : 1;
-  add_path(grouped_rel, reinterpret_cast<Path*>(create_agg_path(
-                            root, grouped_rel, path, grouped_rel->reltarget, grouped ? AGG_SORTED : AGG_PLAIN,
-                            AGGSPLIT_SIMPLE, parse->groupClause, reinterpret_cast<List*>(extra->havingQual), &costs,
-                            groups)));
+  const double groups = grouped
+                            ? estimate_num_groups(root, get_sortgrouplist_exprs(parse->groupClause, extra->targetList),
+                                                  input->rows, nullptr, nullptr)
+                            : 1;
+  add_path(grouped_rel,
+           reinterpret_cast<Path*>(create_agg_path(
+               root, grouped_rel, path, grouped_rel->reltarget, grouped ? AGG_SORTED : AGG_PLAIN, AGGSPLIT_SIMPLE,
+               parse->groupClause, reinterpret_cast<List*>(extra->havingQual), &costs, groups)));
 }
 
 }  // namespace strom::pg::planner

@@ -25,11 +25,11 @@ struct Refusal {
 /// sub-query's rows, which are collected before it starts.
 struct EngineMembership {
   RestrictInfo* clause;
-  SubPlan* subplan;   // without parameters of the row
-  Plan* plan;         // its rows; the first column is the one that is compared
+  SubPlan* subplan;  // without parameters of the row
+  Plan* plan;        // its rows; the first column is the one that is compared
   Expr* outer_key;
-  Expr* inner_key;    // over a Var of a relation that the query does not have
-  bool negated;       // NOT IN
+  Expr* inner_key;  // over a Var of a relation that the query does not have
+  bool negated;     // NOT IN
   int operations;
 };
 
@@ -49,15 +49,16 @@ struct EngineScan {
   List* host_quals;      // of RestrictInfo: left to PostgreSQL
   List* refusals;        // of Refusal*
   double rows_in, rows_out;
-  double pages;       // of heap tables; 0 for files
-  double buffered;    // the part of them that is in shared buffers
-  Cost read_cost;     // of reading them all
-  double heap_share;  // of rows_in, those in heap tables: 0 .. 1
+  double pages;        // of heap tables; 0 for files
+  double buffered;     // the part of them that is in shared buffers
+  Cost read_cost;      // of reading them all
+  double heap_share;   // of rows_in, those in heap tables: 0 .. 1
   double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
-  double declined;    // rows that are left to PostgreSQL for such a value
-  Path* chooser;      // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
-  Cost chosen_cost;   // of choosing and of reading these blocks
-  int operations;  // of the filters, for each row
+  double declined;     // rows that are left to PostgreSQL for such a value
+  Path*
+      chooser;  // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
+  Cost chosen_cost;  // of choosing and of reading these blocks
+  int operations;    // of the filters, for each row
 };
 
 /// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query.
@@ -66,10 +67,11 @@ struct EngineJoin {
   EngineScan* scan;
   Path* path;
   const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
-  JoinType type;     // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
+  JoinType type;                       // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
-  List* match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
+  List*
+      match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
   List* other_quals;  // of Expr: clauses that are evaluated on the rows that result
   double rows;        // after the join
   double passes;      // over the outer side, because the inner side is larger than pg_strom.work_memory
@@ -79,8 +81,8 @@ struct EngineJoin {
 struct EngineInput {
   Relids relids;
   EngineScan* scan;
-  List* joins;     // of EngineJoin*
-  List* refusals;  // of Refusal*, found after the scan
+  List* joins;       // of EngineJoin*
+  List* refusals;    // of Refusal*, found after the scan
   List* host_quals;  // of RestrictInfo: left to PostgreSQL, on the rows that result; nothing is put on top of these
   double rows;
   Cost startup;  // before the first row: tables to probe
@@ -90,7 +92,7 @@ struct EngineInput {
 /// The sink of CpuPreAgg.
 struct EngineAggregation {
   PathTarget* target;  // grouping expressions and partial Aggrefs: what the node emits
-  double groups;  // of all sets together
+  double groups;       // of all sets together
   List* sets;  // NIL, or for each grouping set an IntList: 1 for the empty set, then for each expression of the target
                // 1 for a key that the set does not have, the value of a GroupingFunc, 0 for others
 };
@@ -101,8 +103,8 @@ struct EngineTop {
   List* checked;  // of Expr: outputs that can fail
   bool descending, nulls_first;
   double rows;
-  List* partition;    // of Expr: the first rows of each set with equal values of these; NIL: of all
-  bool distinct;      // of each, those with one of the first `rows` keys
+  List* partition;  // of Expr: the first rows of each set with equal values of these; NIL: of all
+  bool distinct;    // of each, those with one of the first `rows` keys
   double partitions;
 };
 
@@ -128,8 +130,8 @@ struct PlannerState {
   EngineScan** scans;  // by relid; nullptr = not an engine table, or not seen yet
   int scan_count;
   Relids judged_parents;  // tables with leaves of which it is known whether the engine reads them as one
-  HTAB* inputs;  // the cheapest EngineInput for each set of relations; made at first use
-  HTAB* keys;    // join clauses that why_not_key() has judged; likewise
+  HTAB* inputs;           // the cheapest EngineInput for each set of relations; made at first use
+  HTAB* keys;             // join clauses that why_not_key() has judged; likewise
 };
 
 /// The state of `root`; nullptr when it has no engine table.
@@ -143,7 +145,8 @@ EngineScan* scan_of(PlannerState* state, Index relid);
 /// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
 inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }
 
-/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole row.
+/// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole
+/// row.
 inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
 
 /// Keeps `input` when it is the cheapest for its relids so far.

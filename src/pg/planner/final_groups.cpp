@@ -1,6 +1,6 @@
 // CpuAgg: the groups of a partial aggregation as they are, where the engine has merged all of them; else PostgreSQL's
-// Finalize Aggregate over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read its
-// input (node/final_groups.cpp). May ereport.
+// Finalize Aggregate over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read
+// its input (node/final_groups.cpp). May ereport.
 #include <algorithm>
 #include <iterator>
 
@@ -57,14 +57,14 @@ bool has_exact_equality(Node* key) {
 }
 
 bool has_simple_result(const Aggref* aggregate) {
-  static constexpr const char* kNames[] = {"count", "sum", "avg", "min", "max", "bool_and", "bool_or", "every",
-                                           "bit_and", "bit_or", "bit_xor"};
+  static constexpr const char* kNames[] = {"count",   "sum",   "avg",     "min",    "max",    "bool_and",
+                                           "bool_or", "every", "bit_and", "bit_or", "bit_xor"};
   const char* name = get_func_name(aggregate->aggfnoid);
   return std::any_of(std::begin(kNames), std::end(kNames), [name](const char* one) { return strcmp(one, name) == 0; });
 }
 
-/// Column i of `partial` is no key of its own: the engine, which takes it for one, makes no more groups of it. A column that an
-/// expression over a key was computed from, as `a` in SELECT a / 2 + 1 ... GROUP BY a / 2, would.
+/// Column i of `partial` is no key of its own: the engine, which takes it for one, makes no more groups of it. A column
+/// that an expression over a key was computed from, as `a` in SELECT a / 2 + 1 ... GROUP BY a / 2, would.
 bool follows_from_keys(PlannerInfo* root, PathTarget* partial, int i) {
   const auto* column = static_cast<const Var*>(list_nth(partial->exprs, i));
   if (!IsA(column, Var) || column->varlevelsup != 0) return false;
@@ -77,7 +77,8 @@ bool follows_from_keys(PlannerInfo* root, PathTarget* partial, int i) {
   return check_functional_grouping(table->relid, column->varno, 0, keys, &dependencies);
 }
 
-/// `partial` with the query's aggregates in place of their partial forms; nullptr when the node cannot make one of its columns.
+/// `partial` with the query's aggregates in place of their partial forms; nullptr when the node cannot make one of its
+/// columns.
 PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarget* grouping_target, Node* having) {
   List* sources = list_copy(grouping_target->exprs);
   if (having != nullptr) sources = lappend(sources, having);
@@ -97,7 +98,8 @@ PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarge
     ListCell* other;
     foreach (other, aggregates) {
       auto* aggregate = static_cast<Node*>(lfirst(other));
-      if (IsA(aggregate, Aggref) && reinterpret_cast<Aggref*>(aggregate)->aggno == reinterpret_cast<Aggref*>(expr)->aggno)
+      if (IsA(aggregate, Aggref) &&
+          reinterpret_cast<Aggref*>(aggregate)->aggno == reinterpret_cast<Aggref*>(expr)->aggno)
         original = aggregate;
     }
     if (original == nullptr || !has_simple_result(reinterpret_cast<Aggref*>(original))) return nullptr;
@@ -114,9 +116,9 @@ void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExt
   if (target == nullptr) return;
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
-  AggPath* child = create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED,
-                                   AGGSPLIT_FINAL_DESERIAL, finalized->groupClause, NIL, &costs,
-                                   std::min<double>(finalized->numGroups, kMostExpected));
+  AggPath* child =
+      create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
+                      finalized->groupClause, NIL, &costs, std::min<double>(finalized->numGroups, kMostExpected));
   auto* path = reinterpret_cast<FinalGroupsPath*>(palloc0(sizeof(FinalGroupsPath)));
   path->custom.path.type = T_CustomPath;
   path->custom.path.pathtype = T_CustomScan;

@@ -64,7 +64,8 @@ bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
   ListCell* cell;
   foreach (cell, numeric_columns(used, join->inner->relids)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
-    if (join->scan == nullptr || join->scan->columns[var->varattno].type.type == registry::TypeId::kDecimal) return true;
+    if (join->scan == nullptr || join->scan->columns[var->varattno].type.type == registry::TypeId::kDecimal)
+      return true;
   }
   return false;
 }
@@ -109,8 +110,8 @@ bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo*
   return false;
 }
 
-// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that keeps rows
-// of its inner side: they would count as matched.
+// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that keeps
+// rows of its inner side: they would count as matched.
 bool has_late_conditions(const EngineInput* probing) {
   ListCell* cell;
   foreach (cell, probing->joins)
@@ -118,8 +119,8 @@ bool has_late_conditions(const EngineInput* probing) {
   return false;
 }
 
-// Whether `exprs` contain a numeric column of `relids` that may have values which the engine cannot hold (NaN), as others than
-// Arrow tables' may.
+// Whether `exprs` contain a numeric column of `relids` that may have values which the engine cannot hold (NaN), as
+// others than Arrow tables' may.
 bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   ListCell* cell;
   foreach (cell, numeric_columns(exprs, relids)) {
@@ -130,8 +131,8 @@ bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   return false;
 }
 
-// Rows of a PostgreSQL plan with a numeric key that the engine cannot hold are left out of the table, where they may have to
-// stay, or could equal such a key of the outer side.
+// Rows of a PostgreSQL plan with a numeric key that the engine cannot hold are left out of the table, where they may
+// have to stay, or could equal such a key of the outer side.
 bool may_lose_rows(PlannerState* state, const EngineJoin* join, Relids outer) {
   if (join->scan != nullptr) return false;
   ListCell* cell;
@@ -163,8 +164,8 @@ void move_to_match(PlannerState* state, EngineJoin* join) {
   join->other_quals = others;
 }
 
-// True when PostgreSQL can evaluate a clause on the rows that the join hands over. Where some clauses must not see what others
-// hide, the order of all is kept.
+// True when PostgreSQL can evaluate a clause on the rows that the join hands over. Where some clauses must not see what
+// others hide, the order of all is kept.
 bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
   if (clause->pseudoconstant || state->root->qual_security_level > 0) return false;
   ListCell* cell;
@@ -175,7 +176,8 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
   return true;
 }
 
-// Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or drops them.
+// Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or
+// drops them.
 bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) {
   if (quals == NIL) return true;
   if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
@@ -188,7 +190,8 @@ bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) 
   return true;
 }
 
-// Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the join.
+// Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the
+// join.
 Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* joinrel, Relids outer, List* clauses,
                       int* operations, List** host) {
   ListCell* cell;
@@ -239,12 +242,13 @@ bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
   return false;
 }
 
-// PostgreSQL takes the columns of a key for independent of each other, and so expects next to nothing of a join by a key
-// of several columns; a nested loop on top of it would be taken for cheap. A row refers to one of the inner table's rows as
-// a rule, so that it finds it if the inner side's own filters left it.
-double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptInfo* outer_rel, const EngineInput* outer,
-                     const EngineJoin* join) {
-  double rows = joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);  // what was said of the joins below holds here
+// PostgreSQL takes the columns of a key for independent of each other, and so expects next to nothing of a join by a
+// key of several columns; a nested loop on top of it would be taken for cheap. A row refers to one of the inner table's
+// rows as a rule, so that it finds it if the inner side's own filters left it.
+double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptInfo* outer_rel,
+                     const EngineInput* outer, const EngineJoin* join) {
+  double rows =
+      joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);  // what was said of the joins below holds here
   if (join->type != JOIN_INNER || list_length(join->inner_keys) < 2) return rows;
   int relid = -1;
   while ((relid = bms_next_member(join->inner->relids, relid)) >= 0) {
@@ -255,8 +259,9 @@ double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptI
   return rows;
 }
 
-// Not even an aggregation that is fused would make up for it, or another order of the joins is cheaper. Most pairs of a join of
-// many tables are such, so that this is asked before anything else is found out about them. `least`: what the join costs, at least.
+// Not even an aggregation that is fused would make up for it, or another order of the joins is cheaper. Most pairs of a
+// join of many tables are such, so that this is asked before anything else is found out about them. `least`: what the
+// join costs, at least.
 bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* known, Cost least) {
   constexpr double kTooDear = 2;
   if (known != nullptr && known->startup + known->run <= least) return true;
@@ -305,7 +310,8 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   if (join.outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
   join.rows = expected_rows(root, joinrel, outer, probing, &join);
   if (host_quals != NIL)
-    join.rows = clamp_row_est(join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
+    join.rows = clamp_row_est(join.rows /
+                              std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
 
   EngineInput costs = {};
   cost_join(&costs, probing, &join, operations);

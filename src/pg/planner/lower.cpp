@@ -73,12 +73,11 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
   if (info->id == TypeId::kCidr) value.type = TypeId::kInet;
   const bool has_text = registry::is_text(info->id) || info->id == TypeId::kJsonb || info->id == TypeId::kArray;
-  if (has_text && GetDatabaseEncoding() != PG_UTF8)
-    return unsupported("text in a database encoding other than UTF8");
+  if (has_text && GetDatabaseEncoding() != PG_UTF8) return unsupported("text in a database encoding other than UTF8");
   if (info->id == TypeId::kNumeric) {
     const int scale = typmod < VARHDRSZ ? -1 : (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
-    const bool fixed = scale >= 0 && scale <= base::kMaxDecimalDigits &&
-                       ((typmod - VARHDRSZ) >> 16) <= base::kMaxDecimalDigits;
+    const bool fixed =
+        scale >= 0 && scale <= base::kMaxDecimalDigits && ((typmod - VARHDRSZ) >> 16) <= base::kMaxDecimalDigits;
     if (fixed)
       value.scale = static_cast<int16_t>(scale);
     else
@@ -262,7 +261,8 @@ Result<NodeId> Lowering::cast_through_text(const CoerceViaIO& cast) {
     if (type != TypeId::kText || to == nullptr) return unsupported("cast through text");
     return builder_.call(to->pg_name, {arg});
   }
-  if (registry::is_text(type) || type == TypeId::kBool || type == TypeId::kInet || type == TypeId::kJsonb || type == TypeId::kChar)
+  if (registry::is_text(type) || type == TypeId::kBool || type == TypeId::kInet || type == TypeId::kJsonb ||
+      type == TypeId::kChar)
     return unsupported("cast through text");
   return builder_.call("text", {arg});
 }

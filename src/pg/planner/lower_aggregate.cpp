@@ -65,7 +65,8 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
     if (guard([argument] { return exprTypmod(reinterpret_cast<const Node*>(argument)); }) < VARHDRSZ)
       return unsupported("char of unknown length, whose blanks are told apart");
   }
-  if (info->format == registry::PartialFormat::kNumericVarState && builder.node(result.arg).type.scale > kMaxSquareScale)
+  if (info->format == registry::PartialFormat::kNumericVarState &&
+      builder.node(result.arg).type.scale > kMaxSquareScale)
     return unsupported("squares of numeric scale " + std::to_string(builder.node(result.arg).type.scale));
   if (by_order && !any && type == TypeId::kEnum) {
     const auto* argument = static_cast<const TargetEntry*>(linitial(aggregate.args));

@@ -1,5 +1,5 @@
-// Lowering of arrays: lists that are literals become comparisons with each element, array values are read by functions of
-// engine/expr/array.hpp.
+// Lowering of arrays: lists that are literals become comparisons with each element, array values are read by functions
+// of engine/expr/array.hpp.
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
@@ -29,11 +29,13 @@ const registry::TypeInfo* element_info(Oid type) {
   const registry::TypeInfo* info = OidIsValid(type) ? guard([type] { return codec::engine_type(type); }) : nullptr;
   if (info != nullptr && info->id == TypeId::kVarchar) return &registry::type_info(TypeId::kText);
   const TypeId arguments[] = {TypeId::kArray, TypeId::kInt4};
-  if (info == nullptr || registry::find_function(std::string(info->pg_name) + " element", arguments, 2) == nullptr) return nullptr;
+  if (info == nullptr || registry::find_function(std::string(info->pg_name) + " element", arguments, 2) == nullptr)
+    return nullptr;
   return info;
 }
 
-// Without a cast that only calls the elements otherwise, as of varchar[] to text[]: it changes nothing for who reads elements.
+// Without a cast that only calls the elements otherwise, as of varchar[] to text[]: it changes nothing for who reads
+// elements.
 const Node* without_relabeling(const Node* array) {
   if (!IsA(array, ArrayCoerceExpr)) return array;
   const auto* cast = reinterpret_cast<const ArrayCoerceExpr*>(array);
@@ -144,20 +146,23 @@ Result<NodeId> Lowering::any_element(int32_t wanted, NodeId x, Oid element, Node
     return unsupported("comparison with elements of another type");
   }
   const bool by_order = registry::is_text(info->id) && wanted != kEqual && wanted != kEqualOrNot;
-  if (info->id == TypeId::kEnum && wanted != kEqual && wanted != kEqualOrNot) return unsupported("order of enum elements");
+  if (info->id == TypeId::kEnum && wanted != kEqual && wanted != kEqualOrNot)
+    return unsupported("order of enum elements");
   const std::string name = std::string(by_order ? "any ordered " : "any ") + info->pg_name;
   return call(name.c_str(), {x, array, integer(wanted)}, collation);
 }
 
 Result<NodeId> Lowering::compared_with_array(const ScalarArrayOpExpr& op, const Node* array) {
   const auto* left = static_cast<const Node*>(linitial(op.args));
-  if (guard([array] { return !contain_var_clause(const_cast<Node*>(array)); })) return unsupported("array that is not a literal");
+  if (guard([array] { return !contain_var_clause(const_cast<Node*>(array)); }))
+    return unsupported("array that is not a literal");
   STROM_ASSIGN(const std::string name, built_in_name(guard([&op] { return get_opcode(op.opno); })));
   const int32_t wanted = wanted_results(name.c_str());
   if (wanted == 0) return unsupported("function " + name + " with the elements of an array");
   STROM_ASSIGN(const NodeId x, lower(left));
   STROM_ASSIGN(const NodeId value, lower(without_relabeling(array)));
-  STROM_ASSIGN(const NodeId any, any_element(op.useOr ? wanted : kAllResults ^ wanted, x, element_type_of(array), value, op.inputcollid));
+  STROM_ASSIGN(const NodeId any,
+               any_element(op.useOr ? wanted : kAllResults ^ wanted, x, element_type_of(array), value, op.inputcollid));
   // Of an empty array the answer is known even for a null.
   STROM_ASSIGN(const NodeId count, builder_.call("cardinality", {value}));
   STROM_ASSIGN(const NodeId empty, builder_.call("int4eq", {count, integer(0)}));

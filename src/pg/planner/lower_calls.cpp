@@ -43,9 +43,7 @@ FunctionFacts function_facts(Oid function) {
   });
 }
 
-bool is_ascii_alnum(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
+bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // A literal that engine/expr/to_char.hpp knows.
 bool is_simple_format(const Node* expr) {
@@ -68,7 +66,8 @@ bool is_parsed_format(const Node* expr, bool with_time) {
 // In a path of jsonb: a key, or the index of an array as it is written as a rule.
 bool is_index(const std::string& key) {
   const size_t begin = !key.empty() && key[0] == '-' ? 1 : 0;
-  return key.size() > begin && key.size() - begin <= 9 && key.find_first_not_of("0123456789", begin) == std::string::npos;
+  return key.size() > begin && key.size() - begin <= 9 &&
+         key.find_first_not_of("0123456789", begin) == std::string::npos;
 }
 
 // strtol() reads a number up to the end.
@@ -83,9 +82,17 @@ bool parses_timestamp(const char* name, size_t args) { return std::strcmp(name, 
 
 // Of functions that take or give a timestamptz.
 bool depends_on_zone(const std::string& name) {
-  static const std::set<std::string> kNames = {
-      "extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char",
-      "timestamptz_pl_interval", "timestamptz_mi_interval", "age"};
+  static const std::set<std::string> kNames = {"extract",
+                                               "date_part",
+                                               "date_trunc",
+                                               "date",
+                                               "time",
+                                               "timestamp",
+                                               "timestamptz",
+                                               "to_char",
+                                               "timestamptz_pl_interval",
+                                               "timestamptz_mi_interval",
+                                               "age"};
   if (kNames.count(name) != 0) return true;
   // date_lt_timestamptz, timestamptz_lt_date, timestamp_lt_timestamptz, ...
   return name.find("timestamptz") != std::string::npos && std::count(name.begin(), name.end(), '_') == 2;
@@ -131,9 +138,10 @@ bool field_name(const Node* expr, std::string* name) {
   for (char& c : *name) c = static_cast<char>(pg_ascii_tolower(static_cast<unsigned char>(c)));
   static constexpr struct {
     const char *also, *name;
-  } kOthers[] = {{"years", "year"},   {"months", "month"},     {"mon", "month"},   {"days", "day"},         {"weeks", "week"},
-                 {"hours", "hour"},   {"minutes", "minute"},   {"min", "minute"},  {"seconds", "second"},   {"sec", "second"},
-                 {"decades", "decade"}, {"ms", "milliseconds"}, {"us", "microseconds"}};
+  } kOthers[] = {{"years", "year"},     {"months", "month"}, {"mon", "month"},      {"days", "day"},
+                 {"weeks", "week"},     {"hours", "hour"},   {"minutes", "minute"}, {"min", "minute"},
+                 {"seconds", "second"}, {"sec", "second"},   {"decades", "decade"}, {"ms", "milliseconds"},
+                 {"us", "microseconds"}};
   for (const auto& other : kOthers)
     if (*name == other.also) *name = other.name;
   return true;
@@ -165,8 +173,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   const char* name = NameStr(facts.name);
   if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported(std::string("volatile function ") + name);
   if (!facts.in_catalog) return unsupported(std::string("function ") + name + " is not built in");
-  const bool is_extract = std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0 ||
-                          std::strcmp(name, "date_trunc") == 0;
+  const bool is_extract =
+      std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0 || std::strcmp(name, "date_trunc") == 0;
   if (is_extract && args.size() == 2) {
     std::string field;
     if (!field_name(args[0], &field)) return unsupported(std::string(name) + " of a field that is not a literal");
@@ -185,7 +193,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
     return matches_regex(name, args, collation);
   if (std::strcmp(name, "regexp_like") == 0 && args.size() == 2) return matches_regex("textregexeq", args, collation);
-  if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 || std::strcmp(name, "arrayoverlap") == 0)
+  if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 ||
+      std::strcmp(name, "arrayoverlap") == 0)
     return array_relation(name, args, collation);
   if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
   const bool to_timestamp = parses_timestamp(name, args.size());
@@ -194,7 +203,8 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
     STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
   if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
-  if (std::strncmp(name, "jsonb_e", 7) == 0 && args.size() == 2 && guard([&] { return exprType(args[1]); }) == TEXTARRAYOID)
+  if (std::strncmp(name, "jsonb_e", 7) == 0 && args.size() == 2 &&
+      guard([&] { return exprType(args[1]); }) == TEXTARRAYOID)
     return jsonb_with_list(name, args);
   const bool round = std::strcmp(name, "round") == 0;
   if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
@@ -230,7 +240,8 @@ Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node
   return builder_.rescale(value, static_cast<int16_t>(digits));
 }
 
-// jsonb_extract_path, jsonb_extract_path_text (#>, #>>), jsonb_exists_any and jsonb_exists_all (?|, ?&) of a literal list.
+// jsonb_extract_path, jsonb_extract_path_text (#>, #>>), jsonb_exists_any and jsonb_exists_all (?|, ?&) of a literal
+// list.
 Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vector<const Node*>& args) {
   const bool text = name == "jsonb_extract_path_text", any = name == "jsonb_exists_any";
   STROM_ASSIGN(NodeId json, lower(args[0]));
@@ -359,8 +370,10 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
   if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
     return unsupported("join key of type numeric without precision and scale");
   if (a.type == TypeId::kJsonb) return unsupported("join key of type jsonb, whose equal values have different bytes");
-  if (a.type == TypeId::kArray) return unsupported("join key of an array type, whose equal values can have different bytes");
-  if (a.type == TypeId::kInterval) return unsupported("join key of type interval, whose equal values have different bytes");
+  if (a.type == TypeId::kArray)
+    return unsupported("join key of an array type, whose equal values can have different bytes");
+  if (a.type == TypeId::kInterval)
+    return unsupported("join key of type interval, whose equal values have different bytes");
   if (a.phys() == b.phys()) return Status::ok();
   if (a.phys() == Phys::kI32 && b.phys() == Phys::kI64) return widen(left, "int8");
   if (a.phys() == Phys::kI64 && b.phys() == Phys::kI32) return widen(right, "int8");

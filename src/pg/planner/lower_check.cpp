@@ -120,14 +120,15 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_
       // Two values out of the engine's range could be equal, and neither the table nor a look-up could hold them.
       if (builder.node(left).type.type == registry::TypeId::kNumeric && builder.raises(left) && builder.raises(right))
         return Status(ErrorCode::kUnsupported, "numeric join key that can exceed 38 digits on both sides");
-      if (!right_may_raise && builder.raises(right)) return Status(ErrorCode::kUnsupported, "key of a sub-query that can fail");
+      if (!right_may_raise && builder.raises(right))
+        return Status(ErrorCode::kUnsupported, "key of a sub-query that can fail");
       return Status::ok();
     });
   });
 }
 
-/// What a join clause is found by when it comes up again: that of two columns by its contents, because the genetic optimizer
-/// makes such clauses anew each time; others by their address.
+/// What a join clause is found by when it comes up again: that of two columns by its contents, because the genetic
+/// optimizer makes such clauses anew each time; others by their address.
 struct KeyColumn {
   int relid, attnum;
   Oid type;

@@ -15,7 +15,8 @@ bool can_fail(PlannerState* state, const Node* expr);
 /// True when the engine computes `expr` and sorts by its values; see engine::plan::is_sortable().
 bool is_sorted_by_engine(PlannerState* state, const Node* expr);
 
-/// The same as why_not_lowered() for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly them.
+/// The same as why_not_lowered() for the two sides of a hash join's key, compared by `clause`, an OpExpr over exactly
+/// them.
 const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operations);
 
 /// The same where rows of the right side that the engine cannot decide are nobody's.

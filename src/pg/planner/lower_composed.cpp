@@ -106,7 +106,8 @@ Result<NodeId> Lowering::count_nulls(bool nulls, const std::vector<const Node*>&
   NodeId count = integer(0);
   for (const Node* arg : args) {
     STROM_ASSIGN(const NodeId value, lower(arg));
-    STROM_ASSIGN(const NodeId one, builder_.call("int4", {nulls ? builder_.is_null(value) : builder_.is_not_null(value)}));
+    STROM_ASSIGN(const NodeId one,
+                 builder_.call("int4", {nulls ? builder_.is_null(value) : builder_.is_not_null(value)}));
     if (count == integer(0)) {
       count = one;
       continue;
@@ -170,13 +171,15 @@ Result<NodeId> Lowering::numeric_width_bucket(const std::vector<const Node*>& ar
   const Const* buckets = literal_of(args[3], INT4OID);
   if (low == nullptr || high == nullptr || buckets == nullptr) return unsupported("width_bucket of variable bounds");
   const int32_t count = DatumGetInt32(buckets->constvalue);
-  const bool ascending = guard([=] { return DatumGetBool(DirectFunctionCall2(numeric_lt, low->constvalue, high->constvalue)); });
+  const bool ascending =
+      guard([=] { return DatumGetBool(DirectFunctionCall2(numeric_lt, low->constvalue, high->constvalue)); });
   if (!ascending || count < 1 || count == INT32_MAX) return unsupported("width_bucket of such bounds");
   STROM_ASSIGN(const NodeId x, lower(args[0]));
   STROM_ASSIGN(const NodeId begin, constant(*low));
   STROM_ASSIGN(const NodeId end, constant(*high));
   const __int128 whole_count = count;
-  const NodeId times = builder_.constant({TypeId::kNumeric, 0}, false, std::string(reinterpret_cast<const char*>(&whole_count), 16));
+  const NodeId times =
+      builder_.constant({TypeId::kNumeric, 0}, false, std::string(reinterpret_cast<const char*>(&whole_count), 16));
   STROM_ASSIGN(const NodeId distance, builder_.call("numeric_sub", {x, begin}));
   STROM_ASSIGN(const NodeId width, builder_.call("numeric_sub", {end, begin}));
   STROM_ASSIGN(const NodeId product, builder_.call("numeric_mul", {distance, times}));

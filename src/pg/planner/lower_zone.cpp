@@ -1,5 +1,5 @@
-// Lowering of functions that read or make a timestamptz in the session's time zone: they become those of timestamps, over
-// local times. Plans outlive the setting, so that an assumption about it stands before them.
+// Lowering of functions that read or make a timestamptz in the session's time zone: they become those of timestamps,
+// over local times. Plans outlive the setting, so that an assumption about it stands before them.
 #include <array>
 #include <cstring>
 
@@ -73,7 +73,8 @@ const std::string& session_offsets() {
 
 // What can be computed of local times alone.
 bool reads_local_time(const std::string& name) {
-  for (const char* known : {"extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char", "to_timestamp"})
+  for (const char* known :
+       {"extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char", "to_timestamp"})
     if (name == known) return true;
   return false;
 }
@@ -86,10 +87,10 @@ Result<NodeId> Lowering::session_zone_stays() {
     auto text = [](const char* value) {
       return makeConst(TEXTOID, -1, C_COLLATION_OID, -1, CStringGetTextDatum(value), false, false);
     };
-    auto* setting = makeFuncExpr(F_CURRENT_SETTING_TEXT, TEXTOID, list_make1(text("TimeZone")), InvalidOid, C_COLLATION_OID,
-                                 COERCE_EXPLICIT_CALL);
-    auto* equal = makeFuncExpr(F_TEXTEQ, BOOLOID, list_make2(setting, text(pg_get_timezone_name(session_timezone))), InvalidOid,
-                               C_COLLATION_OID, COERCE_EXPLICIT_CALL);
+    auto* setting = makeFuncExpr(F_CURRENT_SETTING_TEXT, TEXTOID, list_make1(text("TimeZone")), InvalidOid,
+                                 C_COLLATION_OID, COERCE_EXPLICIT_CALL);
+    auto* equal = makeFuncExpr(F_TEXTEQ, BOOLOID, list_make2(setting, text(pg_get_timezone_name(session_timezone))),
+                               InvalidOid, C_COLLATION_OID, COERCE_EXPLICIT_CALL);
     return reinterpret_cast<const Node*>(equal);
   });
   return run_time_constant(same);
@@ -117,7 +118,8 @@ Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeI
   std::string plain = name;
   if (const size_t at = plain.find("timestamptz"); at != std::string::npos) plain.erase(at + 9, 2);
   NodeId value = args[0];
-  const bool relabels = args.size() == 1 && plain == "timestamp" && builder_.node(value).type.type == TypeId::kTimestamp;
+  const bool relabels =
+      args.size() == 1 && plain == "timestamp" && builder_.node(value).type.type == TypeId::kTimestamp;
   if (!relabels) {
     STROM_ASSIGN(value, builder_.call(same_types_comparison(plain), args, field));
   }

@@ -115,7 +115,8 @@ List* refusals_of(const EngineInput* input) {
   ListCell* cell;
   foreach (cell, list_concat_copy(input->scan->refusals, input->refusals)) {
     const auto* refusal = static_cast<Refusal*>(lfirst(cell));
-    result = lappend(result, list_make2(without_placeholders(refusal->expr, nullptr), makeString(pstrdup(refusal->reason))));
+    result =
+        lappend(result, list_make2(without_placeholders(refusal->expr, nullptr), makeString(pstrdup(refusal->reason))));
   }
   return result;
 }
@@ -123,7 +124,8 @@ List* refusals_of(const EngineInput* input) {
 // The scan of a pipeline; nullptr when it reads a PostgreSQL plan.
 const EngineScan* scan_of_pipeline(const EngineInput* input, size_t pipeline) {
   const auto index = static_cast<int>(pipeline);
-  return index == list_length(input->joins) ? input->scan : static_cast<EngineJoin*>(list_nth(input->joins, index))->scan;
+  return index == list_length(input->joins) ? input->scan
+                                            : static_cast<EngineJoin*>(list_nth(input->joins, index))->scan;
 }
 
 // The number of the SubPlan whose rows a pipeline reads, 0 for others.
@@ -136,7 +138,8 @@ List* source_lists(const ProgramWriter& writer, const EngineInput* input, const 
   List* result = NIL;
   for (size_t i = 0; i < writer.sources().size(); ++i) {
     const EngineScan* scan = scan_of_pipeline(input, i);
-    List* source = list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : -subplan_of_pipeline(input, i));
+    List* source =
+        list_make1_int(scan != nullptr ? static_cast<int>(scan->rel->relid) : -subplan_of_pipeline(input, i));
     for (const SourceColumnRef& column : writer.sources()[i]) {
       source = lappend_int(source, column.position);
       source = lappend_int(source, slot_of(slots, column.varno, column.attnum));
@@ -214,7 +217,8 @@ struct ChoosingPlans {
   List* filters;  // for each pipeline a List of Expr, as kPlanRangeFilters before they are mapped
 };
 
-// PostgreSQL has planned whole scans. Of a bitmap heap scan only what makes the bitmap is wanted, of a sample scan the sampling.
+// PostgreSQL has planned whole scans. Of a bitmap heap scan only what makes the bitmap is wanted, of a sample scan the
+// sampling.
 ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
   List* scans = NIL;
   int next = 0;
@@ -359,8 +363,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
     outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
     outputs = add_vars(outputs, tlist);
     outputs = add_vars(outputs, host_quals);
-    foreach (cell, path->order)
-      outputs = add_vars(outputs, static_cast<EngineSortKey*>(lfirst(cell))->column);
+    foreach (cell, path->order) outputs = add_vars(outputs, static_cast<EngineSortKey*>(lfirst(cell))->column);
   }
   List* slots = add_vars(list_copy(outputs), outputs);
   slots = add_input_vars(slots, input);

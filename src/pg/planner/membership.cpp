@@ -1,5 +1,5 @@
-// x IN (sub-query) and x NOT IN (sub-query) where PostgreSQL keeps a SubPlan, which it always does for NOT IN: a semi or
-// anti join of the scan with the rows of the sub-query. NOT IN is true of a row whose x is not null and is not among
+// x IN (sub-query) and x NOT IN (sub-query) where PostgreSQL keeps a SubPlan, which it always does for NOT IN: a semi
+// or anti join of the scan with the rows of the sub-query. NOT IN is true of a row whose x is not null and is not among
 // them, unless there is a null among them; and of every row when there are none. May ereport.
 #include <algorithm>
 
@@ -50,8 +50,8 @@ OpExpr* comparison_with_rows(const PlannerState* state, const SubPlan* subplan) 
   const auto* param = reinterpret_cast<const Param*>(*place);
   if (!IsA(param, Param) || param->paramkind != PARAM_EXEC || param->paramid != linitial_int(subplan->paramIds))
     return nullptr;
-  *place = reinterpret_cast<Node*>(
-      makeVar(static_cast<int>(relation_of_rows(state)), 1, param->paramtype, param->paramtypmod, param->paramcollid, 0));
+  *place = reinterpret_cast<Node*>(makeVar(static_cast<int>(relation_of_rows(state)), 1, param->paramtype,
+                                           param->paramtypmod, param->paramcollid, 0));
   return comparison;
 }
 
@@ -60,7 +60,8 @@ bool mentions_parameter(Node* expr, const SubPlan* subplan) {
     static bool visit(Node* node, void* context) {
       if (node == nullptr) return false;
       const auto* param = reinterpret_cast<const Param*>(node);
-      if (IsA(node, Param) && param->paramkind == PARAM_EXEC && param->paramid == *static_cast<int*>(context)) return true;
+      if (IsA(node, Param) && param->paramkind == PARAM_EXEC && param->paramid == *static_cast<int*>(context))
+        return true;
       return compat::walk(node, visit, context);
     }
   };
@@ -115,8 +116,8 @@ void join_memberships(PlannerInfo* root, EngineInput* input) {
     join->outer_keys = list_make1(membership->outer_key);
     join->inner_keys = list_make1(membership->inner_key);
     join->passes = pass_count(rows);
-    join->rows = clamp_row_est(input->rows * clause_selectivity(root, reinterpret_cast<Node*>(membership->clause), 0,
-                                                                JOIN_INNER, nullptr));
+    join->rows = clamp_row_est(
+        input->rows * clause_selectivity(root, reinterpret_cast<Node*>(membership->clause), 0, JOIN_INNER, nullptr));
     const EngineInput probing = *input;
     input->joins = lappend(list_copy(input->joins), join);
     input->rows = join->rows;

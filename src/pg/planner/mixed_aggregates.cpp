@@ -1,6 +1,6 @@
 // DISTINCT aggregates beside others, or of several arguments. The engine scans once for the others, and once for each
-// argument, grouped by the keys and the argument; PostgreSQL drops the copies that are left of these and makes each into a
-// transition state of one value. All states together are combined as those of other partial aggregations are:
+// argument, grouped by the keys and the argument; PostgreSQL drops the copies that are left of these and makes each
+// into a transition state of one value. All states together are combined as those of other partial aggregations are:
 //   CpuRelay            the query's aggregates for those below, which are written without DISTINCT
 //     Finalize Aggregate
 //       Append
@@ -114,8 +114,14 @@ class MixedAggregates {
  public:
   MixedAggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra,
                   EngineInput* input, bool is_only_way)
-      : root_(root), state_(find_state(root)), input_rel_(input_rel), grouped_rel_(grouped_rel), extra_(extra),
-        input_(input), clauses_(root->parse->groupClause), is_only_way_(is_only_way) {}
+      : root_(root),
+        state_(find_state(root)),
+        input_rel_(input_rel),
+        grouped_rel_(grouped_rel),
+        extra_(extra),
+        input_(input),
+        clauses_(root->parse->groupClause),
+        is_only_way_(is_only_way) {}
 
   void offer() {
     if (!collect() || !grouping_is_hashable(clauses_)) return;
@@ -148,7 +154,7 @@ class MixedAggregates {
       auto* expr = static_cast<Node*>(lfirst(cell));
       const Index ref = get_pathtarget_sortgroupref(partial_, i++);
       if (!IsA(expr, Aggref)) {
-        if (is_label(expr)) continue;  // each part has its own
+        if (is_label(expr)) continue;                                            // each part has its own
         if (ref == 0 && !(has_sets() && IsA(expr, GroupingFunc))) return false;  // known by another key only
         add_column_to_pathtarget(keys_, reinterpret_cast<Expr*>(expr), ref);
         continue;
@@ -167,7 +173,8 @@ class MixedAggregates {
 
   bool has_sets() const { return root_->parse->groupingSets != NIL; }
 
-  // The node's outputs are found by their expressions, and the argument would be taken for the key, which is NULL in some sets.
+  // The node's outputs are found by their expressions, and the argument would be taken for the key, which is NULL in
+  // some sets.
   bool has_key_as_argument() const {
     ListCell* cell;
     foreach (cell, arguments_)
@@ -187,9 +194,10 @@ class MixedAggregates {
     if (extra_->havingQual != nullptr) exprs = lappend(exprs, extra_->havingQual);
     List* found = NIL;
     ListCell* cell;
-    foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS |
-                                                                       PVC_INCLUDE_PLACEHOLDERS))
-      if (IsA(lfirst(cell), Aggref) && lfirst_node(Aggref, cell)->aggdistinct != NIL) found = lappend(found, lfirst(cell));
+    foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs),
+                                   PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS))
+      if (IsA(lfirst(cell), Aggref) && lfirst_node(Aggref, cell)->aggdistinct != NIL)
+        found = lappend(found, lfirst(cell));
     return found;
   }
 
@@ -201,9 +209,11 @@ class MixedAggregates {
   }
 
   bool add_argument(const Aggref* original) {
-    if (original->aggkind != AGGKIND_NORMAL || list_length(original->args) != 1 || original->aggorder != NIL) return false;
+    if (original->aggkind != AGGKIND_NORMAL || list_length(original->args) != 1 || original->aggorder != NIL)
+      return false;
     int operations = 0;
-    auto* plain = reinterpret_cast<Aggref*>(without_distinct(reinterpret_cast<Node*>(const_cast<Aggref*>(original)), nullptr));
+    auto* plain =
+        reinterpret_cast<Aggref*>(without_distinct(reinterpret_cast<Node*>(const_cast<Aggref*>(original)), nullptr));
     if (const char* reason = why_not_aggregated(state_, plain, &operations); reason != nullptr) {
       if (is_only_way_) refuse(input_, make_refusal(reinterpret_cast<Node*>(plain), reason));
       return false;
@@ -275,14 +285,16 @@ class MixedAggregates {
         ++i;
         if (column == 0 && equal(lfirst(given), expr)) column = i;
       }
-      result = lappend(result, column == 0 && IsA(expr, Aggref) ? state(reinterpret_cast<Aggref*>(expr)) : relay_value(column));
+      result = lappend(result,
+                       column == 0 && IsA(expr, Aggref) ? state(reinterpret_cast<Aggref*>(expr)) : relay_value(column));
     }
     return result;
   }
 
   Path* part_of_others() {
     PathTarget* target = partial_without_distinct();
-    EnginePath* path = make_engine_path(root_, input_rel_, target, input_, aggregation_of(target, estimate(nullptr), 0));
+    EnginePath* path =
+        make_engine_path(root_, input_rel_, target, input_, aggregation_of(target, estimate(nullptr), 0));
     return make_relay(grouped_rel_, partial_, reinterpret_cast<Path*>(path),
                       fields(target, [](const Aggref*) { return relay_value(0); }));
   }
@@ -298,9 +310,9 @@ class MixedAggregates {
     if (groups > input_->rows * kWorthwhileShare) return nullptr;
     EngineAggregation* aggregation = aggregation_of(target, groups, argument->clause->tleSortGroupRef);
     EnginePath* grouped = make_engine_path(root_, input_rel_, target, input_, aggregation);
-    Path* once = reinterpret_cast<Path*>(create_agg_path(root_, grouped_rel_, reinterpret_cast<Path*>(grouped), target,
-                                                         AGG_HASHED, AGGSPLIT_SIMPLE,
-                                                         lappend(list_copy(clauses_), argument->clause), NIL, nullptr, groups));
+    Path* once = reinterpret_cast<Path*>(
+        create_agg_path(root_, grouped_rel_, reinterpret_cast<Path*>(grouped), target, AGG_HASHED, AGGSPLIT_SIMPLE,
+                        lappend(list_copy(clauses_), argument->clause), NIL, nullptr, groups));
     return make_relay(grouped_rel_, partial_, once, fields(target, [&](const Aggref* aggregate) {
                         const Aggref* original = original_of(aggregate);
                         const bool takes = original != nullptr && equal(filtered_argument(original), argument->expr);
@@ -311,17 +323,16 @@ class MixedAggregates {
   Path* finalized(List* parts) {
     Path* below = static_cast<Path*>(linitial(parts));
     if (list_length(parts) > 1) {
-      below = reinterpret_cast<Path*>(
-          create_append_path(root_, grouped_rel_, parts, NIL, NIL, nullptr, 0, false, -1));
+      below = reinterpret_cast<Path*>(create_append_path(root_, grouped_rel_, parts, NIL, NIL, nullptr, 0, false, -1));
       below->pathtarget = partial_;
     }
     AggClauseCosts costs;
     MemSet(&costs, 0, sizeof(costs));
     get_agg_clause_costs(root_, AGGSPLIT_FINAL_DESERIAL, &costs);
     const double groups = estimate(nullptr);
-    Path* final = reinterpret_cast<Path*>(create_agg_path(
-        root_, grouped_rel_, below, final_, clauses_ == NIL ? AGG_PLAIN : AGG_HASHED, AGGSPLIT_FINAL_DESERIAL, clauses_,
-        reinterpret_cast<List*>(having_), &costs, groups));
+    Path* final = reinterpret_cast<Path*>(
+        create_agg_path(root_, grouped_rel_, below, final_, clauses_ == NIL ? AGG_PLAIN : AGG_HASHED,
+                        AGGSPLIT_FINAL_DESERIAL, clauses_, reinterpret_cast<List*>(having_), &costs, groups));
     List* all = NIL;
     for (int i = 1; i <= list_length(final_->exprs); ++i) all = lappend(all, relay_value(i));
     return make_relay(grouped_rel_, grouped_rel_->reltarget, final, all);
@@ -345,8 +356,8 @@ class MixedAggregates {
 
 }  // namespace
 
-void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra,
-                            EngineInput* input, bool is_only_way) {
+void offer_mixed_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
+                            GroupPathExtraData* extra, EngineInput* input, bool is_only_way) {
   MixedAggregates(root, input_rel, grouped_rel, extra, input, is_only_way).offer();
 }
 

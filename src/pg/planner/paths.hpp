@@ -21,7 +21,8 @@ TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte);
 /// How many pages of a table are asked for whether they are in shared buffers.
 inline constexpr int kAskedPages = 16;
 /// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages = kAskedPages);
+void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes,
+                  int asked_pages = kAskedPages);
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 
@@ -59,7 +60,8 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
 /// top_path.cpp: the same below a window of whose rows, in each partition, a filter outside takes the first ones.
 void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel);
 
-/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its result.
+/// append_path.cpp: offer CpuScan of all partitions of a table that is alone in its query, below its sort and as its
+/// result.
 void offer_sorted_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);
 void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* final_rel);
 

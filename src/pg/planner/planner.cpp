@@ -33,7 +33,9 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
                                         : standard_planner(parse, text, cursor_options, params);
   }
   PG_FINALLY();
-  { statement = outer; }
+  {
+    statement = outer;
+  }
   PG_END_TRY();
   choose_jit(plan);
   return plan;

@@ -253,7 +253,8 @@ void ProgramWriter::add_grouping_set(const List* values) {
   program_.pipelines.back().grouping_sets.push_back(set);
 }
 
-void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order) {
+void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top,
+                          const List* order) {
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const auto index = static_cast<uint32_t>(joins_.size());
   probing.source = index;
@@ -270,7 +271,13 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   for (int i = 0; aggregation != nullptr && i < list_length(aggregation->sets); ++i)
     add_grouping_set(static_cast<const List*>(list_nth(aggregation->sets, i)));
   if (top != nullptr) {
-    probing.top = {static_cast<int64_t>(top->rows), lower(index, top->key), top->descending, top->nulls_first, {}, {}, top->distinct};
+    probing.top = {static_cast<int64_t>(top->rows),
+                   lower(index, top->key),
+                   top->descending,
+                   top->nulls_first,
+                   {},
+                   {},
+                   top->distinct};
     for (int i = 0; i < list_length(top->partition); ++i)
       probing.top.partition.push_back(lower(index, list_nth(top->partition, i)));
     for (int i = 0; i < list_length(top->checked); ++i)
@@ -279,7 +286,8 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   for (int i = 0; i < list_length(order); ++i) {
     const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
     const int output = output_of(outputs, key->column);
-    probing.order.push_back({static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
+    probing.order.push_back(
+        {static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
   }
   // Rows without a value cannot be handed over; a constant stands in.
   if (aggregation == nullptr && probing.outputs.empty())

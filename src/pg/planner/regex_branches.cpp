@@ -13,7 +13,9 @@ void append_literal(char c, std::string* pattern) {
   *pattern += c;
 }
 
-bool is_punctuation(char c) { return c > ' ' && c < 127 && std::strchr("!\"#%&',-./:;<=>@`~^$*+?()[]{}|\\_", c) != nullptr; }
+bool is_punctuation(char c) {
+  return c > ' ' && c < 127 && std::strchr("!\"#%&',-./:;<=>@`~^$*+?()[]{}|\\_", c) != nullptr;
+}
 
 /// The branch from `*at` on, which is moved to its end.
 bool take_branch(const std::string& regex, size_t* at, std::string* pattern) {

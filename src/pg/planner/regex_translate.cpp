@@ -52,8 +52,8 @@ char escaped_character(char letter) {
   }
 }
 
-/// Reads the expression from front to back; each function takes what its name says and appends RE2's spelling. `copies` becomes how
-/// often something inside is there when quantifiers with bounds are written out.
+/// Reads the expression from front to back; each function takes what its name says and appends RE2's spelling. `copies`
+/// becomes how often something inside is there when quantifiers with bounds are written out.
 class Reader {
  public:
   Reader(const std::string& regex, bool any_case, TranslatedRegex* out) : in_(regex), any_case_(any_case), out_(*out) {}

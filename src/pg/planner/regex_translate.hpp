@@ -1,5 +1,6 @@
-// Regular expressions of PostgreSQL in RE2's syntax, as far as both mean the same by them: characters, `.`, brackets, groups, alternatives,
-// greedy quantifiers, anchors and the classes \d \s \w. Only whether there is a match counts, not where.
+// Regular expressions of PostgreSQL in RE2's syntax, as far as both mean the same by them: characters, `.`, brackets,
+// groups, alternatives, greedy quantifiers, anchors and the classes \d \s \w. Only whether there is a match counts, not
+// where.
 #pragma once
 
 #include <string>

@@ -30,7 +30,8 @@ bool is_heap_table(const RangeTblEntry* rte) {
 bool is_known_sample(const RangeTblEntry* rte) {
   const TableSampleClause* sample = rte->tablesample;
   if (sample->tsmhandler != F_BERNOULLI && sample->tsmhandler != F_SYSTEM) return false;
-  return rte->relkind != RELKIND_FOREIGN_TABLE && !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
+  return rte->relkind != RELKIND_FOREIGN_TABLE &&
+         !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
 }
 
 // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
@@ -71,7 +72,8 @@ bool is_out_of_line(const FormData_pg_attribute* attribute) {
          (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
 }
 
-// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these are together.
+// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these
+// are together.
 double out_of_line_part(Relation relation, double rows) {
   constexpr double kPagesOfValue = 1;
   const Oid toast = relation->rd_rel->reltoastrelid;
@@ -333,8 +335,8 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
 }
 
 // Paths of single leaves are of use besides one scan of all: PostgreSQL drops the paths of a partitioned table that is
-// alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition by
-// partition.
+// alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition
+// by partition.
 bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
   if (bms_is_empty(fdw_arrow::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
   return enable_partitionwise_join || enable_partitionwise_aggregate ||
@@ -344,7 +346,9 @@ bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
 // The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
 bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   const List* judged = parent->rel->baserestrictinfo;
-  if (parent->host_quals != NIL || parent->memberships != NIL || list_length(judged) != list_length(leaf->rel->baserestrictinfo)) return false;
+  if (parent->host_quals != NIL || parent->memberships != NIL ||
+      list_length(judged) != list_length(leaf->rel->baserestrictinfo))
+    return false;
   ListCell* cell;
   foreach (cell, parent->quals) {
     int place = 0;

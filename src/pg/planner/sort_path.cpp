@@ -1,5 +1,5 @@
-// ORDER BY over a scan or join of ours without a LIMIT: engine threads sort the rows, and the node hands them over in order.
-// Where they do not fit, or PostgreSQL decides some of them, the node sorts by PostgreSQL's means. May ereport.
+// ORDER BY over a scan or join of ours without a LIMIT: engine threads sort the rows, and the node hands them over in
+// order. Where they do not fit, or PostgreSQL decides some of them, the node sorts by PostgreSQL's means. May ereport.
 #include "pg/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -8,11 +8,13 @@ namespace strom::pg::planner {
 
 namespace {
 
-// Of a row, its place in the order, and of each column what a text takes besides its bytes, or a value of 16 bytes more than a
-// narrow one of PostgreSQL's.
+// Of a row, its place in the order, and of each column what a text takes besides its bytes, or a value of 16 bytes more
+// than a narrow one of PostgreSQL's.
 constexpr double kRowBytes = 8, kColumnBytes = 17;
 
-double row_bytes(const PathTarget* target) { return kRowBytes + kColumnBytes * list_length(target->exprs) + target->width; }
+double row_bytes(const PathTarget* target) {
+  return kRowBytes + kColumnBytes * list_length(target->exprs) + target->width;
+}
 
 // The columns of the query's order; NIL when one is none of the node's, or the engine does not sort by its type.
 List* sort_keys(PlannerInfo* root) {
@@ -21,7 +23,8 @@ List* sort_keys(PlannerInfo* root) {
   ListCell* cell;
   foreach (cell, root->parse->sortClause) {
     const auto* clause = lfirst_node(SortGroupClause, cell);
-    auto* column = reinterpret_cast<Var*>(get_sortgroupclause_expr(const_cast<SortGroupClause*>(clause), root->processed_tlist));
+    auto* column =
+        reinterpret_cast<Var*>(get_sortgroupclause_expr(const_cast<SortGroupClause*>(clause), root->processed_tlist));
     auto* key = static_cast<EngineSortKey*>(palloc0(sizeof(EngineSortKey)));
     *key = {column, clause->sortop, exprCollation(reinterpret_cast<Node*>(column)), false, clause->nulls_first};
     if (!IsA(column, Var)) return NIL;
@@ -32,8 +35,8 @@ List* sort_keys(PlannerInfo* root) {
   return keys;
 }
 
-// Rows are compared as numbers where their first keys differ, which is where the engine gains on PostgreSQL's sort: not for
-// texts, nor when many rows have the same first key.
+// Rows are compared as numbers where their first keys differ, which is where the engine gains on PostgreSQL's sort: not
+// for texts, nor when many rows have the same first key.
 bool is_decided_by_first(PlannerInfo* root, const List* keys, double rows) {
   constexpr double kMostAlike = 16;
   Var* first = static_cast<EngineSortKey*>(linitial(keys))->column;
@@ -45,7 +48,9 @@ bool is_decided_by_first(PlannerInfo* root, const List* keys, double rows) {
 
 void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
   const Query* parse = root->parse;
-  if (parse->sortClause == NIL || root->sort_pathkeys == NIL || parse->limitCount != nullptr || parse->limitOffset != nullptr) return;
+  if (parse->sortClause == NIL || root->sort_pathkeys == NIL || parse->limitCount != nullptr ||
+      parse->limitOffset != nullptr)
+    return;
   if (parse->hasTargetSRFs || parse->hasWindowFuncs || parse->distinctClause != NIL || root->tuple_fraction > 0) return;
   PlannerState* state = find_state(root);
   if (state == nullptr || !guc::pg_strom::enable_gpuscan || !enable_sort) return;

@@ -49,7 +49,8 @@ bool is_engine_order(const Node* key, Oid sort_operator, bool* descending) {
 
 void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
   const Query* parse = root->parse;
-  if (root->limit_tuples < 1 || root->limit_tuples > kMostRows || parse->sortClause == NIL || root->sort_pathkeys == NIL)
+  if (root->limit_tuples < 1 || root->limit_tuples > kMostRows || parse->sortClause == NIL ||
+      root->sort_pathkeys == NIL)
     return;
   if (!is_literal(parse->limitCount) || !is_literal(parse->limitOffset)) return;
   PlannerState* state = find_state(root);
@@ -70,8 +71,8 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
   if (!hides_no_error(state, target, top)) return;
 
   auto* rows = make_engine_path(root, input_rel, target, input, nullptr, top);
-  Path* path = reinterpret_cast<Path*>(create_sort_path(root, ordered_rel, reinterpret_cast<Path*>(rows),
-                                                        root->sort_pathkeys, root->limit_tuples));
+  Path* path = reinterpret_cast<Path*>(
+      create_sort_path(root, ordered_rel, reinterpret_cast<Path*>(rows), root->sort_pathkeys, root->limit_tuples));
   PathTarget* ordered = root->upper_targets[UPPERREL_FINAL];
   if (path->pathtarget != ordered) path = apply_projection_to_path(root, ordered_rel, path, ordered);
   add_path(ordered_rel, path);
@@ -115,9 +116,11 @@ int64_t highest_number(const compat::WindowLimit* limit) {
     case INT8OID: value = DatumGetInt64(literal->constvalue); break;
     default: return 0;
   }
-  const int strategy = get_op_opfamily_strategy(limit->op, lookup_type_cache(INT8OID, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
+  const int strategy =
+      get_op_opfamily_strategy(limit->op, lookup_type_cache(INT8OID, TYPECACHE_BTREE_OPFAMILY)->btree_opf);
   const bool less = strategy == (limit->function_is_left ? BTLessStrategyNumber : BTGreaterStrategyNumber);
-  if (!less && strategy != (limit->function_is_left ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber)) return 0;
+  if (!less && strategy != (limit->function_is_left ? BTLessEqualStrategyNumber : BTGreaterEqualStrategyNumber))
+    return 0;
   if (value < 1 || value > kMostOfPartition) return 0;
   return less ? value - 1 : value;
 }
@@ -154,7 +157,8 @@ const WindowClause* numbering_window(List* functions, const Query* parse) {
 }
 
 // Whether the engine can tell the partitions apart, in memory that there is.
-bool take_partition(PlannerInfo* root, PlannerState* state, const WindowClause* window, double input_rows, EngineTop* top) {
+bool take_partition(PlannerInfo* root, PlannerState* state, const WindowClause* window, double input_rows,
+                    EngineTop* top) {
   constexpr double kPartitionBytes = 256;  // besides the places of its rows
   ListCell* cell;
   foreach (cell, window->partitionClause) {
@@ -165,7 +169,8 @@ bool take_partition(PlannerInfo* root, PlannerState* state, const WindowClause* 
   }
   if (top->partition == NIL) return !top->distinct;
   top->partitions = estimate_num_groups(root, top->partition, input_rows, nullptr, nullptr);
-  if (top->partitions * (kPartitionBytes + top->rows * sizeof(int64_t)) > guc::pg_strom::work_memory * 1024.0) return false;
+  if (top->partitions * (kPartitionBytes + top->rows * sizeof(int64_t)) > guc::pg_strom::work_memory * 1024.0)
+    return false;
   return top_rows_left(top, input_rows) < input_rows * kWorthwhileTop;
 }
 
@@ -196,7 +201,8 @@ const WindowAggPath* planned_window(const RelOptInfo* window_rel) {
 void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel) {
   const Query* parse = root->parse;
   PlannerState* state = find_state(root);
-  if (state == nullptr || !guc::pg_strom::enable_gpuscan || parse->hasTargetSRFs || root->window_pathkeys == NIL) return;
+  if (state == nullptr || !guc::pg_strom::enable_gpuscan || parse->hasTargetSRFs || root->window_pathkeys == NIL)
+    return;
   if (input_rel->reloptkind != RELOPT_BASEREL && input_rel->reloptkind != RELOPT_JOINREL) return;
   EngineInput* input = input_of(state, input_rel);
   if (input == nullptr || input->host_quals != NIL) return;
@@ -212,7 +218,8 @@ void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo*
   int operations = 0;
   if (!is_engine_order(top->key, clause->sortop, &top->descending)) return;
   if (why_not_lowered(state, top->key, &operations) != nullptr) return;
-  if (!take_partition(root, state, window, input->rows, top) || !hides_no_error(state, input_rel->reltarget, top)) return;
+  if (!take_partition(root, state, window, input->rows, top) || !hides_no_error(state, input_rel->reltarget, top))
+    return;
   const WindowAggPath* planned = planned_window(window_rel);
   if (planned == nullptr) return;
   auto* rows = make_engine_path(root, input_rel, input_rel->reltarget, input, nullptr, top);

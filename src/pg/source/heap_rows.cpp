@@ -21,7 +21,7 @@ constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
 constexpr int64_t kMissesRemembered = 32;
-constexpr int kPagesInCache = 1;  // ahead of the one that is decoded
+constexpr int kPagesInCache = 1;      // ahead of the one that is decoded
 constexpr size_t kBeforeNumeric = 2;  // bytes that base::read_ordinary_numeric() may read
 constexpr double kRowsInPageGuess = 64;
 constexpr int64_t kPadding = engine::block::kTilePadding;
@@ -51,11 +51,12 @@ struct HeapRows::Chunk {
   std::vector<Buffer> buffers;
   std::vector<BlockNumber> blocks;
   std::vector<format::heap::PageRef> refs;
-  std::vector<OffsetNumber> visible;  // MaxHeapTuplesPerPage for each page: items that the snapshot sees, where it was asked
+  std::vector<OffsetNumber>
+      visible;  // MaxHeapTuplesPerPage for each page: items that the snapshot sees, where it was asked
   int64_t most_rows = 0;
   // Of the engine thread that reads the chunk.
-  std::vector<int64_t> first_rows;  // of each page
-  std::vector<OffsetNumber> numbers;  // of each row's item in its page
+  std::vector<int64_t> first_rows;                 // of each page
+  std::vector<OffsetNumber> numbers;               // of each row's item in its page
   std::vector<std::unique_ptr<uint8_t[]>> memory;  // values and flags of each column
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
@@ -108,8 +109,11 @@ bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* 
 
 HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
                    const std::vector<engine::plan::ValueType>& types)
-    : relation_(relation), snapshot_(snapshot), table_name_(RelationGetRelationName(relation)),
-      table_oid_(RelationGetRelid(relation)), attnums_(attnums) {
+    : relation_(relation),
+      snapshot_(snapshot),
+      table_name_(RelationGetRelationName(relation)),
+      table_oid_(RelationGetRelid(relation)),
+      attnums_(attnums) {
   const TupleDesc descriptor = RelationGetDescr(relation);
   std::vector<format::heap::AttributeLayout> layouts;
   for (int i = 0; i < descriptor->natts; ++i) {
@@ -121,7 +125,8 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
     if (attnums[i] < 0) continue;
     Storage storage;
     if (!heap_storage(*TupleDescAttr(descriptor, attnums[i] - 1), types[i].type, &storage))
-      throw boundary::StatusError(Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
+      throw boundary::StatusError(
+          Status(ErrorCode::kInternal, "column of table \"" + table_name_ + "\" cannot be read"));
     wanted.push_back({attnums[i] - 1, storage});
     if (storage == Storage::kNumeric)
       numeric_scales_.push_back(types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale);
@@ -221,7 +226,8 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   return chunk;
 }
 
-// Tells the operating system about blocks that will be read, as long as the pool does not have those before them. May ereport.
+// Tells the operating system about blocks that will be read, as long as the pool does not have those before them. May
+// ereport.
 BlockNumber HeapRows::next_block() {
   while (upcoming_.size() < read_ahead_ && !blocks_.at_end()) {
     upcoming_.push_back(blocks_.next());
@@ -260,9 +266,8 @@ int HeapRows::list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, 
     if (!ItemIdIsNormal(item)) continue;
     if (ItemIdGetOffset(item) + ItemIdGetLength(item) > BLCKSZ || ItemIdGetLength(item) < SizeofHeapTupleHeader ||
         count == MaxHeapTuplesPerPage)
-      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-                      errmsg("item %u of block %u of table \"%s\" is damaged", number, block,
-                             RelationGetRelationName(relation_))));
+      ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("item %u of block %u of table \"%s\" is damaged", number,
+                                                              block, RelationGetRelationName(relation_))));
     HeapTupleData tuple;
     tuple.t_tableOid = RelationGetRelid(relation_);
     tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(page, item));
@@ -284,7 +289,8 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
   const auto place = static_cast<size_t>(chunk->pages);
   OffsetNumber* visible = nullptr;
   OffsetNumber count = std::min<OffsetNumber>(PageGetMaxOffsetNumber(page), kMostItems);
-  // All that is there now is visible. What comes later gets new items behind these, unless there are some to be used again.
+  // All that is there now is visible. What comes later gets new items behind these, unless there are some to be used
+  // again.
   if (!PageIsAllVisible(page) || snapshot_->takenDuringRecovery || PageHasFreeLinePointers(page) || sample_) {
     visible = chunk->visible.data() + place * MaxHeapTuplesPerPage;
     count = static_cast<OffsetNumber>(list_visible(block, buffer, count, visible));
@@ -405,7 +411,8 @@ void HeapRows::make_room(Chunk* chunk) const {
   chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
   chunk->numbers.resize(rows);
-  if (std::count(attnums_.begin(), attnums_.end(), TableOidAttributeNumber) > 0) chunk->table_oids.assign(rows, table_oid_);
+  if (std::count(attnums_.begin(), attnums_.end(), TableOidAttributeNumber) > 0)
+    chunk->table_oids.assign(rows, table_oid_);
   chunk->memory.clear();
   chunk->out.clear();
   for (const auto& column : decoder_->wanted()) {
@@ -426,7 +433,8 @@ Status HeapRows::decode(Chunk* chunk) const {
         decoder_->decode(chunk->refs[i], next, row, chunk->capacity, chunk->numbers.data(), chunk->out.data());
     if (some.bad_item != 0)
       return Status(ErrorCode::kCorruptFile, "item " + std::to_string(some.bad_item) + " of block " +
-                                                 std::to_string(chunk->blocks[i]) + " of table \"" + table_name_ + "\" is damaged");
+                                                 std::to_string(chunk->blocks[i]) + " of table \"" + table_name_ +
+                                                 "\" is damaged");
     chunk->first_rows[i] = row;
     row += some.rows;
   }

@@ -22,8 +22,8 @@ bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type,
 
 class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
  public:
-  /// Reads columns `attnums` (of the user, or tableoid) as values of `types` of the rows that `snapshot` sees. `relation` stays open and locked as
-  /// long as this object is used. Throws PostgresError, StatusError.
+  /// Reads columns `attnums` (of the user, or tableoid) as values of `types` of the rows that `snapshot` sees.
+  /// `relation` stays open and locked as long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
   /// Calls no PostgreSQL: after an error the resource owner has dropped the pins already.
@@ -88,7 +88,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
     std::string bytes;
     registry::StrView view;  // of texts and numerics
   };
-  std::deque<Missing> missing_;  // values of columns in rows that are older
+  std::deque<Missing> missing_;      // values of columns in rows that are older
   std::vector<int> numeric_scales_;  // of each column, see ColumnView::scale
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;

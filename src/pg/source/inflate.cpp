@@ -1,5 +1,5 @@
-// A compressed varlena (src/include/varatt.h, toast_compression.h) has a word behind its length: 30 bits with the size of the
-// text, 2 bits with the method.
+// A compressed varlena (src/include/varatt.h, toast_compression.h) has a word behind its length: 30 bits with the size
+// of the text, 2 bits with the method.
 #include "pg/source/inflate.hpp"
 
 #include <dlfcn.h>
@@ -41,8 +41,9 @@ bool inflate(StrView stored, char* to, int64_t size) {
   std::memcpy(copy, stored.ptr, static_cast<size_t>(stored.len));
   const char* from = copy + kInfoSize;
   const auto from_size = static_cast<int>(stored.len - kInfoSize), to_size = static_cast<int>(size);
-  const int made = info_of({copy, stored.len}) >> kMethodShift == kPglz ? pglz_decompress(from, from_size, to, to_size, true)
-                                                                        : lz4(from, to, from_size, to_size);
+  const int made = info_of({copy, stored.len}) >> kMethodShift == kPglz
+                       ? pglz_decompress(from, from_size, to, to_size, true)
+                       : lz4(from, to, from_size, to_size);
   return made == to_size;
 }
 

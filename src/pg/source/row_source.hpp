@@ -99,8 +99,8 @@ class CollectedRows : public DecodedRows {
   std::vector<engine::plan::ValueType> types_;
   std::vector<bool> is_key_;
   std::vector<columnar::Field> fields_;
-  SpillFile spilled_;            // the first batches
-  std::vector<Batch> batches_;   // the others
+  SpillFile spilled_;           // the first batches
+  std::vector<Batch> batches_;  // the others
   std::vector<int64_t> batch_rows_;
   std::vector<codec::Decoder> decoders_;
   int64_t rows_ = 0, dropped_ = 0;

@@ -1,5 +1,5 @@
-// The order of calls differs from PostgreSQL's: all blocks are asked for first. BERNOULLI and SYSTEM, which are the only methods
-// that the planner lets come here, decide by block, item and seed alone.
+// The order of calls differs from PostgreSQL's: all blocks are asked for first. BERNOULLI and SYSTEM, which are the
+// only methods that the planner lets come here, decide by block, item and seed alone.
 #include "pg/source/table_sample.hpp"
 
 #include "pg/boundary/boundary.hpp"

@@ -16,8 +16,8 @@ class TableSample {
   /// Begins anew: the blocks of a table of `count` blocks that have rows of the sample. Throws PostgresError.
   std::vector<BlockRange> blocks(BlockNumber count);
 
-  /// The next item of block `block`, whose last one is `last`, that is in the sample, or InvalidOffsetNumber behind them.
-  /// May ereport.
+  /// The next item of block `block`, whose last one is `last`, that is in the sample, or InvalidOffsetNumber behind
+  /// them. May ereport.
   OffsetNumber next_item(BlockNumber block, OffsetNumber last) const;
 
  private:

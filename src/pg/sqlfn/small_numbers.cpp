@@ -37,18 +37,18 @@ int compare(double a, double b) { return float8_cmp_internal(a, b); }
 
 }  // namespace
 
-#define STROM_FUNCTION(name)                 \
-  PGDLLEXPORT PG_FUNCTION_INFO_V1(name);     \
+#define STROM_FUNCTION(name)             \
+  PGDLLEXPORT PG_FUNCTION_INFO_V1(name); \
   PGDLLEXPORT Datum name(PG_FUNCTION_ARGS)
 
 // strom_STEMeq, ne, lt, le, gt, ge and btSTEMcmp
-#define STROM_COMPARISONS(stem, type, a, b)                                                              \
-  STROM_FUNCTION(strom_##stem##eq) { PG_RETURN_BOOL(compare(type{a}, type{b}) == 0); }                   \
-  STROM_FUNCTION(strom_##stem##ne) { PG_RETURN_BOOL(compare(type{a}, type{b}) != 0); }                   \
-  STROM_FUNCTION(strom_##stem##lt) { PG_RETURN_BOOL(compare(type{a}, type{b}) < 0); }                    \
-  STROM_FUNCTION(strom_##stem##le) { PG_RETURN_BOOL(compare(type{a}, type{b}) <= 0); }                   \
-  STROM_FUNCTION(strom_##stem##gt) { PG_RETURN_BOOL(compare(type{a}, type{b}) > 0); }                    \
-  STROM_FUNCTION(strom_##stem##ge) { PG_RETURN_BOOL(compare(type{a}, type{b}) >= 0); }                   \
+#define STROM_COMPARISONS(stem, type, a, b)                                            \
+  STROM_FUNCTION(strom_##stem##eq) { PG_RETURN_BOOL(compare(type{a}, type{b}) == 0); } \
+  STROM_FUNCTION(strom_##stem##ne) { PG_RETURN_BOOL(compare(type{a}, type{b}) != 0); } \
+  STROM_FUNCTION(strom_##stem##lt) { PG_RETURN_BOOL(compare(type{a}, type{b}) < 0); }  \
+  STROM_FUNCTION(strom_##stem##le) { PG_RETURN_BOOL(compare(type{a}, type{b}) <= 0); } \
+  STROM_FUNCTION(strom_##stem##gt) { PG_RETURN_BOOL(compare(type{a}, type{b}) > 0); }  \
+  STROM_FUNCTION(strom_##stem##ge) { PG_RETURN_BOOL(compare(type{a}, type{b}) >= 0); } \
   STROM_FUNCTION(strom_bt##stem##cmp) { PG_RETURN_INT32(compare(type{a}, type{b})); }
 
 extern "C" {

@@ -23,7 +23,8 @@ const ValueType kBool{TypeId::kBool, 0}, kInt2{TypeId::kInt2, 0}, kInt4{TypeId::
 
 std::string hex(__int128 v) {
   char text[40];
-  std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(static_cast<unsigned __int128>(v) >> 64),
+  std::snprintf(text, sizeof text, "%016llx%016llx",
+                static_cast<unsigned long long>(static_cast<unsigned __int128>(v) >> 64),
                 static_cast<unsigned long long>(v));
   return text;
 }
@@ -45,7 +46,8 @@ struct Input {
     std::mt19937_64 random(seed);
     for (int i = 0; i < count; ++i) {
       if (i % 1000 == 999) table.new_chunk();
-      Row row{keys > 0 ? static_cast<int32_t>(random() % static_cast<uint64_t>(keys)) : 0, std::nullopt, random() % 3 != 0};
+      Row row{keys > 0 ? static_cast<int32_t>(random() % static_cast<uint64_t>(keys)) : 0, std::nullopt,
+              random() % 3 != 0};
       if (random() % 5 != 0) row.value = make(random);
       table.column(0).append_value(row.key);
       append(row.value, type);
@@ -69,7 +71,8 @@ struct Input {
   }
 };
 
-/// Runs `id` with and without keys and FILTER on all machines, texts also where they do not last. `print` gives the state of the values of one group.
+/// Runs `id` with and without keys and FILTER on all machines, texts also where they do not last. `print` gives the
+/// state of the values of one group.
 template <class T, class Make, class Print>
 void check(AggregateId id, ValueType type, Make make, Print print) {
   for (const Machine& machine : machines())
@@ -98,7 +101,8 @@ void check(AggregateId id, ValueType type, Make make, Print print) {
       options.threads = machine.slow ? 1 : 3;
       options.morsel_rows = 500;
       const Outcome outcome = run(p, {&input.table}, machine, options);
-      EXPECT_EQ(outcome.rows, expected) << machine.name << " variant " << variant << " " << registry::aggregate_info(id).name;
+      EXPECT_EQ(outcome.rows, expected) << machine.name << " variant " << variant << " "
+                                        << registry::aggregate_info(id).name;
       EXPECT_TRUE(outcome.declined.empty());
     }
 }
@@ -132,7 +136,8 @@ TEST(Accumulators, DecimalBest) {
   for (const AggregateId id : {AggregateId::kMinDecimal, AggregateId::kMaxDecimal})
     check<__int128>(id, kDecimal, random_decimal, [id](const std::vector<__int128>& values) {
       std::vector<__int128> aligned;
-      for (__int128 v : values) aligned.push_back(at_summed_scale(v) << base::kDecimalScaleBits | base::decimal_scale(v));
+      for (__int128 v : values)
+        aligned.push_back(at_summed_scale(v) << base::kDecimalScaleBits | base::decimal_scale(v));
       const auto [least, most] = std::minmax_element(aligned.begin(), aligned.end());
       return hex(id == AggregateId::kMinDecimal ? *least : *most);
     });
@@ -181,16 +186,19 @@ std::string print_squares(const std::vector<T>& values) {
 
 TEST(Accumulators, ExactSquares) {
   check<int16_t>(
-      AggregateId::kVarPopInt2, kInt2, [](auto& random) { return static_cast<int16_t>(random()); }, print_squares<int16_t>);
+      AggregateId::kVarPopInt2, kInt2, [](auto& random) { return static_cast<int16_t>(random()); },
+      print_squares<int16_t>);
   check<int32_t>(
-      AggregateId::kStddevInt4, kInt4, [](auto& random) { return random() % 9 == 0 ? INT32_MIN : static_cast<int32_t>(random()); },
+      AggregateId::kStddevInt4, kInt4,
+      [](auto& random) { return random() % 9 == 0 ? INT32_MIN : static_cast<int32_t>(random()); },
       print_squares<int32_t>);
   check<int64_t>(
-      AggregateId::kVarianceInt8, kInt8, [](auto& random) { return random() % 9 == 0 ? INT64_MIN : static_cast<int64_t>(random()); },
+      AggregateId::kVarianceInt8, kInt8,
+      [](auto& random) { return random() % 9 == 0 ? INT64_MIN : static_cast<int64_t>(random()); },
       print_squares<int64_t>);
   check<__int128>(
-      AggregateId::kVarSampNumeric, kNumeric, [](auto& random) { return static_cast<__int128>(static_cast<int64_t>(random() | 1)); },
-      print_squares<__int128>);
+      AggregateId::kVarSampNumeric, kNumeric,
+      [](auto& random) { return static_cast<__int128>(static_cast<int64_t>(random() | 1)); }, print_squares<__int128>);
 }
 
 TEST(Accumulators, Moments) {
@@ -208,7 +216,8 @@ TEST(Accumulators, Moments) {
 }
 
 TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
-  for (const auto& [type, id] : {std::pair(kNumeric, AggregateId::kVarPopNumeric), std::pair(kFloat8, AggregateId::kVarPopFloat8)}) {
+  for (const auto& [type, id] :
+       {std::pair(kNumeric, AggregateId::kVarPopNumeric), std::pair(kFloat8, AggregateId::kVarPopFloat8)}) {
     plan::Program p;
     plan::Builder b(p);
     p.sources = {{{type}}};
@@ -217,12 +226,14 @@ TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
     p.pipelines[0].aggregates = {{id, b.column(0, type), plan::kNoNode}};
     Table table({field_of(type)});
     if (type == kNumeric)
-      for (const __int128 v : {static_cast<__int128>(5), static_cast<__int128>(1) << 63, -(static_cast<__int128>(1) << 63)})
+      for (const __int128 v :
+           {static_cast<__int128>(5), static_cast<__int128>(1) << 63, -(static_cast<__int128>(1) << 63)})
         table.column(0).append_value(v);
     else
       for (const double v : {5.0, 1e140, static_cast<double>(INFINITY)}) table.column(0).append_value(v);
     for (const Machine& machine : machines())
-      EXPECT_EQ(run(p, {&table}, machine).declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}})) << machine.name;
+      EXPECT_EQ(run(p, {&table}, machine).declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}}))
+          << machine.name;
   }
 }
 
@@ -233,13 +244,16 @@ TEST(Accumulators, TextExtremes) {
     return text;
   };
   const auto less = [](const std::string& a, const std::string& b) {
-    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(),
-                                        [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+      return static_cast<uint8_t>(x) < static_cast<uint8_t>(y);
+    });
   };
-  check<std::string>(AggregateId::kMinText, kText, word,
-                     [&](const std::vector<std::string>& values) { return *std::min_element(values.begin(), values.end(), less); });
-  check<std::string>(AggregateId::kMaxText, kText, word,
-                     [&](const std::vector<std::string>& values) { return *std::max_element(values.begin(), values.end(), less); });
+  check<std::string>(AggregateId::kMinText, kText, word, [&](const std::vector<std::string>& values) {
+    return *std::min_element(values.begin(), values.end(), less);
+  });
+  check<std::string>(AggregateId::kMaxText, kText, word, [&](const std::vector<std::string>& values) {
+    return *std::max_element(values.begin(), values.end(), less);
+  });
 }
 
 /// Blanks at the end do not count, also in front of smaller bytes.
@@ -271,8 +285,8 @@ TEST(Accumulators, PairMoments) {
     for (int variant = 0; variant < 4; ++variant) {
       const int count = machine.slow ? 700 : 9000, keys = variant & 1 ? 40 : 0;
       std::mt19937_64 random(11);
-      Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kFloat64), field(columnar::Layout::kFloat64),
-                   field(columnar::Layout::kBool)});
+      Table table({field(columnar::Layout::kInt32), field(columnar::Layout::kFloat64),
+                   field(columnar::Layout::kFloat64), field(columnar::Layout::kBool)});
       std::map<int32_t, std::vector<std::pair<double, double>>> groups;
       for (int i = 0; i < count; ++i) {
         if (i % 1000 == 999) table.new_chunk();
@@ -373,7 +387,8 @@ TEST(GroupingSets, ManyGroupsAreMergedForEachSet) {
         ASSERT_TRUE(table.column(1).append_bytes(text));
       table.column(2).append_value(static_cast<int32_t>(i));
       const std::string k = no_key ? "NULL" : std::to_string(key), t = no_text ? "NULL" : text;
-      for (const std::string& group : {"set 0|" + k + "|" + t, "set 1|-|" + t, "set 2|" + k + "|-", std::string("set 3|-|-"), "set 4|" + k + "|-"}) {
+      for (const std::string& group : {"set 0|" + k + "|" + t, "set 1|-|" + t, "set 2|" + k + "|-",
+                                       std::string("set 3|-|-"), "set 4|" + k + "|-"}) {
         State& state = groups[group];
         ++state.count;
         state.sum += i;
@@ -415,8 +430,9 @@ bool goes_before(const std::string& a, const std::string& b, const Order& order)
   const std::string& right = order.descending ? a : b;
   switch (order.type.type) {
     case TypeId::kText:
-      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
-                                          [](char x, char y) { return static_cast<uint8_t>(x) < static_cast<uint8_t>(y); });
+      return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), [](char x, char y) {
+        return static_cast<uint8_t>(x) < static_cast<uint8_t>(y);
+      });
     case TypeId::kBool: return left < right;
     case TypeId::kNumeric: {  // hexadecimal of 128 bits
       const auto number = [](const std::string& s) {
@@ -476,10 +492,12 @@ TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
 
 INSTANTIATE_TEST_SUITE_P(Orders, TopRows,
                          testing::Values(Order{"Int4", kInt4, false, false}, Order{"Int8Descending", kInt8, true, true},
-                                         Order{"NumericNullsFirst", kNumeric, false, true}, Order{"Float8", kFloat8, false, false},
+                                         Order{"NumericNullsFirst", kNumeric, false, true},
+                                         Order{"Float8", kFloat8, false, false},
                                          Order{"Float8Descending", kFloat8, true, false},
-                                         Order{"Float4", ValueType{TypeId::kFloat4, 0}, true, true}, Order{"Bool", kBool, true, false},
-                                         Order{"Text", kText, false, false}, Order{"TextDescending", kText, true, true}),
+                                         Order{"Float4", ValueType{TypeId::kFloat4, 0}, true, true},
+                                         Order{"Bool", kBool, true, false}, Order{"Text", kText, false, false},
+                                         Order{"TextDescending", kText, true, true}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(FirstRows, RisingKeysLeaveFewRows) {
@@ -497,7 +515,8 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
 }
 
-// Rows of 100 partitions, a NULL and 99 texts, in several orders: none of the wanted rows is missing, and few others are there.
+// Rows of 100 partitions, a NULL and 99 texts, in several orders: none of the wanted rows is missing, and few others
+// are there.
 TEST(FirstRows, OfEachPartition) {
   for (const bool distinct : {false, true})
     for (const int64_t budget : {int64_t{64} << 20, int64_t{1} << 12}) {
@@ -556,7 +575,8 @@ TEST(FirstRows, ErrorsOfOthersAreSeen) {
     for (const Machine& machine : machines()) {
       p.pipelines[0].top.rows = wanted;
       const Outcome outcome = run(p, {&table}, machine);
-      EXPECT_EQ(outcome.rows, wanted == 2 ? (Rows{"-4", "-5"}) : (Rows{"-1", "-2", "-3", "-4", "-5", "1", "2"})) << machine.name;
+      EXPECT_EQ(outcome.rows, wanted == 2 ? (Rows{"-4", "-5"}) : (Rows{"-1", "-2", "-3", "-4", "-5", "1", "2"}))
+          << machine.name;
       EXPECT_EQ(outcome.declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 5}})) << machine.name;
     }
 }

@@ -85,18 +85,26 @@ TEST_P(Functions, AgreeOnAllMachines) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Functions, testing::Range(0, registry::kFunctionCount),
-                         [](const auto& info) { return std::string(registry::kFunctions[info.param].name + 1) ; });
+                         [](const auto& info) { return std::string(registry::kFunctions[info.param].name + 1); });
 
-const ValueType kBool{TypeId::kBool, 0}, kInt4{TypeId::kInt4, 0}, kText{TypeId::kText, 0}, kNumeric2{TypeId::kNumeric, 2};
+const ValueType kBool{TypeId::kBool, 0}, kInt4{TypeId::kInt4, 0}, kText{TypeId::kText, 0},
+    kNumeric2{TypeId::kNumeric, 2};
 
 TEST(Logic, AgreesOnAllMachines) {
   Projection projection({kBool, kBool, kInt4, kInt4}, 3000, 0.3, 7, [](plan::Builder& b) {
     const NodeId a = b.column(0, kBool), c = b.column(1, kBool), x = b.column(2, kInt4), y = b.column(3, kInt4);
     const NodeId risky = b.call("int4gt", {b.call("int4div", {x, y}).value(), x}).value();
-    return std::vector<NodeId>{b.logic_and(a, c), b.logic_or(a, c), b.logic_not(a), b.is_null(x), b.is_not_null(x),
-                               b.select(a, x, y).value(), b.coalesce(x, y).value(), b.logic_and(a, risky),
+    return std::vector<NodeId>{b.logic_and(a, c),
+                               b.logic_or(a, c),
+                               b.logic_not(a),
+                               b.is_null(x),
+                               b.is_not_null(x),
+                               b.select(a, x, y).value(),
+                               b.coalesce(x, y).value(),
+                               b.logic_and(a, risky),
                                b.select(b.call("int4eq", {y, b.constant(kInt4, false, int_bytes(0))}).value(), x,
-                                        b.call("int4div", {x, y}).value()).value()};
+                                        b.call("int4div", {x, y}).value())
+                                   .value()};
   });
   projection.expect_same_on_all_machines();
 }
@@ -105,7 +113,8 @@ TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
   plan::Program program;
   plan::Builder b(program);
   program.sources.push_back({{kInt4}});
-  const NodeId x = b.column(0, kInt4), zero = b.constant(kInt4, false, int_bytes(0)), ten = b.constant(kInt4, false, int_bytes(10));
+  const NodeId x = b.column(0, kInt4), zero = b.constant(kInt4, false, int_bytes(0)),
+               ten = b.constant(kInt4, false, int_bytes(10));
   const NodeId quotient = b.call("int4div", {ten, x}).value();
   program.pipelines.emplace_back();
   program.pipelines[0].outputs = {b.select(b.call("int4eq", {x, zero}).value(), zero, quotient).value()};
@@ -210,13 +219,15 @@ struct DecimalText {
 const ValueType kDecimal{TypeId::kDecimal, 0};
 
 /// f(a, b) as text over one row of two decimals, on all machines; "declined" when PostgreSQL decides.
-std::string decide(const std::string& a, const std::string& b, const std::function<NodeId(plan::Builder&, NodeId, NodeId)>& f) {
+std::string decide(const std::string& a, const std::string& b,
+                   const std::function<NodeId(plan::Builder&, NodeId, NodeId)>& f) {
   plan::Program program;
   plan::Builder builder(program);
   program.sources.push_back({{kDecimal, kDecimal}});
   program.pipelines.emplace_back();
   const NodeId result = f(builder, builder.column(0, kDecimal), builder.column(1, kDecimal));
-  const bool prints = builder.node(result).type.type == TypeId::kDecimal || builder.node(result).type.type == TypeId::kNumeric;
+  const bool prints =
+      builder.node(result).type.type == TypeId::kDecimal || builder.node(result).type.type == TypeId::kNumeric;
   program.pipelines[0].outputs = {prints ? builder.call("text", {result}).value() : result};
   Table table({field(columnar::Layout::kDecimal128), field(columnar::Layout::kDecimal128)});
   table.column(0).append_value(DecimalText(a).bits);
@@ -232,7 +243,8 @@ std::string decide(const std::string& a, const std::string& b, const std::functi
 }
 
 std::string decide(const char* function, const std::string& a, const std::string& b) {
-  return decide(a, b, [&](plan::Builder& builder, NodeId x, NodeId y) { return builder.call(function, {x, y}).value(); });
+  return decide(a, b,
+                [&](plan::Builder& builder, NodeId x, NodeId y) { return builder.call(function, {x, y}).value(); });
 }
 
 TEST(Decimal, KeepsEachRowsScale) {
@@ -251,15 +263,20 @@ TEST(Decimal, ComparesAcrossScales) {
   EXPECT_EQ(decide("numeric_eq", "1.0", "1.000"), "t");
   EXPECT_EQ(decide("numeric_lt", "1.0", "1.001"), "t");
   EXPECT_EQ(decide("numeric_gt", "-1.0", "-1.001"), "t");
-  EXPECT_EQ(decide("numeric_gt", "100000000000000000000000000000000000", "0.00000000000000000000000000000000000001"), "t");
-  EXPECT_EQ(decide("numeric_gt", "0.00000000000000000000000000000000000001", "-100000000000000000000000000000000000"), "t");
-  EXPECT_EQ(decide("numeric_lt", "-100000000000000000000000000000000000", "0.00000000000000000000000000000000000000"), "t");
+  EXPECT_EQ(decide("numeric_gt", "100000000000000000000000000000000000", "0.00000000000000000000000000000000000001"),
+            "t");
+  EXPECT_EQ(decide("numeric_gt", "0.00000000000000000000000000000000000001", "-100000000000000000000000000000000000"),
+            "t");
+  EXPECT_EQ(decide("numeric_lt", "-100000000000000000000000000000000000", "0.00000000000000000000000000000000000000"),
+            "t");
   EXPECT_EQ(decide("numeric_eq", "0", "0.00000000000000000000000000000000000000000000000000000"), "t");
 }
 
 TEST(Decimal, IsBroughtToAScale) {
   const auto fixed = [](const char* value, int16_t scale, bool truncates, int precision) {
-    return decide(value, "0", [=](plan::Builder& b, NodeId x, NodeId) { return b.fix_decimal(x, scale, truncates, precision).value(); });
+    return decide(value, "0", [=](plan::Builder& b, NodeId x, NodeId) {
+      return b.fix_decimal(x, scale, truncates, precision).value();
+    });
   };
   EXPECT_EQ(fixed("1.245", 2, false, 0), "1.25");
   EXPECT_EQ(fixed("-1.245", 2, false, 0), "-1.25");

@@ -1,6 +1,6 @@
 // Chains of joins of all kinds that pass rows on, on every machine against nested loops: right and full joins between
-// others, inner sides within and beyond their budget, and rows that the engine declines before, between and behind them,
-// which are decided here as PostgreSQL's executor node does.
+// others, inner sides within and beyond their budget, and rows that the engine declines before, between and behind
+// them, which are decided here as PostgreSQL's executor node does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -175,7 +175,8 @@ struct Chain {
 /// Runs a chain and decides the rows that it declines.
 class ChainRun {
  public:
-  ChainRun(const Chain& chain, const Machine& machine, exec::Options options) : chain_(chain), program_(chain.program()) {
+  ChainRun(const Chain& chain, const Machine& machine, exec::Options options)
+      : chain_(chain), program_(chain.program()) {
     options.run = machine.run;
     const Status valid = plan::verify(program_);
     EXPECT_TRUE(valid.is_ok()) << valid.message();
@@ -211,8 +212,7 @@ class ChainRun {
       at = end == std::string::npos ? end : end + 1;
     }
     std::string text = fields[0];
-    for (size_t i = 0; i <= kJoins; ++i)
-      text += "|" + (i > 0 && fields[kJoins + 2 + i] == "t" ? "-" : fields[2 + i]);
+    for (size_t i = 0; i <= kJoins; ++i) text += "|" + (i > 0 && fields[kJoins + 2 + i] == "t" ? "-" : fields[2 + i]);
     return text + "|" + fields.back();
   }
 

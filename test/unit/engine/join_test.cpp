@@ -143,7 +143,7 @@ Rows merged(const Rows& lines) {
 
 class JoinKinds : public testing::TestWithParam<Shape> {};
 
-constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi,
+constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,  JoinKind::kSemi,
                                JoinKind::kAnti,  JoinKind::kRight, JoinKind::kFull};
 
 TEST_P(JoinKinds, Project) {
@@ -339,7 +339,8 @@ int64_t passes_of(const Side& outer, Side* inner, int64_t budget) {
   return execution->stats().passes;
 }
 
-/// No part is small enough for the budget when one key has all rows: there is one pass for it, and one for rows without a key.
+/// No part is small enough for the budget when one key has all rows: there is one pass for it, and one for rows without
+/// a key.
 TEST(JoinPasses, OneKeyGoesBeyondTheBudget) {
   const Shape shape{"", 0, 0, 1, 1, 1};
   Side outer(100, shape, 1), inner(5000, shape, 2);

@@ -29,7 +29,8 @@ std::string form_numeric(const std::string& text) {
   while (!digits.empty() && digits.front() == 0) digits.erase(digits.begin()), --weight;
   if (digits.empty()) weight = 0;
   std::string body;
-  put_half(&body, static_cast<uint16_t>(0x8000 | (negative && !digits.empty() ? 0x2000 : 0) | scale << 7 | (weight & 0x7F)));
+  put_half(&body,
+           static_cast<uint16_t>(0x8000 | (negative && !digits.empty() ? 0x2000 : 0) | scale << 7 | (weight & 0x7F)));
   for (const uint16_t digit : digits) put_half(&body, digit);
   std::string bytes;
   put_word(&bytes, static_cast<uint32_t>(body.size() + 4) << 2);
@@ -43,11 +44,17 @@ uint32_t append_child(const Json& value, std::string* data) {
   const auto pad = [&] { data->append((4 - data->size() % 4) % 4, '\0'); };
   switch (value.kind) {
     case Json::kString: *data += value.bytes; return 0;
-    case Json::kNumber: pad(); *data += form_numeric(value.bytes); return 1u << 28;
+    case Json::kNumber:
+      pad();
+      *data += form_numeric(value.bytes);
+      return 1u << 28;
     case Json::kFalse: return 2u << 28;
     case Json::kTrue: return 3u << 28;
     case Json::kNull: return 4u << 28;
-    default: pad(); *data += form_container(value, false); return 5u << 28;
+    default:
+      pad();
+      *data += form_container(value, false);
+      return 5u << 28;
   }
 }
 
@@ -74,7 +81,8 @@ std::string form_container(const Json& value, bool scalar) {
     const size_t before = data.size();
     const uint32_t type = append_child(children[i], &data);
     const bool has_end = i % kStride == 0;
-    put_word(&entries, type | (has_end ? kHasEnd : 0) | static_cast<uint32_t>(has_end ? data.size() : data.size() - before));
+    put_word(&entries,
+             type | (has_end ? kHasEnd : 0) | static_cast<uint32_t>(has_end ? data.size() : data.size() - before));
   }
   std::string bytes;
   put_word(&bytes, header);
@@ -89,8 +97,18 @@ std::string form_json(const Json& value) {
 
 Json random_json(std::mt19937_64& random, int depth) {
   static const char* const kTexts[] = {"", "a", "b", "ab", "key", "日本", "MFGR#12", " ", "true", "a longer text"};
-  static const char* const kNumbers[] = {"0", "1", "-1", "1.0", "1.00", "12.5", "-0.001", "32768", "2147483648", "9223372036854775807",
-                                         "99999999999999999999999999999999999999999", "0.00000000000000000000000000000000000000001",
+  static const char* const kNumbers[] = {"0",
+                                         "1",
+                                         "-1",
+                                         "1.0",
+                                         "1.00",
+                                         "12.5",
+                                         "-0.001",
+                                         "32768",
+                                         "2147483648",
+                                         "9223372036854775807",
+                                         "99999999999999999999999999999999999999999",
+                                         "0.00000000000000000000000000000000000000001",
                                          "123456789.123456789"};
   Json json;
   json.kind = static_cast<Json::Kind>(random() % (depth > 0 ? 9 : 5));
@@ -103,7 +121,8 @@ Json random_json(std::mt19937_64& random, int depth) {
   if (json.kind == Json::kObject)
     for (size_t i = 0; i < count; ++i) {
       const std::string key = i < 5 ? kTexts[(i * 3 + random() % 3) % std::size(kTexts)] : "k" + std::to_string(i);
-      const bool known = std::any_of(json.members.begin(), json.members.end(), [&](const auto& m) { return m.first == key; });
+      const bool known =
+          std::any_of(json.members.begin(), json.members.end(), [&](const auto& m) { return m.first == key; });
       if (!known) json.members.emplace_back(key, random_json(random, depth - 1));
     }
   return json;

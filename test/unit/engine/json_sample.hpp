@@ -13,8 +13,8 @@ namespace strom::engine::test {
 struct Json {
   enum Kind : uint8_t { kString, kNumber, kFalse, kTrue, kNull, kArray, kObject };
   Kind kind = kNull;
-  std::string bytes{};                 // of a string; of a number its decimal digits, with a sign and a point
-  std::vector<Json> elements{};        // of an array
+  std::string bytes{};           // of a string; of a number its decimal digits, with a sign and a point
+  std::vector<Json> elements{};  // of an array
   std::vector<std::pair<std::string, Json>> members{};  // of an object, in any order, without equal keys
 };
 

@@ -61,9 +61,14 @@ std::string call(const char* function, const Json& a, const Json& b) {
   });
 }
 
-const Json kSample = object({{"name", text("日本")}, {"n", number("12.50")}, {"on", kTrue}, {"off", kFalse}, {"no", kNull},
+const Json kSample = object({{"name", text("日本")},
+                             {"n", number("12.50")},
+                             {"on", kTrue},
+                             {"off", kFalse},
+                             {"no", kNull},
                              {"list", array({number("1"), text("two"), kNull, array({text("x")})})},
-                             {"inner", object({{"a", number("-3")}})}, {"", text("empty key")}});
+                             {"inner", object({{"a", number("-3")}})},
+                             {"", text("empty key")}});
 
 TEST(Json, Fields) {
   EXPECT_EQ(call("jsonb_object_field_text", kSample, "name"), "日本");
@@ -82,10 +87,14 @@ TEST(Json, Fields) {
 
 TEST(Json, FieldsOfLargeObjects) {
   std::vector<std::pair<std::string, Json>> members;
-  for (int i = 0; i < 300; ++i) members.emplace_back("key" + std::to_string(i * 7), i % 3 == 0 ? number(std::to_string(i)) : text(std::string(static_cast<size_t>(i % 50), 'x') + std::to_string(i)));
+  for (int i = 0; i < 300; ++i)
+    members.emplace_back("key" + std::to_string(i * 7),
+                         i % 3 == 0 ? number(std::to_string(i))
+                                    : text(std::string(static_cast<size_t>(i % 50), 'x') + std::to_string(i)));
   const Json large = object(members);
   for (int i : {0, 1, 31, 32, 33, 64, 150, 298, 299})
-    EXPECT_EQ(call("jsonb_object_field_text", large, members[static_cast<size_t>(i)].first), members[static_cast<size_t>(i)].second.bytes);
+    EXPECT_EQ(call("jsonb_object_field_text", large, members[static_cast<size_t>(i)].first),
+              members[static_cast<size_t>(i)].second.bytes);
   EXPECT_EQ(call("jsonb_object_field_text", large, "key1"), "NULL");
 }
 

@@ -7,7 +7,8 @@ namespace strom::engine::test {
 
 block::RunResult run_morsel_simt(block::TileState& state) {
   block::RunResult result = block::RunResult::kDone;
-  simt::launch({.grid = dim3(1), .block = dim3(platform::kCudaBlockThreads), .os_threads = 1}, inst::run_morsels, &state, &result);
+  simt::launch({.grid = dim3(1), .block = dim3(platform::kCudaBlockThreads), .os_threads = 1}, inst::run_morsels,
+               &state, &result);
   return result;
 }
 

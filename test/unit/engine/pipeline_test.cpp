@@ -35,8 +35,8 @@ struct Star {
     std::mt19937_64 random(seed);
     for (int i = 0; i < rows; ++i) {
       if (i > 0 && i % 1500 == 0) fact.new_chunk();
-      FactRow row{static_cast<int32_t>(static_cast<int64_t>(random() % (static_cast<uint64_t>(keys) * 2)) * spread), random() % 10 == 0,
-                  static_cast<int32_t>(random() % 1000), "n" + std::to_string(random() % 5)};
+      FactRow row{static_cast<int32_t>(static_cast<int64_t>(random() % (static_cast<uint64_t>(keys) * 2)) * spread),
+                  random() % 10 == 0, static_cast<int32_t>(random() % 1000), "n" + std::to_string(random() % 5)};
       if (row.key_null)
         fact.column(0).append_null();
       else
@@ -109,7 +109,8 @@ TEST_P(Join, GroupsByInnerAndOuterColumns) {
   const Shape shape = GetParam();
   for (const Machine& machine : machines())
     for (int variant = 0; variant < 4; ++variant) {
-      const Star star(machine.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread, 12);
+      const Star star(machine.slow ? std::min(shape.rows, 3000) : shape.rows, shape.keys, shape.copies, shape.spread,
+                      12);
       plan::Program p = star.join_program(500);
       plan::Builder b(p);
       plan::Pipeline& pipeline = p.pipelines[1];
@@ -148,10 +149,12 @@ TEST_P(Join, GroupsByInnerAndOuterColumns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Join,
-                         testing::Values(Shape{"DirectUnique", 20000, 300, 1, 1}, Shape{"DirectDuplicates", 6000, 50, 3, 1},
+                         testing::Values(Shape{"DirectUnique", 20000, 300, 1, 1},
+                                         Shape{"DirectDuplicates", 6000, 50, 3, 1},
                                          Shape{"HashUnique", 20000, 300, 1, 7000001},
-                                         Shape{"HashDuplicates", 6000, 50, 3, 40000003}, Shape{"EmptyInner", 5000, 10, 0, 1},
-                                         Shape{"TileEdge", 2048, 10, 1, 1}, Shape{"TileEdgePlusOne", 2049, 10, 1, 1}, Shape{"OneRow", 1, 1, 1, 1}),
+                                         Shape{"HashDuplicates", 6000, 50, 3, 40000003},
+                                         Shape{"EmptyInner", 5000, 10, 0, 1}, Shape{"TileEdge", 2048, 10, 1, 1},
+                                         Shape{"TileEdgePlusOne", 2049, 10, 1, 1}, Shape{"OneRow", 1, 1, 1, 1}),
                          [](const auto& info) { return info.param.name; });
 
 TEST(Aggregate, FilterNullsAndFlushes) {
@@ -195,7 +198,8 @@ TEST(Aggregate, FilterNullsAndFlushes) {
   exec::Options tight;  // groups are handed on in parts, which the caller combines
   tight.memory_budget = 300 << 10;
   int64_t rows = 0;
-  for (const std::string& line : run(p, {&table}, machines().front(), tight).rows) rows += std::stoll(line.substr(line.find('|') + 1));
+  for (const std::string& line : run(p, {&table}, machines().front(), tight).rows)
+    rows += std::stoll(line.substr(line.find('|') + 1));
   int64_t expected_rows = 0;
   for (const auto& [key, s] : groups) expected_rows += s.count;
   EXPECT_EQ(rows, expected_rows);
@@ -251,9 +255,10 @@ TEST(Execution, StopsWhenTheInterruptThrows) {
   int calls = 0;
   EXPECT_THROW(
       {
-        for (;;) (void)execution.value()->next([&] {
-          if (++calls == 4) throw std::runtime_error("cancel");
-        });
+        for (;;)
+          (void)execution.value()->next([&] {
+            if (++calls == 4) throw std::runtime_error("cancel");
+          });
       },
       std::runtime_error);
   execution.value().reset();

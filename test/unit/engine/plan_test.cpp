@@ -56,7 +56,8 @@ TEST(Program, Prints) {
 /// Whatever the bytes, the answer is an error or a program that passes the verifier.
 TEST(Program, DamagedBytesNeverPassUnverified) {
   const std::string good = serialize(sample());
-  for (size_t cut = 0; cut < good.size(); ++cut) EXPECT_FALSE(deserialize(std::string_view(good).substr(0, cut)).is_ok());
+  for (size_t cut = 0; cut < good.size(); ++cut)
+    EXPECT_FALSE(deserialize(std::string_view(good).substr(0, cut)).is_ok());
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = good;

@@ -28,7 +28,8 @@ std::vector<Row> rows_of(int count) {
   std::vector<Row> rows;
   for (int i = 0; i < count; ++i) {
     const double number = i % 7 == 0 ? special[i / 7 % 5] : (i * 7919 % 101 - 50) / 4.0;
-    rows.push_back({i % 11 == 0, i % 13 == 0, number, "beginning " + std::string(static_cast<size_t>(i * 31 % 5), 'x'), i});
+    rows.push_back(
+        {i % 11 == 0, i % 13 == 0, number, "beginning " + std::string(static_cast<size_t>(i * 31 % 5), 'x'), i});
   }
   return rows;
 }
@@ -65,7 +66,8 @@ TEST(SortedRows, BatchesAreMerged) {
   for (int variant = 0; variant < 8; ++variant) {
     const bool descending = (variant & 1) != 0, nulls_first = (variant & 2) != 0;
     const uint32_t first = variant & 4 ? 1 : 0;
-    const std::vector<plan::SortKey> keys = {{first, descending, nulls_first}, {1 - first, !descending, nulls_first}, {2, false, false}};
+    const std::vector<plan::SortKey> keys = {
+        {first, descending, nulls_first}, {1 - first, !descending, nulls_first}, {2, false, false}};
     SortedRows sorted(keys);
     std::vector<Columns> columns(5);
     std::vector<std::vector<std::unique_ptr<uint8_t[]>>> memory;
@@ -90,7 +92,8 @@ TEST(SortedRows, BatchesAreMerged) {
     std::vector<Row> expected;
     for (size_t i = 0; i < rows.size(); ++i)
       if (i % columns.size() != 3) expected.push_back(rows[i]);
-    std::stable_sort(expected.begin(), expected.end(), [&](const Row& a, const Row& b) { return precedes(a, b, keys); });
+    std::stable_sort(expected.begin(), expected.end(),
+                     [&](const Row& a, const Row& b) { return precedes(a, b, keys); });
     for (const Row& row : expected) {
       ASSERT_TRUE(sorted.next());
       ASSERT_EQ(static_cast<const int32_t*>(sorted.batch()->columns[2].values)[sorted.row()], row.id) << variant;

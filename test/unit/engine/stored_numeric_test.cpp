@@ -17,8 +17,8 @@ using registry::TypeId;
 constexpr int kScale = 2;
 const ValueType kInt4{TypeId::kInt4, 0}, kNumeric{TypeId::kNumeric, kScale};
 
-/// One chunk of (number int4, numeric) in register form: hundredths of `number`, negative where it is odd. Every fifth value has
-/// more digits than an ordinary one, every seventh is null, every eleventh NaN.
+/// One chunk of (number int4, numeric) in register form: hundredths of `number`, negative where it is odd. Every fifth
+/// value has more digits than an ordinary one, every seventh is null, every eleventh NaN.
 class StoredTable : public exec::ChunkSource {
  public:
   explicit StoredTable(int rows) : rows_(rows) {
@@ -27,7 +27,8 @@ class StoredTable : public exec::ChunkSource {
       stored_.push_back("\x11\x22" + (i % 11 == 10 ? std::string("\x00\xC0", 2) : digits_of(value(i))));
       flags_.push_back(i % 7 == 6 ? block::kNullFlag : 0);
     }
-    for (const std::string& bytes : stored_) views_.push_back({bytes.data() + 2, static_cast<int64_t>(bytes.size()) - 2});
+    for (const std::string& bytes : stored_)
+      views_.push_back({bytes.data() + 2, static_cast<int64_t>(bytes.size()) - 2});
   }
 
   int64_t chunk_count() const override { return 1; }
@@ -65,7 +66,8 @@ class StoredTable : public exec::ChunkSource {
     for (; rest != 0; rest /= 10000) digits.insert(digits.begin(), static_cast<uint16_t>(rest % 10000));
     const int weight = static_cast<int>(digits.size()) - 2;
     while (!digits.empty() && digits.back() == 0) digits.pop_back();
-    digits.insert(digits.begin(), static_cast<uint16_t>(0x8000 | (negative ? 0x2000 : 0) | kScale << 7 | (weight & 0x7F)));
+    digits.insert(digits.begin(),
+                  static_cast<uint16_t>(0x8000 | (negative ? 0x2000 : 0) | kScale << 7 | (weight & 0x7F)));
     return {reinterpret_cast<const char*>(digits.data()), digits.size() * 2};
   }
 

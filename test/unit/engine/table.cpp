@@ -126,8 +126,17 @@ T random_integer(std::mt19937_64& random) {
 template <class T>
 T random_float(std::mt19937_64& random) {
   using Limits = std::numeric_limits<T>;
-  const T special[] = {0, T(-0.0), Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN(), Limits::max(), Limits::min(),
-                       Limits::denorm_min(), T(0.5), T(-1.5), T(2147483647.5)};
+  const T special[] = {0,
+                       T(-0.0),
+                       Limits::infinity(),
+                       -Limits::infinity(),
+                       Limits::quiet_NaN(),
+                       Limits::max(),
+                       Limits::min(),
+                       Limits::denorm_min(),
+                       T(0.5),
+                       T(-1.5),
+                       T(2147483647.5)};
   if (random() % 3 == 0) return special[random() % std::size(special)];
   return static_cast<T>(static_cast<double>(random() % 2000001) / 1000.0 - 1000.0);
 }
@@ -169,7 +178,8 @@ std::string random_array(std::mt19937_64& random) {
       put(data, static_cast<uint32_t>(text.size() + 4) << 2);
       data += text;
     } else {
-      const __int128 value = random() % 4 == 0 ? static_cast<__int128>(random()) : static_cast<__int128>(random() % 21) - 10;
+      const __int128 value =
+          random() % 4 == 0 ? static_cast<__int128>(random()) : static_cast<__int128>(random() % 21) - 10;
       data.append(reinterpret_cast<const char*>(&value), width);
     }
   }
@@ -207,17 +217,20 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kFloat8: return column.append_value(random_float<double>(random));
     case TypeId::kNumeric: return column.append_value(random_decimal(random));
     case TypeId::kDate:
-      return column.append_value(random() % 20 == 0 ? random_integer<int32_t>(random) : static_cast<int32_t>(random() % 60000) - 30000);
+      return column.append_value(random() % 20 == 0 ? random_integer<int32_t>(random)
+                                                    : static_cast<int32_t>(random() % 60000) - 30000);
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
-      return column.append_value(random() % 20 == 0 ? random_integer<int64_t>(random)
-                                                    : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
+      return column.append_value(random() % 20 == 0
+                                     ? random_integer<int64_t>(random)
+                                     : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
     case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
     case TypeId::kInt1: return column.append_value(random_integer<int8_t>(random));
     case TypeId::kFloat2: return column.append_value(base::half_to_float(static_cast<uint16_t>(random())));
     case TypeId::kChar: return column.append_value(static_cast<int32_t>(random() % 256));
     case TypeId::kOid:
-    case TypeId::kEnum: return column.append_value(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
+    case TypeId::kEnum:
+      return column.append_value(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
     case TypeId::kMacaddr: return column.append_value(static_cast<int64_t>(random() >> 16));
     case TypeId::kMoney:
     case TypeId::kMacaddr8: return column.append_value(random_integer<int64_t>(random));
@@ -236,7 +249,8 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       static constexpr int kScales[] = {0, 0, 1, 2, 2, 4, 20, 21, 37, 38, 63};
       __int128 decimal;
       const int scale = kScales[random() % std::size(kScales)];
-      if (!base::make_decimal(random_decimal(random), scale, &decimal)) base::make_decimal(static_cast<int64_t>(random()), scale, &decimal);
+      if (!base::make_decimal(random_decimal(random), scale, &decimal))
+        base::make_decimal(static_cast<int64_t>(random()), scale, &decimal);
       return column.append_value(decimal);
     }
     case TypeId::kJsonb: {
@@ -273,12 +287,14 @@ std::string print_value(Phys phys, const void* values, int64_t row) {
     case Phys::kI64: return std::to_string(static_cast<const int64_t*>(values)[row]);
     case Phys::kI128: {
       const auto v = static_cast<const unsigned __int128*>(values)[row];
-      std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(v >> 64), static_cast<unsigned long long>(v));
+      std::snprintf(text, sizeof text, "%016llx%016llx", static_cast<unsigned long long>(v >> 64),
+                    static_cast<unsigned long long>(v));
       return text;
     }
     case Phys::kF32:
     case Phys::kF64: {
-      const double v = phys == Phys::kF32 ? static_cast<const float*>(values)[row] : static_cast<const double*>(values)[row];
+      const double v =
+          phys == Phys::kF32 ? static_cast<const float*>(values)[row] : static_cast<const double*>(values)[row];
       if (v != v) return "NaN";
       std::snprintf(text, sizeof text, "%.17g", v);
       return text;
@@ -304,7 +320,8 @@ Phys accumulator_phys(const plan::Program& program, const plan::Aggregate& a) {
   }
 }
 
-std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const exec::ResultAggregate& result, int64_t row) {
+std::string print_aggregate(const plan::Program& program, const plan::Aggregate& a, const exec::ResultAggregate& result,
+                            int64_t row) {
   const auto acc = registry::aggregate_info(a.id).acc;
   const std::string count = std::to_string(result.counts[row]);
   if (acc == registry::AccKind::kCountRows || acc == registry::AccKind::kCount) return count;
@@ -316,7 +333,8 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
   }
   if (acc == registry::AccKind::kSumDecimal) {
     const auto& sum = static_cast<const registry::DecimalSum*>(result.values)[row];
-    const __int128 all = static_cast<__int128>((static_cast<unsigned __int128>(sum.high) << 64) + static_cast<unsigned __int128>(sum.low));
+    const __int128 all = static_cast<__int128>((static_cast<unsigned __int128>(sum.high) << 64) +
+                                               static_cast<unsigned __int128>(sum.low));
     return count + ":" + print_value(Phys::kI128, &all, 0) + ":" + std::to_string(sum.scale);
   }
   if (acc == registry::AccKind::kMoments) {
@@ -328,7 +346,8 @@ std::string print_aggregate(const plan::Program& program, const plan::Aggregate&
   if (acc == registry::AccKind::kPairMoments) {
     const auto& m = static_cast<const registry::PairMoments*>(result.values)[row];
     char text[200];
-    std::snprintf(text, sizeof text, ":%.0f:%.9g:%.11g:%.9g:%.11g:%.11g", m.count, m.sum_x, m.squares_x, m.sum_y, m.squares_y, m.products);
+    std::snprintf(text, sizeof text, ":%.0f:%.9g:%.11g:%.9g:%.11g:%.11g", m.count, m.sum_x, m.squares_x, m.sum_y,
+                  m.squares_y, m.products);
     return count + text;
   }
   return count + ":" + print_value(accumulator_phys(program, a), result.values, row);

@@ -46,10 +46,11 @@ columnar::Field field(columnar::Layout layout, int scale = 0, int byte_width = 0
 /// Layout in which test columns of an SQL type lie.
 columnar::Field field_of(plan::ValueType type);
 /// Random value of the type, extremes and nulls included, appended to `column`.
-void append_random(std::mt19937_64& random, plan::ValueType type, double null_fraction, columnar::ColumnBuilder& column);
+void append_random(std::mt19937_64& random, plan::ValueType type, double null_fraction,
+                   columnar::ColumnBuilder& column);
 
 struct Outcome {
-  Rows rows;                                // sorted
+  Rows rows;                                          // sorted
   std::vector<std::pair<int64_t, int64_t>> declined;  // (chunk, row), sorted
 };
 

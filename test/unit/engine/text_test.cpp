@@ -49,9 +49,7 @@ exec::Options options_for(const Machine& machine) {
 }
 
 /// name || name
-NodeId doubled(plan::Builder& b) {
-  return b.call("textcat", {b.column(1, kText), b.column(1, kText)}).value();
-}
+NodeId doubled(plan::Builder& b) { return b.call("textcat", {b.column(1, kText), b.column(1, kText)}).value(); }
 
 std::string twice(const std::string& name) { return name == "NULL" ? name : name + name; }
 
@@ -135,8 +133,8 @@ TEST(UnstableText, BuildSidesOwnKeysAndPayload) {
     EXPECT_EQ(run(p, {&dims.table, &facts.table}, machine, options_for(machine)).rows, expected) << machine.name;
 }
 
-/// One chunk of (number int4, text) in register form; every third text is "compressed": its first byte is how often the second
-/// is repeated. A first byte of 0 cannot be inflated.
+/// One chunk of (number int4, text) in register form; every third text is "compressed": its first byte is how often the
+/// second is repeated. A first byte of 0 cannot be inflated.
 class PackedTable : public exec::ChunkSource {
  public:
   explicit PackedTable(int rows) : rows_(rows) {

@@ -1,5 +1,5 @@
-// The heap decoder against tuples put together here: random layouts, nulls, missing attributes, all forms of varlena, and
-// damaged bytes.
+// The heap decoder against tuples put together here: random layouts, nulls, missing attributes, all forms of varlena,
+// and damaged bytes.
 #include "format/heap/tuple.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +90,8 @@ class Page {
     if (free_ < 24 + (items_.size() + 2) * 4 + room) return false;
     free_ -= room;
     std::memcpy(at(free_), tuple.data(), tuple.size());
-    if (tuple.size() % 3 == 0) put_item(static_cast<uint32_t>(tuple.size()) << 17 | 3u << 15 | static_cast<uint32_t>(free_));
+    if (tuple.size() % 3 == 0)
+      put_item(static_cast<uint32_t>(tuple.size()) << 17 | 3u << 15 | static_cast<uint32_t>(free_));
     put_item(static_cast<uint32_t>(tuple.size()) << 17 | 1u << 15 | static_cast<uint32_t>(free_));
     tuples_.push_back(static_cast<uint16_t>(items_.size()));
     return true;
@@ -135,9 +136,11 @@ struct Kind {
   Storage storage;
 };
 constexpr Kind kKinds[] = {
-    {{1, 1}, Storage::kBool},  {{2, 2}, Storage::kInt2},   {{4, 4}, Storage::kWord4},   {{8, 8}, Storage::kWord8},
-    {{1, 1}, Storage::kInt1},  {{2, 2}, Storage::kHalf},   {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6}, {{8, 4}, Storage::kMac8},
-    {{12, 8}, Storage::kWord12}, {{16, 1}, Storage::kWord16}, {{-1, 4}, Storage::kText}, {{-1, 4}, Storage::kNumeric}, {{-1, 8}, Storage::kText},
+    {{1, 1}, Storage::kBool},      {{2, 2}, Storage::kInt2},      {{4, 4}, Storage::kWord4},
+    {{8, 8}, Storage::kWord8},     {{1, 1}, Storage::kInt1},      {{2, 2}, Storage::kHalf},
+    {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6},
+    {{8, 4}, Storage::kMac8},      {{12, 8}, Storage::kWord12},   {{16, 1}, Storage::kWord16},
+    {{-1, 4}, Storage::kText},     {{-1, 4}, Storage::kNumeric},  {{-1, 8}, Storage::kText},
 };
 
 Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {
@@ -232,10 +235,12 @@ class Round {
     int64_t rows = 0;
     for (const Page& page : pages) {
       const PageRef ref = page.ref(random_() % 2 == 0);
-      const PageRows some = decoder.decode(ref, pages.back().ref(true).bytes, rows, capacity, numbers.data(), columns.out.data());
+      const PageRows some =
+          decoder.decode(ref, pages.back().ref(true).bytes, rows, capacity, numbers.data(), columns.out.data());
       ASSERT_EQ(some.bad_item, 0);
       ASSERT_EQ(some.rows, static_cast<int64_t>(page.tuples().size()));
-      for (size_t i = 0; i < page.tuples().size(); ++i) EXPECT_EQ(numbers[static_cast<size_t>(rows) + i], page.tuples()[i]);
+      for (size_t i = 0; i < page.tuples().size(); ++i)
+        EXPECT_EQ(numbers[static_cast<size_t>(rows) + i], page.tuples()[i]);
       rows += some.rows;
     }
     ASSERT_EQ(rows, static_cast<int64_t>(tuples_.size()));
@@ -292,7 +297,8 @@ TEST(HeapTuple, TruncationIsSeen) {
     ASSERT_TRUE(page.add(whole.substr(0, size)));
     Columns columns(decoder.wanted(), 1);
     uint16_t numbers[1];
-    EXPECT_EQ(decoder.decode(page.ref(true), nullptr, 0, 1, numbers, columns.out.data()).bad_item, page.tuples()[0]) << size;
+    EXPECT_EQ(decoder.decode(page.ref(true), nullptr, 0, 1, numbers, columns.out.data()).bad_item, page.tuples()[0])
+        << size;
   }
 }
 
@@ -300,8 +306,11 @@ TEST(HeapTuple, OlderTuplesHaveTheMissingValue) {
   const std::vector<AttributeLayout> layout = {{4, 4}, {8, 8}, {-1, 4}, {4, 4}, {-1, 4}};
   const int64_t number = 77;
   const registry::StrView text{"missing", 7};
-  const TupleDecoder decoder(kPageSize, layout, {{1, Storage::kWord8, 0, &number}, {2, Storage::kText, 0, &text},
-                                                 {3, Storage::kWord4}, {4, Storage::kNumeric, kValueOfHost, nullptr}});
+  const TupleDecoder decoder(kPageSize, layout,
+                             {{1, Storage::kWord8, 0, &number},
+                              {2, Storage::kText, 0, &text},
+                              {3, Storage::kWord4},
+                              {4, Storage::kNumeric, kValueOfHost, nullptr}});
   Page page;
   ASSERT_TRUE(page.add(form_tuple(layout, {Value{Form::kFixed, "abcd"}})));
   ASSERT_TRUE(page.add(form_tuple(layout, {std::nullopt, std::nullopt, Value{Form::kShort, "own"}})));
@@ -363,7 +372,9 @@ TEST(HeapNumeric, ValuesAtAScale) {
 TEST(HeapNumeric, ValuesWithTheirScale) {  // numeric() writes display scale 2
   for (const bool is_long : {false, true}) {
     __int128 decimal;
-    const auto read = [&](const std::string& bytes) { return base::numeric_to_decimal(bytes.data(), static_cast<int>(bytes.size()), &decimal); };
+    const auto read = [&](const std::string& bytes) {
+      return base::numeric_to_decimal(bytes.data(), static_cast<int>(bytes.size()), &decimal);
+    };
     ASSERT_TRUE(read(numeric(is_long, true, 0, {123, 4500})));
     EXPECT_EQ(base::decimal_unscaled(decimal), -12345);
     EXPECT_EQ(base::decimal_scale(decimal), 2);
@@ -391,13 +402,15 @@ TEST(HeapNumeric, OrdinaryValues) {
     base::OrdinaryNumeric value;
     if (!base::read_ordinary_numeric(stored.data() + 2, static_cast<int64_t>(bytes.size()), &value)) continue;
     ++ordinary;
-    ASSERT_EQ(read(bytes, base::kOrdinaryScale), value.negative ? -static_cast<int64_t>(value.magnitude) : static_cast<int64_t>(value.magnitude));
+    ASSERT_EQ(read(bytes, base::kOrdinaryScale),
+              value.negative ? -static_cast<int64_t>(value.magnitude) : static_cast<int64_t>(value.magnitude));
     for (int scale = 0; scale <= base::kOrdinaryScale; ++scale) {
       uint64_t quotient;
       const bool exact = base::OrdinaryDivisor(base::kOrdinaryScale - scale).divide(value.magnitude, &quotient);
       ASSERT_EQ(exact, read(bytes, scale).has_value());
       if (exact) {
-        ASSERT_EQ(read(bytes, scale), value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient));
+        ASSERT_EQ(read(bytes, scale),
+                  value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient));
       }
     }
   }

@@ -1,5 +1,5 @@
-// Defines execute_group() for one group of functions. Included by engine/op/call/GROUP.hpp, behind the headers of the group's
-// functors, with STROM_GROUP and STROM_GROUP_ROWS (the file of its rows) defined; hence no include guard.
+// Defines execute_group() for one group of functions. Included by engine/op/call/GROUP.hpp, behind the headers of the
+// group's functors, with STROM_GROUP and STROM_GROUP_ROWS (the file of its rows) defined; hence no include guard.
 #include "engine/op/call/kernel.hpp"
 
 namespace strom::engine::op::STROM_GROUP {
@@ -24,10 +24,8 @@ STROM_KERNEL void execute_group(const P& p, TileState& s, const TileInstr& instr
   case Member::name:                                                                                     \
     call<P, functor, nargs, TypeId::result, TypeId::a, TypeId::b, TypeId::kBool, (traits)>(p, s, instr); \
     break;
-#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits)                         \
-  case Member::name:                                                                             \
-    call<P, functor, 3, TypeId::result, TypeId::a, TypeId::b, TypeId::c, (traits)>(p, s, instr); \
-    break;
+#define STROM_FUNCTION3(name, pg_name, result, a, b, c, functor, traits) \
+  case Member::name: call<P, functor, 3, TypeId::result, TypeId::a, TypeId::b, TypeId::c, (traits)>(p, s, instr); break;
 #define STROM_EXTRACT(name, pg_name, result, source, field, functor, traits)                                  \
   case Member::name:                                                                                          \
     call<P, functor, 1, TypeId::result, TypeId::source, TypeId::kBool, TypeId::kBool, (traits)>(p, s, instr); \

@@ -12,7 +12,8 @@ using namespace block;
 
 /// Flags of a strict function's result: nulls and errors of the arguments, and rows for which eval says so.
 template <class P, class Eval>
-STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, uint16_t b, bool raised, Eval eval_again) {
+STROM_INLINE void finish_call(const P& p, TileState& s, const TileInstr& instr, uint16_t b, bool raised,
+                              Eval eval_again) {
   bool flagged = merge_flags(p, s, instr.dst, instr.a, b);
   if (p.any(raised)) {
     uint8_t* flags = s.storage[instr.dst].flags;
@@ -59,8 +60,8 @@ STROM_KERNEL void call_binary(const P& p, TileState& s, const TileInstr& instr) 
   });
 }
 
-/// A function that makes text or nulls, or has three arguments: rows with a flag are left out, as their arguments can be
-/// anything and should not cost memory.
+/// A function that makes text or nulls, or has three arguments: rows with a flag are left out, as their arguments can
+/// be anything and should not cost memory.
 template <class P, class F, int kArgs, bool kGivesFlag, class R, class A, class B, class C>
 STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) {
   const expr::Context context{s.code->single_byte, &s.text, static_cast<int>(instr.imm)};
@@ -74,7 +75,8 @@ STROM_KERNEL void call_by_row(const P& p, TileState& s, const TileInstr& instr) 
   uint8_t* flags = s.storage[instr.dst].flags;
   unsigned flagged = 0;
   p.for_each_shared(s.count, [&](int i) {
-    uint8_t flag = static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (fb != nullptr ? fb[i] : 0) | (fc != nullptr ? fc[i] : 0));
+    uint8_t flag =
+        static_cast<uint8_t>((fa != nullptr ? fa[i] : 0) | (fb != nullptr ? fb[i] : 0) | (fc != nullptr ? fc[i] : 0));
     R value{};
     if (flag == 0) {
       uint8_t result;
@@ -100,7 +102,8 @@ STROM_INLINE void call(const P& p, TileState& s, const TileInstr& instr) {
   using expr::RegisterType;
   constexpr bool kGivesFlag = (kTraits & registry::kNullable) != 0;
   if constexpr (kArgs == 3 || kGivesFlag || (kTraits & registry::kMakesText) != 0)
-    call_by_row<P, F, kArgs, kGivesFlag, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s, instr);
+    call_by_row<P, F, kArgs, kGivesFlag, RegisterType<r>, RegisterType<a>, RegisterType<b>, RegisterType<c>>(p, s,
+                                                                                                             instr);
   else if constexpr (kArgs == 1)
     call_unary<P, F, RegisterType<r>, RegisterType<a>>(p, s, instr);
   else

@@ -107,8 +107,8 @@ STROM_INLINE void select_values(const P& p, TileState& s, uint16_t dst, const ui
 
 /// dst <- take ? b : c with the flags of the branch taken, or'ed with `extra` (errors of the condition).
 template <class P>
-STROM_INLINE void select_by(const P& p, TileState& s, uint16_t dst, const uint8_t* take, const uint8_t* extra, uint16_t b,
-                            uint16_t c) {
+STROM_INLINE void select_by(const P& p, TileState& s, uint16_t dst, const uint8_t* take, const uint8_t* extra,
+                            uint16_t b, uint16_t c) {
   const uint8_t* fb = s.regs[b].flags;
   const uint8_t* fc = s.regs[c].flags;
   uint8_t* flags = s.storage[dst].flags;
@@ -149,8 +149,8 @@ STROM_KERNEL void coalesce(const P& p, TileState& s, const TileInstr& instr) {
   select_by(p, s, instr.dst, s.scratch_mask, nullptr, instr.a, instr.b);
 }
 
-/// dst <- register a with the flags that `flags_of(flags of a, whether the condition b is true, flags of b)` gives. dst aliases
-/// nothing.
+/// dst <- register a with the flags that `flags_of(flags of a, whether the condition b is true, flags of b)` gives. dst
+/// aliases nothing.
 template <class P, class FlagsOf>
 STROM_KERNEL void reflag(const P& p, TileState& s, const TileInstr& instr, FlagsOf flags_of) {
   const uint8_t* fa = s.regs[instr.a].flags;
@@ -258,7 +258,8 @@ STROM_KERNEL void gate(const P& p, TileState& s, const TileInstr& instr) {
 
 /// Moves entries `positions[0..count)` of the running tile to the end of segment `next`'s buffer.
 template <class P>
-STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carried, const int32_t* positions, int count) {
+STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carried, const int32_t* positions,
+                         int count) {
   SegmentBuffer& buffer = s.buffers[next];
   const int base = buffer.count;
   int32_t* rows = buffer.rows + base;

@@ -105,7 +105,8 @@ STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
   const bool average = acc == AccKind::kAvgF64 || moments;
   switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
     case Phys::kI128: {
-      const expr::int128 limit = static_cast<expr::int128>(1) << (acc == AccKind::kSumSquares ? agg::kSquareBits : agg::kSummableBits);
+      const expr::int128 limit = static_cast<expr::int128>(1)
+                                 << (acc == AccKind::kSumSquares ? agg::kSquareBits : agg::kSummableBits);
       narrow_sum_typed<P, expr::int128>(p, s, instr, [limit](expr::int128 v) { return v >= limit || v <= -limit; });
       break;
     }

@@ -26,7 +26,8 @@ STROM_KERNEL void probe_direct(const P& p, TileState& s, const TileInstr& instr)
 
 /// kLookupIndex and kLookupCode: out[i] = array[key - min], `missing` for a null or absent key.
 template <class P>
-STROM_KERNEL void lookup_direct(const P& p, TileState& s, const TileInstr& instr, const uint32_t* array, uint32_t missing) {
+STROM_KERNEL void lookup_direct(const P& p, TileState& s, const TileInstr& instr, const uint32_t* array,
+                                uint32_t missing) {
   const JoinTable& table = s.joins[instr.imm];
   uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
   const uint8_t* flags = s.regs[instr.a].flags;
@@ -253,8 +254,8 @@ STROM_INLINE void expand_rows(const P& p, TileState& s, uint32_t segment) {
   if (kept > 0) requeue(p, s, segment, s.scratch_positions, kept);
 }
 
-/// One try of each row of a kMatch segment: which rows go on (scratch_mask), with their build row or kNoRow in the index
-/// register, and the build row that each is to try next (scratch_values, kNoRow = none).
+/// One try of each row of a kMatch segment: which rows go on (scratch_mask), with their build row or kNoRow in the
+/// index register, and the build row that each is to try next (scratch_values, kNoRow = none).
 template <class P>
 STROM_INLINE void try_matches(const P& p, TileState& s, const Segment& seg) {
   const uint32_t* next = s.joins[seg.join].next;

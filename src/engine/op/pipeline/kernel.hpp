@@ -58,22 +58,22 @@ STROM_KERNEL void numeric_to_int(const P& p, TileState& s, const TileInstr& inst
 template <class P>
 STROM_KERNEL void numeric_to_float(const P& p, TileState& s, const TileInstr& instr) {
   const int scale = static_cast<int>(instr.imm);
-  convert_numeric<P, double>(
-      p, s, instr, [scale](expr::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
+  convert_numeric<P, double>(p, s, instr,
+                             [scale](expr::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
 }
 
 template <class P>
 STROM_KERNEL void to_decimal(const P& p, TileState& s, const TileInstr& instr) {
   const int scale = static_cast<int>(instr.imm);
-  convert_numeric<P, expr::int128>(p, s, instr,
-                                   [scale](expr::int128 in, expr::int128* out) { return expr::to_decimal(in, scale, out); });
+  convert_numeric<P, expr::int128>(
+      p, s, instr, [scale](expr::int128 in, expr::int128* out) { return expr::to_decimal(in, scale, out); });
 }
 
 template <class P>
 STROM_KERNEL void fix_decimal(const P& p, TileState& s, const TileInstr& instr) {
   const uint32_t imm = instr.imm;
-  convert_numeric<P, expr::int128>(p, s, instr,
-                                   [imm](expr::int128 in, expr::int128* out) { return expr::fix_decimal(in, imm, out); });
+  convert_numeric<P, expr::int128>(
+      p, s, instr, [imm](expr::int128 in, expr::int128* out) { return expr::fix_decimal(in, imm, out); });
 }
 
 template <class P>
@@ -82,8 +82,8 @@ STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr
                                    [](expr::int128 in, expr::int128* out) { return expr::order_decimal(in, out); });
 }
 
-/// A call of a registry function. Defined where tiles are instantiated (engine/inst): on the CPU each group of functions is
-/// compiled by itself.
+/// A call of a registry function. Defined where tiles are instantiated (engine/inst): on the CPU each group of
+/// functions is compiled by itself.
 template <class P>
 STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr);
 

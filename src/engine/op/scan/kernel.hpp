@@ -106,8 +106,9 @@ STROM_INLINE bool load_i64(const P& p, TileState& s, uint16_t dst, const ColumnV
   }
   if (c.layout == Layout::kTimestamp) {
     const TimeUnit unit = c.unit;
-    return load_converted<P, int64_t, int64_t>(
-        p, s, dst, c, [unit](int64_t in, int64_t& out) { return static_cast<unsigned>(timestamp_in_range(in, unit, out)); });
+    return load_converted<P, int64_t, int64_t>(p, s, dst, c, [unit](int64_t in, int64_t& out) {
+      return static_cast<unsigned>(timestamp_in_range(in, unit, out));
+    });
   }
   load_plain<P, int64_t>(p, s, dst, c);
   return false;
@@ -204,8 +205,8 @@ STROM_INLINE bool inflate(TileState& s, StrView* text) {
 #endif
 }
 
-/// Text of which some is compressed: only now, because earlier segments have left few rows. What cannot be inflated, or does
-/// not fit into the arena, is PostgreSQL's.
+/// Text of which some is compressed: only now, because earlier segments have left few rows. What cannot be inflated, or
+/// does not fit into the arena, is PostgreSQL's.
 template <class P>
 STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
@@ -257,7 +258,8 @@ template <class P>
 STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const int scale = c.scale;
   if (scale == base::kOwnScale) {
-    load_numerics(p, s, dst, c, [](StrView from, expr::int128& to) { return base::numeric_to_decimal(from.ptr, from.len, &to); });
+    load_numerics(p, s, dst, c,
+                  [](StrView from, expr::int128& to) { return base::numeric_to_decimal(from.ptr, from.len, &to); });
     return;
   }
 #if !defined(STROM_PLATFORM_CUDA)
@@ -275,7 +277,9 @@ STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, co
     return;
   }
 #endif
-  load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) { return base::numeric_to_int128(from.ptr, from.len, scale, &to); });
+  load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) {
+    return base::numeric_to_int128(from.ptr, from.len, scale, &to);
+  });
 }
 
 /// A column in register form: values in place when contiguous.
