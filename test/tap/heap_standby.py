@@ -22,7 +22,7 @@ QUERIES = [
     "SELECT k, count(*), sum(n), min(t) FROM fact GROUP BY k ORDER BY k",
     "SELECT count(*), sum(n) FROM fact WHERE id BETWEEN 20000 AND 21000",
     "SELECT d.name, count(*) FROM fact f JOIN dim d ON d.id = f.k WHERE f.n > 100 GROUP BY 1 ORDER BY 1",
-    "SELECT id, t FROM fact WHERE n = 7 ORDER BY id",
+    "SELECT id, t FROM fact WHERE n = 7 ORDER BY id, t",
     "SELECT count(*), sum(id) FROM fact TABLESAMPLE system (30) REPEATABLE (4)",
 ]
 CURSOR = "SELECT f.id, f.n, d.name FROM fact f JOIN dim d ON d.id = f.k"

@@ -1,5 +1,6 @@
 #include "pg/node/final_groups.hpp"
 
+#include "pg/compat/explain.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/query_run.hpp"
 
