@@ -1,4 +1,5 @@
 -- CpuAgg: groups that the engine has merged are final, or PostgreSQL's Finalize Aggregate below it merges them.
+LOAD 'pg_strom';
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
 SET pg_strom.cpu_tuple_cost = 0.000001;
@@ -28,10 +29,10 @@ SELECT * FROM run_both('SELECT number, sum(price), count(*) FROM sale GROUP BY n
 RESET pg_strom.work_memory;
 
 -- Run again and again, with other parameters, in both ways.
-SELECT x, (SELECT count(*) FROM (SELECT k FROM sale WHERE k < x GROUP BY k HAVING sum(number) > 0) q) FROM generate_series(0, 3) x;
+SELECT most, (SELECT count(*) FROM (SELECT k FROM sale WHERE k < most GROUP BY k HAVING sum(number) > 0) q) FROM generate_series(0, 3) most;
 PREPARE by_limit(int) AS SELECT k, sum(price) FROM sale WHERE k < $1 GROUP BY k ORDER BY k;
 EXECUTE by_limit(2);
-INSERT INTO sale VALUES (1, 'Infinity', 1, 1, true, 'x');
+INSERT INTO sale VALUES (1, 'NaN', 1, 1, true, 'x');
 EXECUTE by_limit(2);
 DEALLOCATE by_limit;
 BEGIN;

@@ -47,8 +47,11 @@ bool fill_from_engine(CustomScanState* node, TupleTableSlot* slot) {
   if (below->instrument != nullptr) InstrStartNode(below->instrument);
   const bool found = advance(run);
   if (below->instrument != nullptr) InstrStopNode(below->instrument, found ? 1 : 0);
-  if (found) run->fill_group(slot, state_of(node)->averages);
-  return found;
+  if (!found) return false;
+  MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+  run->fill_group(slot, state_of(node)->averages);
+  MemoryContextSwitchTo(caller);
+  return true;
 }
 
 bool fill_from_postgres(CustomScanState* node, TupleTableSlot* slot) {
@@ -72,10 +75,8 @@ TupleTableSlot* exec(CustomScanState* node) {
   for (;;) {
     CHECK_FOR_INTERRUPTS();
     ResetExprContext(context);
-    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-    const bool found = state->way == Way::kEngine ? fill_from_engine(node, slot) : fill_from_postgres(node, slot);
-    MemoryContextSwitchTo(caller);
-    if (!found) return ExecClearTuple(slot);
+    if (!(state->way == Way::kEngine ? fill_from_engine(node, slot) : fill_from_postgres(node, slot)))
+      return ExecClearTuple(slot);
     context->ecxt_scantuple = slot;
     if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) {
       InstrCountFiltered1(node, 1);
