@@ -27,7 +27,7 @@ BEGIN
   RETURN false;
 END $$;
 
-EXPLAIN (COSTS OFF) SELECT tags[1], count(*) FROM entries WHERE n = ANY (numbers) AND tags @> '{t1}' AND cardinality(bigs) = 2 GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT tags[1], count(*) FROM entries WHERE n = ANY (numbers) AND tags @> '{t1}' GROUP BY 1;
 SELECT * FROM engine.run_both('SELECT tags[1] AS t, count(*) FROM entries WHERE n = ANY (numbers) AND tags @> ''{t1}'' AND cardinality(bigs) = 2 GROUP BY 1');
 SELECT q AS test, r.row_count AS rows, r.differences, r.nodes FROM (VALUES ('n = ANY (numbers)'), ('n <> ALL (numbers)'), ('n < ALL (numbers)'), ('n >= ANY (numbers)'), ('big = ANY (numbers)'), ('n = ANY (bigs)'),
   ('t = ANY (tags)'), ('t <> ALL (tags)'), ('t = ANY (words)'), ('''a'' = ANY (letters)'), ('1.5 = ANY (prices)'), ('n = ANY (prices)'), ('n::float8 = ANY (floats)'),
