@@ -117,6 +117,7 @@ bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                                GroupPathExtraData* extra, EngineInput* input) {
   const Query* parse = root->parse;
+  if (parse->groupingSets != NIL && compat::kGroupedColumnsAreNullable) return;
   const bool copies_count = !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
   offer_mixed_aggregates(root, input_rel, grouped_rel, extra, input, copies_count);
   if (copies_count) return;
