@@ -126,7 +126,6 @@ inline constexpr int kOrdinaryScale = 4;
 struct OrdinaryNumeric {
   uint64_t magnitude;  // times 10^kOrdinaryScale
   bool negative;
-  int scale;  // display scale
 };
 
 /// Divides magnitudes of OrdinaryNumeric by 10^n, 0 <= n <= kOrdinaryScale, by a multiplication.
@@ -161,7 +160,6 @@ STROM_BASE_INLINE bool read_ordinary_numeric(const char* bytes, int64_t length, 
   const bool valid = (first < kNumericBase) & (second < kNumericBase) & (third < kNumericBase);
   value->magnitude = (first * kNumericBase + second) * kNumericBase + third;
   value->negative = (word & 0x2000) != 0;
-  value->scale = static_cast<int>(word >> 7 & 0x3F);
   return placeable & valid;
 }
 

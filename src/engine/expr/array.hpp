@@ -9,9 +9,9 @@
 // source.
 #pragma once
 
+#include "base/stored_numeric.hpp"
 #include "engine/expr/compare.hpp"
 #include "engine/expr/row_decimal.hpp"
-#include "engine/expr/stored_decimal.hpp"
 #include "engine/expr/text.hpp"
 
 namespace strom::engine::expr {
@@ -134,8 +134,7 @@ struct DecimalElements {
   using Value = int128;
   STROM_INLINE static bool read(const ArrayView& array, int64_t* offset, int128* value) {
     StrView bytes;
-    return read_array_varlena(array, offset, &bytes) &&
-           stored_decimal({bytes.ptr - kVarlenaHeader, bytes.len + kVarlenaHeader}, value);
+    return read_array_varlena(array, offset, &bytes) && base::numeric_to_decimal(bytes.ptr, bytes.len, value);
   }
   STROM_INLINE static bool skip(const ArrayView& array, int64_t* offset) { return TextElements::skip(array, offset); }
 };

@@ -1,4 +1,4 @@
-// Reading a numeric inside another value, a jsonb or an array. Single source.
+// Reading a numeric inside a jsonb. Single source.
 #pragma once
 
 #include "base/stored_numeric.hpp"

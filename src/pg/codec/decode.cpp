@@ -302,8 +302,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
 }
 
 bool is_valid_text(registry::TypeId type, const void* values, int64_t row) {
-  using registry::TypeId;
-  if (type != TypeId::kText && type != TypeId::kVarchar && type != TypeId::kBpchar) return true;
+  if (!registry::is_text(type)) return true;
   const auto text = load<registry::StrView>(values, row);
   return pg_verifymbstr(text.ptr, static_cast<int>(text.len), true);
 }
