@@ -4,8 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/stored_numeric.hpp"
-
 namespace strom::format::heap {
 
 using base::int128;
@@ -70,8 +68,35 @@ bool ColumnPart::take_flags(const ColumnOut& out) {
   return true;
 }
 
+// Ordinary ones first, which fit into 64 bits and are read without branches.
+bool ColumnPart::take_ordinary(const base::StoredNumericReader& reader, const StrView* from) {
+  values_.resize(static_cast<size_t>(rows_) * sizeof(int64_t));
+  auto* values = reinterpret_cast<int64_t*>(values_.data());
+  bool all = true;
+  int64_t low = 0, high = 0;
+  for (int64_t i = 0; i < rows_; ++i) {
+    int128 value = 0;
+    const bool is_null = !flags_.empty() && flags_[static_cast<size_t>(i)] != 0;
+    all &= is_null || reader.read_scaled(from[i].ptr, from[i].len, &value);
+    values[i] = static_cast<int64_t>(value);
+    low = std::min(low, values[i]);
+    high = std::max(high, values[i]);
+  }
+  if (!all) return false;
+  form_ = ImageForm::kDecimal64;
+  width_ = sizeof(int64_t);
+  if (low < std::numeric_limits<int32_t>::min() || high > std::numeric_limits<int32_t>::max()) return true;
+  form_ = ImageForm::kDecimal32;
+  width_ = sizeof(int32_t);
+  auto* narrow = reinterpret_cast<int32_t*>(values_.data());
+  for (int64_t i = 0; i < rows_; ++i) narrow[i] = static_cast<int32_t>(values[i]);
+  values_.resize(static_cast<size_t>(rows_) * sizeof(int32_t));
+  return true;
+}
+
 bool ColumnPart::take_numerics(int scale, const StrView* from) {
   const base::StoredNumericReader reader(scale);
+  if (scale >= 0 && scale <= base::kOrdinaryScale && take_ordinary(reader, from)) return true;
   std::vector<int128> values(static_cast<size_t>(rows_));
   bool exact = true;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -224,13 +249,6 @@ void RowPlaces::add_page(const uint16_t* numbers, int64_t rows) {
   first_rows_.push_back(static_cast<uint32_t>(numbers_.size()));
   for (int64_t i = 0; i < rows; ++i) dense_ &= numbers[i] == i + 1;
   numbers_.insert(numbers_.end(), numbers, numbers + rows);
-}
-
-void RowPlaces::append(const RowPlaces& other) {
-  const auto before = static_cast<uint32_t>(numbers_.size());
-  for (const uint32_t first : other.first_rows_) first_rows_.push_back(before + first);
-  numbers_.insert(numbers_.end(), other.numbers_.begin(), other.numbers_.end());
-  dense_ &= other.dense_;
 }
 
 int64_t RowPlaces::bytes() const {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stored_numeric.hpp"
 #include "columnar/batch.hpp"
 #include "format/heap/tuple.hpp"
 
@@ -43,6 +44,7 @@ class ColumnPart {
   friend class ImageWriter;
 
   bool take_flags(const ColumnOut& out);
+  bool take_ordinary(const base::StoredNumericReader& reader, const registry::StrView* from);
   bool take_numerics(int scale, const registry::StrView* from);
   bool take_texts(const registry::StrView* from);
 
@@ -86,8 +88,6 @@ class RowPlaces {
  public:
   /// One page's rows, in the order of pages; `numbers` of the items.
   void add_page(const uint16_t* numbers, int64_t rows);
-  /// The other's pages behind these.
-  void append(const RowPlaces& other);
 
   int64_t rows() const { return static_cast<int64_t>(numbers_.size()); }
   int64_t pages() const { return static_cast<int64_t>(first_rows_.size()); }

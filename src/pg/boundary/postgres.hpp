@@ -92,6 +92,11 @@ extern "C" {
 #include "utils/numeric.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
+#if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
+#else
+#include "utils/relfilenodemap.h"
+#endif
 #include "utils/resowner.h"
 #include "utils/ruleutils.h"
 #include "utils/selfuncs.h"

@@ -39,6 +39,15 @@ inline FileId file_of(Relation relation) {
 #endif
 }
 
+/// The table of this database whose file it is, or InvalidOid. May ereport.
+inline Oid table_of_file(const FileId& file) {
+#if PG_VERSION_NUM >= 160000
+  return RelidByRelfilenumber(file.tablespace, file.file);
+#else
+  return RelidByRelfilenode(file.tablespace, file.file);
+#endif
+}
+
 /// True when the file was made by the current transaction, which may then change it without a trace in the WAL.
 inline bool is_file_new(Relation relation) {
 #if PG_VERSION_NUM >= 160000

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/guc.hpp"
 
 namespace strom::pg::source {
 
@@ -13,16 +14,13 @@ using format::heap::RowPlaces;
 
 namespace {
 
-constexpr BlockNumber kFewestPages = 64;  // of a table that is worth it
+constexpr BlockNumber kFewestPages = 4;  // of a table that is worth it
 constexpr ColumnId kPlaces{0, 0, 0, 0};
 
-// Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN; and what
-// is all-visible is visible to the snapshot.
-bool may_keep(Relation relation, Snapshot snapshot) {
-  return relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
-         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId &&
-         IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && !RecoveryInProgress() &&
-         compat::snapshots_never_age();
+// What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
+bool may_see(Snapshot snapshot) {
+  return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
+         !IsolationIsSerializable();
 }
 
 }  // namespace
@@ -37,15 +35,21 @@ void CachedTable::Part::take(const format::heap::TupleDecoder& decoder, const st
                              std::span<const format::heap::ColumnOut> out, int64_t rows) {
   columns.assign(out.size(), {});
   keepable.assign(out.size(), false);
-  for (size_t i = 0; i < out.size(); ++i)
-    keepable[i] = columns[i].take(decoder.wanted()[i], scales[i], out[i], rows);
+  for (size_t i = 0; i < out.size(); ++i) keepable[i] = columns[i].take(decoder.wanted()[i], scales[i], out[i], rows);
 }
 
 // ---- The main thread ----
 
+// Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN.
+bool CachedTable::is_for(Relation relation, BlockNumber pages) {
+  return guc::pg_strom::enable_column_cache && pages >= kFewestPages &&
+         relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
+         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
+}
+
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
-  if (pages < kFewestPages || !may_keep(relation, snapshot)) return nullptr;
+  if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));

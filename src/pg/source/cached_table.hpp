@@ -30,8 +30,8 @@ class CachedTable {
     GroupId group;
     BlockNumber end;
     XLogRecPtr version;
-    bool dropped = false;   // some page is not what the visibility map promised
-    bool all_fed = false;   // no more chunks
+    bool dropped = false;  // some page is not what the visibility map promised
+    bool all_fed = false;  // no more chunks
     int64_t first_chunk = -1;
     int64_t chunks = 0, done = 0;
     std::vector<Part> parts;  // of its chunks in order
@@ -48,6 +48,8 @@ class CachedTable {
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
   ~CachedTable();
+  /// False for tables of which nothing is ever kept.
+  static bool is_for(Relation relation, BlockNumber pages);
 
   /// Looks for the group of pages [begin, end). True: `kept` is it. Else `*fill` is what to keep the group in, or
   /// nullptr.

@@ -422,8 +422,7 @@ void HeapRows::unpin_released() {
 void HeapRows::keep(const Chunk& chunk) {
   std::vector<ItemPointerData>& rows = kept_[chunk.index].rows;
   rows.resize(static_cast<size_t>(chunk.rows));
-  for (int64_t i = 0; i < chunk.rows; ++i)
-    rows[static_cast<size_t>(i)] = place_of(chunk, i);
+  for (int64_t i = 0; i < chunk.rows; ++i) rows[static_cast<size_t>(i)] = place_of(chunk, i);
 }
 
 ItemPointerData HeapRows::place_of(const Chunk& chunk, int64_t row) const {

@@ -111,11 +111,11 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, kept_blocks_ = 0;
-  std::unique_ptr<CachedTable> cache_;         // nullptr: nothing is kept
-  BlockNumber group_end_ = 0;                  // of the group that is being read, where there is a cache
-  CachedTable::Fill* fill_ = nullptr;          // what that group is kept in
-  int most_pages_ = 1;      // of a chunk
-  int pages_in_chunk_ = 1;  // the same, but no more than the table has
+  std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
+  BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
+  CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  int most_pages_ = 1;                  // of a chunk
+  int pages_in_chunk_ = 1;              // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
   int64_t next_chunk_ = 0;
 

@@ -213,7 +213,8 @@ dsm_segment* find_control(int file) {
 
 dsm_segment* make_control(int file) {
   const uint64_t bytes = allowed_bytes();
-  const auto entries = static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kBytesForEntry, kFewestEntries, kMostEntries));
+  const auto entries =
+      static_cast<uint32_t>(std::clamp<uint64_t>(bytes / kBytesForEntry, kFewestEntries, kMostEntries));
   uint32_t buckets = 1;
   while (buckets < entries) buckets *= 2;
   dsm_segment* segment = make_segment(Control::size(entries, buckets));
@@ -357,8 +358,8 @@ SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
   turn.evictable = found->previous;
   turn.table = static_cast<uint32_t>(found - control_->tables);
   uint32_t nobody = 0;
-  turn.fills = found->previous > 0 &&
-               pg_atomic_compare_exchange_u32(&found->filler, &nobody, static_cast<uint32_t>(MyProcPid));
+  turn.fills =
+      found->previous > 0 && pg_atomic_compare_exchange_u32(&found->filler, &nobody, static_cast<uint32_t>(MyProcPid));
   return turn;
 }
 
@@ -494,9 +495,9 @@ bool SharedColumns::publish(const GroupId& group, XLogRecPtr version, const std:
   for (uint32_t i = *bucket; i != kNone;) {
     const Entry& entry = *control_->entry(i);
     const uint32_t next = entry.next_in_bucket;
-    const bool replaced = entry.group.file == group.file && entry.group.begin == group.begin &&
-                          std::any_of(columns.begin(), columns.end(),
-                                      [&](const NewColumn& column) { return column.id == entry.column; });
+    const bool replaced =
+        entry.group.file == group.file && entry.group.begin == group.begin &&
+        std::any_of(columns.begin(), columns.end(), [&](const NewColumn& column) { return column.id == entry.column; });
     if (replaced) control_->unlink(i);
     i = next;
   }
