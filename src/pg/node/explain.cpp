@@ -46,6 +46,7 @@ class Explainer {
       number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
     sort_keys();
     block_ranges(probing());
+    kept_columns(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
@@ -218,6 +219,19 @@ class Explainer {
     number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
   }
 
+  // Pages whose columns were kept from earlier queries, and those that were read.
+  void kept_columns(size_t pipeline) {
+    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
+    if (heap == nullptr || heap->kept_blocks() == 0 || guc::pg_strom::regression_test_mode) return;
+    const int64_t read = heap->fetched_blocks() - heap->kept_blocks();
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("Column Cache", "[kept: " + std::to_string(heap->kept_blocks()) + ", read: " + std::to_string(read) + "]");
+      return;
+    }
+    number("Column Cache Pages Kept", nullptr, heap->kept_blocks());
+    number("Column Cache Pages Read", nullptr, read);
+  }
+
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
   void leaves(size_t pipeline) {
     const Partitions* partitions = run_.partitions(pipeline);
@@ -298,6 +312,7 @@ class Explainer {
     set_executed(&counts, index, "filter");
     filter("CPU Scan Quals", index, counts);
     block_ranges(index);
+    kept_columns(index);
     files(index);
     guard([&] {
       if (plain)

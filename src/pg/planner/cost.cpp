@@ -46,6 +46,9 @@ constexpr double kSortStep = 0.5;
 // is bound by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
 
+// A page whose columns are kept: as much as is read of them.
+constexpr double kKeptPage = 0.03;
+
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
@@ -81,7 +84,7 @@ Cost read_pages(const EngineScan* scan) {
 }
 
 Cost scan_rows(const EngineScan* scan) {
-  const double each = 1 + (kHeapRow - 1) * scan->heap_share;
+  const double each = 1 + (kHeapRow - 1) * scan->heap_share * (1 - scan->kept);
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 
@@ -115,6 +118,10 @@ Cost make_row_cost(const PathTarget* target) {
 double top_rows_left(const EngineTop* top, double rows) {
   if (top->partition == NIL) return top_rows_found(top->rows, rows);
   return fmin(rows, top->partitions * top_rows_found(top->rows, fmax(1, rows / top->partitions)));
+}
+
+Cost read_cost(const EngineScan* scan, double each) {
+  return scan->pages * ((1 - scan->kept) * page_cost(scan, each) + scan->kept * kKeptPage);
 }
 
 Cost page_cost(const EngineScan* scan, double each) {

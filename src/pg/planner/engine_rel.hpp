@@ -51,6 +51,7 @@ struct EngineScan {
   double rows_in, rows_out;
   double pages;        // of heap tables; 0 for files
   double buffered;     // the part of them that is in shared buffers
+  double kept;         // the part of them whose columns are kept in the column cache
   Cost read_cost;      // of reading them all
   double heap_share;   // of rows_in, those in heap tables: 0 .. 1
   double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1

@@ -87,6 +87,8 @@ double top_rows_left(const EngineTop* top, double rows);
 
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
+/// All pages of a table, where they are read one after another.
+Cost read_cost(const EngineScan* scan, double each);
 
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
