@@ -128,6 +128,8 @@ class Explainer {
       case JoinKind::kAnti: return "Anti ";
       case JoinKind::kRight: return "Right Outer ";
       case JoinKind::kFull: return "Full Outer ";
+      case JoinKind::kRightSemi: return "Right Semi ";
+      case JoinKind::kRightAnti: return "Right Anti ";
     }
     return "";
   }
@@ -191,6 +193,11 @@ class Explainer {
     const std::string stage = "join " + std::to_string(index + 1);
     set_executed(&counts, probing(), stage);
     set_left(&counts, stage + " matches");
+    if (engine::plan::ends_probing(plan_.program.joins[index].kind)) {
+      counts.exec_out = std::min<int64_t>(counts.exec_in, 0);
+      set_left(&counts, stage + " matched");
+      set_left(&counts, stage + " unmatched");
+    }
     counted(std::string("CPU ") + kind_of(index) + "Join Quals" + number, clauses, counts);
     expressions("CPU Outer Hash" + number, outer);
     expressions("CPU Inner Hash" + number, inner);

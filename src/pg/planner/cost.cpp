@@ -68,6 +68,14 @@ int disabled_parts(const EngineInput* input) {
   return count;
 }
 
+// Those of an inner side that is asked when all others have probed it.
+bool rows_come_last(const EngineInput* input) {
+  ListCell* cell;
+  foreach (cell, input->joins)
+    if (engine::plan::ends_probing(static_cast<EngineJoin*>(lfirst(cell))->kind)) return true;
+  return false;
+}
+
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
@@ -141,12 +149,11 @@ Cost cost_of_build(const EngineJoin* join) {
   return read + join->inner->rows * kBuild * row_cost();
 }
 
-void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations) {
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs) {
   input->startup = outer->startup + cost_of_build(join);
-  // Without keys all pairs of rows are tried; else about as many as match.
-  const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
-  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
-                     (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
+  const bool tries_all = join->outer_keys == NIL || (engine::plan::ends_probing(join->kind) && join->match_quals != NIL);
+  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + pairs * cpu_operator_cost * operations +
+                     (tries_all ? pairs * kTry * row_cost() : 0);
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
 }
@@ -192,6 +199,10 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;
   Cost start = cpu_setup_cost + input->startup;
+  if (rows_come_last(input)) {
+    start += work;
+    work = 0;
+  }
   if (aggregation != nullptr) {
     work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
     rows = produced = aggregation->groups;

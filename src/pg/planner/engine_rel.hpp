@@ -62,13 +62,15 @@ struct EngineScan {
   int operations;    // of the filters, for each row
 };
 
-/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query.
+/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query. The side
+/// that it is built from is called the inner one, whatever PostgreSQL calls it: of kRightSemi and kRightAnti it is what
+/// PostgreSQL has as the outer side.
 struct EngineJoin {
   RelOptInfo* inner;  // of a membership one without relids
   EngineScan* scan;
   Path* path;
   const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
-  JoinType type;                       // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
+  engine::plan::JoinKind kind;
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
   List*

@@ -92,7 +92,8 @@ Cost read_cost(const EngineScan* scan, double each);
 
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
-void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations);
+/// `pairs`: of rows for which the join's clauses are evaluated.
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs);
 /// cost.cpp: the part of them that is for reading the inner side and making a table of it.
 Cost cost_of_build(const EngineJoin* join);
 
