@@ -63,6 +63,7 @@ struct Constant {
   std::string bytes;    // register value (phys_size bytes), or the text itself
   bool unheld = false;  // of a parameter or a build row's payload: a value that the engine does not hold; rows that
                         // need it are PostgreSQL's
+  bool may_raise = false;  // of a parameter: it is unheld where finding its value raises an error
 };
 
 struct Source {

@@ -169,7 +169,7 @@ void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
   membership_params_[index] = static_cast<int>(params_.size());
   NodeId facts[kMembershipParamCount];
   for (int i = 0; i < kMembershipParamCount; ++i) {
-    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()));
+    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()), false);
     params_.push_back(reinterpret_cast<const Node*>(join.membership->subplan));
   }
   engine::plan::Pipeline& probing = program_.pipelines.back();

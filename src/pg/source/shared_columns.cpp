@@ -24,7 +24,7 @@ constexpr uint32_t kUsualSegments = 64;  // of the memory that is allowed
 constexpr uint64_t kSmallestSegment = uint64_t{4} << 20, kLargestSegment = uint64_t{1} << 30;
 constexpr uint64_t kBytesForEntry = 16 * 1024;
 constexpr uint32_t kFewestEntries = 1024, kMostEntries = 1 << 20;
-constexpr uint32_t kTables = 512;
+constexpr uint32_t kTables = 8192, kTableWays = 8;  // a table is one of so many that have the same hash
 constexpr uint32_t kNone = 0xFFFFFFFF;
 constexpr BlockNumber kBitsOfPage = 2;  // in the visibility map
 constexpr BlockNumber kPagesOfMapPage = (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * BITS_PER_BYTE / kBitsOfPage;
@@ -342,11 +342,12 @@ SharedColumns* SharedColumns::attach() {
 
 SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
   Locked locked(&control_->lock, LW_EXCLUSIVE);
-  auto* found = std::find_if(std::begin(control_->tables), std::end(control_->tables),
-                             [&](const auto& table) { return table.file == file; });
-  if (found == std::end(control_->tables)) {
-    found = std::min_element(std::begin(control_->tables), std::end(control_->tables),
-                             [](const auto& a, const auto& b) { return a.last < b.last; });
+  const uint32_t hash = hash_bytes(reinterpret_cast<const unsigned char*>(&file), sizeof file);
+  Control::Table* const begin = control_->tables + hash % (kTables / kTableWays) * kTableWays;
+  Control::Table* const end = begin + kTableWays;
+  Control::Table* found = std::find_if(begin, end, [&](const auto& table) { return table.file == file; });
+  if (found == end) {
+    found = std::min_element(begin, end, [](const auto& a, const auto& b) { return a.last < b.last; });
     found->file = file;
     found->last = 0;
     pg_atomic_write_u32(&found->filler, 0);
