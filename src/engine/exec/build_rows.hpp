@@ -1,5 +1,5 @@
-// Rows of a join's build table that go on by themselves, as a pipeline of their own, which runs when the probing one has
-// ended: those without a match of right, full and right anti joins, those with one of right semi joins. Used by
+// Rows of a join's build table that go on by themselves, as a pipeline of their own, which runs when the probing one
+// has ended: those without a match of right, full and right anti joins, those with one of right semi joins. Used by
 // exec/execution.cpp only.
 #pragma once
 

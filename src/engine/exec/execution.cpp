@@ -76,8 +76,8 @@ class ExecutionImpl : public Execution {
   }
 
   bool has_all_groups() const override {
-    const bool is_first = build_rows_program_ ? past_stats_.passes == 1 && build_rows_at_ == last_end()
-                                              : past_stats_.passes == 0;
+    const bool is_first =
+        build_rows_program_ ? past_stats_.passes == 1 && build_rows_at_ == last_end() : past_stats_.passes == 0;
     const bool is_last = next_build_rows() == main_joins().size() && !has_next_pass();
     return finished_ && is_first && is_last && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
   }

@@ -173,8 +173,8 @@ class Execution {
   /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
-  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the rows of a build
-  /// side follow; while its join tables are still there.
+  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the rows of a
+  /// build side follow; while its join tables are still there.
   using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 

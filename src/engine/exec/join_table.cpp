@@ -361,7 +361,8 @@ Status JoinBuild::finish(int64_t memory_limit) {
 void JoinBuild::mark_same_keys() {
   for (size_t row = 0; row < next_.size(); ++row) {
     if (matched_[row] == 0) continue;
-    for (uint32_t other = next_[row]; other != kNoRow && matched_[other] == 0; other = next_[other]) matched_[other] = 1;
+    for (uint32_t other = next_[row]; other != kNoRow && matched_[other] == 0; other = next_[other])
+      matched_[other] = 1;
   }
 }
 

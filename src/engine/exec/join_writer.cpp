@@ -44,8 +44,8 @@ MatchKind match_kind(JoinKind kind) {
 // ---- order ----
 
 /// Most selective first, as far as expressions allow that depend on earlier joins' payload; joins that multiply rows
-/// last. Joins whose build rows do not go on by themselves decide about each row alone, so that those that do not depend
-/// on each other commute.
+/// last. Joins whose build rows do not go on by themselves decide about each row alone, so that those that do not
+/// depend on each other commute.
 void PipelineWriter::order_joins(const std::vector<JoinInfo>& joins) {
   std::vector<JoinInfo> left = joins;
   std::set<uint32_t> done;

@@ -59,10 +59,10 @@ struct Node {
 struct Constant {
   ValueType type;
   bool is_null = false;
-  int32_t param = -1;   // >= 0: index into the values given to Execution::create; `bytes` is then empty
-  std::string bytes;    // register value (phys_size bytes), or the text itself
-  bool unheld = false;  // of a parameter or a build row's payload: a value that the engine does not hold; rows that
-                        // need it are PostgreSQL's
+  int32_t param = -1;      // >= 0: index into the values given to Execution::create; `bytes` is then empty
+  std::string bytes;       // register value (phys_size bytes), or the text itself
+  bool unheld = false;     // of a parameter or a build row's payload: a value that the engine does not hold; rows that
+                           // need it are PostgreSQL's
   bool may_raise = false;  // of a parameter: it is unheld where finding its value raises an error
 };
 

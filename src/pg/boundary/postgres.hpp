@@ -38,6 +38,7 @@ extern "C" {
 #include "common/pg_prng.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "fmgr.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"

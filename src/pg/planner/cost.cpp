@@ -151,7 +151,8 @@ Cost cost_of_build(const EngineJoin* join) {
 
 void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs) {
   input->startup = outer->startup + cost_of_build(join);
-  const bool tries_all = join->outer_keys == NIL || (engine::plan::ends_probing(join->kind) && join->match_quals != NIL);
+  const bool tries_all =
+      join->outer_keys == NIL || (engine::plan::ends_probing(join->kind) && join->match_quals != NIL);
   const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + pairs * cpu_operator_cost * operations +
                      (tries_all ? pairs * kTry * row_cost() : 0);
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +

@@ -131,8 +131,8 @@ bool nulls_placeholder(const PlannerInfo* root, const OfferedJoin& offer) {
   return false;
 }
 
-// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that marks rows
-// of its inner side: they would count as matched.
+// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that marks
+// rows of its inner side: they would count as matched.
 bool has_late_conditions(const EngineInput* probing) {
   ListCell* cell;
   foreach (cell, probing->joins)
@@ -339,9 +339,8 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   if (join.outer_keys == NIL && kind == JoinKind::kFull) return;  // an error of PostgreSQL's, if there are conditions
   join.rows = expected_rows(root, joinrel, probing_rel, probing, &join);
   if (host_quals != NIL)
-    join.rows =
-        clamp_row_est(join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER,
-                                                                        offer.extra->sjinfo)));
+    join.rows = clamp_row_est(
+        join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, offer.extra->sjinfo)));
 
   EngineInput costs = {};
   cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));

@@ -36,7 +36,8 @@ bool is_row_independent(const Node* expr) {
   });
 }
 
-// Of expressions without columns. Leakproof functions raise no errors, nor do those that have nothing to complain about.
+// Of expressions without columns. Leakproof functions raise no errors, nor do those that have nothing to complain
+// about.
 bool may_raise_errors(Node* node, void* context) {
   if (node == nullptr) return false;
   const auto is_risky = [](Oid function, void*) {

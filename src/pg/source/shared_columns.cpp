@@ -18,7 +18,7 @@ using format::heap::kImageAlignment;
 
 namespace {
 
-constexpr uint64_t kMagic = 0x316d756c6f437453;  // changes with the layout of Control
+constexpr uint64_t kLayout = 2;  // raised by whoever changes what structs in shared memory mean
 constexpr uint32_t kMostSegments = 128;
 constexpr uint32_t kUsualSegments = 64;  // of the memory that is allowed
 constexpr uint64_t kSmallestSegment = uint64_t{4} << 20, kLargestSegment = uint64_t{1} << 30;
@@ -106,6 +106,10 @@ struct SharedColumns::Control {
 namespace {
 
 using Control = SharedColumns::Control;
+
+// Sessions of one server may have loaded different builds, if the library was replaced meanwhile.
+constexpr uint64_t kMagic =
+    (0x6d756c6f43 * 31 + kLayout) * 1000003 + sizeof(Control) * 4099 + sizeof(SharedColumns::Entry);
 
 // What this process has, for its whole life.
 SharedColumns* attached = nullptr;

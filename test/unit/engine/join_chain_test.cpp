@@ -1,6 +1,6 @@
-// Chains of joins of all kinds whose payload is seen behind them, on every machine against nested loops: joins that pass
-// build rows on between others, inner sides within and beyond their budget, and rows that the engine declines before,
-// between and behind them, which are decided here as PostgreSQL's executor node does.
+// Chains of joins of all kinds whose payload is seen behind them, on every machine against nested loops: joins that
+// pass build rows on between others, inner sides within and beyond their budget, and rows that the engine declines
+// before, between and behind them, which are decided here as PostgreSQL's executor node does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,7 +78,8 @@ struct Chain {
       sides.emplace_back(random, rows, keys, spread);
       constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,      JoinKind::kRight,
                                      JoinKind::kFull,  JoinKind::kRightSemi, JoinKind::kRightAnti};
-      steps.push_back({kKinds[random() % std::size(kKinds)], static_cast<size_t>(random() % (i + 1)), random() % 3 == 0});
+      steps.push_back(
+          {kKinds[random() % std::size(kKinds)], static_cast<size_t>(random() % (i + 1)), random() % 3 == 0});
     }
   }
 

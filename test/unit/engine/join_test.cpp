@@ -101,7 +101,8 @@ struct Sides {
       if (!found && (plan::may_miss(kind) || kind == JoinKind::kAnti)) f(&o, nullptr);
     }
     for (size_t i = 0; i < matched.size(); ++i)
-      if (has_inner(inner.rows[i]) && (matched[i] ? kind == JoinKind::kRightSemi : plan::keeps_unmatched(kind))) f(nullptr, &inner.rows[i]);
+      if (has_inner(inner.rows[i]) && (matched[i] ? kind == JoinKind::kRightSemi : plan::keeps_unmatched(kind)))
+        f(nullptr, &inner.rows[i]);
   }
 
   /// outer join inner; the caller adds the sink.
