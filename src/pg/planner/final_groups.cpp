@@ -114,9 +114,9 @@ void offer_path(PlannerInfo* root, const EnginePath* partial, const AggPath* fin
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
   RelOptInfo* rel = finalized->path.parent;
-  AggPath* child = create_agg_path(root, rel, finalized->subpath, aggregated, AGG_HASHED, finalized->aggsplit,
-                                   finalized->groupClause, NIL, &costs,
-                                   std::min<double>(finalized->numGroups, kMostExpected));
+  AggPath* child =
+      create_agg_path(root, rel, finalized->subpath, aggregated, AGG_HASHED, finalized->aggsplit,
+                      finalized->groupClause, NIL, &costs, std::min<double>(finalized->numGroups, kMostExpected));
   auto* path = reinterpret_cast<FinalGroupsPath*>(palloc0(sizeof(FinalGroupsPath)));
   path->custom.path.type = T_CustomPath;
   path->custom.path.pathtype = T_CustomScan;
