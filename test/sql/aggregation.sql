@@ -142,3 +142,10 @@ EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, rank() OVER (PARTITION BY c ORDER 
 SET pg_strom.work_memory = '64kB';
 SELECT nodes, row_count, differences FROM run_both('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY t ORDER BY f8, id) AS r FROM facts) s WHERE r <= 1');
 RESET pg_strom.work_memory;
+-- Aggregates of enums and domains beside others with DISTINCT.
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE DOMAIN level AS int;
+CREATE TABLE moods AS SELECT (enum_range(NULL::mood))[1 + i % 3] AS m, (i % 7)::level AS l, i % 4 AS k FROM generate_series(1, 3000) i;
+ANALYZE moods;
+SELECT * FROM run_both('SELECT k, min(m), max(DISTINCT m), count(m), sum(DISTINCT l), max(l), min(nullif(m, m)) FROM moods GROUP BY k');
+SELECT * FROM run_both('SELECT count(DISTINCT m), max(m), min(DISTINCT l) FILTER (WHERE k > 1), min(l) FROM moods');

@@ -12,6 +12,7 @@
 // May ereport.
 #include <algorithm>
 
+#include "pg/codec/type_map.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/node/relay.hpp"
 #include "pg/planner/agg_path.hpp"
@@ -67,7 +68,7 @@ List* relay_value(int column) { return list_make4_int(column, -1, 0, 0); }
 // A state of what is in column `column`.
 List* relay_state(const Aggref* aggregate, int column) {
   const auto* argument = linitial_node(TargetEntry, aggregate->args);
-  const registry::TypeInfo* type = registry::find_type(exprType(reinterpret_cast<Node*>(argument->expr)));
+  const registry::TypeInfo* type = codec::engine_type(exprType(reinterpret_cast<Node*>(argument->expr)));
   const registry::TypeId id = type != nullptr ? type->id : registry::TypeId::kBool;  // count() takes any
   const registry::AggregateInfo* info = aggregate_of(get_func_name(aggregate->aggfnoid), 1, id);
   if (info == nullptr) elog(ERROR, "aggregate %u has no state", aggregate->aggfnoid);
