@@ -38,6 +38,7 @@ class StagedFile final : public ByteSink {
  private:
   StagedFile(std::string path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {}
   Status open_temporary();
+  void start_writeback();
   Status rename_into_place();
   Status sync_folder() const;
   std::string folder() const;
@@ -47,7 +48,7 @@ class StagedFile final : public ByteSink {
   std::string path_, temporary_;  // temporary_ is empty when there is none to remove
   bool overwrite_;
   int fd_ = -1;
-  int64_t position_ = 0;
+  int64_t position_ = 0, written_back_ = 0;
 };
 
 }  // namespace strom::format
