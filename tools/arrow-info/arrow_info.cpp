@@ -1,8 +1,10 @@
 // arrow-info: what is in Arrow files: columns, record batches, statistics, metadata; whether all is well with them;
 // what two files differ in.
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -101,11 +103,22 @@ Status report_diff(const FileReader& left, const FileReader& right, const Settin
   return Status(ErrorCode::kTypeMismatch, "the files differ");
 }
 
-Status report_problems(const FileReader& file, const Settings& settings, bool* sound) {
-  STROM_ASSIGN(const auto lines, problems(file, thread_count(settings.threads)));
+/// What is wrong with a file's values, a line each. A file that cannot even be opened is no reason to leave out others.
+Status report_problems(const std::string& path, const Settings& settings, bool* sound) {
+  const auto file = FileReader::open(path);
+  if (!file.is_ok()) {
+    *sound = false;
+    return print(path + ": " + file.status().message() +
+                 (file.status().detail().empty() ? "" : ": " + file.status().detail()) + "\n");
+  }
+  STROM_ASSIGN(const auto lines, problems(*file.value(), thread_count(settings.threads)));
   std::string text;
-  for (const std::string& line : lines) text += file.path() + ": " + line;
-  if (lines.empty()) text = file.path() + ": sound\n";
+  for (const std::string& line : lines) text += path + ": " + line + "\n";
+  const auto& fields = file.value()->schema().fields;
+  const auto unread = std::count_if(fields.begin(), fields.end(), [](const auto& f) { return !f.unsupported.empty(); });
+  if (lines.empty()) text = path + ": sound";
+  if (lines.empty() && unread > 0) text += fmt::format(", but for {} columns that cannot be read", unread);
+  if (lines.empty()) text += "\n";
   *sound = *sound && lines.empty();
   return print(text);
 }
@@ -118,10 +131,12 @@ Status run(const Settings& settings) {
   }
   bool sound = true;
   for (const std::string& path : settings.files) {
-    STROM_ASSIGN(const ArrowFile file, FileReader::open(path));
     if (settings.validate) {
-      STROM_TRY(report_problems(*file, settings, &sound));
-    } else if (!settings.table.empty() || !settings.foreign_table.empty()) {
+      STROM_TRY(report_problems(path, settings, &sound));
+      continue;
+    }
+    STROM_ASSIGN(const ArrowFile file, FileReader::open(path));
+    if (!settings.table.empty() || !settings.foreign_table.empty()) {
       STROM_TRY(print(create_statement(*file, settings)));
     } else {
       STROM_ASSIGN(const std::string text, settings.json ? json_report(*file) : text_report(*file, settings.parts));

@@ -118,28 +118,26 @@ Result<std::string> json_report(const FileReader& file) {
 Result<std::vector<std::string>> problems(const FileReader& file, int threads) {
   const auto& fields = file.schema().fields;
   const auto pieces = static_cast<int64_t>(fields.size()) * file.batch_count();
-  std::vector<std::string> found(static_cast<size_t>(pieces));
+  std::vector<std::vector<std::string>> found(static_cast<size_t>(pieces));
   STROM_TRY(run_pieces(pieces, threads, [&](int64_t piece, int) -> Status {
     const auto batch = static_cast<int>(piece / static_cast<int64_t>(fields.size()));
     const auto column = static_cast<size_t>(piece) % fields.size();
     const Field& field = fields[column];
     if (!field.unsupported.empty()) return Status::ok();
     const auto view = file.column(batch, static_cast<int>(column));
-    std::string& lines = found[static_cast<size_t>(piece)];
+    std::vector<std::string>& lines = found[static_cast<size_t>(piece)];
     const std::string where = fmt::format("record batch {}, column \"{}\"", batch, field.name);
     if (!view.is_ok()) {
       if (view.status().code() != ErrorCode::kCorruptFile) return view.status();
-      lines = fmt::format("{}: {}\n", where, view.status().detail());
+      lines.push_back(where + ": " + view.status().detail());
       return Status::ok();
     }
-    for (const auto& finding : format::arrow::validate_column(field, view.value(), batch, file.batch_count())) {
-      lines += where + (finding.row < 0 ? "" : fmt::format(", row {}", finding.row)) + ": " + finding.what + "\n";
-    }
+    for (const auto& finding : format::arrow::validate_column(field, view.value(), batch, file.batch_count()))
+      lines.push_back(where + (finding.row < 0 ? "" : fmt::format(", row {}", finding.row)) + ": " + finding.what);
     return file.is_poisoned() ? file.check_unchanged() : Status::ok();
   }));
   std::vector<std::string> all;
-  for (std::string& lines : found)
-    if (!lines.empty()) all.push_back(std::move(lines));
+  for (const auto& lines : found) all.insert(all.end(), lines.begin(), lines.end());
   STROM_TRY(file.check_unchanged());
   return all;
 }
