@@ -93,7 +93,7 @@ def others(rows):
                                       [pa.array(range(rows)), pa.array([str(i) for i in range(rows)])], ["a", "b"], [0, 1])
     return {
         "text": pa.array([f"t{i}" for i in range(rows)]), "bool": pa.array([i % 2 == 0 for i in range(rows)]),
-        "dict": pa.array([f"v{i % 3}" for i in range(rows)]).dictionary_encode(), "list": numbers_list,
+        "dict": pa.DictionaryArray.from_arrays(pa.array([i % 3 for i in range(rows)], pa.int32()), ["v", "w", "x"]), "list": numbers_list,
         "struct": pa.array([{"x": i, "y": str(i)} for i in range(rows)]), "u8": pa.array(range(rows), pa.uint64()),
         "map": pa.array([[("k", i)] for i in range(rows)], pa.map_(pa.string(), pa.int64())), "null": pa.nulls(rows),
         "time": pa.array(range(rows), pa.time64("us")), "duration": pa.array(range(rows), pa.duration("s")),
@@ -112,14 +112,15 @@ def sample(name):
     fields = [field.with_metadata({"pg_type": "x", "empty": ""}) if field.name == "i4" else field for field in batches[0].schema]
     schema = pa.schema(fields, metadata={"sql_command": "SELECT '…'", "other": "x" * 300})
     batches = [pa.RecordBatch.from_arrays(batch.columns, schema=schema) for batch in batches]
-    with ipc.new_file(OUT / name, schema, options=ipc.IpcWriteOptions(unify_dictionaries=True)) as writer:
+    with ipc.new_file(OUT / name, schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
     return OUT / name, batches
 
 
 def same_but_statistics(before, after, name):
-    equal(after.equals(before), True, f"{name}: the values are the same")
+    same = after.equals(before) or repr(after.to_pylist()) == repr(before.to_pylist())  # NaN is not equal to itself
+    ok(same, f"{name}: the values are the same")
     without = {b"min_values", b"max_values"}
     for old, new in zip(before.schema, after.schema):
         kept = {k: v for k, v in (new.metadata or {}).items() if k not in without}
@@ -152,7 +153,7 @@ def check_statistics():
     shown = [json.loads(line) for line in arrowstat("--json", path)[1].splitlines()]
     equal([entry["column"] for entry in shown], list(NUMBERS), "--json has each column")
     equal(shown[2]["batches"][0], {"min": str(min(values)), "max": str(max(values))}, "--json has values")
-    ok(shown[7]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[7]["batches"][1]["min"], "dates are shown as dates", shown[7])
+    ok(shown[10]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[10]["batches"][1]["min"], "dates are shown as dates", shown[10])
 
     equal(arrowstat("--remove", "--stat=i4,f8", path), (0, "", ""), "--remove of two columns")
     after, _ = read(path)
@@ -207,7 +208,7 @@ def check_files_of_others():
     frame = polars.DataFrame({"a": list(range(1000)), "t": ["x"] * 1000})
     frame.write_ipc(OUT / "polars.arrow")
     equal(arrowstat("--add", OUT / "polars.arrow"), (0, "", ""), "a file of Polars")
-    equal(polars.read_ipc(OUT / "polars.arrow", memory_map=False).equals(frame), True, "Polars reads it")
+    equal(polars.read_ipc(OUT / "polars.arrow").equals(frame), True, "Polars reads it")
     for name in ("types", "types_v4", "polars", "zero_rows", "no_batches", "odd_names"):
         path = OUT / f"data_{name}.arrow"
         shutil.copy(DATA / f"{name}.arrow", path)
