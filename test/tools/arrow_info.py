@@ -60,6 +60,9 @@ def check_reports():
         script = info("--create-table=pg_temp.made", DATA / f"{name}.arrow")[1]
         made = subprocess.run(["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres"], input=script, capture_output=True, text=True)
         equal((made.returncode, made.stderr), (0, ""), f"PostgreSQL takes the table of {name}.arrow")
+    twice = write("twice.arrow", [pa.RecordBatch.from_arrays([pa.array([1])] * 3, names=["a", "a", "x" * 70])])
+    ok('"a" bigint,\n  "a_1" bigint OPTIONS (field \'a#2\'),\n  "' + "x" * 63 + '" bigint OPTIONS' in
+       info("--create-foreign-table=t", twice)[1], "names that are too long or there already")
     for arguments, message in (([], "no file to read; see arrow-info --help"), (["--diff", path], "--diff needs two files"),
                                (["--create-table=t", path, path], "--create-table and --create-foreign-table need one file"),
                                (["--only-values", path], "--only-values needs --diff")):

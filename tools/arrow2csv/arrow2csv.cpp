@@ -72,11 +72,12 @@ void add_options(OptionTable& table, Settings& settings) {
   table.number(0, "limit", &settings.limit, 0, INT64_MAX, "rows to write at most");
   table.group("SQL script");
   table.text(0, "create-table", "NAME", &settings.table,
-             "write a script for psql: CREATE TABLE, and COPY with the rows (CSV and TSV)");
+             "write a script for psql: CREATE TABLE, and COPY with the rows as TSV");
   table.text(0, "tablespace", "NAME", &settings.tablespace, "tablespace of the table");
   table.text(0, "partition-of", "PARENT", &settings.partition_of,
              "make the table a partition: the parent's name, and FOR VALUES … if it is not the default partition");
-  table.exclusive({"header", "create-table"});
+  for (const char* other : {"header", "format", "csv", "ndjson", "markdown", "delimiter", "null"})
+    table.exclusive({other, "create-table"});
   table.group("General");
   add_threads_option(table, &settings.threads);
   add_progress_option(table, &settings.progress);
@@ -100,20 +101,12 @@ Status one_character(const std::string& text, const char* option, char* target) 
 }
 
 Style style_of(const Settings& settings) {
+  // In CSV a line of a text can look like the end of the data, which psql takes it for even between quotes.
+  if (!settings.table.empty()) return Style::kTsv;
   if (settings.tsv || settings.format == "tsv") return Style::kTsv;
   if (settings.json || settings.format == "ndjson") return Style::kJsonLines;
   if (settings.markdown || settings.format == "markdown") return Style::kMarkdown;
   return Style::kCsv;
-}
-
-Status check_table(const Settings& settings, bool is_separated) {
-  if (settings.table.empty()) {
-    if (!settings.tablespace.empty() || !settings.partition_of.empty())
-      return usage("--tablespace and --partition-of need --create-table");
-    return Status::ok();
-  }
-  if (!is_separated) return usage("--create-table needs CSV or TSV");
-  return Status::ok();
 }
 
 Status check(Settings& settings) {
@@ -129,21 +122,13 @@ Status check(Settings& settings) {
   if (settings.null_text) text.null_text = *settings.null_text;
   STROM_TRY(one_character(settings.delimiter, "delimiter", &text.delimiter));
   STROM_TRY(one_character(settings.quote, "quote", &text.quote));
-  STROM_TRY(check_table(settings, is_csv || is_tsv));
+  if (settings.table.empty() && (!settings.tablespace.empty() || !settings.partition_of.empty()))
+    return usage("--tablespace and --partition-of need --create-table");
   text.binary_hex = settings.binary == "hex";
   if (text.style == Style::kMarkdown) settings.rows.header = true;
   if (settings.limit >= 0) settings.rows.limit = settings.limit;
   settings.rows.threads = thread_count(settings.threads);
   return format::csv::RowText::create({}, text).status();  // characters that cannot serve
-}
-
-std::string quote_option(const std::string& text) {
-  std::string out = "E'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "'";
 }
 
 /// CREATE TABLE, and COPY up to where the rows begin.
@@ -155,13 +140,9 @@ std::string script_begin(const Settings& settings, const std::vector<columnar::F
   table.partition_of = settings.partition_of.substr(0, blank);
   if (blank != std::string::npos) table.partition_bound = settings.partition_of.substr(blank + 1);
   std::string sql = create_table(fields, table) + "COPY " + quote_table_name(table.name) + " (";
-  for (size_t i = 0; i < fields.size(); ++i) sql += (i > 0 ? ", " : "") + quote_identifier(fields[i].name);
-  const format::csv::TextOptions& text = settings.rows.text;
-  const bool is_csv = text.style == Style::kCsv;
-  sql += std::string(") FROM stdin WITH (FORMAT ") + (is_csv ? "csv" : "text") + ", DELIMITER " +
-         quote_option(std::string(1, text.delimiter)) + ", NULL " + quote_option(text.null_text);
-  if (is_csv) sql += ", QUOTE " + quote_option(std::string(1, text.quote));
-  return sql + ", ENCODING 'UTF8');\n";
+  const std::vector<std::string> names = column_names(fields);
+  for (size_t i = 0; i < names.size(); ++i) sql += (i > 0 ? ", " : "") + quote_identifier(names[i]);
+  return sql + ") FROM stdin WITH (ENCODING 'UTF8');\n";
 }
 
 Status append_text(format::ByteSink& sink, const std::string& text) {

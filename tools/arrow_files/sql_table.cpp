@@ -1,6 +1,8 @@
 // See sql_table.hpp.
 #include "arrow_files/sql_table.hpp"
 
+#include <set>
+
 #include "arrow_files/columns.hpp"
 
 namespace strom::tool {
@@ -71,21 +73,56 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string column_list(const std::vector<Field>& fields) {
+constexpr size_t kLongestName = 63;  // bytes of an identifier
+
+/// At most `room` bytes, and no half characters.
+std::string clipped(const std::string& name, size_t room) {
+  if (name.size() <= room) return name;
+  while (room > 0 && (static_cast<unsigned char>(name[room]) & 0xC0) == 0x80) --room;
+  return name.substr(0, room);
+}
+
+/// The column option that tells Arrow_Fdw which of the fields of this name is meant.
+std::string field_option(const std::vector<Field>& fields, size_t index) {
+  int ordinal = 1;
+  for (size_t i = 0; i < index; ++i) ordinal += fields[i].name == fields[index].name;
+  return ordinal == 1 ? fields[index].name : fields[index].name + "#" + std::to_string(ordinal);
+}
+
+std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
   std::string list, comments;
-  for (const Field& field : fields) {
+  const std::vector<std::string> names = column_names(fields);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
     const std::string type = sql_type(field);
     if (type.empty()) {
       comments += "  -- " + one_line(quote_identifier(field.name)) + ": " + type_text(field) + " cannot be read\n";
       continue;
     }
-    list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(field.name) + " " + type +
-            (field.nullable ? "" : " NOT NULL");
+    list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(names[i]) + " " + type;
+    if (is_foreign && names[i] != field_option(fields, i))
+      list += " OPTIONS (field " + quote_literal(field_option(fields, i)) + ")";
+    if (!field.nullable) list += " NOT NULL";
   }
   return list + (list.empty() ? "" : "\n") + comments;
 }
 
 }  // namespace
+
+std::vector<std::string> column_names(const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  std::set<std::string> taken = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"};
+  for (const Field& field : fields) {
+    const std::string base = field.name.empty() ? "column" : field.name;
+    std::string name = clipped(base, kLongestName);
+    for (int n = 1; !taken.insert(name).second; ++n) {
+      const std::string ending = "_" + std::to_string(n);
+      name = clipped(base, kLongestName - ending.size()) + ending;
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
 
 std::string quote_identifier(const std::string& name) {
   std::string out = "\"";
@@ -109,7 +146,7 @@ std::string create_table(const std::vector<Field>& fields, const SqlTable& table
     sql += " PARTITION OF " + quote_table_name(table.partition_of) + " " +
            (table.partition_bound.empty() ? "DEFAULT" : table.partition_bound);
   } else {
-    sql += " (\n" + column_list(fields) + ")";
+    sql += " (\n" + column_list(fields, !table.foreign_file.empty()) + ")";
   }
   if (!table.foreign_file.empty()) sql += " SERVER arrow_fdw OPTIONS (file " + quote_literal(table.foreign_file) + ")";
   if (!table.tablespace.empty()) sql += " TABLESPACE " + quote_identifier(table.tablespace);

@@ -20,6 +20,10 @@ struct SqlTable {
 /// before a dot.
 std::string create_table(const std::vector<columnar::Field>& fields, const SqlTable& table);
 
+/// Names for the columns, as IMPORT FOREIGN SCHEMA gives them: what is too long is cut, what is empty or there already
+/// is given another name.
+std::vector<std::string> column_names(const std::vector<columnar::Field>& fields);
+
 /// In double quotes; the parts of a name with a schema one by one.
 std::string quote_identifier(const std::string& name);
 std::string quote_table_name(const std::string& name);
