@@ -8,34 +8,33 @@ namespace strom::format::csv {
 
 namespace {
 
-/// digits * 10^exponent, digits without trailing zeros.
+/// The number 0.DIGITS * 10^point; the first digit is not 0, nor is the last.
 struct Decimal {
-  uint64_t digits = 0;
-  int exponent = 0;
+  char digits[24];
+  int count = 0;
+  int point = 0;
 };
 
-/// Reads what std::to_chars wrote with chars_format::scientific.
-Decimal parse_scientific(const char* at, const char* end) {
+/// Reads what std::to_chars wrote with chars_format::scientific: D.DDDe+XX.
+Decimal parse_scientific(const char* text, const char* end) {
   Decimal out;
-  int behind_point = 0;
-  bool seen_point = false;
-  for (; *at != 'e'; ++at) {
-    if (*at == '.') {
-      seen_point = true;
-      continue;
-    }
-    out.digits = out.digits * 10 + static_cast<uint64_t>(*at - '0');
-    behind_point += seen_point;
-  }
-  ++at;
-  if (*at == '+') ++at;
-  std::from_chars(at, end, out.exponent);
-  out.exponent -= behind_point;
-  while (out.digits != 0 && out.digits % 10 == 0) {
-    out.digits /= 10;
-    ++out.exponent;
-  }
+  const char* mark = end - 1;
+  while (*mark != 'e') --mark;
+  const bool has_point = text[1] == '.';
+  out.digits[0] = text[0];
+  out.count = has_point ? static_cast<int>(mark - text) - 1 : 1;
+  if (has_point) std::memcpy(out.digits + 1, text + 2, static_cast<size_t>(out.count - 1));
+  while (out.count > 1 && out.digits[out.count - 1] == '0') --out.count;
+  int exponent = 0;
+  std::from_chars(mark + (mark[1] == '+' ? 2 : 1), end, exponent);
+  out.point = exponent + 1;
   return out;
+}
+
+uint64_t integer_of(const Decimal& decimal) {
+  uint64_t value = 0;
+  std::from_chars(decimal.digits, decimal.digits + decimal.count, value);
+  return value;
 }
 
 /// True when a * 10^exponent == b * 2^power, for what shortest digits and middles between floats can be.
@@ -61,13 +60,18 @@ bool same_number(uint64_t a, int exponent, uint64_t b, int power) {
 /// one with the even mantissa.
 template <class Float>
 bool is_middle(const Decimal& decimal, Float magnitude) {
-  int power = 0;
   constexpr int kBits = std::numeric_limits<Float>::digits;
+  // Below, a number between two floats has more digits than are ever needed.
+  constexpr auto kLeast = static_cast<Float>(uint64_t{1} << (kBits - 4));
+  if (magnitude < kLeast) return false;
+  int power = 0;
   const auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(magnitude, &power), kBits));
   power -= kBits;
   const bool narrow_below = mantissa == uint64_t{1} << (kBits - 1);
-  return same_number(decimal.digits, decimal.exponent, 2 * mantissa + 1, power - 1) ||
-         same_number(decimal.digits, decimal.exponent, narrow_below ? 4 * mantissa - 1 : 2 * mantissa - 1,
+  const uint64_t digits = integer_of(decimal);
+  const int exponent = decimal.point - decimal.count;
+  return same_number(digits, exponent, 2 * mantissa + 1, power - 1) ||
+         same_number(digits, exponent, narrow_below ? 4 * mantissa - 1 : 2 * mantissa - 1,
                      narrow_below ? power - 2 : power - 1);
 }
 
@@ -100,14 +104,13 @@ char* put_shortest(char* out, Float value) {
   if (std::isinf(value)) return put("Infinity", 8);
   if (value == 0) return put("0", 1);
   const Decimal decimal = shortest(std::fabs(value));
-  char digits[64];
-  const auto count = static_cast<int>(put_uint64(digits, decimal.digits) - digits);
-  const int exponent = decimal.exponent + count - 1;  // of the first digit
+  const int count = decimal.count;
+  const int exponent = decimal.point - 1;  // of the first digit
   if (exponent < -4 || exponent >= kFirstScientific) {
-    put(digits, 1);
+    put(decimal.digits, 1);
     if (count > 1) {
       *out++ = '.';
-      put(digits + 1, static_cast<size_t>(count - 1));
+      put(decimal.digits + 1, static_cast<size_t>(count - 1));
     }
     *out++ = 'e';
     *out++ = exponent < 0 ? '-' : '+';
@@ -117,17 +120,16 @@ char* put_shortest(char* out, Float value) {
   }
   if (exponent < 0) {
     put("0.0000", static_cast<size_t>(1 - exponent));
-    return put(digits, static_cast<size_t>(count));
+    return put(decimal.digits, static_cast<size_t>(count));
   }
-  const int whole = exponent + 1;
-  if (count <= whole) {
-    put(digits, static_cast<size_t>(count));
-    std::memset(out, '0', static_cast<size_t>(whole - count));
-    return out + (whole - count);
+  if (count <= decimal.point) {
+    put(decimal.digits, static_cast<size_t>(count));
+    std::memset(out, '0', static_cast<size_t>(decimal.point - count));
+    return out + (decimal.point - count);
   }
-  put(digits, static_cast<size_t>(whole));
+  put(decimal.digits, static_cast<size_t>(decimal.point));
   *out++ = '.';
-  return put(digits + whole, static_cast<size_t>(count - whole));
+  return put(decimal.digits + decimal.point, static_cast<size_t>(count - decimal.point));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ inline char* put_word(char* out, uint64_t word) {
 inline char* put_eight_digits(char* out, uint32_t value) { return put_word(out, eight_digits(value) + kZeros); }
 
 /// `value` < 10^8 without leading zeros.
-inline char* put_small(char* out, uint32_t value) {
+__attribute__((always_inline)) inline char* put_small(char* out, uint32_t value) {
   const uint64_t digits = eight_digits(value);
   const int leading = std::countr_zero(digits | (uint64_t{1} << 56)) & ~7;  // bits; the last digit always stays
   put_word(out, (digits + kZeros) >> leading);
@@ -74,7 +74,7 @@ inline char* put_int64(char* out, int64_t value) {
   return put_uint64(out, value < 0 ? -static_cast<uint64_t>(value) : static_cast<uint64_t>(value));
 }
 
-inline char* put_int32(char* out, int32_t value) {
+__attribute__((always_inline)) inline char* put_int32(char* out, int32_t value) {
   out = number_detail::put_sign(out, value < 0);
   const uint32_t magnitude = value < 0 ? -static_cast<uint32_t>(value) : static_cast<uint32_t>(value);
   if (magnitude < number_detail::kTenTo8) return number_detail::put_small(out, magnitude);

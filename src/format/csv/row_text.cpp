@@ -384,11 +384,14 @@ class RowTextOf final : public RowText {
     }
   }
 
-  template <class T, class Wide>
-  void append_integers(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at,
-                       char* (*put)(char*, Wide)) const {
-    append_some(column, view, begin, rows, at, false,
-                [&](char* out, int64_t row) { return put(out, load<T>(view.values, row)); });
+  template <class T>
+  void append_integers(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at) const {
+    append_some(column, view, begin, rows, at, false, [&](char* out, int64_t row) {
+      const T value = load<T>(view.values, row);
+      if constexpr (sizeof(T) == 8) return put_int64(out, value);
+      if constexpr (std::is_unsigned_v<T>) return put_uint64(out, value);
+      return put_int32(out, static_cast<int32_t>(value));
+    });
   }
 
   template <class T>
@@ -425,13 +428,13 @@ class RowTextOf final : public RowText {
   void append_plain(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at) const {
     switch (column.field.layout) {
       case Layout::kBool: return append_bools(column, view, begin, rows, at);
-      case Layout::kInt8: return append_integers<int8_t>(column, view, begin, rows, at, put_int32);
-      case Layout::kInt16: return append_integers<int16_t>(column, view, begin, rows, at, put_int32);
-      case Layout::kInt32: return append_integers<int32_t>(column, view, begin, rows, at, put_int32);
-      case Layout::kInt64: return append_integers<int64_t>(column, view, begin, rows, at, put_int64);
-      case Layout::kUInt8: return append_integers<uint8_t>(column, view, begin, rows, at, put_uint64);
-      case Layout::kUInt16: return append_integers<uint16_t>(column, view, begin, rows, at, put_uint64);
-      case Layout::kUInt32: return append_integers<uint32_t>(column, view, begin, rows, at, put_uint64);
+      case Layout::kInt8: return append_integers<int8_t>(column, view, begin, rows, at);
+      case Layout::kInt16: return append_integers<int16_t>(column, view, begin, rows, at);
+      case Layout::kInt32: return append_integers<int32_t>(column, view, begin, rows, at);
+      case Layout::kInt64: return append_integers<int64_t>(column, view, begin, rows, at);
+      case Layout::kUInt8: return append_integers<uint8_t>(column, view, begin, rows, at);
+      case Layout::kUInt16: return append_integers<uint16_t>(column, view, begin, rows, at);
+      case Layout::kUInt32: return append_integers<uint32_t>(column, view, begin, rows, at);
       case Layout::kFloat32: return append_floats<float>(column, view, begin, rows, at);
       case Layout::kFloat64: return append_floats<double>(column, view, begin, rows, at);
       case Layout::kDecimal128:
