@@ -5,8 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
@@ -38,6 +41,17 @@ sigset_t ending_signals() {
   return set;
 }
 
+/// Calls what was registered, and waits for it no longer than a second: a server may not answer any more.
+void act_for_a_second() {
+  auto done = std::make_shared<std::promise<void>>();
+  std::thread([done] {
+    std::lock_guard lock(Interrupts::instance().mutex);
+    for (const auto* action : Interrupts::instance().actions) (*action)();
+    done->set_value();
+  }).detach();
+  done->get_future().wait_for(std::chrono::seconds(1));
+}
+
 /// A thread that waits for the signals, so that what must be done can take locks and call anything.
 void end_at_signals(const std::string& program) {
   sigset_t set = ending_signals();
@@ -52,10 +66,7 @@ void end_at_signals(const std::string& program) {
   std::thread([set, program] {
     int number = 0;
     if (sigwait(&set, &number) != 0) return;
-    {
-      std::lock_guard lock(Interrupts::instance().mutex);
-      for (const auto* action : Interrupts::instance().actions) (*action)();
-    }
+    act_for_a_second();
     format::StagedFile::abandon_all();
     const std::string message = program + ": interrupted\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());

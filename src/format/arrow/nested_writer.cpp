@@ -207,7 +207,16 @@ Result<std::vector<std::string>> ExistingFile::dictionary(int64_t id) const {
   return values;
 }
 
-Status ExistingFile::check_unchanged() const { return content->mapping->check_unchanged(); }
+Status ExistingFile::copy_messages(StagedFile& file) const {
+  const std::string& path = content->bytes.path;
+  const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) return base::os_error(errno, "could not open file \"" + path + "\"");
+  Status copied = file.append_file(source, 0, content->end);
+  close(source);
+  STROM_TRY(copied);
+  STROM_TRY(file.append({{const_cast<char*>(kPadding), static_cast<size_t>(-content->end & 7)}}));
+  return content->mapping->check_unchanged();
+}
 
 Result<std::unique_ptr<NestedWriter>> NestedWriter::create(std::unique_ptr<ByteSink> sink, NestedSchema schema,
                                                            bool stream) {
@@ -217,19 +226,11 @@ Result<std::unique_ptr<NestedWriter>> NestedWriter::create(std::unique_ptr<ByteS
   return std::unique_ptr<NestedWriter>(std::move(writer));
 }
 
-Result<std::unique_ptr<NestedWriter>> NestedWriter::resume(std::unique_ptr<StagedFile> file,
-                                                           const ExistingFile& existing, NestedSchema schema) {
+Result<std::unique_ptr<NestedWriter>> NestedWriter::resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
+                                                           NestedSchema schema) {
   STROM_TRY(check_writable(schema));
-  const ExistingFile::Content& content = *existing.content;
-  const int source = ::open(content.bytes.path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (source < 0) return base::os_error(errno, "could not open file \"" + content.bytes.path + "\"");
-  Status copied = file->append_file(source, 0, content.end);
-  close(source);
-  STROM_TRY(copied);
-  STROM_TRY(file->append({{const_cast<char*>(kPadding), static_cast<size_t>(-content.end & 7)}}));
-  STROM_TRY(existing.check_unchanged());
-  auto writer = std::make_unique<Writer>(std::move(file), std::move(schema), false);
-  writer->messages().resume(content.dictionaries, content.batches);
+  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), false);
+  writer->messages().resume(existing.content->dictionaries, existing.content->batches);
   return std::unique_ptr<NestedWriter>(std::move(writer));
 }
 

@@ -52,8 +52,9 @@ struct ExistingFile {
   static Result<std::shared_ptr<const ExistingFile>> open(const std::string& path);
   /// Values of a dictionary of text. kUnsupported when they are compressed or not text; kCorruptFile.
   Result<std::vector<std::string>> dictionary(int64_t id) const;
-  /// kFileChanged when the file is not what open() saw.
-  Status check_unchanged() const;
+  /// Copies all messages to the beginning of `file`. Errors: those of reading and writing; kFileChanged when the file
+  /// is not what open() saw.
+  Status copy_messages(StagedFile& file) const;
 
   struct Content;
   std::shared_ptr<const Content> content;
@@ -65,8 +66,8 @@ class NestedWriter {
   /// `stream`: the stream format. Errors: those of the sink; kInvalidParameter for a schema that cannot be written.
   static Result<std::unique_ptr<NestedWriter>> create(std::unique_ptr<ByteSink> sink, columnar::NestedSchema schema,
                                                       bool stream);
-  /// Copies the messages of `existing` to `file` and goes on behind them. `schema` is that of the whole file then.
-  static Result<std::unique_ptr<NestedWriter>> resume(std::unique_ptr<StagedFile> file, const ExistingFile& existing,
+  /// Goes on behind the messages of `existing`, which were copied to `sink`. `schema` is that of the whole file.
+  static Result<std::unique_ptr<NestedWriter>> resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
                                                       columnar::NestedSchema schema);
 
   virtual ~NestedWriter() = default;
