@@ -152,11 +152,10 @@ Result<std::string> with_joins(Connection& connection, const std::string& query,
 }  // namespace
 
 Result<std::string> table_reference(Connection& connection, const std::string& table) {
-  STROM_ASSIGN(
-      const auto rows,
-      connection.query("SELECT 1 FROM pg_catalog.pg_class WHERE relname = $1 AND pg_catalog.pg_table_is_visible(oid)",
-                       {table}));
-  return rows.empty() ? table : connection.quoted_name(table);
+  STROM_ASSIGN(const auto rows, connection.query("SELECT pg_catalog.quote_ident(relname) FROM pg_catalog.pg_class"
+                                                 " WHERE relname = $1 AND pg_catalog.pg_table_is_visible(oid)",
+                                                 {table}));
+  return rows.empty() ? table : rows[0][0].value_or(table);
 }
 
 Result<Queries> make_queries(Connection& connection, const Settings& settings) {
