@@ -110,6 +110,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
   STROM_TRY(connection->run(
       "SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET extra_float_digits = 3; "
       "SET bytea_output = 'hex'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0"));
+  // A server that does not know its encoding refuses bytes that are no UTF-8 without telling which row has them.
+  if (connection->parameter("server_encoding") == "SQL_ASCII") PQsetClientEncoding(raw, "SQL_ASCII");
   for (const auto& [name, value] : settings.server_settings) {
     STROM_TRY(connection->query("SELECT set_config($1, $2, false)", {name, value}).status());
   }

@@ -100,12 +100,13 @@ class Worker {
     return bytes;
   }
 
-  /// The columns' size is looked at once for each megabyte that came; counters are brought up to date then, too.
+  /// The columns' size is looked at now and then, since adding it up takes time; counters are brought up to date then, too.
   Status flush_if_full(int64_t size) {
-    constexpr int64_t kStep = 1 << 20, kMostWireBytes = 1 << 30;
+    constexpr int64_t kMostWireBytes = 1 << 30;
+    const int64_t step = std::min<int64_t>(1 << 20, settings_.segment_size / 4);
     step_bytes_ += size;
     const bool rows_full = settings_.rows_per_file > 0 && decoder_.rows() - flushed_rows_ >= settings_.rows_per_file;
-    if (step_bytes_ < kStep && !rows_full) return Status::ok();
+    if (step_bytes_ < step && !rows_full) return Status::ok();
     wire_bytes_ += step_bytes_;
     step_bytes_ = 0;
     progress_.add(decoder_.rows() - counted_rows_, 0);
