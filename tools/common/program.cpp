@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -33,6 +34,9 @@ struct Interrupts {
     return *interrupts;
   }
 };
+
+/// Set when a signal has come: how the work ends no longer matters.
+std::atomic<bool> is_ending{false};
 
 sigset_t ending_signals() {
   sigset_t set;
@@ -66,6 +70,7 @@ void end_at_signals(const std::string& program) {
   std::thread([set, program] {
     int number = 0;
     if (sigwait(&set, &number) != 0) return;
+    is_ending = true;
     act_for_a_second();
     format::StagedFile::abandon_all();
     const std::string message = program + ": interrupted\n";
@@ -115,6 +120,7 @@ int run_guarded(OptionTable& table, const std::vector<std::string>& arguments, c
   }
   end_at_signals(table.program());
   status = run();
+  while (is_ending) pause();  // the signal's thread ends the process
   if (status.is_ok()) return kDone;
   if (status.code() == ErrorCode::kCancelled) return kSignalBase + SIGPIPE;
   report_error(table.program(), status);

@@ -100,7 +100,8 @@ class Worker {
     return bytes;
   }
 
-  /// The columns' size is looked at now and then, since adding it up takes time; counters are brought up to date then, too.
+  /// The columns' size is looked at now and then, since adding it up takes time; counters are brought up to date then,
+  /// too.
   Status flush_if_full(int64_t size) {
     constexpr int64_t kMostWireBytes = 1 << 30;
     const int64_t step = std::min<int64_t>(1 << 20, settings_.segment_size / 4);
@@ -193,7 +194,7 @@ Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::
   STROM_ASSIGN(std::vector<Column> columns, catalog.columns(described));
   STROM_ASSIGN(const std::vector<size_t> keys, partition_keys(settings, columns));
   STROM_ASSIGN(const double rows, estimated_rows(connection, queries.workers[0]));
-  progress.set_total(static_cast<int64_t>(rows * static_cast<double>(queries.workers.size())));
+  progress.add_total(static_cast<int64_t>(rows * static_cast<double>(queries.workers.size())));
   for (std::string& query : queries.workers) query = with_casts(connection, query, columns, keys);
 
   std::vector<Connection*> connections = {&connection};

@@ -7,6 +7,9 @@
 #include <charconv>
 
 #include "common/program.hpp"
+#include "format/arrow/describe.hpp"
+#include "format/arrow/nested_writer.hpp"
+#include "pg2arrow/all_tables.hpp"
 #include "pg2arrow/connection.hpp"
 #include "pg2arrow/dump.hpp"
 #include "pg2arrow/settings.hpp"
@@ -128,10 +131,26 @@ void add_output_options(OptionTable& table, Settings& settings) {
   table.flag('v', "verbose", &settings.verbose, "says at the end what was written");
 }
 
+void add_information_options(OptionTable& table, Settings& settings) {
+  table.group("Instead of dumping");
+  table.text(0, "dump", "FILE", &settings.dump, "shows the metadata of an Arrow file").also("meta").file();
+  table.text(0, "schema", "FILE", &settings.schema_of, "shows an Arrow file as CREATE TABLE").file();
+  table.text(0, "schema-name", "NAME", &settings.schema_name, "name of the table that --schema shows");
+}
+
 Status check(Settings& settings) {
+  if (!settings.dump.empty() || !settings.schema_of.empty()) return Status::ok();
   const bool is_stream = settings.output.is_stream();
-  if (settings.command.empty() == settings.table.empty())
-    return usage("one of -c and -t is needed; see pg2arrow --help");
+  if (settings.command.empty() + settings.table.empty() + !settings.all_tables != 2) {
+    return usage("one of -c, -t and --all-tables is needed; see pg2arrow --help");
+  }
+  if (settings.all_tables && (is_stream || settings.output.path.empty() || !settings.append.empty())) {
+    return usage("--all-tables needs a folder given by -o");
+  }
+  if (settings.all_tables &&
+      (!settings.joins.empty() || !settings.partition_by.empty() || settings.rows_per_file > 0)) {
+    return usage("--all-tables writes one file for each table, without joins");
+  }
   const bool is_divided = !settings.partition_by.empty() || settings.rows_per_file > 0;
   if (is_stream && is_divided) return usage("--partition-by and --rows-per-file need files, not -o -");
   if (is_stream && !settings.statistics.empty())
@@ -160,12 +179,32 @@ Status choose_output(Settings& settings) {
   return Status::ok();
 }
 
+Status show(const Settings& settings) {
+  std::string text;
+  if (!settings.dump.empty()) {
+    STROM_ASSIGN(text, format::arrow::describe_file(settings.dump));
+  } else {
+    STROM_ASSIGN(const auto file, format::arrow::ExistingFile::open(settings.schema_of));
+    std::string name = settings.schema_name;
+    if (name.empty()) {
+      name = settings.schema_of.substr(settings.schema_of.rfind('/') + 1);
+      name = '"' + name.substr(0, name.rfind('.')) + '"';
+    }
+    text = create_table(file->schema, name) + ";\n";
+  }
+  const auto sink = format::descriptor_sink(STDOUT_FILENO, "standard output");
+  return sink->append({{text.data(), text.size()}});
+}
+
 Status run(Settings& settings) {
+  if (!settings.dump.empty() || !settings.schema_of.empty()) return show(settings);
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_ASSIGN(const auto connection, Connection::open(settings));
   STROM_TRY(choose_output(settings));
   tool::Progress progress(settings.progress);
-  STROM_ASSIGN(const DumpResult result, dump(*connection, settings, progress));
+  Result<DumpResult> dumped =
+      settings.all_tables ? dump_all_tables(*connection, settings, progress) : dump(*connection, settings, progress);
+  STROM_ASSIGN(const DumpResult result, std::move(dumped));
   progress.finish();
   if (settings.output.is_stream() || (is_named && !settings.verbose)) return Status::ok();
   const std::string files = result.files == 1 ? "" : fmt::format(" and {} other files", result.files - 1);
@@ -186,7 +225,9 @@ int main_of_tool(int argc, char** argv) {
   add_connection_options(table, settings);
   add_source_options(table, settings);
   add_output_options(table, settings);
-  table.exclusive({"command", "table"});
+  add_information_options(table, settings);
+  table.exclusive({"command", "table", "all-tables"});
+  table.exclusive({"dump", "schema"});
   table.exclusive({"output", "append"});
   table.exclusive({"num-workers", "parallel-keys"});
   table.exclusive({"no-password", "password"});
@@ -197,6 +238,8 @@ int main_of_tool(int argc, char** argv) {
   table.example("pg2arrow -d mydb -t lineorder -n 4 -o lineorder.arrow --progress", "the same by four sessions");
   table.example("pg2arrow -d mydb -c 'SELECT * FROM log WHERE day = current_date' --append log.arrow",
                 "more rows for a file");
+  table.example("pg2arrow -d mydb --all-tables -o dump", "the whole database, a file for each table");
+  table.example("pg2arrow --dump lineorder.arrow", "what is in a file");
   table.example("pg2arrow -d mydb -c 'SELECT * FROM t' -o - | consumer", "a stream of record batches");
   const int version = PQlibVersion();
   table.library(fmt::format("libpq {}.{}", version / 10000, version % 10000));

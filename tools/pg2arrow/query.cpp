@@ -175,7 +175,7 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings) {
       STROM_ASSIGN(range_table, table_reference(connection, settings.ctid_target));
     }
   }
-  STROM_ASSIGN(out.workers, divided(connection, settings, text, range_table, !is_table));
+  STROM_ASSIGN(out.workers, divided(connection, settings, text, range_table, !is_table && !settings.all_tables));
   // A view has no ctid, so that the condition must not be there when nothing is divided.
   if (is_table && out.workers.size() == 1) out.workers[0] = out.shown;
   for (std::string& query : out.workers) {

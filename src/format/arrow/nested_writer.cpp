@@ -9,8 +9,8 @@
 #include <new>
 #include <utility>
 
-#include "base/mapped_file.hpp"
 #include "base/os_error.hpp"
+#include "format/arrow/file_tail.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/message_writer.hpp"
 #include "format/arrow/nested_schema.hpp"
@@ -99,65 +99,49 @@ Result<EncodedBatch> encode_batch(const std::vector<NestedBuilder>& columns, int
 }
 
 struct ExistingFile::Content {
-  std::shared_ptr<const base::MappedFile> mapping;
-  FileBytes bytes;
+  FileTail tail;
   std::vector<fbs::Block> dictionaries, batches;
   int64_t end = 0;  // of the last message
 
-  Status add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, int64_t footer, fbs::MessageHeader kind,
+  Status add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
                     std::vector<fbs::Block>& blocks);
   Status add_values(const fbs::RecordBatch& batch, int64_t body, int64_t body_size,
                     std::vector<std::string>& values) const;
 };
 
-Status ExistingFile::Content::add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, int64_t footer,
-                                         fbs::MessageHeader kind, std::vector<fbs::Block>& blocks) {
+Status ExistingFile::Content::add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
+                                         std::vector<fbs::Block>& blocks) {
   for (int64_t i = 0; i < vector_size(source); ++i) {
     const auto block = vector_element<fbs::Block>(*source, static_cast<flatbuffers::uoffset_t>(i));
-    const bool inside = block.offset() >= kHeaderBytes && block.offset() < footer && block.metadata_length() > 0 &&
-                        block.metadata_length() <= footer - block.offset() && block.body_length() >= 0 &&
-                        block.body_length() <= footer - block.offset() - block.metadata_length();
-    if (!inside) return bytes.corrupt(footer, "a block of the footer lies outside of the file");
-    STROM_ASSIGN(const Message message,
-                 load_message(bytes, block.offset(), block.offset() + block.metadata_length(), "a message"));
-    if (message.root().header_type() != kind)
-      return bytes.corrupt(block.offset(), "a message is of another kind than the footer says");
+    if (!tail.is_inside(block)) {
+      return tail.bytes.corrupt(tail.footer_offset, "a block of the footer lies outside of the file");
+    }
+    const int64_t body = block.offset() + block.metadata_length();
+    STROM_ASSIGN(const Message message, load_message(tail.bytes, block.offset(), body, "a message"));
+    if (message.root().header_type() != kind) {
+      return tail.bytes.corrupt(block.offset(), "a message is of another kind than the footer says");
+    }
     blocks.push_back(block);
-    end = std::max(end, block.offset() + block.metadata_length() + block.body_length());
+    end = std::max(end, body + block.body_length());
   }
   return Status::ok();
 }
 
 Result<std::shared_ptr<const ExistingFile>> ExistingFile::open(const std::string& path) {
   auto content = std::make_shared<Content>();
-  STROM_ASSIGN(content->mapping, base::MappedFile::open(path));
-  content->bytes = {path, content->mapping->data(), content->mapping->size()};
-  const FileBytes& bytes = content->bytes;
-  const auto is_magic = [&](int64_t offset) { return std::memcmp(bytes.data + offset, kMagic, kMagicBytes) == 0; };
-  if (bytes.size < kHeaderBytes + kTrailerBytes || !is_magic(0)) {
-    return Status(ErrorCode::kCorruptFile, "file \"" + path + "\" is not an Arrow file");
-  }
-  if (!is_magic(bytes.size - kMagicBytes))
-    return bytes.corrupt(bytes.size - kMagicBytes, "the file does not end as an Arrow file");
-  const auto footer_size = bytes.load<int32_t>(bytes.size - kTrailerBytes);
-  const int64_t footer_offset = bytes.size - kTrailerBytes - footer_size;
-  if (footer_size <= 0 || footer_offset < kHeaderBytes)
-    return bytes.corrupt(bytes.size - kTrailerBytes, "the footer's size is impossible");
-  STROM_ASSIGN(const auto footer, Metadata<fbs::Footer>::load(bytes, footer_offset, footer_size, "the footer"));
-  if (footer.root().schema() == nullptr) return bytes.corrupt(footer_offset, "the footer has no schema");
-  if (footer.root().version() != fbs::MetadataVersion::V5 ||
-      footer.root().schema()->endianness() != fbs::Endianness::Little) {
+  STROM_ASSIGN(content->tail, FileTail::open(path));
+  const FileTail& tail = content->tail;
+  const fbs::Footer& footer = tail.footer.root();
+  if (footer.version() != fbs::MetadataVersion::V5 || footer.schema()->endianness() != fbs::Endianness::Little) {
     return Status(ErrorCode::kUnsupported, "file \"" + path + "\" cannot be appended to")
         .with_detail("It is big-endian or has metadata of another version than 5.");
   }
   auto existing = std::make_shared<ExistingFile>();
-  existing->schema = decode_nested_schema(*footer.root().schema());
-  STROM_ASSIGN(const Message schema, load_message(bytes, kHeaderBytes, footer_offset, "the schema message"));
+  existing->schema = decode_nested_schema(*footer.schema());
+  STROM_ASSIGN(const Message schema, load_message(tail.bytes, kHeaderBytes, tail.footer_offset, "the schema message"));
   content->end = schema.metadata_offset + schema.metadata.size();
-  STROM_TRY(content->add_blocks(footer.root().dictionaries(), footer_offset, fbs::MessageHeader::DictionaryBatch,
-                                content->dictionaries));
-  STROM_TRY(content->add_blocks(footer.root().record_batches(), footer_offset, fbs::MessageHeader::RecordBatch,
-                                content->batches));
+  STROM_TRY(content->add_blocks(footer.dictionaries(), fbs::MessageHeader::DictionaryBatch, content->dictionaries));
+  STROM_TRY(content->add_blocks(footer.record_batches(), fbs::MessageHeader::RecordBatch, content->batches));
   existing->batches = static_cast<int64_t>(content->batches.size());
   existing->content = std::move(content);
   return std::shared_ptr<const ExistingFile>(std::move(existing));
@@ -165,6 +149,7 @@ Result<std::shared_ptr<const ExistingFile>> ExistingFile::open(const std::string
 
 Status ExistingFile::Content::add_values(const fbs::RecordBatch& batch, int64_t body, int64_t body_size,
                                          std::vector<std::string>& values) const {
+  const FileBytes& bytes = tail.bytes;
   if (batch.compression() != nullptr || vector_size(batch.nodes()) != 1 || vector_size(batch.buffers()) != 3) {
     return Status(ErrorCode::kUnsupported,
                   "file \"" + bytes.path + "\" has a dictionary that is compressed or not of text");
@@ -196,10 +181,10 @@ Result<std::vector<std::string>> ExistingFile::dictionary(int64_t id) const {
   std::vector<std::string> values;
   for (const fbs::Block& block : content->dictionaries) {
     const int64_t body = block.offset() + block.metadata_length();
-    STROM_ASSIGN(const Message message, load_message(content->bytes, block.offset(), body, "a dictionary batch"));
+    STROM_ASSIGN(const Message message, load_message(content->tail.bytes, block.offset(), body, "a dictionary batch"));
     const auto* header = message.root().header_as_DictionaryBatch();
     if (header == nullptr || header->data() == nullptr)
-      return content->bytes.corrupt(block.offset(), "a dictionary batch is empty");
+      return content->tail.bytes.corrupt(block.offset(), "a dictionary batch is empty");
     if (header->id() != id) continue;
     if (!header->is_delta()) values.clear();
     STROM_TRY(content->add_values(*header->data(), body, block.body_length(), values));
@@ -208,14 +193,14 @@ Result<std::vector<std::string>> ExistingFile::dictionary(int64_t id) const {
 }
 
 Status ExistingFile::copy_messages(StagedFile& file) const {
-  const std::string& path = content->bytes.path;
+  const std::string& path = content->tail.bytes.path;
   const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (source < 0) return base::os_error(errno, "could not open file \"" + path + "\"");
   Status copied = file.append_file(source, 0, content->end);
   close(source);
   STROM_TRY(copied);
   STROM_TRY(file.append({{const_cast<char*>(kPadding), static_cast<size_t>(-content->end & 7)}}));
-  return content->mapping->check_unchanged();
+  return content->tail.mapping->check_unchanged();
 }
 
 Result<std::unique_ptr<NestedWriter>> NestedWriter::create(std::unique_ptr<ByteSink> sink, NestedSchema schema,
