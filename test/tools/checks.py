@@ -2,6 +2,7 @@
 as in test/tap/server.py."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -48,6 +49,12 @@ def run(name, *arguments, env=None, timeout=120, binary=False, **options):
                             env={**os.environ, **(env or {})}, **options)
     out = result.stdout if binary else result.stdout.decode("utf-8", "replace")
     return result.returncode, out, result.stderr.decode("utf-8", "replace")
+
+
+def start(name, *arguments, **options):
+    """A tool that runs beside the test. Signals are as in a terminal, even if the tests run in the background."""
+    return subprocess.Popen([program(name), *map(str, arguments)], text=True, **{"stderr": subprocess.PIPE, **options},
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 
 
 def leftovers(path):

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from checks import done, equal, folder, leftovers, ok, program, run
+from checks import done, equal, folder, leftovers, ok, program, run, start
 
 OUT = folder("frame")
 PROBE = "frame_probe"
@@ -102,7 +102,7 @@ ok(result.stdout != "0\n", "a closed standard output is no success", result)
 
 # Signals: the status, and nothing left behind.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    process = subprocess.Popen([program(PROBE), "-o", OUT / "signal", "--slow"], stderr=subprocess.PIPE, text=True)
+    process = start(PROBE, "-o", OUT / "signal", "--slow")
     deadline = time.time() + 10
     while not leftovers(OUT) and time.time() < deadline:
         time.sleep(0.01)
@@ -113,8 +113,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
 rng = random.Random(1)
 sizes = set()
 for _ in range(50):
-    process = subprocess.Popen([program(PROBE), "-o", file, "-f", "-n", str(rng.randrange(1, 1000)), "-s", "64k"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = start(PROBE, "-o", file, "-f", "-n", str(rng.randrange(1, 1000)), "-s", "64k", stdout=subprocess.DEVNULL)
     time.sleep(rng.random() * 0.03)
     process.send_signal(rng.choice((signal.SIGKILL, signal.SIGTERM)))
     process.communicate(timeout=20)

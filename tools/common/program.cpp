@@ -5,8 +5,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <set>
@@ -31,11 +35,25 @@ struct Interrupts {
   }
 };
 
+/// Set when a signal has come: how the work ends no longer matters.
+std::atomic<bool> is_ending{false};
+
 sigset_t ending_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
   return set;
+}
+
+/// Calls what was registered, and waits for it no longer than a second: a server may not answer any more.
+void act_for_a_second() {
+  auto done = std::make_shared<std::promise<void>>();
+  std::thread([done] {
+    std::lock_guard lock(Interrupts::instance().mutex);
+    for (const auto* action : Interrupts::instance().actions) (*action)();
+    done->set_value();
+  }).detach();
+  done->get_future().wait_for(std::chrono::seconds(1));
 }
 
 /// A thread that waits for the signals, so that what must be done can take locks and call anything.
@@ -52,10 +70,8 @@ void end_at_signals(const std::string& program) {
   std::thread([set, program] {
     int number = 0;
     if (sigwait(&set, &number) != 0) return;
-    {
-      std::lock_guard lock(Interrupts::instance().mutex);
-      for (const auto* action : Interrupts::instance().actions) (*action)();
-    }
+    is_ending = true;
+    act_for_a_second();
     format::StagedFile::abandon_all();
     const std::string message = program + ": interrupted\n";
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
@@ -104,6 +120,7 @@ int run_guarded(OptionTable& table, const std::vector<std::string>& arguments, c
   }
   end_at_signals(table.program());
   status = run();
+  while (is_ending) pause();  // the signal's thread ends the process
   if (status.is_ok()) return kDone;
   if (status.code() == ErrorCode::kCancelled) return kSignalBase + SIGPIPE;
   report_error(table.program(), status);

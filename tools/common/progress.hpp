@@ -31,7 +31,7 @@ class Progress {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
   /// What percentage and ETA are computed from, in units of the caller's choice; 0: not known.
-  void set_total(int64_t units) { total_ = units; }
+  void add_total(int64_t units) { total_ += units; }
   void add_done(int64_t units) { done_.fetch_add(units, std::memory_order_relaxed); }
   /// A line above the progress, when it was asked for by the option. Thread-safe.
   void note(const std::string& text);

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
       [&]() -> Status {
         STROM_ASSIGN(const auto sink, open_output(output));
         Progress progress(progress_options);
-        progress.set_total(rows);
+        progress.add_total(rows);
         const std::vector<char> zeros(static_cast<size_t>(bytes));
         for (int64_t row = 0; row < rows; ++row) {
           STROM_TRY(sink->append({{const_cast<char*>(zeros.data()), zeros.size()}}));
