@@ -62,6 +62,8 @@ TYPES = {
     "f4": (pa.float32(), lambda: rng.choice([0.0, -0.0, 1.5, 1e30, float("inf"), float("nan"), rng.uniform(-10**6, 10**6)])),
     "f8": (pa.float64(), lambda: rng.choice([0.0, -0.0, 0.1, 1e300, -5e-324, 1e15, 123456789012345.0, float("-inf"),
                                              float("nan"), rng.uniform(-1, 1), rng.randint(0, 10**7) / 100])),
+    "d9": (pa.decimal32(9, 3), lambda: decimal.Decimal(rng.choice([999999999, -999999999, 0, 7])).scaleb(-3)),
+    "d18": (pa.decimal64(18, 4), lambda: decimal.Decimal(rng.choice([10**18 - 1, 1 - 10**18, 0, -50])).scaleb(-4)),
     "d2": (pa.decimal128(10, 2), lambda: decimal.Decimal(rng.randint(-10**10 + 1, 10**10 - 1)).scaleb(-2)),
     "d0": (pa.decimal128(38, 0), lambda: decimal.Decimal(rng.choice([10**38 - 1, -10**38 + 1, 0, rng.randint(0, 10**20)]))),
     "d38": (pa.decimal128(38, 38), lambda: decimal.Decimal(rng.choice([10**38 - 1, 1, 0])).scaleb(-38, decimal.Context(prec=80))),

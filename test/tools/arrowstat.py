@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """arrowstat: statistics in files of others, everything else in them as it was, at every moment."""
+import decimal
 import fcntl
 import json
 import math
@@ -61,7 +62,7 @@ def expected(batches, name):
 
 NUMBERS = {
     "i1": pa.int8(), "i2": pa.int16(), "i4": pa.int32(), "i8": pa.int64(), "u1": pa.uint8(), "u2": pa.uint16(),
-    "u4": pa.uint32(), "f4": pa.float32(), "f8": pa.float64(), "d": pa.decimal128(38, 6), "date": pa.date32(),
+    "u4": pa.uint32(), "f4": pa.float32(), "f8": pa.float64(), "d": pa.decimal128(38, 6), "d9": pa.decimal32(9, 1), "d18": pa.decimal64(18, 2), "date": pa.date32(),
     "date64": pa.date64(), "s": pa.timestamp("s"), "ms": pa.timestamp("ms", tz="UTC"), "us": pa.timestamp("us"),
     "ns": pa.timestamp("ns", tz="Asia/Tokyo"),
 }
@@ -71,6 +72,8 @@ def numbers(kind, rows, nulls):
     def value():
         if pa.types.is_floating(kind):
             return rng.uniform(-1e6, 1e6)
+        if pa.types.is_decimal(kind) and kind.bit_width < 128:
+            return decimal.Decimal(rng.randint(-10**kind.precision + 1, 10**kind.precision - 1)).scaleb(-kind.scale)
         if pa.types.is_decimal(kind):
             return pa.scalar(rng.randint(-10**14, 10**14)).cast(pa.decimal128(20, 0)).cast(kind).as_py()
         if pa.types.is_date64(kind):
@@ -153,7 +156,7 @@ def check_statistics():
     shown = [json.loads(line) for line in arrowstat("--json", path)[1].splitlines()]
     equal([entry["column"] for entry in shown], list(NUMBERS), "--json has each column")
     equal(shown[2]["batches"][0], {"min": str(min(values)), "max": str(max(values))}, "--json has values")
-    ok(shown[10]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[10]["batches"][1]["min"], "dates are shown as dates", shown[10])
+    ok(shown[12]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[12]["batches"][1]["min"], "dates are shown as dates", shown[12])
 
     equal(arrowstat("--remove", "--stat=i4,f8", path), (0, "", ""), "--remove of two columns")
     after, _ = read(path)

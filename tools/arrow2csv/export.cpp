@@ -142,7 +142,7 @@ Status Export::make_text(const Piece& piece, TextBuffer& out) const {
 Status Export::write(format::ByteSink& sink, Progress& progress) const {
   int64_t rows = 0;
   for (const Piece& piece : pieces_) rows += piece.end - piece.begin;
-  progress.set_total(rows);
+  progress.add_total(rows);
   const std::string& header = files_.front().text->header();
   if (!header.empty() && options_.header) STROM_TRY(sink.append({{const_cast<char*>(header.data()), header.size()}}));
 

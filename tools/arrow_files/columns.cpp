@@ -47,7 +47,7 @@ std::string type_text(const Field& field) {
   static constexpr const char* kUnits[] = {"s", "ms", "us", "ns"};
   if (!field.unsupported.empty()) return field.unsupported;
   std::string text = columnar::layout_name(field.layout);
-  if (field.layout == Layout::kDecimal128)
+  if (columnar::is_decimal(field.layout))
     text += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   if (field.layout == Layout::kFixedBinary) text += "(" + std::to_string(field.byte_width) + ")";
   if (field.layout == Layout::kTimestamp)

@@ -43,6 +43,8 @@ std::string sql_type(const Field& field) {
     case Layout::kInt64: return "bigint";
     case Layout::kFloat32: return "real";
     case Layout::kFloat64: return "double precision";
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
     case Layout::kDecimal128:
       if (field.scale < 0 || field.scale > kMostNumericScale) return "numeric";
       return "numeric(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";

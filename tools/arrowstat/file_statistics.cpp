@@ -21,7 +21,7 @@ Result<Ranges> compute_ranges(const FileReader& file, const std::vector<int>& co
       total += bytes;
     }
   }
-  progress.set_total(total);
+  progress.add_total(total);
   // One batch after the other, as they lie in the file.
   const auto pieces = static_cast<int64_t>(batches * columns.size());
   STROM_TRY(run_pieces(pieces, threads, [&](int64_t piece, int) -> Status {

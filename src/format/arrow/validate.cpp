@@ -38,7 +38,9 @@ class ColumnValidator {
       case Layout::kUtf8:
       case Layout::kLargeUtf8:
       case Layout::kUtf8View: check_texts(); break;
-      case Layout::kDecimal128: check_decimals(); break;
+      case Layout::kDecimal32: check_decimals<int32_t>(); break;
+      case Layout::kDecimal64: check_decimals<int64_t>(); break;
+      case Layout::kDecimal128: check_decimals<base::int128>(); break;
       case Layout::kDate64: check_days(); break;
       default: break;
     }
@@ -95,10 +97,11 @@ class ColumnValidator {
     });
   }
 
+  template <class T>
   void check_decimals() {
     const base::int128 limit = base::power_of_ten(field_.precision);
     for_values([&](int64_t row) {
-      const auto value = load<base::int128>(view_.values, row);
+      const base::int128 value = load<T>(view_.values, row);
       if (value < limit && value > -limit) return true;
       add(row, "has a number of more than " + std::to_string(field_.precision) + " digits");
       return false;

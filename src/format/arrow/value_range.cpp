@@ -165,6 +165,8 @@ bool has_value_range(Layout layout) {
     case Layout::kUInt32:
     case Layout::kFloat32:
     case Layout::kFloat64:
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
     case Layout::kDecimal128:
     case Layout::kDate32:
     case Layout::kDate64:
@@ -178,8 +180,10 @@ ValueRange value_range(const ColumnView& column) {
     case Layout::kInt8: return range_of<int8_t>(column);
     case Layout::kInt16: return range_of<int16_t>(column);
     case Layout::kInt32:
+    case Layout::kDecimal32:
     case Layout::kDate32: return range_of<int32_t>(column);
     case Layout::kInt64:
+    case Layout::kDecimal64:
     case Layout::kDate64:
     case Layout::kTimestamp: return range_of<int64_t>(column);
     case Layout::kUInt8: return range_of<uint8_t>(column);

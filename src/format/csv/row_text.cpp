@@ -152,6 +152,8 @@ int64_t value_room(const Field& field, BinaryKind binary) {
     case Layout::kInt64: return 24;
     case Layout::kFloat32:
     case Layout::kFloat64: return kFloatRoom;
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
     case Layout::kDecimal128: return decimal_room(field.scale);
     case Layout::kDate32:
     case Layout::kDate64: return kDateRoom;
@@ -406,6 +408,13 @@ class RowTextOf final : public RowText {
     });
   }
 
+  template <class T>
+  void append_decimals(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at) const {
+    append_some(column, view, begin, rows, at, false, [&](char* out, int64_t row) {
+      return put_decimal(out, load<T>(view.values, row), column.field.scale);
+    });
+  }
+
   template <int kDigits>
   void append_timestamps(const Column& column, const ColumnView& view, int64_t begin, int rows, char** at) const {
     const std::string_view zone = column.field.timezone.empty() ? "" : kIsJson ? "+00:00" : "+00";
@@ -437,10 +446,9 @@ class RowTextOf final : public RowText {
       case Layout::kUInt32: return append_integers<uint32_t>(column, view, begin, rows, at);
       case Layout::kFloat32: return append_floats<float>(column, view, begin, rows, at);
       case Layout::kFloat64: return append_floats<double>(column, view, begin, rows, at);
-      case Layout::kDecimal128:
-        return append_some(column, view, begin, rows, at, false, [&](char* out, int64_t row) {
-          return put_decimal(out, load<base::int128>(view.values, row), column.field.scale);
-        });
+      case Layout::kDecimal32: return append_decimals<int32_t>(column, view, begin, rows, at);
+      case Layout::kDecimal64: return append_decimals<int64_t>(column, view, begin, rows, at);
+      case Layout::kDecimal128: return append_decimals<base::int128>(column, view, begin, rows, at);
       case Layout::kDate32:
         return append_some(column, view, begin, rows, at, true,
                            [&](char* out, int64_t row) { return put_date(out, load<int32_t>(view.values, row)); });
