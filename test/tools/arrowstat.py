@@ -16,6 +16,7 @@ import time
 
 import polars
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
 from checks import done, equal, folder, ok, program, run
@@ -264,6 +265,66 @@ def check_refusals():
             ok(False, f"damaged file {i} ends with {status}")
 
 
+def sort_key(column):
+    """The column as a type that pyarrow can sort by."""
+    if pa.types.is_decimal(column.type):
+        return column.cast(pa.decimal128(38, column.type.scale))
+    return column.cast(pa.binary()) if pa.types.is_fixed_size_binary(column.type) else column
+
+
+def check_sorted_copies():
+    kinds = NUMBERS | {"b": pa.bool_(), "t": pa.string(), "lt": pa.large_string(), "v": pa.string_view(), "fb": pa.binary(2)}
+
+    def few(kind, rows):  # many equal values
+        if pa.types.is_boolean(kind):
+            return pa.array([rng.choice([True, False, None]) for _ in range(rows)], kind)
+        if pa.types.is_fixed_size_binary(kind) and not pa.types.is_decimal(kind):
+            return pa.array([rng.choice([b"aa", b"ab", b"\xff\x00", None]) for _ in range(rows)], kind)
+        if pa.types.is_floating(kind):
+            return pa.array([rng.choice([0.0, -1.5, float("nan"), float("inf"), float("-inf"), 1e-30, None]) for _ in range(rows)], kind)
+        if kind in (pa.string(), pa.large_string(), pa.string_view()):
+            return pa.array([rng.choice(["", "a", "ä", "b" * 30, "B", None]) for _ in range(rows)], kind)
+        return numbers(kind, 5, 0.2).take(pa.array([rng.randrange(5) for _ in range(rows)], pa.int64()))
+
+    batches = [pa.RecordBatch.from_arrays([few(kind, rows) for kind in kinds.values()], names=list(kinds)) for rows in (400, 1, 0, 250)]
+    path = OUT / "unsorted.arrow"
+    with ipc.new_file(path, batches[0].schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    table = read(path)[0]
+    flat = table.cast(pa.schema([pa.field(f.name, pa.string() if f.type == pa.string_view() else f.type) for f in table.schema]))
+    target = OUT / "sorted.arrow"
+    for keys in [[name] for name in kinds] + [["b", "i1", "t"], ["v", "f8"]]:
+        sortable = pa.table({k: sort_key(flat.column(k)) for k in keys})
+        order = pc.sort_indices(sortable, sort_keys=[(k, "ascending", "at_end") for k in keys])
+        equal(arrowstat(f"--sort-by={','.join(keys)}", path, "-o", target, "-f", "--batch-rows=100")[0], 0, f"--sort-by {keys}")
+        found, sizes = read(target)
+        wanted = flat.take(order)
+        differ = [k for k in kinds if not (repr(found.column(k).to_pylist()) == repr(wanted.column(k).to_pylist())
+                                           if pa.types.is_floating(kinds[k]) else found.column(k).equals(wanted.column(k)))]
+        equal(differ, [], f"--sort-by {keys}: the order of the rows")
+        equal(sizes, [100] * 6 + [51], "record batches of that many rows")
+    equal(arrowstat("--check", target)[0], 0, "the copy's statistics are right")
+    equal(b"min_values" in found.schema.field("i4").metadata, True, "the copy has statistics")
+    status, out, err = arrowstat("--sort-by=i4", path, "-o", target)
+    ok(status == 1 and "exists" in err, "an existing file stays", err)
+    for arguments, message in ((["--sort-by=i4", path], "--sort-by needs -o FILE"), (["-o", target, path], "-o, -f and --batch-rows need --sort-by"),
+                               (["--sort-by=i4", "--add", path], "--sort-by and --add exclude each other")):
+        status, out, err = arrowstat(*arguments)
+        ok(status == 2 and message in err, message, err)
+    status, out, err = arrowstat("--sort-by=text", OUT / "all.arrow", "-o", OUT / "nested.arrow")
+    ok(status == 1 and "uses" in err and not (OUT / "nested.arrow").exists(), "columns that cannot be written", err)
+    for name in ("no_batches", "zero_rows"):
+        equal(arrowstat("--sort-by=" + read(DATA / f"{name}.arrow")[0].schema[0].name, DATA / f"{name}.arrow", "-o", OUT / f"sorted_{name}")[0], 0, f"{name}.arrow")
+    many = OUT / "many.arrow"  # more rows than one thread sorts
+    with ipc.new_file(many, pa.schema([("k", pa.int64()), ("n", pa.int64())])) as writer:
+        for b in range(4):
+            writer.write_batch(pa.record_batch([pa.array([rng.randrange(1000) for _ in range(300_000)]), pa.array(range(b * 300_000, (b + 1) * 300_000))], names=["k", "n"]))
+    arrowstat("--sort-by=k", "-n", 4, many, "-o", target, "-f")
+    table = read(many)[0]
+    equal(read(target)[0].equals(table.take(pc.sort_indices(table, [("k", "ascending"), ("n", "ascending")]))), True, "four threads sort as one")
+
+
 def check_kills():
     """Killed at any moment, the file has the old statistics or the new ones, and all its values."""
     path, _ = sample("killed.arrow")
@@ -294,5 +355,6 @@ check_statistics()
 check_special_values()
 check_files_of_others()
 check_refusals()
+check_sorted_copies()
 check_kills()
 done()

@@ -9,6 +9,8 @@
 #include "arrow_files/stored_value.hpp"
 #include "arrow_files/workers.hpp"
 #include "arrowstat/file_statistics.hpp"
+#include "arrowstat/sorted_copy.hpp"
+#include "common/output.hpp"
 #include "common/program.hpp"
 #include "format/byte_sink.hpp"
 
@@ -21,9 +23,10 @@ using format::arrow::FileReader;
 using format::arrow::ValueRange;
 
 struct Settings {
-  std::vector<std::string> files, columns;
+  std::vector<std::string> files, columns, sort_columns;
+  OutputOptions output;
   ProgressOptions progress;
-  int64_t threads = 0;
+  int64_t threads = 0, batch_rows = 0;
   bool add = false, refresh = false, remove = false, show = false, check = false, json = false;
 };
 
@@ -50,12 +53,21 @@ void add_options(OptionTable& table, Settings& settings) {
       .also("stat")
       .also("stats");
   table.flag(0, "json", &settings.json, "--show prints a JSON object for each column of each file");
+  table.group("Sorted copies");
+  table.list(0, "sort-by", "NAME,…", &settings.sort_columns,
+             "write a copy with its rows in the order of these columns, and with statistics; see -o");
+  table.number(0, "batch-rows", &settings.batch_rows, 1, int64_t{1} << 31,
+               "rows in a record batch of the copy (default: as in the file)");
+  add_output_options(table, &settings.output, "the sorted copy");
+  for (const char* name : {"show", "add", "refresh", "remove", "check"}) table.exclusive({"sort-by", name});
   table.group("General");
   add_threads_option(table, &settings.threads);
   add_progress_option(table, &settings.progress);
   table.example("arrowstat --add flineorder.arrow", "statistics of all columns that can have them");
   table.example("arrowstat --add --columns=lo_orderdate flineorder.arrow", "of one column");
   table.example("arrowstat flineorder.arrow", "what there is");
+  table.example("arrowstat --sort-by=lo_orderdate lineorder.arrow -o sorted.arrow",
+                "a copy that queries by date read little of");
 }
 
 Status usage(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
@@ -64,6 +76,11 @@ Status check_settings(const Settings& settings) {
   if (settings.files.empty()) return usage("no file to read; see arrowstat --help");
   if (settings.json && (settings.add || settings.refresh || settings.remove || settings.check) && !settings.show)
     return usage("--json needs --show");
+  const bool sorts = !settings.sort_columns.empty();
+  if (sorts && settings.files.size() != 1) return usage("--sort-by needs one file");
+  if (sorts && (settings.output.path.empty() || settings.output.is_stream())) return usage("--sort-by needs -o FILE");
+  if (!sorts && (!settings.output.path.empty() || settings.output.force || settings.batch_rows > 0))
+    return usage("-o, -f and --batch-rows need --sort-by");
   return Status::ok();
 }
 
@@ -203,8 +220,36 @@ Status run_file(const std::string& path, const Settings& settings, Progress& pro
   return show_statistics(*changed, columns, settings);
 }
 
+/// The number of rows in a batch of the copy, when it was not given.
+Result<int64_t> usual_batch_rows(const FileReader& file) {
+  constexpr int64_t kMostRows = 1 << 20;
+  int64_t most = 0;
+  for (int batch = 0; batch < file.batch_count(); ++batch) {
+    STROM_ASSIGN(const int64_t rows, file.batch_rows(batch));
+    most = std::max(most, rows);
+  }
+  return most > 0 ? most : kMostRows;
+}
+
+Status sort_file(const std::string& path, const Settings& settings, Progress& progress) {
+  STROM_ASSIGN(const ArrowFile file, FileReader::open(path));
+  SortedCopy copy;
+  STROM_ASSIGN(copy.sort_columns, find_columns(*file, settings.sort_columns));
+  STROM_ASSIGN(copy.batch_rows, usual_batch_rows(*file));
+  if (settings.batch_rows > 0) copy.batch_rows = settings.batch_rows;
+  copy.threads = thread_count(settings.threads);
+  STROM_ASSIGN(copy.path, file_behind(settings.output.path));
+  copy.force = settings.output.force;
+  return write_sorted(*file, copy, progress);
+}
+
 Status run(const Settings& settings) {
   Progress progress(settings.progress);
+  if (!settings.sort_columns.empty()) {
+    STROM_TRY(sort_file(settings.files.front(), settings, progress));
+    progress.finish();
+    return Status::ok();
+  }
   for (const std::string& path : settings.files) STROM_TRY(run_file(path, settings, progress));
   progress.finish();
   return Status::ok();
