@@ -230,6 +230,69 @@ ExprState* QueryRun::compile(Node* expression) {
   });
 }
 
+namespace {
+
+// Sub-queries that parameters in `node` stand for, which a subtransaction must not run: it would take the pages with it
+// that they hold.
+bool run_subqueries(Node* node, void* context) {
+  if (node == nullptr) return false;
+  if (IsA(node, Param) && reinterpret_cast<Param*>(node)->paramkind == PARAM_EXEC) {
+    auto* expressions = static_cast<ExprContext*>(context);
+    const ParamExecData& value = expressions->ecxt_param_exec_vals[reinterpret_cast<Param*>(node)->paramid];
+    if (value.execPlan != nullptr) ExecSetParamPlan(static_cast<SubPlanState*>(value.execPlan), expressions);
+  }
+  return compat::walk(node, run_subqueries, context);
+}
+
+// Not those that end the query whatever it computes: it was cancelled, memory is short.
+bool is_about_values(int code) {
+  switch (ERRCODE_TO_CATEGORY(code)) {
+    case ERRCODE_TRANSACTION_ROLLBACK:
+    case ERRCODE_INSUFFICIENT_RESOURCES:
+    case ERRCODE_OPERATOR_INTERVENTION:
+    case ERRCODE_SYSTEM_ERROR:
+    case ERRCODE_INTERNAL_ERROR: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+// The value of an expression without columns. None: finding it raised an error, which is one only for rows that ask for
+// it, so that PostgreSQL finds it again for them.
+std::optional<QueryRun::Value> QueryRun::evaluate(ExprState* compiled, bool may_raise) {
+  ExprContext* context = state_->ss.ps.ps_ExprContext;
+  const auto run = [=] {
+    Value result;
+    result.datum = ExecEvalExprSwitchContext(compiled, context, &result.is_null);
+    return result;
+  };
+  if (!may_raise || IsInParallelMode()) return guard(run);
+  guard([=] { run_subqueries(reinterpret_cast<Node*>(compiled->expr), context); });
+  const MemoryContext caller = CurrentMemoryContext;
+  const ResourceOwner owner = CurrentResourceOwner;
+  guard([=] {
+    BeginInternalSubTransaction(nullptr);
+    MemoryContextSwitchTo(caller);
+  });
+  const auto end = [=](void (*how)()) {
+    guard([=] {
+      how();
+      MemoryContextSwitchTo(caller);
+      CurrentResourceOwner = owner;
+    });
+  };
+  try {
+    const Value value = guard(run);
+    end(ReleaseCurrentSubTransaction);
+    return value;
+  } catch (const boundary::PostgresError& error) {
+    end(RollbackAndReleaseCurrentSubTransaction);
+    if (error.data() == nullptr || !is_about_values(error.data()->sqlerrcode)) throw;
+    return std::nullopt;
+  }
+}
+
 std::vector<Constant> QueryRun::parameters() {
   std::vector<Constant> values;
   for (const Constant& constant : plan_.program.constants) {
@@ -246,17 +309,11 @@ std::vector<Constant> QueryRun::parameters() {
     ExprState*& compiled = parameter_expressions_[index];
     if (compiled == nullptr)
       compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
-    PlanState* parent = &state_->ss.ps;
-    struct Value {
-      Datum datum;
-      bool is_null;
-    };
-    const Value value = guard([=] {
-      Value result;
-      result.datum = ExecEvalExprSwitchContext(compiled, parent->ps_ExprContext, &result.is_null);
-      return result;
-    });
-    values[index] = {constant.type, value.is_null, -1, {}};
+    const std::optional<Value> found = evaluate(compiled, constant.may_raise);
+    values[index] = {constant.type, false, -1, {}, !found};
+    if (!found) continue;
+    const Value value = *found;
+    values[index].is_null = value.is_null;
     if (!value.is_null)
       values[index].unheld = codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
                                                    &values[index].bytes) != codec::Encoded::kDone;

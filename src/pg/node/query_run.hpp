@@ -72,6 +72,12 @@ class QueryRun {
   const char* sorted_by() const { return sorted_by_; }
 
  private:
+  struct Value {
+    Datum datum;
+    bool is_null;
+  };
+
+  std::optional<Value> evaluate(ExprState* compiled, bool may_raise);
   void choose_blocks(size_t pipeline);
   bool is_file(Index relid) const;
   std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
