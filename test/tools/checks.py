@@ -22,7 +22,7 @@ def ok(condition, name, *remarks):
     _failed += 1
     print("not ok - " + name, flush=True)
     for remark in remarks:
-        print("    " + str(remark)[:2000].replace("\n", "\n    "), flush=True)
+        print("    " + str(remark)[:1000].replace("\n", "\n    "), flush=True)
     return False
 
 

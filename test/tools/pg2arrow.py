@@ -94,7 +94,7 @@ changing = threading.Event()
 
 def change():
     while not changing.is_set():
-        psql("UPDATE t SET v = v || '' WHERE id % 100 = 1; DELETE FROM t WHERE id = 2; INSERT INTO t(id) VALUES (2)", DB)
+        psql("UPDATE t SET v = v || '' WHERE id % 100 = 1; BEGIN; DELETE FROM t WHERE id = 2; INSERT INTO t(id) VALUES (2); COMMIT", DB)
 
 
 writer = threading.Thread(target=change)

@@ -69,6 +69,8 @@ void add_source_options(OptionTable& table, Settings& settings) {
   table.group("What is dumped");
   table.text('c', "command", "SQL", &settings.command, "a query; file://PATH reads it from a file");
   table.text('t', "table", "TABLE", &settings.table, "a table, as SELECT * FROM TABLE");
+  table.flag(0, "all-tables", &settings.all_tables,
+             "every table of the database, into the folder given by -o, with a script of CREATE FOREIGN TABLE");
   table.custom(
       0, "inner-join", "SQL",
       [&](const std::string& sql) {

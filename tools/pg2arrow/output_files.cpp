@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -135,6 +136,10 @@ Status OutputFiles::open_next() {
 
 Status OutputFiles::open_append(std::vector<Column>& columns) {
   STROM_ASSIGN(path_, tool::file_behind(settings_.append));
+  // It will be replaced rather than written to, which its permissions would not prevent.
+  if (access(path_.c_str(), F_OK) == 0 && access(path_.c_str(), W_OK) != 0) {
+    return base::os_error(errno, "could not append to file \"" + path_ + "\"");
+  }
   STROM_ASSIGN(lock_, AppendLock::take(path_));
   STROM_ASSIGN(const auto existing, format::arrow::ExistingFile::open(path_));
   STROM_ASSIGN(const auto growth, fit_to_file(*existing, path_, columns));
