@@ -56,11 +56,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   for (int batch = 0; batch < reader.batch_count(); ++batch) {
     std::vector<Field> fields;
     BatchView view;
+    std::vector<decltype(reader.column(0, 0))> columns;  // keep what the views point to
     const auto rows = reader.batch_rows(batch);
     if (!rows.is_ok()) continue;
     view.rows = rows.value();
     for (size_t i = 0; i < reader.schema().fields.size(); ++i) {
-      const auto column = reader.column(batch, static_cast<int>(i));
+      const auto& column = columns.emplace_back(reader.column(batch, static_cast<int>(i)));
       if (!column.is_ok()) continue;
       fields.push_back(reader.schema().fields[i]);
       view.columns.push_back(column.value());

@@ -44,7 +44,7 @@ class ColumnCursor {
   const FileReader& file_;
   int column_, batch_ = -1;
   int64_t row_ = 0;
-  ColumnView view_;
+  FileColumn view_;
 };
 
 bool same_bytes(const ColumnView& a, int64_t i, const ColumnView& b, int64_t j, int64_t width) {

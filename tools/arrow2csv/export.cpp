@@ -113,30 +113,52 @@ Result<int64_t> Export::rows_per_piece(const File& file, int batch, int64_t rows
 Status Export::cut_pieces() {
   int64_t skip = options_.offset, left = options_.limit;
   for (size_t i = 0; i < files_.size(); ++i) {
-    for (int batch = 0; batch < files_[i].reader->batch_count() && left > 0; ++batch) {
-      STROM_ASSIGN(const int64_t rows, files_[i].reader->batch_rows(batch));
+    for (int number = 0; number < files_[i].reader->batch_count() && left > 0; ++number) {
+      STROM_ASSIGN(const int64_t rows, files_[i].reader->batch_rows(number));
       int64_t row = std::min(skip, rows);
       skip -= row;
       const int64_t end = row + std::min(left, rows - row);
       left -= end - row;
-      STROM_ASSIGN(const int64_t step, rows_per_piece(files_[i], batch, rows));
-      for (; row < end; row += step) pieces_.push_back({static_cast<int>(i), batch, row, std::min(row + step, end)});
+      STROM_ASSIGN(const int64_t step, rows_per_piece(files_[i], number, rows));
+      Batch& batch = *batches_.emplace_back(std::make_unique<Batch>());
+      batch.file = static_cast<int>(i);
+      batch.number = number;
+      batch.rows = rows;
+      for (; row < end; row += step, ++batch.pieces) pieces_.push_back({&batch, row, std::min(row + step, end)});
     }
   }
   return Status::ok();
 }
 
-Status Export::make_text(const Piece& piece, TextBuffer& out) const {
-  const File& file = files_[static_cast<size_t>(piece.file)];
-  columnar::BatchView batch;
-  STROM_ASSIGN(batch.rows, file.reader->batch_rows(piece.batch));
-  for (const int column : file.columns) {
-    STROM_ASSIGN(batch.columns.emplace_back(), file.reader->column(piece.batch, column));
+Result<columnar::BatchView> Export::load(Batch& batch) const {
+  const File& file = files_[static_cast<size_t>(batch.file)];
+  std::lock_guard lock(batch.mutex);
+  if (batch.columns.empty()) {
+    std::vector<FileColumn> columns;
+    for (const int column : file.columns) {
+      STROM_ASSIGN(columns.emplace_back(), file.reader->column(batch.number, column));
+    }
+    batch.columns = std::move(columns);
   }
+  columnar::BatchView view;
+  view.rows = batch.rows;
+  view.columns.assign(batch.columns.begin(), batch.columns.end());
+  return view;
+}
+
+void Export::finish(Batch& batch) {
+  std::lock_guard lock(batch.mutex);
+  if (--batch.pieces == 0) batch.columns = {};
+}
+
+Status Export::make_text(const Piece& piece, TextBuffer& out) const {
+  const File& file = files_[static_cast<size_t>(piece.batch->file)];
+  STROM_ASSIGN(const columnar::BatchView batch, load(*piece.batch));
   const Status status = file.text->append_rows(batch, piece.begin, piece.end, out);
+  finish(*piece.batch);
   // What was read from a part of the file that is gone means nothing.
   if (file.reader->is_poisoned()) return file.reader->check_unchanged();
-  return status.is_ok() ? status : in_batch(status, file.reader->path(), piece.batch);
+  return status.is_ok() ? status : in_batch(status, file.reader->path(), piece.batch->number);
 }
 
 Status Export::write(format::ByteSink& sink, Progress& progress) const {

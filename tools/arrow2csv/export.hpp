@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -39,8 +41,16 @@ class Export {
     std::vector<columnar::Field> fields;
     std::shared_ptr<const format::csv::RowText> text;
   };
+  /// Columns of one record batch, from when its first piece is begun until its last is done.
+  struct Batch {
+    int file, number;
+    int64_t rows;
+    int pieces = 0;  // that are not done
+    std::mutex mutex;
+    std::vector<FileColumn> columns;
+  };
   struct Piece {
-    int file, batch;
+    Batch* batch;
     int64_t begin, end;  // rows of the batch
   };
 
@@ -49,10 +59,14 @@ class Export {
   Status check_same_columns(const File& file) const;
   Status cut_pieces();
   Result<int64_t> rows_per_piece(const File& file, int batch, int64_t rows) const;
+  /// The views are good as long as the piece is not done.
+  Result<columnar::BatchView> load(Batch& batch) const;
+  static void finish(Batch& batch);
   Status make_text(const Piece& piece, format::csv::TextBuffer& out) const;
 
   ExportOptions options_;
   std::vector<File> files_;
+  std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<Piece> pieces_;
 };
 

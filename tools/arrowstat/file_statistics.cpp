@@ -27,7 +27,7 @@ Result<Ranges> compute_ranges(const FileReader& file, const std::vector<int>& co
   STROM_TRY(run_pieces(pieces, threads, [&](int64_t piece, int) -> Status {
     const auto batch = static_cast<size_t>(piece) / columns.size();
     const int column = columns[static_cast<size_t>(piece) % columns.size()];
-    STROM_ASSIGN(const columnar::ColumnView view, file.column(static_cast<int>(batch), column));
+    STROM_ASSIGN(const FileColumn view, file.column(static_cast<int>(batch), column));
     STROM_ASSIGN(const int64_t bytes, file.column_bytes(static_cast<int>(batch), column));
     ranges.find(column)->second[batch] = format::arrow::value_range(view);
     progress.add(column == columns.front() ? view.length : 0, bytes);

@@ -63,7 +63,8 @@ class SortedWriter {
     views_.resize(schema().fields.size());
     for (size_t column = 0; column < views_.size(); ++column) {
       for (int batch = 0; batch < file_.batch_count(); ++batch) {
-        STROM_ASSIGN(views_[column].emplace_back(), file_.column(batch, static_cast<int>(column)));
+        STROM_ASSIGN(columns_.emplace_back(), file_.column(batch, static_cast<int>(column)));
+        views_[column].push_back(columns_.back());
       }
     }
     return Status::ok();
@@ -158,6 +159,7 @@ class SortedWriter {
   const FileReader& file_;
   const SortedCopy& copy_;
   Progress& progress_;
+  std::vector<FileColumn> columns_;             // whose memory the views point to
   std::vector<std::vector<ColumnView>> views_;  // by column, then by batch
   std::vector<RowPlace> rows_;
   std::vector<std::vector<ValueRange>> ranges_;  // by column, then by batch of the copy
