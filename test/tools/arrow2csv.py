@@ -205,6 +205,7 @@ def check_options():
           "WITH (ENCODING 'UTF8');\n1\n\\.\n", "--create-table")
     ok('PARTITION OF "p" FOR VALUES IN (1);' in
        arrow2csv("--create-table=t", "--partition-of=p FOR VALUES IN (1)", small)[1], "--partition-of")
+    equal(arrow2csv("--meta", small)[1], run("arrow-info", "-bsm", small)[1], "--meta")
     for arguments, message in (
             ([], "no file to read; see arrow2csv --help"),
             (["--tablespace=x", small], "--tablespace and --partition-of need --create-table"),

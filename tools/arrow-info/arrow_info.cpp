@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "arrow-info/difference.hpp"
-#include "arrow-info/report.hpp"
+#include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
 #include "common/program.hpp"

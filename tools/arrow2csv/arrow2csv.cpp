@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrow2csv/export.hpp"
+#include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
 #include "common/output.hpp"
@@ -27,7 +28,7 @@ struct Settings {
   std::optional<std::string> null_text;
   std::string table, tablespace, partition_of;
   int64_t threads = 0, limit = -1;
-  bool csv = false, tsv = false, json = false, markdown = false;
+  bool meta = false, csv = false, tsv = false, json = false, markdown = false;
 };
 
 void add_options(OptionTable& table, Settings& settings) {
@@ -70,6 +71,8 @@ void add_options(OptionTable& table, Settings& settings) {
   table.list(0, "columns", "NAME,…", &settings.rows.columns, "only these columns, in this order");
   table.number(0, "offset", &settings.rows.offset, 0, INT64_MAX, "rows to leave out at the beginning");
   table.number(0, "limit", &settings.limit, 0, INT64_MAX, "rows to write at most");
+  table.flag(0, "meta", &settings.meta, "print columns, statistics, metadata and record batches instead of rows");
+  for (const char* other : {"header", "columns", "offset", "limit", "create-table"}) table.exclusive({"meta", other});
   table.group("SQL script");
   table.text(0, "create-table", "NAME", &settings.table,
              "write a script for psql: CREATE TABLE, and COPY with the rows as TSV");
@@ -149,11 +152,21 @@ Status append_text(format::ByteSink& sink, const std::string& text) {
   return sink.append({{const_cast<char*>(text.data()), text.size()}});
 }
 
+Status write_metadata(const std::vector<ArrowFile>& files, const Settings& settings) {
+  STROM_ASSIGN(const auto sink, open_output(settings.output, true));
+  for (const ArrowFile& file : files) {
+    STROM_ASSIGN(const std::string text, text_report(*file, {true, true, true}));
+    STROM_TRY(append_text(*sink, text));
+  }
+  return sink->commit();
+}
+
 Status run(const Settings& settings) {
   std::vector<ArrowFile> files;
   for (const std::string& path : settings.files) {
     STROM_ASSIGN(files.emplace_back(), format::arrow::FileReader::open(path));
   }
+  if (settings.meta) return write_metadata(files, settings);
   STROM_ASSIGN(const Export rows, Export::plan(std::move(files), settings.rows));
   STROM_ASSIGN(const auto sink, open_output(settings.output, true));
   Progress progress(settings.progress);

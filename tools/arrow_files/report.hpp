@@ -1,7 +1,8 @@
-// What arrow-info prints about one file.
+// What is printed about one file. Used by arrow-info and by arrow2csv --meta.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "arrow_files/columns.hpp"
 #include "base/status.hpp"

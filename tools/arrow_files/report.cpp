@@ -1,5 +1,5 @@
 // See report.hpp.
-#include "arrow-info/report.hpp"
+#include "arrow_files/report.hpp"
 
 #include <fmt/format.h>
 
