@@ -68,7 +68,7 @@ void add_options(OptionTable& table, Settings& settings) {
             "columns of bytes of fixed size: text (default), as Arrow_Fdw reads them, or hex")
       .one_of({"text", "hex"});
   table.group("Rows and columns");
-  table.list(0, "columns", "NAME,…", &settings.rows.columns, "only these columns, in this order");
+  table.list(0, "columns", "COLUMNS", &settings.rows.columns, "only these columns, in this order");
   table.number(0, "offset", &settings.rows.offset, 0, INT64_MAX, "rows to leave out at the beginning");
   table.number(0, "limit", &settings.limit, 0, INT64_MAX, "rows to write at most");
   table.flag(0, "meta", &settings.meta, "print columns, statistics, metadata and record batches instead of rows");

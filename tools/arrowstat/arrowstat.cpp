@@ -49,12 +49,12 @@ void add_options(OptionTable& table, Settings& settings) {
     for (const char* name : {"add", "refresh", "remove", "check"})
       if (std::string(name) < other) table.exclusive({name, other});
   }
-  table.list('S', "columns", "NAME,…", &settings.columns, "only these columns (default: all that can have statistics)")
+  table.list('S', "columns", "COLUMNS", &settings.columns, "only these columns (default: all that can have statistics)")
       .also("stat")
       .also("stats");
   table.flag(0, "json", &settings.json, "--show prints a JSON object for each column of each file");
   table.group("Sorted copies");
-  table.list(0, "sort-by", "NAME,…", &settings.sort_columns,
+  table.list(0, "sort-by", "COLUMNS", &settings.sort_columns,
              "write a copy with its rows in the order of these columns, and with statistics; see -o");
   table.number(0, "batch-rows", &settings.batch_rows, 1, int64_t{1} << 31,
                "rows in a record batch of the copy (default: as in the file)");
