@@ -199,6 +199,13 @@ def check_special_values():
     equal(arrowstat("--refresh", "--check", path)[0], 2, "--refresh and --check exclude each other")
     equal((arrowstat("--refresh", path)[0], arrowstat("--check", path)[0]), (0, 0), "--refresh mends them")
 
+    batched = OUT / "batched.arrow"
+    with ipc.new_file(batched, pa.schema([("k", pa.int32())])) as writer:
+        writer.write_batch(pa.record_batch([pa.array([1, 5], pa.int32())], names=["k"]), custom_metadata={"min_max_stats.k": "1,5"})
+    equal(arrowstat(batched)[1].split("\n")[1:], ["  k [0] 1,5 (in the record batch)", ""], "statistics in record batches")
+    ok('  min_max_stats.k: "1,5"' in run("arrow-info", "-bm", batched)[1], "which arrow-info shows, too")
+    equal((arrowstat("--add", batched)[0], arrowstat("--check", batched)[0]), (0, 0), "others can be added")
+
     stale = OUT / "stale.arrow"
     schema = pa.schema([pa.field("k", pa.int32(), metadata={"min_values": "1,2", "max_values": "1,2"})])
     with ipc.new_file(stale, schema) as writer:

@@ -6,6 +6,7 @@
 #include "arrow_files/stored_value.hpp"
 #include "arrow_files/workers.hpp"
 #include "common/progress.hpp"
+#include "format/arrow/batch_metadata.hpp"
 #include "format/arrow/validate.hpp"
 #include "format/arrow/value_range.hpp"
 
@@ -46,13 +47,19 @@ std::string column_text(const FileReader& file, const Field& field, const Report
   return text;
 }
 
-Result<std::string> batch_lines(const FileReader& file) {
+Result<std::string> batch_lines(const FileReader& file, bool with_metadata) {
   std::string text;
+  std::vector<KeyValues> metadata(static_cast<size_t>(file.batch_count()));
+  if (with_metadata) {
+    STROM_ASSIGN(metadata, format::arrow::batch_metadata(file.path()));
+    metadata.resize(static_cast<size_t>(file.batch_count()));  // the file may have changed meanwhile
+  }
   for (int batch = 0; batch < file.batch_count(); ++batch) {
     STROM_ASSIGN(const auto place, file.batch_location(batch));
     STROM_ASSIGN(const int64_t rows, file.batch_rows(batch));
     text += fmt::format("RecordBatch[{}]: offset={} length={} (meta={}, body={}) nitems={}\n", batch, place.offset,
                         place.meta_size + place.body_size, place.meta_size, place.body_size, rows);
+    text += metadata_lines(metadata[static_cast<size_t>(batch)], "  ");
   }
   return text;
 }
@@ -94,7 +101,7 @@ Result<std::string> text_report(const FileReader& file, const ReportParts& parts
   if (parts.metadata && !file.schema().metadata.empty())
     text += "metadata:\n" + metadata_lines(file.schema().metadata, "  ");
   if (parts.batches) {
-    STROM_ASSIGN(const std::string lines, batch_lines(file));
+    STROM_ASSIGN(const std::string lines, batch_lines(file, parts.metadata));
     text += lines;
   }
   return text;

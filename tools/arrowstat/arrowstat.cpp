@@ -12,6 +12,7 @@
 #include "arrowstat/sorted_copy.hpp"
 #include "common/output.hpp"
 #include "common/program.hpp"
+#include "format/arrow/batch_metadata.hpp"
 #include "format/byte_sink.hpp"
 
 namespace strom::tool {
@@ -187,6 +188,20 @@ Status print(const std::string& text) {
       ->append({{const_cast<char*>(text.data()), text.size()}});
 }
 
+/// Statistics that stand in the metadata of record batches, which this program does not change.
+Result<std::string> shown_batch_statistics(const FileReader& file, const std::vector<int>& columns) {
+  STROM_ASSIGN(const auto metadata, format::arrow::batch_metadata(file.path()));
+  std::string text;
+  for (const int column : columns) {
+    const std::string& name = file.schema().fields[static_cast<size_t>(column)].name;
+    for (size_t batch = 0; batch < metadata.size(); ++batch)
+      for (const auto& [key, value] : metadata[batch])
+        if (key == std::string(format::arrow::kBatchRangePrefix) + name)
+          text += fmt::format("  {} [{}] {} (in the record batch)\n", name, batch, value);
+  }
+  return text;
+}
+
 Status show_statistics(const FileReader& file, const std::vector<int>& columns, const Settings& settings) {
   std::string text;
   if (!settings.json) {
@@ -201,7 +216,9 @@ Status show_statistics(const FileReader& file, const std::vector<int>& columns, 
       if (!ranges.contains(column))
         text += fmt::format("  {}: its statistics are of another number of record batches\n",
                             file.schema().fields[static_cast<size_t>(column)].name);
-    if (ranges.empty()) text += "  no statistics\n";
+    STROM_ASSIGN(const std::string in_batches, shown_batch_statistics(file, columns));
+    text += in_batches;
+    if (ranges.empty() && in_batches.empty()) text += "  no statistics\n";
   }
   return print(text);
 }
