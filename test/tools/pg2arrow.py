@@ -172,6 +172,19 @@ rows = sorted(outer.to_pylist(), key=lambda r: r["id"])
 equal((len(rows), rows[0], rows[1]), (333, {"id": 3, "a1": 4.5, "b1": None, "b2": None, "c1": "3"},
                                      {"id": 6, "a1": 9.0, "b1": 6, "b2": -6, "c1": "6"}), "--outer-join, and both")
 equal(dumped("-t", "t_a", "-n", 3, "--inner-join", "SELECT b1 FROM t_b WHERE $(id) = id").num_rows, 500, "joins with workers")
+# More columns than PostgreSQL can return.
+for t in range(3):
+    columns = ", ".join(f"c{t}_{i} int2" for i in range(700))
+    query(f"CREATE TABLE w{t} (id{t} int, {columns}, r{t} int4range);"
+          f"INSERT INTO w{t} SELECT g, {', '.join(f'(g + {i}) % 1000' for i in range(700))}, int4range(g, g + 1) FROM generate_series({t}, {40 + t * 3}) g", DB)
+for workers in (1, 2):
+    wide = dumped("-t", "w0", "--outer-join", "SELECT * FROM w1 WHERE $(id0) = id1", "--inner-join", "SELECT * FROM w2 WHERE $(id0) = id2",
+                  "-n", workers, "--stats=id0,c2_699")
+    rows = {row["id0"]: row for row in wide.to_pylist()}
+    equal((wide.num_columns, sorted(rows)), (2106, list(range(2, 41))), f"2106 columns, {workers} workers")
+    equal([rows[40][c] for c in ("c0_1", "r0", "id1", "c1_5", "r1", "c2_699", "r2")], [41, "[40,41)", 40, 45, "[40,41)", 739, "[40,41)"], "with their values")
+wide = dumped("-c", "SELECT * FROM w1 WHERE id1 = 43", "--outer-join", "SELECT * FROM w0 WHERE id0 = $(id1)", "--outer-join", "SELECT * FROM w2 WHERE id2 = $(id1)")
+equal([wide.column(c).to_pylist() for c in ("id1", "id0", "r0", "c2_0")], [[43], [None], [None], [43]], "NULLs where there is no row")
 fails(1, 'refers to "nope"', "-t", "t_a", "--inner-join", "SELECT 1 WHERE $(nope) = 1", "-o", OUT / "x.arrow")
 
 # What is in a file.

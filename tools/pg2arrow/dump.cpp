@@ -21,6 +21,13 @@ namespace {
 
 using columnar::NestedBuilder;
 
+/// What the workers run and what they get.
+struct Plan {
+  std::vector<std::string> queries;
+  std::vector<Column> columns;
+  std::vector<size_t> records;  // not empty: the columns come as records of so many columns each
+};
+
 /// The first failure of any worker, which ends the others.
 class Failure {
  public:
@@ -51,7 +58,7 @@ class Failure {
 /// One session's part of the rows.
 class Worker {
  public:
-  Worker(Connection& connection, const Settings& settings, const std::vector<Column>& columns, OutputFiles& files,
+  Worker(Connection& connection, const Settings& settings, const Plan& plan, OutputFiles& files,
          tool::Progress& progress)
       : connection_(connection),
         settings_(settings),
@@ -59,7 +66,9 @@ class Worker {
         progress_(progress),
         compressor_(settings.output.compression),
         builders_(builders(files.schema())),
-        decoder_(wires(columns), &builders_) {}
+        decoder_(wires(plan.columns), &builders_) {
+    decoder_.set_records(plan.records);
+  }
 
   Status run(const std::string& query, const Failure& failure) {
     if (!settings_.partition_by.empty()) {
@@ -161,15 +170,15 @@ Status guarded(const std::function<Status()>& work) {
   }
 }
 
-Status run_workers(const std::vector<Connection*>& connections, const std::vector<std::string>& queries,
-                   const Settings& settings, const std::vector<Column>& columns, OutputFiles& files,
-                   tool::Progress& progress) {
+Status run_workers(const std::vector<Connection*>& connections, const Plan& plan, const Settings& settings,
+                   OutputFiles& files, tool::Progress& progress) {
+  const std::vector<std::string>& queries = plan.queries;
   Failure failure(connections);
   std::vector<std::thread> threads;
   for (size_t i = 0; i < queries.size(); ++i) {
     threads.emplace_back([&, i] {
       Status status = guarded([&] {
-        Worker worker(*connections[i], settings, columns, files, progress);
+        Worker worker(*connections[i], settings, plan, files, progress);
         return worker.run(queries[i], failure);
       });
       if (status.is_ok()) return;
@@ -185,33 +194,87 @@ Status run_workers(const std::vector<Connection*>& connections, const std::vecto
   return failure.status();
 }
 
+/// Columns that a query can return; beyond these, the joined queries' rows come as records.
+constexpr size_t kMostColumns = 1600;
+
+/// One query: what the server returns are the columns.
+Status plan_columns(Connection& connection, const Settings& settings, Plan& plan) {
+  STROM_ASSIGN(const auto described, connection.describe(plan.queries[0]));
+  Catalog catalog(connection, settings);
+  STROM_ASSIGN(plan.columns, catalog.columns(described));
+  STROM_ASSIGN(const std::vector<size_t> keys, partition_keys(settings, plan.columns));
+  for (std::string& query : plan.queries) query = with_casts(connection, query, plan.columns, keys);
+  return Status::ok();
+}
+
+/// A query and others that are joined to it.
+Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) {
+  STROM_ASSIGN(const auto first, connection.describe(plan.queries[0]));
+  STROM_ASSIGN(std::vector<std::string> joined, joined_queries(connection, settings, first));
+  std::vector<std::vector<ResultColumn>> parts = {first};
+  size_t total = first.size();
+  std::string list = "j0.*";
+  for (size_t i = 1; i <= joined.size(); ++i) {
+    const std::string clause = join_clause(connection, settings, plan.queries[0], first, joined);
+    STROM_ASSIGN(auto described, connection.describe(fmt::format("SELECT j{}.* {}", i, clause)));
+    total += described.size();
+    list += fmt::format(", j{}.*", i);
+    parts.push_back(std::move(described));
+  }
+  if (total <= kMostColumns) {
+    for (std::string& query : plan.queries) {
+      query = "SELECT " + list + " " + join_clause(connection, settings, query, first, joined);
+    }
+    return plan_columns(connection, settings, plan);
+  }
+  if (!settings.partition_by.empty()) {
+    return Status(ErrorCode::kInvalidParameter, "--partition-by does not go with more than 1600 columns");
+  }
+  Catalog catalog(connection, settings);
+  list.clear();
+  std::vector<Column> own;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    STROM_ASSIGN(std::vector<Column> columns, catalog.columns(parts[i]));
+    if (i == 0) {
+      own = columns;
+    } else {
+      joined[i - 1] = with_casts(connection, joined[i - 1], columns, {});
+    }
+    plan.records.push_back(columns.size());
+    for (Column& column : columns) plan.columns.push_back(std::move(column));
+    list += fmt::format("{}j{}", i == 0 ? "" : ", ", i);
+  }
+  for (std::string& query : plan.queries) {
+    query = with_casts(connection, query, own, {});
+    query = "SELECT " + list + " " + join_clause(connection, settings, query, first, joined);
+  }
+  return Status::ok();
+}
+
 }  // namespace
 
 Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::Progress& progress) {
-  STROM_ASSIGN(Queries queries, make_queries(connection, settings));
-  STROM_ASSIGN(const auto described, connection.describe(queries.workers[0]));
-  Catalog catalog(connection, settings);
-  STROM_ASSIGN(std::vector<Column> columns, catalog.columns(described));
-  STROM_ASSIGN(const std::vector<size_t> keys, partition_keys(settings, columns));
-  STROM_ASSIGN(const double rows, estimated_rows(connection, queries.workers[0]));
-  progress.add_total(static_cast<int64_t>(rows * static_cast<double>(queries.workers.size())));
-  for (std::string& query : queries.workers) query = with_casts(connection, query, columns, keys);
+  STROM_ASSIGN(const Queries queries, make_queries(connection, settings));
+  Plan plan;
+  plan.queries = queries.workers;
+  STROM_TRY(settings.joins.empty() ? plan_columns(connection, settings, plan) : plan_joins(connection, settings, plan));
+  STROM_ASSIGN(const double rows, estimated_rows(connection, plan.queries[0]));
+  progress.add_total(static_cast<int64_t>(rows * static_cast<double>(plan.queries.size())));
 
   std::vector<Connection*> connections = {&connection};
   std::vector<std::unique_ptr<Connection>> others;
-  if (queries.workers.size() > 1) {
+  if (plan.queries.size() > 1) {
     STROM_ASSIGN(const std::string snapshot, connection.export_snapshot());
-    for (size_t i = 1; i < queries.workers.size(); ++i) {
+    for (size_t i = 1; i < plan.queries.size(); ++i) {
       STROM_ASSIGN(auto other, Connection::open(settings));
       STROM_TRY(other->use_snapshot(snapshot));
       connections.push_back(other.get());
       others.push_back(std::move(other));
     }
   }
-  for (size_t i = 0; i < queries.workers.size(); ++i)
-    progress.note(fmt::format("worker:{} SQL=[{}]", i, queries.workers[i]));
-  STROM_ASSIGN(const auto files, OutputFiles::open(settings, columns, queries.shown, progress));
-  STROM_TRY(run_workers(connections, queries.workers, settings, columns, *files, progress));
+  for (size_t i = 0; i < plan.queries.size(); ++i) progress.note(fmt::format("worker:{} SQL=[{}]", i, plan.queries[i]));
+  STROM_ASSIGN(const auto files, OutputFiles::open(settings, plan.columns, queries.shown, progress));
+  STROM_TRY(run_workers(connections, plan, settings, *files, progress));
   STROM_TRY(files->finish());
   return DumpResult{files->path(), files->files(), files->batches(), files->rows()};
 }

@@ -121,34 +121,6 @@ Result<std::vector<std::string>> divided(Connection& connection, const Settings&
   return queries;
 }
 
-/// A query with the joined ones as lateral sub-queries, in which $(name) is a column of what is on their left. The
-/// planner makes ordinary joins of them.
-Result<std::string> with_joins(Connection& connection, const std::string& query, const Settings& settings) {
-  if (settings.joins.empty()) return query;
-  STROM_ASSIGN(const auto columns, connection.describe(query));
-  std::string from = "(" + query + "\n) AS j0", list = "j0.*";
-  for (size_t i = 0; i < settings.joins.size(); ++i) {
-    const Join& join = settings.joins[i];
-    STROM_ASSIGN(std::string right, command_text(join.sql));
-    for (size_t at = right.find("$("); at != std::string::npos; at = right.find("$(", at)) {
-      const size_t end = right.find(')', at);
-      const std::string name = right.substr(at + 2, end - at - 2);
-      const bool known =
-          std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
-      if (end == std::string::npos || !known) {
-        return usage("the joined query refers to \"" + name + "\", which is no column of the first query");
-      }
-      const std::string column = "j0." + connection.quoted_name(name);
-      right.replace(at, end + 1 - at, column);
-      at += column.size();
-    }
-    const std::string alias = "j" + std::to_string(i + 1);
-    from += fmt::format("\n{} JOIN LATERAL ({}\n) AS {} ON true", join.is_outer ? "LEFT" : "INNER", right, alias);
-    list += ", " + alias + ".*";
-  }
-  return "SELECT " + list + " FROM " + from;
-}
-
 }  // namespace
 
 Result<std::string> table_reference(Connection& connection, const std::string& table) {
@@ -178,13 +150,44 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings) {
   STROM_ASSIGN(out.workers, divided(connection, settings, text, range_table, !is_table && !settings.all_tables));
   // A view has no ctid, so that the condition must not be there when nothing is divided.
   if (is_table && out.workers.size() == 1) out.workers[0] = out.shown;
-  for (std::string& query : out.workers) {
-    STROM_ASSIGN(query, with_joins(connection, query, settings));
-  }
   for (const Join& join : settings.joins) {
     out.shown += std::string(join.is_outer ? "\n-- outer join: " : "\n-- inner join: ") + join.sql;
   }
   return out;
+}
+
+Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
+                                                const std::vector<ResultColumn>& columns) {
+  std::vector<std::string> out;
+  for (const Join& join : settings.joins) {
+    STROM_ASSIGN(std::string text, command_text(join.sql));
+    for (size_t at = text.find("$("); at != std::string::npos; at = text.find("$(", at)) {
+      const size_t end = text.find(')', at);
+      const std::string name = text.substr(at + 2, end - at - 2);
+      const bool known =
+          std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
+      if (end == std::string::npos || !known) {
+        return usage("the joined query refers to \"" + name + "\", which is no column of the first query");
+      }
+      const std::string column = "j0." + connection.quoted_name(name);
+      text.replace(at, end + 1 - at, column);
+      at += column.size();
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::string join_clause(const Connection& connection, const Settings& settings, const std::string& query,
+                        const std::vector<ResultColumn>& columns, const std::vector<std::string>& joined) {
+  std::string names;  // since casts take them away
+  for (const ResultColumn& column : columns) names += (names.empty() ? "" : ", ") + connection.quoted_name(column.name);
+  std::string clause = fmt::format("FROM ({}\n) AS j0({})", query, names);
+  for (size_t i = 0; i < joined.size(); ++i) {
+    clause += fmt::format("\n{} JOIN LATERAL ({}\n) AS j{} ON true", settings.joins[i].is_outer ? "LEFT" : "INNER",
+                          joined[i], i + 1);
+  }
+  return clause;
 }
 
 std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,

@@ -12,13 +12,20 @@ namespace strom::pg2arrow {
 
 struct Queries {
   std::string shown;                 // as the user wrote it, for the file's metadata
-  std::vector<std::string> workers;  // one for each worker
-  double rows = 0;                   // estimated, of all workers together
+  std::vector<std::string> workers;  // one for each worker, without what is joined
 };
 
 /// The queries for a table or for a command, of which settings has one. Errors: kInvalidParameter for tokens and
 /// options that do not fit together; those of the server.
 Result<Queries> make_queries(Connection& connection, const Settings& settings);
+
+/// The queries that settings joins, in which $(name) has become a column of `j0`, the first query. `columns` are its.
+Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
+                                                const std::vector<ResultColumn>& columns);
+
+/// FROM clause that joins them as lateral sub-queries j1, j2, …, of which the planner makes ordinary joins.
+std::string join_clause(const Connection& connection, const Settings& settings, const std::string& query,
+                        const std::vector<ResultColumn>& columns, const std::vector<std::string>& joined);
 
 /// With the columns' casts, and the partition columns as text behind all others.
 std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,

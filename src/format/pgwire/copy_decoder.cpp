@@ -345,7 +345,7 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
     place_ = Place::kEnd;
     return int64_t{2};
   }
-  const auto stored = static_cast<int16_t>(wires_.size());
+  const auto stored = static_cast<int16_t>(records_.empty() ? wires_.size() : records_.size());
   if (count != stored + key_count_) {
     return corrupt("A row has " + std::to_string(count) + " columns instead of " + std::to_string(stored + key_count_) +
                    ".");
@@ -361,23 +361,59 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
     if (i < stored) key_begin = end;
   }
   if (key_count_ > 0) STROM_TRY(check_key(bytes + key_begin, bytes + end));
-  const uint8_t* at = bytes + 2;
-  for (int16_t i = 0; i < stored; ++i) {
-    NestedBuilder& column = (*columns_)[static_cast<size_t>(i)];
+  STROM_TRY(records_.empty() ? append_columns(bytes + 2) : append_records(bytes + 2));
+  ++rows_;
+  return end;
+}
+
+std::string CopyDecoder::place_of(size_t column) const {
+  return "row " + std::to_string(rows_ + 1) + ", column \"" + (*columns_)[column].field().name + "\"";
+}
+
+/// The values of a row whose lengths were checked.
+Status CopyDecoder::append_columns(const uint8_t* at) {
+  for (size_t i = 0; i < wires_.size(); ++i) {
+    NestedBuilder& column = (*columns_)[i];
     const auto length = load<int32_t>(at);
     at += 4;
     if (length == -1) {
       column.append_null();
       continue;
     }
-    const Problem problem = append(wires_[static_cast<size_t>(i)], column, at, length);
-    if (problem != Problem::kNone) {
-      return explain(problem, "row " + std::to_string(rows_ + 1) + ", column \"" + column.field().name + "\"");
-    }
+    const Problem problem = append(wires_[i], column, at, length);
+    if (problem != Problem::kNone) return explain(problem, place_of(i));
     at += length;
   }
-  ++rows_;
-  return end;
+  return Status::ok();
+}
+
+/// The same for records of columns.
+Status CopyDecoder::append_records(const uint8_t* at) {
+  size_t first = 0;
+  for (const size_t count : records_) {
+    const auto length = load<int32_t>(at);
+    at += 4;
+    if (length == -1) {
+      for (size_t i = first; i < first + count; ++i) (*columns_)[i].append_null();
+    } else {
+      STROM_TRY(append_record(at, at + length, first, count));
+      at += length;
+    }
+    first += count;
+  }
+  return Status::ok();
+}
+
+Status CopyDecoder::append_record(const uint8_t* at, const uint8_t* end, size_t first, size_t count) {
+  if (end - at < 4 || load<int32_t>(at) != static_cast<int64_t>(count)) return corrupt("A record is damaged.");
+  at += 4;
+  for (size_t i = first; i < first + count; ++i) {
+    if (end - at < 4) return corrupt("A record is damaged.");
+    at += 4;  // the type, which the query gives it
+    const Problem problem = append_part(wires_[i], (*columns_)[i], at, end);
+    if (problem != Problem::kNone) return explain(problem, place_of(i));
+  }
+  return at == end ? Status::ok() : corrupt("A record is damaged.");
 }
 
 void CopyDecoder::set_key(int count, KeyChange changed) {

@@ -68,6 +68,9 @@ class CopyDecoder {
   /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
   /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
   Status feed(const uint8_t* bytes, int64_t size);
+  /// What comes are records, each with so many of the columns; NULL for a record is NULL in all of them. For more
+  /// columns than a row can have.
+  void set_records(std::vector<size_t> sizes) { records_ = std::move(sizes); }
   /// The last `count` columns of what comes are not stored. `changed` is called before a row in which they differ from
   /// the row before, and before the first row; with their values, whose bytes are text.
   using KeyChange = std::function<Status(const std::vector<std::optional<std::string>>&)>;
@@ -84,6 +87,10 @@ class CopyDecoder {
   Result<int64_t> take_header(const uint8_t* bytes, int64_t size);
   Result<int64_t> take_row(const uint8_t* bytes, int64_t size);
   Status check_key(const uint8_t* bytes, const uint8_t* end);
+  Status append_columns(const uint8_t* at);
+  Status append_records(const uint8_t* at);
+  Status append_record(const uint8_t* at, const uint8_t* end, size_t first, size_t count);
+  std::string place_of(size_t column) const;
   Status corrupt(const std::string& what) const;
 
   std::vector<WireColumn> wires_;
@@ -91,6 +98,7 @@ class CopyDecoder {
   std::vector<uint8_t> pending_;  // the part of a row that has come so far
   int64_t rows_ = 0;
   Place place_ = Place::kHeader;
+  std::vector<size_t> records_;  // empty: columns come as they are
   int key_count_ = 0;
   KeyChange key_changed_;
   std::vector<uint8_t> key_;  // of the row before, as it came
