@@ -2,8 +2,8 @@
 # ./strom setup: Debian packages, the Python environment of the compared engines, the CUDA compiler. Sourced by ./strom.
 # Every step looks first and does nothing when all is there.
 
-BUILD_PACKAGES=(g++ cmake ninja-build ccache libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
-  libre2-dev libgtest-dev libbenchmark-dev python3-venv perl)
+BUILD_PACKAGES=(g++ cmake ninja-build ccache pkgconf libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
+  libzstd-dev liblz4-dev libpq-dev libre2-dev libgtest-dev libbenchmark-dev python3-venv perl)
 POSTGRES_PACKAGES=(postgresql-15 postgresql-server-dev-15)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }

@@ -2,7 +2,6 @@
 #include "format/staged_file.hpp"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <ctime>
+#include <mutex>
+#include <set>
 
 #include "base/os_error.hpp"
 
@@ -28,6 +29,17 @@ std::string unique_suffix() {
            static_cast<unsigned long>(now.tv_nsec));
   return text;
 }
+
+/// Names of the temporary files that are there now. Never destroyed, since threads may outlive static objects.
+struct Temporaries {
+  std::mutex mutex;
+  std::set<std::string> paths;
+
+  static Temporaries& instance() {
+    static auto* temporaries = new Temporaries;
+    return *temporaries;
+  }
+};
 
 }  // namespace
 
@@ -60,41 +72,74 @@ Status StagedFile::open_temporary() {
   // cut to leave room for the suffix.
   constexpr size_t kMaxNamePart = 180;
   std::string temporary = path_.substr(0, name_start) + "." + path_.substr(name_start, kMaxNamePart) + unique_suffix();
+  auto& temporaries = Temporaries::instance();
+  std::unique_lock lock(temporaries.mutex);
   fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
   if (fd_ < 0) return failed("create", errno);
+  temporaries.paths.insert(temporary);
   temporary_ = std::move(temporary);
+  lock.unlock();
   if (exists && S_ISREG(existing.st_mode) && fchmod(fd_, existing.st_mode & 0777) != 0) return failed("create", errno);
   return Status::ok();
 }
 
 StagedFile::~StagedFile() {
   if (fd_ >= 0) close(fd_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (temporary_.empty()) return;
+  std::lock_guard lock(Temporaries::instance().mutex);
+  unlink(temporary_.c_str());
+  Temporaries::instance().paths.erase(temporary_);
+}
+
+void StagedFile::abandon_all() {
+  auto& temporaries = Temporaries::instance();
+  temporaries.mutex.lock();  // kept: nobody renames or creates one any more
+  for (const std::string& path : temporaries.paths) unlink(path.c_str());
 }
 
 Status StagedFile::append(std::vector<struct iovec> pieces) {
-  size_t next = 0;
-  while (next < pieces.size()) {
-    if (pieces[next].iov_len == 0) {
-      ++next;
-      continue;
+  const int error_number = write_pieces(fd_, pieces, position_);
+  if (error_number != 0) return failed("write", error_number);
+  start_writeback();
+  return Status::ok();
+}
+
+/// The disk works while the rest is made, so that commit() has little left to wait for. Not every file system can.
+void StagedFile::start_writeback() {
+  constexpr int64_t kStep = 8 << 20;
+  if (position_ - written_back_ < kStep) return;
+  [[maybe_unused]] const int ignored =
+      sync_file_range(fd_, written_back_, position_ - written_back_, SYNC_FILE_RANGE_WRITE);
+  written_back_ = position_;
+}
+
+Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
+  bool in_kernel = true;
+  std::vector<char> buffer;
+  while (size > 0) {
+    ssize_t copied = 0;
+    if (in_kernel) {
+      off64_t from = offset;
+      copied = copy_file_range(source, &from, fd_, nullptr, static_cast<size_t>(size), 0);
+      if (copied < 0 && (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP)) {
+        in_kernel = false;
+        continue;
+      }
+    } else {
+      constexpr int64_t kPiece = 1 << 20;
+      buffer.resize(kPiece);
+      copied = pread(source, buffer.data(), static_cast<size_t>(std::min(size, kPiece)), offset);
+      if (copied > 0) {
+        STROM_TRY(append({{buffer.data(), static_cast<size_t>(copied)}}));
+        position_ -= copied;  // counted below
+      }
     }
-    const size_t count = std::min<size_t>(pieces.size() - next, IOV_MAX);
-    const ssize_t written = writev(fd_, pieces.data() + next, static_cast<int>(count));
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return failed("write", errno);
-    }
-    position_ += written;
-    // The kernel takes at most 2 GiB at once, and less when a disk fills up.
-    for (auto left = static_cast<size_t>(written); left > 0;) {
-      struct iovec& piece = pieces[next];
-      const size_t taken = std::min(left, piece.iov_len);
-      piece.iov_base = static_cast<char*>(piece.iov_base) + taken;
-      piece.iov_len -= taken;
-      left -= taken;
-      if (piece.iov_len == 0) ++next;
-    }
+    if (copied < 0 && errno == EINTR) continue;
+    if (copied < 0) return failed("write", errno);
+    if (copied == 0) return Status(ErrorCode::kFileChanged, "file \"" + path_ + "\" shrank while it was copied");
+    position_ += copied;
+    offset += copied;
+    size -= copied;
   }
   return Status::ok();
 }
@@ -104,7 +149,11 @@ Status StagedFile::commit() {
   const int fd = fd_;
   fd_ = -1;
   if (close(fd) != 0) return failed("write", errno);
-  STROM_TRY(rename_into_place());
+  {
+    std::lock_guard lock(Temporaries::instance().mutex);
+    STROM_TRY(rename_into_place());
+    Temporaries::instance().paths.erase(temporary_);
+  }
   temporary_.clear();
   return sync_folder();
 }

@@ -67,8 +67,9 @@ TypeOffset encode_type(FlatBufferBuilder& builder, const Field& field) {
   return {fbs::Type::NONE, 0};
 }
 
-flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::KeyValue>>> encode_metadata(
-    FlatBufferBuilder& builder, const columnar::KeyValues& metadata) {
+}  // namespace
+
+MetadataOffset encode_metadata(FlatBufferBuilder& builder, const columnar::KeyValues& metadata) {
   if (metadata.empty()) return 0;
   std::vector<flatbuffers::Offset<fbs::KeyValue>> items;
   items.reserve(metadata.size());
@@ -78,8 +79,6 @@ flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::KeyValue>>> enc
   }
   return builder.CreateVector(items);
 }
-
-}  // namespace
 
 Status check_writable(const columnar::Schema& schema) {
   for (const Field& field : schema.fields) {

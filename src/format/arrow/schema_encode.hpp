@@ -14,4 +14,7 @@ Status check_writable(const columnar::Schema& schema);
 /// `schema` has passed check_writable().
 flatbuffers::Offset<fbs::Schema> encode_schema(flatbuffers::FlatBufferBuilder& builder, const columnar::Schema& schema);
 
+using MetadataOffset = flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::KeyValue>>>;
+MetadataOffset encode_metadata(flatbuffers::FlatBufferBuilder& builder, const columnar::KeyValues& metadata);
+
 }  // namespace strom::format::arrow

@@ -1,14 +1,11 @@
-// See writer.hpp. Every message is padded so that bodies, and all buffers in them, start at a multiple of 64 bytes.
+// See writer.hpp.
 #include "format/arrow/writer.hpp"
-
-#include <sys/uio.h>
 
 #include <new>
 #include <utility>
 
-#include "arrow_ipc_generated.h"
 #include "columnar/layout.hpp"
-#include "format/arrow/ipc.hpp"
+#include "format/arrow/message_writer.hpp"
 #include "format/arrow/schema_encode.hpp"
 #include "format/staged_file.hpp"
 
@@ -21,43 +18,12 @@ using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
 
-constexpr int64_t kAlignment = 64;
-alignas(kAlignment) const char kZeros[kAlignment] = {};
-
-int64_t padding(int64_t bytes) { return -bytes & (kAlignment - 1); }
-
-/// Metadata and body of a record batch, collected as pieces that lie where the caller has them.
-struct BatchBody {
-  std::vector<fbs::FieldNode> nodes;
-  std::vector<fbs::Buffer> buffers;
-  std::vector<struct iovec> pieces;
-  int64_t size = 0;
-
-  void add(const void* bytes, int64_t count) {
-    buffers.emplace_back(size, count);
-    append(bytes, count);
-    append(kZeros, padding(count));
-    size += count + padding(count);
-  }
-
- private:
-  void append(const void* bytes, int64_t count) {
-    if (count > 0) pieces.push_back({const_cast<void*>(bytes), static_cast<size_t>(count)});
-  }
-};
-
 class Writer final : public FileWriter {
  public:
   Writer(std::unique_ptr<StagedFile> file, columnar::Schema schema)
-      : file_(std::move(file)), schema_(std::move(schema)) {}
+      : messages_(std::move(file), false), schema_(std::move(schema)) {}
 
-  Status write_start() {
-    STROM_TRY(file_->append(
-        {{const_cast<char*>(kMagic), kMagicBytes}, {const_cast<char*>(kZeros), kHeaderBytes - kMagicBytes}}));
-    flatbuffers::FlatBufferBuilder builder;
-    const auto schema = encode_schema(builder, schema_);
-    return write_message(builder, fbs::MessageHeader::Schema, schema.Union(), 0, {}, nullptr);
-  }
+  Status write_start() { return messages_.start(schema_encoder()); }
 
   Status write(const BatchView& batch) override {
     return keep_failure(within_memory([&] { return write_batch(batch); }));
@@ -72,20 +38,23 @@ class Writer final : public FileWriter {
   }
 
   Status finish() override {
-    return keep_failure(within_memory([&]() -> Status {
-      STROM_TRY(write_footer());
-      return file_->commit();
-    }));
+    return keep_failure(within_memory([&] { return messages_.finish(schema_encoder()); }));
   }
 
  private:
+  const std::string& path() const { return messages_.sink().path(); }
+
+  MessageWriter::SchemaEncoder schema_encoder() const {
+    return [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_); };
+  }
+
   template <class F>
   Status within_memory(F f) const {
     if (!failure_.is_ok()) return failure_;
     try {
       return f();
     } catch (const std::bad_alloc&) {
-      return Status(ErrorCode::kOutOfMemory, "out of memory while writing file \"" + file_->path() + "\"");
+      return Status(ErrorCode::kOutOfMemory, "out of memory while writing file \"" + path() + "\"");
     }
   }
 
@@ -96,7 +65,7 @@ class Writer final : public FileWriter {
   }
 
   Status invalid(const std::string& what) const {
-    return Status(ErrorCode::kInvalidParameter, "could not write a record batch to file \"" + file_->path() + "\"")
+    return Status(ErrorCode::kInvalidParameter, "could not write a record batch to file \"" + path() + "\"")
         .with_detail(what + ".");
   }
 
@@ -105,20 +74,13 @@ class Writer final : public FileWriter {
       return invalid("It has " + std::to_string(batch.columns.size()) + " columns where the file has " +
                      std::to_string(schema_.fields.size()));
     }
-    BatchBody body;
+    BatchBody body(batch.rows);
     for (size_t i = 0; i < batch.columns.size(); ++i) {
       STROM_TRY(check_column(schema_.fields[i], batch.columns[i], batch.rows));
-      add_column(batch.columns[i], body);
+      STROM_TRY(add_column(batch.columns[i], body));
     }
-    flatbuffers::FlatBufferBuilder builder;
-    const auto nodes = builder.CreateVectorOfStructs(body.nodes);
-    const auto buffers = builder.CreateVectorOfStructs(body.buffers);
-    const auto header = fbs::CreateRecordBatch(builder, batch.rows, nodes, buffers);
-    fbs::Block block;
-    STROM_TRY(write_message(builder, fbs::MessageHeader::RecordBatch, header.Union(), body.size, std::move(body.pieces),
-                            &block));
-    blocks_.push_back(block);
-    return Status::ok();
+    body.seal();
+    return messages_.write_batch(body);
   }
 
   Status check_column(const Field& field, const ColumnView& column, int64_t rows) const {
@@ -148,61 +110,24 @@ class Writer final : public FileWriter {
     return Status::ok();
   }
 
-  static void add_column(const ColumnView& column, BatchBody& body) {
+  static Status add_column(const ColumnView& column, BatchBody& body) {
+    const auto add = [&body](const void* bytes, int64_t size) { return body.add_buffer(bytes, size, nullptr); };
     const int64_t bitmap = (column.length + 7) / 8;
-    body.nodes.emplace_back(column.length, column.null_count);
-    body.add(column.validity, column.null_count > 0 ? bitmap : 0);
+    body.add_node(column.length, column.null_count);
+    STROM_TRY(add(column.validity, column.null_count > 0 ? bitmap : 0));
     const int64_t width = columnar::value_width(column.layout, column.byte_width);
-    if (column.layout == Layout::kBool) {
-      body.add(column.values, bitmap);
-    } else if (!columnar::has_offsets(column.layout)) {
-      body.add(column.values, column.length * width);
-    } else if (column.length == 0) {  // one offset, as for any other number of rows
-      body.add(kZeros, width);
-      body.add(nullptr, 0);
-    } else {
-      body.add(column.values, (column.length + 1) * width);
-      body.add(column.data, column.data_size);
+    if (column.layout == Layout::kBool) return add(column.values, bitmap);
+    if (!columnar::has_offsets(column.layout)) return add(column.values, column.length * width);
+    if (column.length == 0) {  // one offset, as for any other number of rows
+      STROM_TRY(add(kPadding, width));
+      return add(nullptr, 0);
     }
+    STROM_TRY(add(column.values, (column.length + 1) * width));
+    return add(column.data, column.data_size);
   }
 
-  /// `header` is finished into a Message in `builder` and written with `body`; `block` receives where.
-  Status write_message(flatbuffers::FlatBufferBuilder& builder, fbs::MessageHeader kind,
-                       flatbuffers::Offset<void> header, int64_t body_size, std::vector<struct iovec> body,
-                       fbs::Block* block) {
-    builder.Finish(fbs::CreateMessage(builder, fbs::MetadataVersion::V5, kind, header, body_size));
-    const int64_t start = file_->position();
-    constexpr int64_t kPrefixBytes = 8;
-    const auto metadata_size = static_cast<int64_t>(builder.GetSize());
-    const int64_t pad = padding(start + kPrefixBytes + metadata_size);
-    const uint32_t prefix[2] = {kContinuation, static_cast<uint32_t>(metadata_size + pad)};
-    std::vector<struct iovec> pieces = {{const_cast<uint32_t*>(prefix), sizeof(prefix)},
-                                        {builder.GetBufferPointer(), static_cast<size_t>(metadata_size)},
-                                        {const_cast<char*>(kZeros), static_cast<size_t>(pad)}};
-    pieces.insert(pieces.end(), body.begin(), body.end());
-    STROM_TRY(file_->append(std::move(pieces)));
-    if (block != nullptr)
-      *block = fbs::Block(start, static_cast<int32_t>(kPrefixBytes + metadata_size + pad), body_size);
-    return Status::ok();
-  }
-
-  Status write_footer() {
-    flatbuffers::FlatBufferBuilder builder;
-    const auto schema = encode_schema(builder, schema_);
-    const auto dictionaries = builder.CreateVectorOfStructs(std::vector<fbs::Block>{});
-    const auto batches = builder.CreateVectorOfStructs(blocks_);
-    builder.Finish(fbs::CreateFooter(builder, fbs::MetadataVersion::V5, schema, dictionaries, batches));
-    const uint32_t end_of_stream[2] = {kContinuation, 0};
-    const auto footer_size = static_cast<int32_t>(builder.GetSize());
-    return file_->append({{const_cast<uint32_t*>(end_of_stream), sizeof(end_of_stream)},
-                          {builder.GetBufferPointer(), builder.GetSize()},
-                          {const_cast<int32_t*>(&footer_size), sizeof(footer_size)},
-                          {const_cast<char*>(kMagic), kMagicBytes}});
-  }
-
-  std::unique_ptr<StagedFile> file_;
+  MessageWriter messages_;
   columnar::Schema schema_;
-  std::vector<fbs::Block> blocks_;
   Status failure_;
 };
 

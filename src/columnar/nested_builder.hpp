@@ -1,0 +1,133 @@
+// Growing columns of any Arrow type (nested.hpp), filled value by value. Appending costs a bounds check and a store: no
+// allocation and no virtual call for each value.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "columnar/nested.hpp"
+
+namespace strom::columnar {
+
+/// Bytes that grow at the end; new ones are not initialized. Throws std::bad_alloc.
+class ByteBuffer {
+ public:
+  ByteBuffer() = default;
+  ByteBuffer(ByteBuffer&& other) noexcept { *this = std::move(other); }
+  ByteBuffer& operator=(ByteBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~ByteBuffer() { free(data_); }
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+  void clear() { size_ = 0; }
+  /// Appends `bytes` bytes; where they are to be written.
+  uint8_t* extend(int64_t bytes) {
+    if (bytes > capacity_ - size_) grow(bytes);
+    uint8_t* place = data_ + size_;
+    size_ += bytes;
+    return place;
+  }
+  template <class T>
+  void push(T value) {
+    std::memcpy(extend(sizeof(T)), &value, sizeof(T));
+  }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_);
+  }
+
+ private:
+  void grow(int64_t bytes);
+
+  uint8_t* data_ = nullptr;
+  int64_t size_ = 0, capacity_ = 0;
+};
+
+/// One column, or a child of one. What is appended must fit the field's kind. Not thread-safe.
+class NestedBuilder {
+ public:
+  /// `field` outlives the builder.
+  explicit NestedBuilder(const NestedField& field);
+
+  const NestedField& field() const { return *field_; }
+  int64_t length() const { return length_; }
+  int64_t null_count() const { return null_count_; }
+
+  /// Kinds of fixed width, and indexes of dictionaries: T has the width.
+  template <class T>
+  void append(T value) {
+    push_valid();
+    values_.push(value);
+  }
+  /// A value of fixed width, to be written by the caller.
+  uint8_t* append_fixed() {
+    push_valid();
+    return values_.extend(width_);
+  }
+  void append_bool(bool value) {
+    push_bit(values_, value);
+    push_valid();
+  }
+  /// kBinary, kUtf8. False, and nothing is appended, when the offsets could not address it.
+  bool append_bytes(const void* bytes, int64_t size) {
+    if (size > kMaxOffset - data_.size()) return false;
+    std::memcpy(data_.extend(size), bytes, static_cast<size_t>(size));
+    push_valid();
+    values_.push(static_cast<int32_t>(data_.size()));
+    return true;
+  }
+  /// kList: the elements were appended to child(0) before.
+  void append_list() {
+    push_valid();
+    values_.push(static_cast<int32_t>(children_[0].length_));
+  }
+  /// kStruct: every child was given one value before.
+  void append_struct() { push_valid(); }
+  void append_null();
+
+  NestedBuilder& child(size_t index) { return children_[index]; }
+  const std::vector<NestedBuilder>& children() const { return children_; }
+  const ByteBuffer& validity() const { return validity_; }  // empty when there are no nulls
+  const ByteBuffer& values() const { return values_; }      // values, bits or offsets
+  const ByteBuffer& data() const { return data_; }          // what offsets of kBinary and kUtf8 point into
+  bool is_valid(int64_t row) const { return null_count_ == 0 || (validity_.data()[row >> 3] >> (row & 7) & 1); }
+
+  /// Bytes held in this column and its children.
+  int64_t memory_bytes() const;
+  /// No rows; memory is kept.
+  void clear();
+
+  static constexpr int64_t kMaxOffset = INT32_MAX;
+
+ private:
+  void push_valid() {
+    if (null_count_ > 0) push_bit(validity_, true);
+    ++length_;
+  }
+  void push_bit(ByteBuffer& bits, bool value) {
+    if ((length_ & 7) == 0) {
+      *bits.extend(1) = value;
+    } else {
+      bits.data()[bits.size() - 1] |= static_cast<uint8_t>(value << (length_ & 7));
+    }
+  }
+  bool has_offsets() const;
+  bool is_bits() const { return field_->kind == Kind::kBool && field_->dictionary < 0; }
+
+  const NestedField* field_;
+  int64_t width_ = 0, length_ = 0, null_count_ = 0;
+  ByteBuffer validity_, values_, data_;
+  std::vector<NestedBuilder> children_;
+};
+
+}  // namespace strom::columnar

@@ -1,0 +1,33 @@
+// See file_tail.hpp.
+#include "format/arrow/file_tail.hpp"
+
+#include <utility>
+
+namespace strom::format::arrow {
+
+Result<FileTail> FileTail::open(const std::string& path) {
+  FileTail tail;
+  STROM_ASSIGN(tail.mapping, base::MappedFile::open(path));
+  tail.bytes = {path, tail.mapping->data(), tail.mapping->size()};
+  const FileBytes& bytes = tail.bytes;
+  const auto is_magic = [&](int64_t offset) { return std::memcmp(bytes.data + offset, kMagic, kMagicBytes) == 0; };
+  if (bytes.size < kHeaderBytes + kTrailerBytes || !is_magic(0)) {
+    return Status(ErrorCode::kCorruptFile, "file \"" + path + "\" is not an Arrow file");
+  }
+  const int64_t trailer = bytes.size - kTrailerBytes;
+  if (!is_magic(bytes.size - kMagicBytes)) return bytes.corrupt(trailer, "the file does not end as an Arrow file");
+  const auto size = bytes.load<int32_t>(trailer);
+  tail.footer_offset = trailer - size;
+  if (size <= 0 || tail.footer_offset < kHeaderBytes) return bytes.corrupt(trailer, "the footer's size is impossible");
+  STROM_ASSIGN(tail.footer, Metadata<fbs::Footer>::load(bytes, tail.footer_offset, size, "the footer"));
+  if (tail.footer.root().schema() == nullptr) return bytes.corrupt(tail.footer_offset, "the footer has no schema");
+  return tail;
+}
+
+bool FileTail::is_inside(const fbs::Block& block) const {
+  return block.offset() >= kHeaderBytes && block.offset() < footer_offset && block.metadata_length() > 0 &&
+         block.metadata_length() <= footer_offset - block.offset() && block.body_length() >= 0 &&
+         block.body_length() <= footer_offset - block.offset() - block.metadata_length();
+}
+
+}  // namespace strom::format::arrow

@@ -1,0 +1,222 @@
+// See nested_writer.hpp.
+#include "format/arrow/nested_writer.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "base/os_error.hpp"
+#include "format/arrow/file_tail.hpp"
+#include "format/arrow/message.hpp"
+#include "format/arrow/message_writer.hpp"
+#include "format/arrow/nested_schema.hpp"
+
+namespace strom::format::arrow {
+
+namespace {
+
+using columnar::Kind;
+using columnar::NestedBuilder;
+using columnar::NestedSchema;
+
+Status add_column(const NestedBuilder& column, BatchBody& body, Compressor* compressor) {
+  const auto add = [&](const columnar::ByteBuffer& buffer) {
+    return body.add_buffer(buffer.data(), buffer.size(), compressor);
+  };
+  body.add_node(column.length(), column.null_count());
+  STROM_TRY(
+      body.add_buffer(column.validity().data(), column.null_count() > 0 ? (column.length() + 7) / 8 : 0, compressor));
+  const bool is_index = column.field().dictionary >= 0;
+  if (is_index || column.field().kind != Kind::kStruct) STROM_TRY(add(column.values()));
+  if (is_index) return Status::ok();
+  if (column.field().kind == Kind::kBinary || column.field().kind == Kind::kUtf8) return add(column.data());
+  for (const NestedBuilder& child : column.children()) STROM_TRY(add_column(child, body, compressor));
+  return Status::ok();
+}
+
+class Writer final : public NestedWriter {
+ public:
+  Writer(std::unique_ptr<ByteSink> sink, NestedSchema schema, bool stream)
+      : messages_(std::move(sink), stream), schema_(std::move(schema)) {}
+
+  MessageWriter& messages() { return messages_; }
+  MessageWriter::SchemaEncoder encoder() const {
+    return [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_); };
+  }
+
+  Status write_dictionary(int64_t id, const NestedBuilder& values, bool is_delta) override {
+    BatchBody body(values.length());
+    STROM_TRY(add_column(values, body, nullptr));
+    body.seal();
+    return kept(messages_.write_dictionary(id, body, is_delta));
+  }
+
+  Result<BatchPlace> write(const EncodedBatch& batch) override {
+    STROM_TRY(failure_);
+    STROM_TRY(kept(messages_.write_batch(batch.body())));
+    const fbs::Block& block = messages_.last_batch();
+    return BatchPlace{messages_.batch_count() - 1, block.offset(), block.metadata_length(), block.body_length()};
+  }
+
+  NestedSchema& schema() override { return schema_; }
+  int64_t batch_count() const override { return messages_.batch_count(); }
+  int64_t position() const override { return messages_.sink().position(); }
+
+  Status finish() override {
+    STROM_TRY(failure_);
+    return kept(messages_.finish(encoder()));
+  }
+
+ private:
+  /// After a failure part of a message may be written: nothing can follow.
+  Status kept(Status status) {
+    if (!status.is_ok()) failure_ = status;
+    return status;
+  }
+
+  MessageWriter messages_;
+  NestedSchema schema_;
+  Status failure_;
+};
+
+}  // namespace
+
+EncodedBatch::EncodedBatch(std::unique_ptr<BatchBody> body) : body_(std::move(body)) {}
+EncodedBatch::EncodedBatch(EncodedBatch&&) noexcept = default;
+EncodedBatch& EncodedBatch::operator=(EncodedBatch&&) noexcept = default;
+EncodedBatch::~EncodedBatch() = default;
+int64_t EncodedBatch::bytes() const { return body_->size(); }
+
+Result<EncodedBatch> encode_batch(const std::vector<NestedBuilder>& columns, int64_t rows, Compressor& compressor) {
+  auto body = std::make_unique<BatchBody>(rows);
+  for (const NestedBuilder& column : columns) STROM_TRY(add_column(column, *body, &compressor));
+  body->seal();
+  return EncodedBatch(std::move(body));
+}
+
+struct ExistingFile::Content {
+  FileTail tail;
+  std::vector<fbs::Block> dictionaries, batches;
+  int64_t end = 0;  // of the last message
+
+  Status add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
+                    std::vector<fbs::Block>& blocks);
+  Status add_values(const fbs::RecordBatch& batch, int64_t body, int64_t body_size,
+                    std::vector<std::string>& values) const;
+};
+
+Status ExistingFile::Content::add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
+                                         std::vector<fbs::Block>& blocks) {
+  for (int64_t i = 0; i < vector_size(source); ++i) {
+    const auto block = vector_element<fbs::Block>(*source, static_cast<flatbuffers::uoffset_t>(i));
+    if (!tail.is_inside(block)) {
+      return tail.bytes.corrupt(tail.footer_offset, "a block of the footer lies outside of the file");
+    }
+    const int64_t body = block.offset() + block.metadata_length();
+    STROM_ASSIGN(const Message message, load_message(tail.bytes, block.offset(), body, "a message"));
+    if (message.root().header_type() != kind) {
+      return tail.bytes.corrupt(block.offset(), "a message is of another kind than the footer says");
+    }
+    blocks.push_back(block);
+    end = std::max(end, body + block.body_length());
+  }
+  return Status::ok();
+}
+
+Result<std::shared_ptr<const ExistingFile>> ExistingFile::open(const std::string& path) {
+  auto content = std::make_shared<Content>();
+  STROM_ASSIGN(content->tail, FileTail::open(path));
+  const FileTail& tail = content->tail;
+  const fbs::Footer& footer = tail.footer.root();
+  if (footer.version() != fbs::MetadataVersion::V5 || footer.schema()->endianness() != fbs::Endianness::Little) {
+    return Status(ErrorCode::kUnsupported, "file \"" + path + "\" cannot be appended to")
+        .with_detail("It is big-endian or has metadata of another version than 5.");
+  }
+  auto existing = std::make_shared<ExistingFile>();
+  existing->schema = decode_nested_schema(*footer.schema());
+  STROM_ASSIGN(const Message schema, load_message(tail.bytes, kHeaderBytes, tail.footer_offset, "the schema message"));
+  content->end = schema.metadata_offset + schema.metadata.size();
+  STROM_TRY(content->add_blocks(footer.dictionaries(), fbs::MessageHeader::DictionaryBatch, content->dictionaries));
+  STROM_TRY(content->add_blocks(footer.record_batches(), fbs::MessageHeader::RecordBatch, content->batches));
+  existing->batches = static_cast<int64_t>(content->batches.size());
+  existing->content = std::move(content);
+  return std::shared_ptr<const ExistingFile>(std::move(existing));
+}
+
+Status ExistingFile::Content::add_values(const fbs::RecordBatch& batch, int64_t body, int64_t body_size,
+                                         std::vector<std::string>& values) const {
+  const FileBytes& bytes = tail.bytes;
+  if (batch.compression() != nullptr || vector_size(batch.nodes()) != 1 || vector_size(batch.buffers()) != 3) {
+    return Status(ErrorCode::kUnsupported,
+                  "file \"" + bytes.path + "\" has a dictionary that is compressed or not of text");
+  }
+  const auto node = vector_element<fbs::FieldNode>(*batch.nodes(), 0);
+  const auto offsets = vector_element<fbs::Buffer>(*batch.buffers(), 1);
+  const auto data = vector_element<fbs::Buffer>(*batch.buffers(), 2);
+  const auto inside = [&](const fbs::Buffer& buffer) {
+    return buffer.offset() >= 0 && buffer.length() >= 0 && buffer.offset() <= body_size &&
+           buffer.length() <= body_size - buffer.offset();
+  };
+  const int64_t count = node.length();
+  if (node.null_count() != 0 || count < 0 || !inside(offsets) || !inside(data) ||
+      (count > 0 && count > offsets.length() / 4 - 1)) {
+    return bytes.corrupt(body, "a dictionary has nulls or buffers that do not fit");
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = bytes.load<int32_t>(body + offsets.offset() + i * 4);
+    const int64_t end = bytes.load<int32_t>(body + offsets.offset() + i * 4 + 4);
+    if (begin < 0 || end < begin || end > data.length())
+      return bytes.corrupt(body, "a dictionary has text offsets outside of its text");
+    values.emplace_back(reinterpret_cast<const char*>(bytes.data) + body + data.offset() + begin,
+                        static_cast<size_t>(end - begin));
+  }
+  return Status::ok();
+}
+
+Result<std::vector<std::string>> ExistingFile::dictionary(int64_t id) const {
+  std::vector<std::string> values;
+  for (const fbs::Block& block : content->dictionaries) {
+    const int64_t body = block.offset() + block.metadata_length();
+    STROM_ASSIGN(const Message message, load_message(content->tail.bytes, block.offset(), body, "a dictionary batch"));
+    const auto* header = message.root().header_as_DictionaryBatch();
+    if (header == nullptr || header->data() == nullptr)
+      return content->tail.bytes.corrupt(block.offset(), "a dictionary batch is empty");
+    if (header->id() != id) continue;
+    if (!header->is_delta()) values.clear();
+    STROM_TRY(content->add_values(*header->data(), body, block.body_length(), values));
+  }
+  return values;
+}
+
+Status ExistingFile::copy_messages(StagedFile& file) const {
+  const std::string& path = content->tail.bytes.path;
+  const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (source < 0) return base::os_error(errno, "could not open file \"" + path + "\"");
+  Status copied = file.append_file(source, 0, content->end);
+  close(source);
+  STROM_TRY(copied);
+  STROM_TRY(file.append({{const_cast<char*>(kPadding), static_cast<size_t>(-content->end & 7)}}));
+  return content->tail.mapping->check_unchanged();
+}
+
+Result<std::unique_ptr<NestedWriter>> NestedWriter::create(std::unique_ptr<ByteSink> sink, NestedSchema schema,
+                                                           bool stream) {
+  STROM_TRY(check_writable(schema));
+  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), stream);
+  STROM_TRY(writer->messages().start(writer->encoder()));
+  return std::unique_ptr<NestedWriter>(std::move(writer));
+}
+
+Result<std::unique_ptr<NestedWriter>> NestedWriter::resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
+                                                           NestedSchema schema) {
+  STROM_TRY(check_writable(schema));
+  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), false);
+  writer->messages().resume(existing.content->dictionaries, existing.content->batches);
+  return std::unique_ptr<NestedWriter>(std::move(writer));
+}
+
+}  // namespace strom::format::arrow

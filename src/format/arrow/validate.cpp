@@ -1,0 +1,142 @@
+// See validate.hpp.
+#include "format/arrow/validate.hpp"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/int128.hpp"
+#include "base/utf8.hpp"
+#include "columnar/layout.hpp"
+#include "columnar/text.hpp"
+#include "format/arrow/value_range.hpp"
+
+namespace strom::format::arrow {
+
+namespace {
+
+using columnar::ColumnView;
+using columnar::Field;
+using columnar::Layout;
+
+template <class T>
+T load(const void* values, int64_t row) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+class ColumnValidator {
+ public:
+  ColumnValidator(const Field& field, const ColumnView& view, int batch, int batches)
+      : field_(field), view_(view), batch_(batch), batches_(batches) {}
+
+  std::vector<Finding> run() {
+    check_null_count();
+    if (columnar::has_offsets(view_.layout)) check_offsets();
+    switch (view_.layout) {
+      case Layout::kUtf8:
+      case Layout::kLargeUtf8:
+      case Layout::kUtf8View: check_texts(); break;
+      case Layout::kDecimal32: check_decimals<int32_t>(); break;
+      case Layout::kDecimal64: check_decimals<int64_t>(); break;
+      case Layout::kDecimal128: check_decimals<base::int128>(); break;
+      case Layout::kDate64: check_days(); break;
+      default: break;
+    }
+    check_statistics();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(int64_t row, std::string what) { findings_.push_back({batch_, row, std::move(what)}); }
+
+  /// Calls check(row) for rows that are not null until it returns false.
+  template <class Check>
+  void for_values(Check check) {
+    for (int64_t row = 0; row < view_.length; ++row)
+      if (columnar::is_valid(view_, row) && !check(row)) return;
+  }
+
+  void check_null_count() {
+    if (view_.validity == nullptr) return;
+    int64_t nulls = 0;
+    for (int64_t row = 0; row < view_.length; ++row) nulls += !columnar::is_valid(view_, row);
+    if (nulls != view_.null_count) {
+      add(-1, "has " + std::to_string(nulls) + " nulls and says that it has " + std::to_string(view_.null_count));
+    }
+  }
+
+  void check_offsets() {
+    const auto offset = [&](int64_t row) {
+      return view_.layout == Layout::kLargeUtf8 ? load<int64_t>(view_.values, row)
+                                                : int64_t{load<int32_t>(view_.values, row)};
+    };
+    if (view_.length == 0) return;
+    int64_t before = offset(0);
+    if (before < 0) return add(0, "has a negative offset");
+    for (int64_t row = 0; row < view_.length; ++row) {
+      const int64_t end = offset(row + 1);
+      if (end < before) return add(row, "has offsets that go backwards");
+      if (end > view_.data_size) return add(row, "has an offset outside of its text");
+      before = end;
+    }
+  }
+
+  void check_texts() {
+    for_values([&](int64_t row) {
+      const char* text = nullptr;
+      int64_t size = 0;
+      if (!columnar::text_at(view_, row, &text, &size)) {
+        add(row, "has a text outside of its buffers");
+        return false;
+      }
+      if (base::is_valid_utf8(text, size)) return true;
+      add(row, "has a text that is not UTF-8, or has a zero byte");
+      return false;
+    });
+  }
+
+  template <class T>
+  void check_decimals() {
+    const base::int128 limit = base::power_of_ten(field_.precision);
+    for_values([&](int64_t row) {
+      const base::int128 value = load<T>(view_.values, row);
+      if (value < limit && value > -limit) return true;
+      add(row, "has a number of more than " + std::to_string(field_.precision) + " digits");
+      return false;
+    });
+  }
+
+  void check_days() {
+    constexpr int64_t kMillisPerDay = 86'400'000;
+    for_values([&](int64_t row) {
+      if (load<int64_t>(view_.values, row) % kMillisPerDay == 0) return true;
+      add(row, "has a date that is no whole day");
+      return false;
+    });
+  }
+
+  void check_statistics() {
+    const auto stated = stated_ranges(field_, batches_);
+    if (stated.empty() || !has_value_range(view_.layout)) return;
+    const ValueRange actual = value_range(view_);
+    const ValueRange& said = stated[static_cast<size_t>(batch_)];
+    if (!covers(view_.layout, said, actual))
+      add(-1, "has values from " + actual.low + " to " + actual.high + " (as stored) where its statistics say " +
+                  said.low + " to " + said.high);
+  }
+
+  const Field& field_;
+  const ColumnView& view_;
+  int batch_, batches_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> validate_column(const Field& field, const ColumnView& view, int batch, int batches) {
+  return ColumnValidator(field, view, batch, batches).run();
+}
+
+}  // namespace strom::format::arrow

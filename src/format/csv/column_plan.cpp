@@ -1,0 +1,128 @@
+// See column_plan.hpp.
+#include "format/csv/column_plan.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/csv/datetime_text.hpp"
+#include "format/csv/number_text.hpp"
+#include "format/csv/text_form.hpp"
+
+namespace strom::format::csv {
+
+using columnar::Field;
+using columnar::Layout;
+
+namespace {
+
+/// Last part of a type's name as the metadata key pg_type has it: schema.name@extension.
+std::string_view pg_type_name(const Field& field) {
+  for (const auto& [key, value] : field.metadata) {
+    if (key != "pg_type") continue;
+    std::string_view name = value;
+    name = name.substr(0, name.find('@'));
+    return name.substr(name.rfind('.') + 1);
+  }
+  return {};
+}
+
+BinaryKind binary_kind(const Field& field, bool binary_hex) {
+  const std::string_view type = pg_type_name(field);
+  const int32_t width = field.byte_width;
+  if (type == "uuid" && width == 16) return BinaryKind::kUuid;
+  if ((type == "macaddr" && width == 6) || (type == "macaddr8" && width == 8)) return BinaryKind::kMac;
+  if ((type == "inet" || type == "cidr") && (width == 4 || width == 16)) return BinaryKind::kAddress;
+  return type == "bytea" || binary_hex ? BinaryKind::kHex : BinaryKind::kText;
+}
+
+char* put_hex(char* out, const uint8_t* bytes, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    *out++ = "0123456789abcdef"[bytes[i] >> 4];
+    *out++ = "0123456789abcdef"[bytes[i] & 15];
+  }
+  return out;
+}
+
+/// Most bytes of a value that is not text; 0 for text.
+int64_t value_room(const Field& field, BinaryKind binary) {
+  switch (field.layout) {
+    case Layout::kBool:
+    case Layout::kInt8:
+    case Layout::kUInt8:
+    case Layout::kInt16:
+    case Layout::kUInt16:
+    case Layout::kInt32:
+    case Layout::kUInt32:
+    case Layout::kInt64: return 24;
+    case Layout::kFloat32:
+    case Layout::kFloat64: return kFloatRoom;
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kDecimal128: return decimal_room(field.scale);
+    case Layout::kDate32:
+    case Layout::kDate64: return kDateRoom;
+    case Layout::kTimestamp: return kTimestampRoom;
+    case Layout::kFixedBinary:
+      if (binary == BinaryKind::kText) return 0;
+      return std::max<int64_t>(INET6_ADDRSTRLEN, 2 + 3 * int64_t{field.byte_width});
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width) {
+  switch (kind) {
+    case BinaryKind::kText: break;  // not written here
+    case BinaryKind::kHex: return put_hex(put_bytes(out, "\\x", 2), bytes, width);
+    case BinaryKind::kUuid:
+      for (int64_t from = 0, size = 4; from < 16; from += size, size = from < 10 ? 2 : 6) {
+        if (from > 0) *out++ = '-';
+        out = put_hex(out, bytes + from, size);
+      }
+      return out;
+    case BinaryKind::kMac:
+      for (int64_t i = 0; i < width; ++i) {
+        if (i > 0) *out++ = ':';
+        out = put_hex(out, bytes + i, 1);
+      }
+      return out;
+    case BinaryKind::kAddress:
+      if (inet_ntop(width == 4 ? AF_INET : AF_INET6, bytes, out, INET6_ADDRSTRLEN) == nullptr) return out;
+      return out + std::strlen(out);
+  }
+  return out;
+}
+
+void set_before(Frame& frame, std::string text) {
+  frame.before_size = static_cast<int64_t>(text.size());
+  text.resize((text.size() + 15) / 16 * 16);
+  frame.before = std::move(text);
+}
+
+void set_behind(Frame& frame, std::string_view text) {
+  frame.behind_size = static_cast<int64_t>(text.size());
+  std::memcpy(&frame.behind, text.data(), text.size());
+}
+
+Result<std::vector<Column>> plan_columns(const std::vector<Field>& fields, const TextOptions& options) {
+  std::vector<Column> columns;
+  for (const Field& field : fields) {
+    if (!field.unsupported.empty())
+      return Status(ErrorCode::kUnsupported, "column \"" + field.name + "\" uses " + field.unsupported);
+    Column& column = columns.emplace_back();
+    column.field = field;
+    column.frame.null_text = options.style == Style::kJsonLines ? "null" : options.null_text;
+    if (field.layout == Layout::kFixedBinary) column.binary = binary_kind(field, options.binary_hex);
+    column.room = value_room(field, column.binary);
+    column.is_text = column.room == 0;
+  }
+  return columns;
+}
+
+}  // namespace strom::format::csv

@@ -1,0 +1,45 @@
+// What is known of a column before its rows are written as text. Private to src/format/csv.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/schema.hpp"
+#include "format/csv/row_text.hpp"
+
+namespace strom::format::csv {
+
+/// What stands before, behind and in place of a column's values.
+struct Frame {
+  std::string before;  // padded to whole words of 16 bytes
+  int64_t before_size = 0;
+  uint64_t behind = 0;
+  int64_t behind_size = 0;
+  std::string null_text;
+  int64_t room() const { return before_size + behind_size + static_cast<int64_t>(null_text.size()); }
+};
+
+enum class BinaryKind : uint8_t { kText, kHex, kUuid, kMac, kAddress };
+
+struct Column {
+  Frame frame;
+  columnar::Field field;
+  BinaryKind binary = BinaryKind::kText;
+  bool is_text = false;  // written by the style's form
+  int64_t room = 0;      // of a value that is not text
+};
+
+void set_before(Frame& frame, std::string text);
+/// At most eight bytes.
+void set_behind(Frame& frame, std::string_view text);
+
+/// Columns without what stands before and behind their values. Errors: kUnsupported.
+Result<std::vector<Column>> plan_columns(const std::vector<columnar::Field>& fields, const TextOptions& options);
+
+/// A value of a column whose kind is not kText.
+char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width);
+
+}  // namespace strom::format::csv

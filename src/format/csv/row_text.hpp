@@ -1,0 +1,46 @@
+// Rows of record batches as text: CSV, tab-separated values, JSON lines, Markdown tables. Used by arrow2csv.
+//
+// Values look as PostgreSQL prints them (DateStyle ISO, time zone UTC, bytea_output hex), so that COPY FROM reads them
+// back: CSV is that of COPY (FORMAT csv) and of RFC 4180, TSV is COPY's text format, JSON lines are row_to_json()'s.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/batch.hpp"
+#include "columnar/schema.hpp"
+#include "format/csv/text_buffer.hpp"
+
+namespace strom::format::csv {
+
+enum class Style : uint8_t { kCsv, kTsv, kJsonLines, kMarkdown };
+
+struct TextOptions {
+  Style style = Style::kCsv;
+  char delimiter = ',';     // kCsv and kTsv
+  char quote = '"';         // kCsv
+  bool quote_all = false;   // kCsv: every value that is not null
+  std::string null_text;    // all but kJsonLines
+  bool binary_hex = false;  // FixedSizeBinary without a type of its own as \x…, not as characters
+};
+
+/// Immutable, safe to share between threads.
+class RowText {
+ public:
+  /// The columns are those of the batches that append_rows() gets. Errors: kInvalidParameter (characters that cannot
+  /// serve as delimiter or quote), kUnsupported (a column that cannot be read).
+  static Result<std::shared_ptr<const RowText>> create(const std::vector<columnar::Field>& fields,
+                                                       const TextOptions& options);
+
+  virtual ~RowText() = default;
+  /// Line or lines with the columns' names; empty for kJsonLines.
+  virtual const std::string& header() const = 0;
+  /// Appends rows [begin, end) of `batch`. Errors: kCorruptFile (a text that lies outside of its column), kOutOfMemory,
+  /// kInvalidParameter (bytes that are no text).
+  virtual Status append_rows(const columnar::BatchView& batch, int64_t begin, int64_t end, TextBuffer& out) const = 0;
+};
+
+}  // namespace strom::format::csv

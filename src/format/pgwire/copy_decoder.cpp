@@ -1,0 +1,439 @@
+// See copy_decoder.hpp.
+#include "format/pgwire/copy_decoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "columnar/utf8.hpp"
+#include "format/pgwire/network.hpp"
+#include "format/pgwire/numeric.hpp"
+
+namespace strom::format::pgwire {
+
+namespace {
+
+using columnar::NestedBuilder;
+
+constexpr int32_t kEpochDays = 10957;  // from 1970-01-01 to PostgreSQL's epoch, 2000-01-01
+constexpr int64_t kEpochMicros = kEpochDays * int64_t{86'400'000'000};
+constexpr int64_t kNanosPerMicro = 1000;
+constexpr int64_t kMaxField = 0x3FFFFFFF;  // bytes; no value of PostgreSQL is larger
+
+template <class T>
+T load(const uint8_t* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(static_cast<uint16_t>(value)));
+  if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(value)));
+  if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(value)));
+  return value;
+}
+
+/// Why a value could not be appended.
+enum class Problem : uint8_t {
+  kNone,
+  kWidth,
+  kDigits,
+  kNotFinite,
+  kTooLarge,
+  kTooPrecise,
+  kInfinity,
+  kRange,
+  kUtf8,
+  kJsonb,
+  kLabel,
+  kLayout,
+  kElementType,
+  kDimensions,
+  kLowerBound,
+  kFull,
+};
+
+Status explain(Problem problem, const std::string& place) {
+  const auto corrupt = [&](const char* what) {
+    return Status(ErrorCode::kCorruptFile, "unexpected bytes from the server in " + place).with_detail(what);
+  };
+  const auto range = [&](const char* what, const char* hint) {
+    return Status(ErrorCode::kNumericOutOfRange, std::string(what) + " in " + place).with_hint(hint);
+  };
+  const auto unsupported = [&](const char* what, const char* hint) {
+    return Status(ErrorCode::kUnsupported, std::string(what) + " in " + place).with_hint(hint);
+  };
+  constexpr auto kNumericHint = "Choose another type with --numeric or cast the column in the query given by -c.";
+  constexpr auto kCastHint = "Cast the column to text in the query given by -c.";
+  switch (problem) {
+    case Problem::kNone: break;
+    case Problem::kWidth: return corrupt("A value has another length than its type.");
+    case Problem::kDigits: return corrupt("A numeric is damaged.");
+    case Problem::kNotFinite: return range("NaN or infinity, which decimals do not have,", kNumericHint);
+    case Problem::kTooLarge: return range("numeric with too many digits for the column's decimal type", kNumericHint);
+    case Problem::kTooPrecise:
+      return range("numeric with more decimal places than the column's decimal type", kNumericHint);
+    case Problem::kInfinity:
+      return range("infinite date or timestamp, which Arrow does not have,", "--infinity=null writes NULL instead.");
+    case Problem::kRange: return range("value outside of the range of the Arrow type", kCastHint);
+    case Problem::kUtf8:
+      return Status(ErrorCode::kInvalidParameter, "text that is not valid UTF-8 in " + place)
+          .with_hint("Cast the column to bytea in the query given by -c.");
+    case Problem::kJsonb: return corrupt("A jsonb has an unknown version.");
+    case Problem::kLabel: return unsupported("enum label that was added meanwhile", "Run the command again.");
+    case Problem::kLayout: return corrupt("An array or a record is damaged.");
+    case Problem::kElementType: return corrupt("An array or a record has elements of another type than its column.");
+    case Problem::kDimensions: return unsupported("array of several dimensions", kCastHint);
+    case Problem::kLowerBound: return unsupported("array whose first index is not 1", kCastHint);
+    case Problem::kFull:
+      return Status(ErrorCode::kOverBudget, "more than 2 GiB in " + place)
+          .with_hint("Make the record batches smaller with -s.");
+  }
+  return Status(ErrorCode::kInternal, "no problem in " + place);
+}
+
+Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size);
+
+Problem append_int(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size * 8 != column.field().bits) return Problem::kWidth;
+  switch (size) {
+    case 1: column.append(bytes[0]); break;
+    case 2: column.append(load<uint16_t>(bytes)); break;
+    case 4: column.append(load<uint32_t>(bytes)); break;
+    case 8: column.append(load<uint64_t>(bytes)); break;
+    default: return Problem::kWidth;
+  }
+  return Problem::kNone;
+}
+
+Problem append_numeric(Wire wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  NumericView number;
+  if (!read_numeric(bytes, size, number)) return Problem::kDigits;
+  if (wire == Wire::kNumericReal) {
+    column.append(numeric_to_real(number));
+    return Problem::kNone;
+  }
+  if (wire == Wire::kNumericText) {
+    std::string text;
+    numeric_to_text(number, text);
+    return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Problem::kNone : Problem::kFull;
+  }
+  if (!number.is_finite()) return Problem::kNotFinite;
+  const columnar::NestedField& field = column.field();
+  switch (numeric_to_decimal(number, field.precision, field.scale, field.bits, column.append_fixed())) {
+    case DecimalOutcome::kExact: return Problem::kNone;
+    case DecimalOutcome::kTooLarge: return Problem::kTooLarge;
+    case DecimalOutcome::kTooPrecise: return Problem::kTooPrecise;
+  }
+  return Problem::kNone;
+}
+
+Problem append_text(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (wire.check_utf8 && !columnar::is_utf8({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)})) {
+    return Problem::kUtf8;
+  }
+  return column.append_bytes(bytes, size) ? Problem::kNone : Problem::kFull;
+}
+
+Problem append_date(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size != 4) return Problem::kWidth;
+  const auto days = load<int32_t>(bytes);
+  if (days == std::numeric_limits<int32_t>::max() || days == std::numeric_limits<int32_t>::min()) {
+    if (!wire.infinity_is_null) return Problem::kInfinity;
+    column.append_null();
+    return Problem::kNone;
+  }
+  int32_t unix_days;
+  if (__builtin_add_overflow(days, kEpochDays, &unix_days)) return Problem::kRange;
+  column.append(unix_days);
+  return Problem::kNone;
+}
+
+Problem append_timestamp(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size != 8) return Problem::kWidth;
+  const auto micros = load<int64_t>(bytes);
+  if (micros == std::numeric_limits<int64_t>::max() || micros == std::numeric_limits<int64_t>::min()) {
+    if (!wire.infinity_is_null) return Problem::kInfinity;
+    column.append_null();
+    return Problem::kNone;
+  }
+  int64_t unix_micros;
+  if (__builtin_add_overflow(micros, kEpochMicros, &unix_micros)) return Problem::kRange;
+  column.append(unix_micros);
+  return Problem::kNone;
+}
+
+Problem append_interval(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size != 16) return Problem::kWidth;
+  int64_t nanos;
+  if (__builtin_mul_overflow(load<int64_t>(bytes), kNanosPerMicro, &nanos)) return Problem::kRange;
+  const int32_t months_days[2] = {load<int32_t>(bytes + 12), load<int32_t>(bytes + 8)};
+  uint8_t* place = column.append_fixed();
+  std::memcpy(place, months_days, sizeof(months_days));
+  std::memcpy(place + sizeof(months_days), &nanos, sizeof(nanos));
+  return Problem::kNone;
+}
+
+/// The next element of an array or field of a record: its length and its bytes.
+Problem append_part(const WireColumn& wire, NestedBuilder& column, const uint8_t*& at, const uint8_t* end) {
+  if (end - at < 4) return Problem::kLayout;
+  const auto size = load<int32_t>(at);
+  at += 4;
+  if (size == -1) {
+    column.append_null();
+    return Problem::kNone;
+  }
+  if (size < 0 || size > end - at) return Problem::kLayout;
+  const Problem problem = append(wire, column, at, size);
+  at += size;
+  return problem;
+}
+
+Problem append_array(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  constexpr int32_t kHeader = 12, kDimension = 8;
+  if (size < kHeader) return Problem::kLayout;
+  const auto dimensions = load<int32_t>(bytes);
+  const WireColumn& element = wire.children[0];
+  if (element.oid != 0 && load<uint32_t>(bytes + 8) != element.oid) return Problem::kElementType;
+  if (dimensions > 1) return Problem::kDimensions;
+  if (dimensions < 0 || (dimensions == 0 && size != kHeader)) return Problem::kLayout;
+  if (dimensions == 1) {
+    if (size < kHeader + kDimension) return Problem::kLayout;
+    const auto count = load<int32_t>(bytes + kHeader);
+    if (load<int32_t>(bytes + kHeader + 4) != 1) return Problem::kLowerBound;
+    const uint8_t* at = bytes + kHeader + kDimension;
+    const uint8_t* const end = bytes + size;
+    if (count < 0 || count > (end - at) / 4) return Problem::kLayout;
+    if (count > NestedBuilder::kMaxOffset - column.child(0).length()) return Problem::kFull;
+    for (int32_t i = 0; i < count; ++i) {
+      const Problem problem = append_part(element, column.child(0), at, end);
+      if (problem != Problem::kNone) return problem;
+    }
+    if (at != end) return Problem::kLayout;
+  }
+  column.append_list();
+  return Problem::kNone;
+}
+
+Problem append_record(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size < 4 || load<int32_t>(bytes) != static_cast<int32_t>(wire.children.size())) return Problem::kLayout;
+  const uint8_t* at = bytes + 4;
+  const uint8_t* const end = bytes + size;
+  for (size_t i = 0; i < wire.children.size(); ++i) {
+    if (end - at < 4) return Problem::kLayout;
+    if (wire.children[i].oid != 0 && load<uint32_t>(at) != wire.children[i].oid) return Problem::kElementType;
+    at += 4;
+    const Problem problem = append_part(wire.children[i], column.child(i), at, end);
+    if (problem != Problem::kNone) return problem;
+  }
+  if (at != end) return Problem::kLayout;
+  column.append_struct();
+  return Problem::kNone;
+}
+
+Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  switch (wire.wire) {
+    case Wire::kBool:
+      if (size != 1) return Problem::kWidth;
+      column.append_bool(bytes[0] != 0);
+      return Problem::kNone;
+    case Wire::kInt: return append_int(column, bytes, size);
+    case Wire::kDecimal:
+    case Wire::kNumericText:
+    case Wire::kNumericReal: return append_numeric(wire.wire, column, bytes, size);
+    case Wire::kText: return append_text(wire, column, bytes, size);
+    case Wire::kJsonb:
+      if (size < 1 || bytes[0] != 1) return Problem::kJsonb;
+      return append_text(wire, column, bytes + 1, size - 1);
+    case Wire::kBytes: return column.append_bytes(bytes, size) ? Problem::kNone : Problem::kFull;
+    case Wire::kFixed:
+      if (size != column.field().byte_width) return Problem::kWidth;
+      std::memcpy(column.append_fixed(), bytes, static_cast<size_t>(size));
+      return Problem::kNone;
+    case Wire::kDate: return append_date(wire, column, bytes, size);
+    case Wire::kTimestamp: return append_timestamp(wire, column, bytes, size);
+    case Wire::kInterval: return append_interval(column, bytes, size);
+    case Wire::kNetwork: {
+      std::string text;
+      if (!network_to_text(bytes, size, text)) return Problem::kWidth;
+      return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Problem::kNone : Problem::kFull;
+    }
+    case Wire::kEnum: {
+      const int32_t index = wire.labels->find({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)});
+      if (index < 0) return Problem::kLabel;
+      column.append(index);
+      return Problem::kNone;
+    }
+    case Wire::kArray: return append_array(wire, column, bytes, size);
+    case Wire::kRecord: return append_record(wire, column, bytes, size);
+  }
+  return Problem::kLayout;
+}
+
+}  // namespace
+
+Labels::Labels(std::vector<std::string> labels) : labels_(std::move(labels)) {
+  for (size_t i = 0; i < labels_.size(); ++i) index_.emplace(labels_[i], static_cast<int32_t>(i));
+}
+
+int32_t Labels::find(std::string_view label) const {
+  const auto found = index_.find(label);
+  return found == index_.end() ? -1 : found->second;
+}
+
+CopyDecoder::CopyDecoder(std::vector<WireColumn> wires, std::vector<NestedBuilder>* columns)
+    : wires_(std::move(wires)), columns_(columns) {}
+
+Status CopyDecoder::corrupt(const std::string& what) const {
+  return Status(ErrorCode::kCorruptFile, "unexpected bytes from the server after row " + std::to_string(rows_))
+      .with_detail(what);
+}
+
+Status CopyDecoder::feed(const uint8_t* bytes, int64_t size) {
+  const bool joined = !pending_.empty();
+  if (joined) {
+    pending_.insert(pending_.end(), bytes, bytes + size);
+    bytes = pending_.data();
+    size = static_cast<int64_t>(pending_.size());
+  }
+  int64_t used = 0;
+  while (used < size) {
+    STROM_ASSIGN(const int64_t taken, take(bytes + used, size - used));
+    if (taken == 0) break;
+    used += taken;
+  }
+  if (joined) {
+    pending_.erase(pending_.begin(), pending_.begin() + used);
+  } else {
+    pending_.assign(bytes + used, bytes + size);
+  }
+  return Status::ok();
+}
+
+Status CopyDecoder::finish() const {
+  if (place_ == Place::kEnd && pending_.empty()) return Status::ok();
+  return corrupt("The data end in the middle of a row or lack their end.");
+}
+
+/// Bytes of the header, of a row, or of the end; 0 when not all of them have come.
+Result<int64_t> CopyDecoder::take(const uint8_t* bytes, int64_t size) {
+  switch (place_) {
+    case Place::kHeader: return take_header(bytes, size);
+    case Place::kRows: return take_row(bytes, size);
+    case Place::kEnd: break;
+  }
+  return corrupt("There is something behind the end of the data.");
+}
+
+Result<int64_t> CopyDecoder::take_header(const uint8_t* bytes, int64_t size) {
+  constexpr int64_t kSignature = 11, kFixed = kSignature + 8;
+  constexpr uint32_t kCritical = 0xFFFF0000;
+  if (std::memcmp(bytes, "PGCOPY\n\377\r\n\0", static_cast<size_t>(std::min(size, kSignature))) != 0) {
+    return corrupt("The signature of COPY's binary format is missing.");
+  }
+  if (size < kFixed) return int64_t{0};
+  if ((load<uint32_t>(bytes + kSignature) & kCritical) != 0) return corrupt("COPY's binary format has unknown flags.");
+  const int64_t extension = load<uint32_t>(bytes + kSignature + 4);
+  if (extension > kMaxField) return corrupt("The header of COPY's binary format is too long.");
+  if (size - kFixed < extension) return int64_t{0};
+  place_ = Place::kRows;
+  return kFixed + extension;
+}
+
+Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
+  if (size < 2) return int64_t{0};
+  const auto count = load<int16_t>(bytes);
+  if (count == -1) {
+    place_ = Place::kEnd;
+    return int64_t{2};
+  }
+  const auto stored = static_cast<int16_t>(records_.empty() ? wires_.size() : records_.size());
+  if (count != stored + key_count_) {
+    return corrupt("A row has " + std::to_string(count) + " columns instead of " + std::to_string(stored + key_count_) +
+                   ".");
+  }
+  // First whether all of the row is there, so that nothing needs to be taken back.
+  int64_t end = 2, key_begin = 2;
+  for (int16_t i = 0; i < count; ++i) {
+    if (size - end < 4) return int64_t{0};
+    const auto length = load<int32_t>(bytes + end);
+    if (length < -1 || length > kMaxField) return corrupt("A value has an impossible length.");
+    end += 4 + (length == -1 ? 0 : length);
+    if (end > size) return int64_t{0};
+    if (i < stored) key_begin = end;
+  }
+  if (key_count_ > 0) STROM_TRY(check_key(bytes + key_begin, bytes + end));
+  STROM_TRY(records_.empty() ? append_columns(bytes + 2) : append_records(bytes + 2));
+  ++rows_;
+  return end;
+}
+
+std::string CopyDecoder::place_of(size_t column) const {
+  return "row " + std::to_string(rows_ + 1) + ", column \"" + (*columns_)[column].field().name + "\"";
+}
+
+/// The values of a row whose lengths were checked.
+Status CopyDecoder::append_columns(const uint8_t* at) {
+  for (size_t i = 0; i < wires_.size(); ++i) {
+    NestedBuilder& column = (*columns_)[i];
+    const auto length = load<int32_t>(at);
+    at += 4;
+    if (length == -1) {
+      column.append_null();
+      continue;
+    }
+    const Problem problem = append(wires_[i], column, at, length);
+    if (problem != Problem::kNone) return explain(problem, place_of(i));
+    at += length;
+  }
+  return Status::ok();
+}
+
+/// The same for records of columns.
+Status CopyDecoder::append_records(const uint8_t* at) {
+  size_t first = 0;
+  for (const size_t count : records_) {
+    const auto length = load<int32_t>(at);
+    at += 4;
+    if (length == -1) {
+      for (size_t i = first; i < first + count; ++i) (*columns_)[i].append_null();
+    } else {
+      STROM_TRY(append_record(at, at + length, first, count));
+      at += length;
+    }
+    first += count;
+  }
+  return Status::ok();
+}
+
+Status CopyDecoder::append_record(const uint8_t* at, const uint8_t* end, size_t first, size_t count) {
+  if (end - at < 4 || load<int32_t>(at) != static_cast<int64_t>(count)) return corrupt("A record is damaged.");
+  at += 4;
+  for (size_t i = first; i < first + count; ++i) {
+    if (end - at < 4) return corrupt("A record is damaged.");
+    at += 4;  // the type, which the query gives it
+    const Problem problem = append_part(wires_[i], (*columns_)[i], at, end);
+    if (problem != Problem::kNone) return explain(problem, place_of(i));
+  }
+  return at == end ? Status::ok() : corrupt("A record is damaged.");
+}
+
+void CopyDecoder::set_key(int count, KeyChange changed) {
+  key_count_ = count;
+  key_changed_ = std::move(changed);
+}
+
+Status CopyDecoder::check_key(const uint8_t* bytes, const uint8_t* end) {
+  if (!key_.empty() && std::equal(bytes, end, key_.begin(), key_.end())) return Status::ok();
+  key_.assign(bytes, end);
+  std::vector<std::optional<std::string>> values;
+  while (bytes < end) {
+    const auto length = load<int32_t>(bytes);
+    bytes += 4;
+    auto& value = values.emplace_back();
+    if (length < 0) continue;
+    value.emplace(reinterpret_cast<const char*>(bytes), static_cast<size_t>(length));
+    bytes += length;
+  }
+  return key_changed_(values);
+}
+
+}  // namespace strom::format::pgwire

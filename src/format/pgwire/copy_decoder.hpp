@@ -1,0 +1,107 @@
+// Decoder of what PostgreSQL sends for COPY … TO STDOUT (FORMAT binary), into Arrow columns. Used by pg2arrow. Knows
+// nothing of libpq; everything that it is given is untrusted.
+// Format: https://www.postgresql.org/docs/current/sql-copy.html (binary format), and the types' send functions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/nested_builder.hpp"
+
+namespace strom::format::pgwire {
+
+/// How a value's bytes are read. The kind of the column that it goes to is in brackets.
+enum class Wire : uint8_t {
+  kBool,         // [Bool]
+  kInt,          // two's complement of the field's width [Int, UInt, Float, Time]
+  kDecimal,      // numeric [Decimal]
+  kNumericText,  // numeric, as it is printed [Utf8]
+  kNumericReal,  // numeric, rounded [Float64]
+  kText,         // [Utf8]
+  kJsonb,        // version 1 and text [Utf8]
+  kBytes,        // [Binary]
+  kFixed,        // as many bytes as the field has [FixedSizeBinary]
+  kDate,         // [Date32]
+  kTimestamp,    // [Timestamp in microseconds]
+  kInterval,     // [Interval]
+  kNetwork,      // inet, cidr [Utf8]
+  kEnum,         // a label [index into a dictionary]
+  kArray,        // one dimension [List]
+  kRecord,       // [Struct]
+};
+
+/// Index of each label of an enum; the labels are those of its dictionary.
+class Labels {
+ public:
+  explicit Labels(std::vector<std::string> labels);
+  /// -1: no such label.
+  int32_t find(std::string_view label) const;
+  const std::vector<std::string>& all() const { return labels_; }
+
+ private:
+  std::vector<std::string> labels_;
+  std::unordered_map<std::string_view, int32_t> index_;
+};
+
+struct WireColumn {
+  Wire wire = Wire::kText;
+  uint32_t oid = 0;               // checked in arrays and records; 0: any
+  bool infinity_is_null = false;  // kDate, kTimestamp: otherwise an error
+  bool check_utf8 = false;        // kText, kJsonb, kEnum
+  std::shared_ptr<const Labels> labels{};
+  std::vector<WireColumn> children{};
+};
+
+/// Appends rows to `columns`. One for each COPY; not thread-safe.
+class CopyDecoder {
+ public:
+  /// `columns` belong to the caller, who may clear them between calls. As many as `wires`.
+  CopyDecoder(std::vector<WireColumn> wires, std::vector<columnar::NestedBuilder>* columns);
+
+  /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
+  /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
+  Status feed(const uint8_t* bytes, int64_t size);
+  /// What comes are records, each with so many of the columns; NULL for a record is NULL in all of them. For more
+  /// columns than a row can have.
+  void set_records(std::vector<size_t> sizes) { records_ = std::move(sizes); }
+  /// The last `count` columns of what comes are not stored. `changed` is called before a row in which they differ from
+  /// the row before, and before the first row; with their values, whose bytes are text.
+  using KeyChange = std::function<Status(const std::vector<std::optional<std::string>>&)>;
+  void set_key(int count, KeyChange changed);
+  /// After the last bytes: kCorruptFile when the end is missing.
+  Status finish() const;
+  /// Rows since the beginning.
+  int64_t rows() const { return rows_; }
+
+ private:
+  enum class Place : uint8_t { kHeader, kRows, kEnd };
+
+  Result<int64_t> take(const uint8_t* bytes, int64_t size);
+  Result<int64_t> take_header(const uint8_t* bytes, int64_t size);
+  Result<int64_t> take_row(const uint8_t* bytes, int64_t size);
+  Status check_key(const uint8_t* bytes, const uint8_t* end);
+  Status append_columns(const uint8_t* at);
+  Status append_records(const uint8_t* at);
+  Status append_record(const uint8_t* at, const uint8_t* end, size_t first, size_t count);
+  std::string place_of(size_t column) const;
+  Status corrupt(const std::string& what) const;
+
+  std::vector<WireColumn> wires_;
+  std::vector<columnar::NestedBuilder>* columns_;
+  std::vector<uint8_t> pending_;  // the part of a row that has come so far
+  int64_t rows_ = 0;
+  Place place_ = Place::kHeader;
+  std::vector<size_t> records_;  // empty: columns come as they are
+  int key_count_ = 0;
+  KeyChange key_changed_;
+  std::vector<uint8_t> key_;  // of the row before, as it came
+};
+
+}  // namespace strom::format::pgwire

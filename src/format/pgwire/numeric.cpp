@@ -1,0 +1,201 @@
+// See numeric.hpp.
+#include "format/pgwire/numeric.hpp"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace strom::format::pgwire {
+
+namespace {
+
+constexpr int32_t kDigitPlaces = 4;  // decimal places of a digit
+constexpr uint64_t kDigitBase = 10000;
+
+constexpr uint64_t kPowers[] = {1,
+                                10,
+                                100,
+                                1000,
+                                10000,
+                                100000,
+                                1000000,
+                                10000000,
+                                100000000,
+                                1000000000,
+                                10000000000,
+                                100000000000,
+                                1000000000000,
+                                10000000000000,
+                                100000000000000,
+                                1000000000000000,
+                                10000000000000000,
+                                100000000000000000,
+                                1000000000000000000};
+constexpr int32_t kMaxPower = 18;
+
+/// Non-negative integers of 256 bits, lowest limb first, as far as decimals need them.
+struct Wide {
+  uint64_t limbs[4] = {};
+
+  /// this * factor + addend; false when it does not fit into 255 bits.
+  bool multiply_add(uint64_t factor, uint64_t addend) {
+    unsigned __int128 carry = addend;
+    for (uint64_t& limb : limbs) {
+      carry += static_cast<unsigned __int128>(limb) * factor;
+      limb = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+    return carry == 0 && (limbs[3] >> 63) == 0;
+  }
+  bool multiply_power(int32_t power) {
+    for (; power > kMaxPower; power -= kMaxPower) {
+      if (!multiply_add(kPowers[kMaxPower], 0)) return false;
+    }
+    return multiply_add(kPowers[power], 0);
+  }
+  bool less_than(const Wide& other) const {
+    for (int i = 3; i >= 0; --i) {
+      if (limbs[i] != other.limbs[i]) return limbs[i] < other.limbs[i];
+    }
+    return false;
+  }
+  void negate() {
+    unsigned __int128 carry = 1;
+    for (uint64_t& limb : limbs) {
+      carry += ~limb;
+      limb = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+  }
+};
+
+/// Numbers of up to four digits, which is most of them, in one machine word. False when this is none of those.
+bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, int64_t* out) {
+  const int32_t power = kDigitPlaces * (number.weight - number.count + 1) + scale;
+  if (number.count > 4 || power < 0 || kDigitPlaces * number.count + power > kMaxPower) return false;
+  uint64_t value = 0;
+  for (int32_t i = 0; i < number.count; ++i) value = value * kDigitBase + number.digit(i);
+  value *= kPowers[power];
+  if (precision < kMaxPower && value >= kPowers[precision]) return false;
+  *out = number.sign == NumericView::Sign::kNegative ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
+  return true;
+}
+
+DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_t scale, Wide& value) {
+  int32_t power = 0;  // of ten, that the digits so far still lack
+  for (int32_t i = 0; i < number.count; ++i) {
+    const uint32_t digit = number.digit(i);
+    power = kDigitPlaces * (number.weight - i) + scale;
+    if (power >= 0) {
+      if (!value.multiply_add(kDigitBase, digit)) return DecimalOutcome::kTooLarge;
+    } else if (power > -kDigitPlaces) {
+      const uint64_t cut = kPowers[-power];
+      if (digit % cut != 0) return DecimalOutcome::kTooPrecise;
+      if (!value.multiply_add(kPowers[kDigitPlaces + power], digit / cut)) return DecimalOutcome::kTooLarge;
+    } else if (digit != 0) {
+      return DecimalOutcome::kTooPrecise;
+    }
+  }
+  constexpr int32_t kMostPlaces = 77;  // more than any decimal has
+  if (power > kMostPlaces && number.count > 0) return DecimalOutcome::kTooLarge;
+  if (power > 0 && !value.multiply_power(power)) return DecimalOutcome::kTooLarge;
+  Wide limit;
+  limit.limbs[0] = 1;
+  limit.multiply_power(precision);
+  return value.less_than(limit) ? DecimalOutcome::kExact : DecimalOutcome::kTooLarge;
+}
+
+}  // namespace
+
+bool read_numeric(const uint8_t* bytes, int64_t size, NumericView& out) {
+  constexpr int64_t kHeader = 8;
+  if (size < kHeader) return false;
+  const auto word = [&](int index) { return static_cast<uint16_t>(bytes[2 * index] << 8 | bytes[2 * index + 1]); };
+  out.count = word(0);
+  out.weight = static_cast<int16_t>(word(1));
+  out.scale = word(3);
+  out.digits = bytes + kHeader;
+  switch (word(2)) {
+    case 0x0000: out.sign = NumericView::Sign::kPositive; break;
+    case 0x4000: out.sign = NumericView::Sign::kNegative; break;
+    case 0xC000: out.sign = NumericView::Sign::kNan; break;
+    case 0xD000: out.sign = NumericView::Sign::kInfinity; break;
+    case 0xF000: out.sign = NumericView::Sign::kMinusInfinity; break;
+    default: return false;
+  }
+  constexpr int32_t kMaxScale = 0x3FFF;
+  if (size != kHeader + 2 * static_cast<int64_t>(out.count) || out.scale > kMaxScale) return false;
+  for (int32_t i = 0; i < out.count; ++i) {
+    if (out.digit(i) >= kDigitBase) return false;
+  }
+  return true;
+}
+
+DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, int32_t scale, int32_t bits,
+                                  uint8_t* out) {
+  int64_t small = 0;
+  if (small_decimal(number, precision, scale, &small)) {
+    const int64_t high = small >> 63;
+    std::memcpy(out, &small, sizeof(small));
+    for (int32_t i = 1; i < bits / 64; ++i) std::memcpy(out + 8 * i, &high, sizeof(high));
+    return DecimalOutcome::kExact;
+  }
+  Wide value;
+  const DecimalOutcome outcome = wide_decimal(number, precision, scale, value);
+  if (outcome != DecimalOutcome::kExact) return outcome;
+  if (number.sign == NumericView::Sign::kNegative) value.negate();
+  std::memcpy(out, value.limbs, static_cast<size_t>(bits / 8));
+  return outcome;
+}
+
+void numeric_to_text(const NumericView& number, std::string& out) {
+  switch (number.sign) {
+    case NumericView::Sign::kNan: out = "NaN"; return;
+    case NumericView::Sign::kInfinity: out = "Infinity"; return;
+    case NumericView::Sign::kMinusInfinity: out = "-Infinity"; return;
+    case NumericView::Sign::kNegative: out = "-"; break;
+    case NumericView::Sign::kPositive: out.clear(); break;
+  }
+  const auto put_digit = [&](int32_t place, int32_t places, bool leading) {
+    const int32_t index = number.weight - place;
+    const uint32_t digit = index >= 0 && index < number.count ? number.digit(index) : 0;
+    char text[kDigitPlaces];
+    for (int32_t i = 0; i < kDigitPlaces; ++i) {
+      text[i] = static_cast<char>('0' + digit / kPowers[kDigitPlaces - 1 - i] % 10);
+    }
+    int32_t begin = 0;
+    while (leading && begin < kDigitPlaces - 1 && text[begin] == '0') ++begin;
+    out.append(text + begin, static_cast<size_t>(places - begin));
+  };
+  if (number.weight < 0) {
+    out += '0';
+  } else {
+    for (int32_t place = number.weight; place >= 0; --place) put_digit(place, kDigitPlaces, place == number.weight);
+  }
+  if (number.scale == 0) return;
+  out += '.';
+  int32_t place = -1;
+  for (int32_t left = number.scale; left > 0; left -= kDigitPlaces) {
+    put_digit(place--, left < kDigitPlaces ? left : kDigitPlaces, false);
+  }
+}
+
+double numeric_to_real(const NumericView& number) {
+  switch (number.sign) {
+    case NumericView::Sign::kNan: return std::numeric_limits<double>::quiet_NaN();
+    case NumericView::Sign::kInfinity: return std::numeric_limits<double>::infinity();
+    case NumericView::Sign::kMinusInfinity: return -std::numeric_limits<double>::infinity();
+    default: break;
+  }
+  std::string text;
+  numeric_to_text(number, text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range) {  // too large or too small: its digits tell which
+    value = number.weight > 0 ? std::numeric_limits<double>::infinity() : 0;
+    if (number.sign == NumericView::Sign::kNegative) value = -value;
+  }
+  return value;
+}
+
+}  // namespace strom::format::pgwire

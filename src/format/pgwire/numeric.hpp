@@ -1,0 +1,36 @@
+// PostgreSQL's numeric as its send function writes it. Private to src/format/pgwire.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace strom::format::pgwire {
+
+/// Numeric's header; the digits, base 10000, lie behind it. Big-endian bytes.
+struct NumericView {
+  enum class Sign : uint8_t { kPositive, kNegative, kNan, kInfinity, kMinusInfinity };
+
+  int32_t count = 0, weight = 0, scale = 0;
+  Sign sign = Sign::kPositive;
+  const uint8_t* digits = nullptr;
+
+  bool is_finite() const { return sign == Sign::kPositive || sign == Sign::kNegative; }
+  uint32_t digit(int32_t index) const { return static_cast<uint32_t>(digits[2 * index]) << 8 | digits[2 * index + 1]; }
+};
+
+/// False when the bytes are no numeric.
+bool read_numeric(const uint8_t* bytes, int64_t size, NumericView& out);
+
+enum class DecimalOutcome : uint8_t { kExact, kTooLarge, kTooPrecise };
+
+/// The number times 10^scale as a little-endian integer of `bits` (128 or 256) with at most `precision` digits.
+/// `number` is finite.
+DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, int32_t scale, int32_t bits,
+                                  uint8_t* out);
+
+/// As PostgreSQL prints it.
+void numeric_to_text(const NumericView& number, std::string& out);
+/// The nearest double.
+double numeric_to_real(const NumericView& number);
+
+}  // namespace strom::format::pgwire

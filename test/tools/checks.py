@@ -1,0 +1,62 @@
+"""What the tests of the command-line tools share: counted checks, running a tool, folders. The server is the tests' own,
+as in test/tap/server.py."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tap"))
+
+from server import BUILD_DIR, folder, fresh_database, psql, query  # noqa: E402,F401
+
+_passed = 0
+_failed = 0
+
+
+def ok(condition, name, *remarks):
+    global _passed, _failed
+    if condition:
+        _passed += 1
+        return True
+    _failed += 1
+    print("not ok - " + name, flush=True)
+    for remark in remarks:
+        print("    " + str(remark)[:1000].replace("\n", "\n    "), flush=True)
+    return False
+
+
+def equal(found, wanted, name):
+    return ok(found == wanted, name, f"found:  {found!r}", f"wanted: {wanted!r}")
+
+
+def done():
+    print(f"{_passed} passed, {_failed} failed", flush=True)
+    sys.exit(1 if _failed else 0)
+
+
+def program(name):
+    """Path of a tool in the build folder."""
+    for path in (BUILD_DIR / "tools" / name / name, BUILD_DIR / "test" / "unit" / "tool" / name):
+        if path.exists():
+            return path
+    raise RuntimeError(f"{name} is not built in {BUILD_DIR}")
+
+
+def run(name, *arguments, env=None, timeout=120, binary=False, **options):
+    """(exit status, standard output, standard error) of a tool."""
+    result = subprocess.run([program(name), *map(str, arguments)], capture_output=True, timeout=timeout,
+                            env={**os.environ, **(env or {})}, **options)
+    out = result.stdout if binary else result.stdout.decode("utf-8", "replace")
+    return result.returncode, out, result.stderr.decode("utf-8", "replace")
+
+
+def start(name, *arguments, **options):
+    """A tool that runs beside the test. Signals are as in a terminal, even if the tests run in the background."""
+    return subprocess.Popen([program(name), *map(str, arguments)], text=True, **{"stderr": subprocess.PIPE, **options},
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+
+
+def leftovers(path):
+    """Temporary files of a folder."""
+    return sorted(p.name for p in pathlib.Path(path).iterdir() if p.name.endswith(".tmp"))

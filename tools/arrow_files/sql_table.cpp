@@ -1,0 +1,158 @@
+// See sql_table.hpp.
+#include "arrow_files/sql_table.hpp"
+
+#include <set>
+
+#include "arrow_files/columns.hpp"
+
+namespace strom::tool {
+
+using columnar::Field;
+using columnar::Layout;
+
+namespace {
+
+constexpr int kMostNumericScale = 38;
+
+/// What stands in the metadata key pg_type, without the extension behind an '@': schema.name.
+std::string named_type(const Field& field) {
+  for (const auto& [key, value] : field.metadata)
+    if (key == "pg_type") return value.substr(0, value.find('@'));
+  return {};
+}
+
+std::string binary_type(const Field& field) {
+  const std::string named = named_type(field);
+  const std::string name = named.substr(named.rfind('.') + 1);
+  for (const char* known : {"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"})
+    if (name == known) return known;
+  return "char(" + std::to_string(field.byte_width) + ")";
+}
+
+/// Empty for what cannot be read.
+std::string sql_type(const Field& field) {
+  if (!field.unsupported.empty()) return {};
+  switch (field.layout) {
+    case Layout::kBool: return "boolean";
+    case Layout::kInt8:
+    case Layout::kUInt8:
+    case Layout::kInt16: return "smallint";
+    case Layout::kUInt16:
+    case Layout::kInt32: return "integer";
+    case Layout::kUInt32:
+    case Layout::kInt64: return "bigint";
+    case Layout::kFloat32: return "real";
+    case Layout::kFloat64: return "double precision";
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kDecimal128:
+      if (field.scale < 0 || field.scale > kMostNumericScale) return "numeric";
+      return "numeric(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
+    case Layout::kDate32:
+    case Layout::kDate64: return "date";
+    case Layout::kTimestamp: return field.timezone.empty() ? "timestamp" : "timestamptz";
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: return "text";
+    case Layout::kFixedBinary: return binary_type(field);
+  }
+  return {};
+}
+
+std::string quote_literal(const std::string& text) {
+  std::string out = text.find('\\') == std::string::npos ? "'" : " E'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += c;
+    out += c;
+  }
+  return out + "'";
+}
+
+/// Names in comments: a line end would end the comment.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+constexpr size_t kLongestName = 63;  // bytes of an identifier
+
+/// At most `room` bytes, and no half characters.
+std::string clipped(const std::string& name, size_t room) {
+  if (name.size() <= room) return name;
+  while (room > 0 && (static_cast<unsigned char>(name[room]) & 0xC0) == 0x80) --room;
+  return name.substr(0, room);
+}
+
+/// The column option that tells Arrow_Fdw which of the fields of this name is meant.
+std::string field_option(const std::vector<Field>& fields, size_t index) {
+  int ordinal = 1;
+  for (size_t i = 0; i < index; ++i) ordinal += fields[i].name == fields[index].name;
+  return ordinal == 1 ? fields[index].name : fields[index].name + "#" + std::to_string(ordinal);
+}
+
+std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
+  std::string list, comments;
+  const std::vector<std::string> names = column_names(fields);
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const Field& field = fields[i];
+    const std::string type = sql_type(field);
+    if (type.empty()) {
+      comments += "  -- " + one_line(quote_identifier(field.name)) + ": " + type_text(field) + " cannot be read\n";
+      continue;
+    }
+    list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(names[i]) + " " + type;
+    if (is_foreign && names[i] != field_option(fields, i))
+      list += " OPTIONS (field " + quote_literal(field_option(fields, i)) + ")";
+    if (!field.nullable) list += " NOT NULL";
+  }
+  return list + (list.empty() ? "" : "\n") + comments;
+}
+
+}  // namespace
+
+std::vector<std::string> column_names(const std::vector<Field>& fields) {
+  std::vector<std::string> names;
+  std::set<std::string> taken = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"};
+  for (const Field& field : fields) {
+    const std::string base = field.name.empty() ? "column" : field.name;
+    std::string name = clipped(base, kLongestName);
+    for (int n = 1; !taken.insert(name).second; ++n) {
+      const std::string ending = "_" + std::to_string(n);
+      name = clipped(base, kLongestName - ending.size()) + ending;
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::string quote_identifier(const std::string& name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += c;
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string quote_table_name(const std::string& name) {
+  const size_t dot = name.find('.');
+  if (dot == std::string::npos) return quote_identifier(name);
+  return quote_identifier(name.substr(0, dot)) + "." + quote_identifier(name.substr(dot + 1));
+}
+
+std::string create_table(const std::vector<Field>& fields, const SqlTable& table) {
+  std::string sql = table.foreign_file.empty() ? "CREATE TABLE " : "CREATE FOREIGN TABLE ";
+  sql += quote_table_name(table.name);
+  if (!table.partition_of.empty()) {  // its columns are those of the parent
+    sql += " PARTITION OF " + quote_table_name(table.partition_of) + " " +
+           (table.partition_bound.empty() ? "DEFAULT" : table.partition_bound);
+  } else {
+    sql += " (\n" + column_list(fields, !table.foreign_file.empty()) + ")";
+  }
+  if (!table.foreign_file.empty()) sql += " SERVER arrow_fdw OPTIONS (file " + quote_literal(table.foreign_file) + ")";
+  if (!table.tablespace.empty()) sql += " TABLESPACE " + quote_identifier(table.tablespace);
+  return sql + ";\n";
+}
+
+}  // namespace strom::tool

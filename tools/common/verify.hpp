@@ -1,0 +1,29 @@
+// Reading back what was written (--verify): that the file holds the bytes that the tool meant to write.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "format/byte_sink.hpp"
+
+namespace strom::tool {
+
+/// A checksum over bytes that come in pieces; where they are cut makes no difference.
+class Checksum {
+ public:
+  void add(const void* bytes, int64_t size);
+  uint64_t value() const;
+
+ private:
+  uint64_t state_ = 0x9E3779B97F4A7C15;
+  uint64_t partial_ = 0;  // up to seven bytes
+  int partial_size_ = 0;
+};
+
+/// Passes everything on to `sink`; after commit() it reads `path` back from where the sink stood at first, and fails
+/// with kIoError when that is not what was appended. The page cache is asked to let go of the file before, so that the
+/// bytes come from where they were stored.
+std::unique_ptr<format::ByteSink> verifying_sink(std::unique_ptr<format::ByteSink> sink, std::string path);
+
+}  // namespace strom::tool

@@ -1,0 +1,59 @@
+// From PostgreSQL's types to Arrow's: what the columns of a query become, and how their values are read.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "columnar/nested.hpp"
+#include "format/pgwire/copy_decoder.hpp"
+#include "pg2arrow/connection.hpp"
+
+namespace strom::pg2arrow {
+
+struct Column {
+  columnar::NestedField field;
+  format::pgwire::WireColumn wire;
+  std::string cast;  // not empty: the query has to cast it to this first
+};
+
+/// Looks types up, each once. Dictionaries are numbered from 0 in the order in which columns need them.
+class Catalog {
+ public:
+  Catalog(Connection& connection, const Settings& settings);
+
+  Result<std::vector<Column>> columns(const std::vector<ResultColumn>& described);
+
+ private:
+  struct Type {
+    std::string schema, name, extension;
+    char kind = 'b';       // pg_type.typtype
+    uint32_t element = 0;  // of arrays
+    uint32_t base = 0;     // of domains
+    int32_t base_modifier = -1;
+    uint32_t relation = 0;  // of composites
+    std::string pg_type() const { return schema + "." + name + (extension.empty() ? "" : "@" + extension); }
+  };
+
+  Result<const Type*> type(uint32_t oid);
+  /// `column.cast` is "text" when the type is not read as it is.
+  Result<Column> column(const std::string& name, uint32_t oid, int32_t modifier);
+  Status plain_column(uint32_t oid, int32_t modifier, Column& column);
+  Status numeric_column(int32_t modifier, Column& column);
+  Status enum_column(uint32_t oid, Column& column);
+  Status array_column(const Type& type, int32_t modifier, Column& column);
+  Status composite_column(const Type& type, Column& column);
+  Result<std::shared_ptr<const format::pgwire::Labels>> labels(uint32_t oid);
+  static void as_text(Column& column);
+
+  Connection& connection_;
+  const Settings& settings_;
+  bool check_utf8_;
+  std::string timezone_;
+  std::map<uint32_t, Type> types_;
+  std::map<uint32_t, std::shared_ptr<const format::pgwire::Labels>> labels_;
+  std::map<uint32_t, int64_t> dictionaries_;
+};
+
+}  // namespace strom::pg2arrow

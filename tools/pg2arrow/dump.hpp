@@ -1,0 +1,19 @@
+// Dumping one query or table: sessions that share a snapshot, a thread for each, record batches into the output.
+#pragma once
+
+#include "base/status.hpp"
+#include "common/progress.hpp"
+#include "pg2arrow/connection.hpp"
+#include "pg2arrow/settings.hpp"
+
+namespace strom::pg2arrow {
+
+struct DumpResult {
+  std::string path;
+  int64_t files = 0, batches = 0, rows = 0;
+};
+
+/// `connection` is the first worker's; the others are opened here.
+Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::Progress& progress);
+
+}  // namespace strom::pg2arrow

@@ -1,0 +1,220 @@
+// See query.hpp.
+#include "pg2arrow/query.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "common/program.hpp"
+
+namespace strom::pg2arrow {
+
+namespace {
+
+constexpr std::string_view kRange = "$(CTID_RANGE)", kWorker = "$(WORKER_ID)", kWorkers = "$(N_WORKERS)",
+                           kKey = "$(PARALLEL_KEY)";
+
+Status usage(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string replaced(std::string text, std::string_view from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// `file://PATH` stands for what the file holds. A semicolon at the end is taken off, since the query becomes part of
+/// another statement.
+Result<std::string> command_text(const std::string& command) {
+  constexpr std::string_view kFile = "file://";
+  std::string text = command;
+  if (command.rfind(kFile, 0) == 0) {
+    const std::string path = command.substr(kFile.size());
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    if (!file) return Status(ErrorCode::kFileNotFound, "could not read file \"" + path + "\"");
+    text = content.str();
+  }
+  while (!text.empty() && (isspace(static_cast<unsigned char>(text.back())) || text.back() == ';')) text.pop_back();
+  if (text.empty()) return usage("the query is empty");
+  return text;
+}
+
+Result<std::string> with_parameters(std::string text, const Settings& settings) {
+  for (const auto& [name, value] : settings.parameters) {
+    const std::string token = "@(" + name + ")";
+    if (!contains(text, token)) return usage("the query has no " + token + " for --param=" + name);
+    text = replaced(std::move(text), token, value);
+  }
+  return text;
+}
+
+/// Pages of the largest heap among a table, its partitions and children; -1 when a range of pages cannot divide it.
+Result<int64_t> pages_of(Connection& connection, const std::string& table) {
+  STROM_ASSIGN(
+      const auto rows,
+      connection.query(
+          "WITH RECURSIVE t(oid) AS (SELECT $1::regclass::oid UNION"
+          " SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN t ON i.inhparent = t.oid)"
+          " SELECT bool_and(c.relkind = 'p' OR (c.relkind IN ('r', 'm') AND a.amname = 'heap')),"
+          " max(pg_catalog.pg_relation_size(c.oid)) / pg_catalog.current_setting('block_size')::bigint"
+          " FROM t JOIN pg_catalog.pg_class c ON c.oid = t.oid LEFT JOIN pg_catalog.pg_am a ON a.oid = c.relam",
+          {table}));
+  if (rows[0][0].value_or("f") != "t") return int64_t{-1};
+  return static_cast<int64_t>(atoll(rows[0][1].value_or("0").c_str()));
+}
+
+/// Conditions on ctid that divide `pages`. The first has no lower and the last no upper end, so that together they are
+/// always the whole table.
+std::vector<std::string> page_ranges(int64_t pages, int64_t workers) {
+  std::vector<std::string> ranges;
+  for (int64_t i = 0; i < workers; ++i) {
+    std::string lower, upper;
+    if (i > 0) lower = fmt::format("ctid >= '({},0)'::tid", pages * i / workers);
+    if (i + 1 < workers) upper = fmt::format("ctid < '({},0)'::tid", pages * (i + 1) / workers);
+    ranges.push_back(lower.empty() && upper.empty() ? "true"
+                                                    : lower + (lower.empty() || upper.empty() ? "" : " AND ") + upper);
+  }
+  return ranges;
+}
+
+/// One query for each worker, of a text with tokens.
+Result<std::vector<std::string>> divided(Connection& connection, const Settings& settings, const std::string& text,
+                                         const std::string& range_table, bool must_divide) {
+  std::vector<std::string> queries;
+  if (!settings.parallel_keys.empty()) {
+    if (!contains(text, kKey)) return usage("-k needs " + std::string(kKey) + " in the query");
+    for (const std::string& key : settings.parallel_keys) queries.push_back(replaced(text, kKey, key));
+    return queries;
+  }
+  int64_t workers = settings.workers;
+  const bool has_range = contains(text, kRange), has_worker = contains(text, kWorker);
+  if (workers > 1 && !has_range && !has_worker) {
+    return usage(fmt::format("-n needs {}, or {} and {}, in the query given by -c", kRange, kWorker, kWorkers));
+  }
+  std::vector<std::string> ranges(static_cast<size_t>(workers), "true");
+  if (has_range) {
+    if (range_table.empty()) return usage(fmt::format("{} needs --ctid-target=TABLE", kRange));
+    STROM_ASSIGN(const int64_t pages, pages_of(connection, range_table));
+    if (pages < 0 && must_divide && workers > 1)
+      return usage("\"" + range_table + "\" is no heap table, which " + std::string(kRange) + " needs");
+    if (pages < 0) {
+      if (workers > 1)
+        tool::report_warning("pg2arrow", "\"" + range_table + "\" has no pages to divide; one worker reads all of it");
+      workers = 1;
+      ranges.resize(1);
+    } else {
+      ranges = page_ranges(pages, workers);
+    }
+  }
+  for (int64_t i = 0; i < workers; ++i) {
+    std::string query = replaced(text, kRange, ranges[static_cast<size_t>(i)]);
+    query = replaced(std::move(query), kWorker, std::to_string(i));
+    queries.push_back(replaced(std::move(query), kWorkers, std::to_string(workers)));
+  }
+  return queries;
+}
+
+}  // namespace
+
+Result<std::string> table_reference(Connection& connection, const std::string& table) {
+  STROM_ASSIGN(const auto rows, connection.query("SELECT pg_catalog.quote_ident(relname) FROM pg_catalog.pg_class"
+                                                 " WHERE relname = $1 AND pg_catalog.pg_table_is_visible(oid)",
+                                                 {table}));
+  return rows.empty() ? table : rows[0][0].value_or(table);
+}
+
+Result<Queries> make_queries(Connection& connection, const Settings& settings) {
+  Queries out;
+  std::string text, range_table;
+  const bool is_table = !settings.table.empty();
+  if (is_table) {
+    STROM_ASSIGN(range_table, table_reference(connection, settings.table));
+    out.shown = "SELECT * FROM " + range_table;
+    text = out.shown + (settings.workers > 1 ? " WHERE " + std::string(kRange) : "");
+    if (!settings.parallel_keys.empty()) return usage("-k needs a query given by -c");
+  } else {
+    STROM_ASSIGN(text, command_text(settings.command));
+    STROM_ASSIGN(text, with_parameters(std::move(text), settings));
+    out.shown = text;
+    if (!settings.ctid_target.empty()) {
+      STROM_ASSIGN(range_table, table_reference(connection, settings.ctid_target));
+    }
+  }
+  STROM_ASSIGN(out.workers, divided(connection, settings, text, range_table, !is_table && !settings.all_tables));
+  // A view has no ctid, so that the condition must not be there when nothing is divided.
+  if (is_table && out.workers.size() == 1) out.workers[0] = out.shown;
+  for (const Join& join : settings.joins) {
+    out.shown += std::string(join.is_outer ? "\n-- outer join: " : "\n-- inner join: ") + join.sql;
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
+                                                const std::vector<ResultColumn>& columns) {
+  std::vector<std::string> out;
+  for (const Join& join : settings.joins) {
+    STROM_ASSIGN(std::string text, command_text(join.sql));
+    for (size_t at = text.find("$("); at != std::string::npos; at = text.find("$(", at)) {
+      const size_t end = text.find(')', at);
+      const std::string name = text.substr(at + 2, end - at - 2);
+      const bool known =
+          std::any_of(columns.begin(), columns.end(), [&](const auto& column) { return column.name == name; });
+      if (end == std::string::npos || !known) {
+        return usage("the joined query refers to \"" + name + "\", which is no column of the first query");
+      }
+      const std::string column = "j0." + connection.quoted_name(name);
+      text.replace(at, end + 1 - at, column);
+      at += column.size();
+    }
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::string join_clause(const Connection& connection, const Settings& settings, const std::string& query,
+                        const std::vector<ResultColumn>& columns, const std::vector<std::string>& joined) {
+  std::string names;  // since casts take them away
+  for (const ResultColumn& column : columns) names += (names.empty() ? "" : ", ") + connection.quoted_name(column.name);
+  std::string clause = fmt::format("FROM ({}\n) AS j0({})", query, names);
+  for (size_t i = 0; i < joined.size(); ++i) {
+    clause += fmt::format("\n{} JOIN LATERAL ({}\n) AS j{} ON true", settings.joins[i].is_outer ? "LEFT" : "INNER",
+                          joined[i], i + 1);
+  }
+  return clause;
+}
+
+std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
+                       const std::vector<size_t>& keys) {
+  const bool casts =
+      std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.cast.empty(); });
+  if (!casts && keys.empty()) return query;
+  // Names may occur twice in the query, numbers do not.
+  std::string list, names, order;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const std::string name = fmt::format("c{}", i);
+    names += (names.empty() ? "" : ", ") + name;
+    list +=
+        fmt::format("{}q.{}{}{}", list.empty() ? "" : ", ", name, columns[i].cast.empty() ? "" : "::", columns[i].cast);
+  }
+  for (const size_t key : keys) {
+    list += fmt::format(", q.c{}::text", key);
+    order += fmt::format("{}q.c{}", order.empty() ? " ORDER BY " : ", ", key);
+  }
+  return fmt::format("SELECT {} FROM ({}\n) AS q({}){}", list, query, names, order);
+}
+
+Result<double> estimated_rows(Connection& connection, const std::string& query) {
+  STROM_ASSIGN(const auto rows, connection.query("EXPLAIN " + query));
+  if (rows.empty() || !rows[0][0]) return 0.0;
+  const size_t at = rows[0][0]->find(" rows=");
+  return at == std::string::npos ? 0.0 : atof(rows[0][0]->c_str() + at + 6);
+}
+
+}  // namespace strom::pg2arrow

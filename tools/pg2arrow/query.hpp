@@ -1,0 +1,40 @@
+// The SQL that each worker runs: tokens replaced, a table cut into ranges of pages, joined queries, casts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pg2arrow/catalog.hpp"
+#include "pg2arrow/connection.hpp"
+#include "pg2arrow/settings.hpp"
+
+namespace strom::pg2arrow {
+
+struct Queries {
+  std::string shown;                 // as the user wrote it, for the file's metadata
+  std::vector<std::string> workers;  // one for each worker, without what is joined
+};
+
+/// The queries for a table or for a command, of which settings has one. Errors: kInvalidParameter for tokens and
+/// options that do not fit together; those of the server.
+Result<Queries> make_queries(Connection& connection, const Settings& settings);
+
+/// The queries that settings joins, in which $(name) has become a column of `j0`, the first query. `columns` are its.
+Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
+                                                const std::vector<ResultColumn>& columns);
+
+/// FROM clause that joins them as lateral sub-queries j1, j2, …, of which the planner makes ordinary joins.
+std::string join_clause(const Connection& connection, const Settings& settings, const std::string& query,
+                        const std::vector<ResultColumn>& columns, const std::vector<std::string>& joined);
+
+/// With the columns' casts, and the partition columns as text behind all others.
+std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
+                       const std::vector<size_t>& keys);
+
+/// The planner's guess at the rows of a query.
+Result<double> estimated_rows(Connection& connection, const std::string& query);
+
+/// `table` as the user wrote it, quoted when it is the plain name of a table that is there.
+Result<std::string> table_reference(Connection& connection, const std::string& table);
+
+}  // namespace strom::pg2arrow
