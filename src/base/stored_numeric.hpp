@@ -54,7 +54,7 @@ STROM_BASE_INLINE bool read_numeric_header(const char* bytes, int64_t length, Nu
   return true;
 }
 
-/// `count` digits as one number; false when it is too large.
+/// `count` digits as one number; false when it takes more than 128 bits.
 STROM_BASE_INLINE bool read_numeric_digits(const char* bytes, int count, uint128* digits) {
   constexpr int kInWord = 4;  // 10^16
   uint64_t low = 0;
@@ -74,6 +74,24 @@ STROM_BASE_INLINE bool read_numeric_digits(const char* bytes, int count, uint128
   return true;
 }
 
+/// The same without the last `cut` decimal places, which must be zeros: what is left may be a number where all of it is
+/// not.
+STROM_BASE_INLINE bool read_cut_digits(const char* bytes, int count, int cut, uint128* digits) {
+  for (; count > 0 && cut >= kNumericBaseDigits; cut -= kNumericBaseDigits)
+    if (load_unaligned<uint16_t>(bytes + 2 * --count) != 0) return false;
+  *digits = 0;
+  if (count == 0) return true;
+  if (cut == 0) return read_numeric_digits(bytes, count, digits);
+  const auto unit = static_cast<uint16_t>(power_of_ten(cut));
+  const auto last = load_unaligned<uint16_t>(bytes + 2 * (count - 1));
+  uint128 value;
+  if (last >= kNumericBase || last % unit != 0 || !read_numeric_digits(bytes, count - 1, &value)) return false;
+  const uint128 step = static_cast<uint128>(kNumericBase / unit), rest = static_cast<uint128>(last / unit);
+  if (value > (~uint128{0} - rest) / step) return false;
+  *digits = value * step + rest;
+  return true;
+}
+
 /// Decimal places between the digits as one number and the value times 10^scale.
 STROM_BASE_INLINE int numeric_shift(const NumericHeader& header, int count, int scale) {
   return (header.weight - (count - 1)) * kNumericBaseDigits + scale;
@@ -84,16 +102,9 @@ STROM_BASE_INLINE bool read_numeric_value(const char* bytes, int64_t length, con
                                           int128* unscaled) {
   const int count = static_cast<int>((length - header.size) / 2);
   const auto limit = static_cast<uint128>(power_of_ten(kMaxDecimalDigits));
-  uint128 value;
-  if (!read_numeric_digits(bytes + header.size, count, &value)) return false;
   const int shift = numeric_shift(header, count, scale);
-  if (value != 0 && shift < 0) {
-    if (-shift > kMaxDecimalDigits) return false;
-    const auto unit = static_cast<uint128>(power_of_ten(-shift));
-    if (value % unit != 0) return false;
-    value /= unit;
-  }
-  if (value >= limit) return false;
+  uint128 value;
+  if (!read_cut_digits(bytes + header.size, count, shift < 0 ? -shift : 0, &value) || value >= limit) return false;
   auto magnitude = static_cast<int128>(value);
   if (shift > 0 && !rescale_decimal(&magnitude, 0, shift)) return false;
   *unscaled = header.negative ? -magnitude : magnitude;

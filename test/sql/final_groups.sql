@@ -15,6 +15,13 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT k, sum(price), avg(
 SELECT * FROM run_both('SELECT k, count(*), count(name), sum(price), avg(price), sum(number), avg(number), avg(k), sum(k), avg(x), sum(x), min(name COLLATE "C"), max(price), bool_and(flag), bool_or(flag), every(flag), bit_or(k), bit_xor(number) FROM sale GROUP BY k HAVING sum(price) > 500');
 SELECT * FROM run_both('SELECT name, k % 3, sum(price) FILTER (WHERE flag), avg(number) FILTER (WHERE k < 0) FROM sale GROUP BY name, k % 3');
 SELECT * FROM run_both('SELECT k FROM sale GROUP BY k HAVING max(number) % 2 = 0 AND k > 10');
+-- SELECT DISTINCT, likewise.
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT DISTINCT k, flag FROM sale;
+SELECT * FROM run_both('SELECT DISTINCT k, flag, name, price FROM sale WHERE number > 100');
+SELECT * FROM run_both('SELECT DISTINCT k % 7, upper(name) FROM sale');
+SELECT DISTINCT price FROM sale WHERE k < 30 ORDER BY price DESC LIMIT 3;
+SELECT * FROM run_both('SELECT DISTINCT k FROM sale WHERE k < 0');
+SELECT nodes_of('SELECT DISTINCT x FROM sale'), nodes_of('SELECT DISTINCT price * 1.5 FROM sale'), nodes_of('SELECT DISTINCT name::char(40) FROM sale');
 -- No rows, no groups.
 SELECT * FROM run_both('SELECT k, sum(price) FROM sale WHERE k < 0 GROUP BY k');
 
@@ -22,14 +29,17 @@ SELECT * FROM run_both('SELECT k, sum(price) FROM sale WHERE k < 0 GROUP BY k');
 INSERT INTO sale VALUES (5, 'NaN', 1, 1, true, 'x'), (NULL, NULL, NULL, NULL, NULL, NULL);
 EXPLAIN (COSTS OFF) SELECT k FROM sale GROUP BY k HAVING sum(price) = 'NaN';
 SELECT * FROM run_both('SELECT k, sum(price), avg(price), count(*) FROM sale GROUP BY k');
+SELECT * FROM run_both('SELECT DISTINCT price, k, name FROM sale');
 DELETE FROM sale WHERE price = 'NaN';
 -- Groups that outgrow their memory.
 SET pg_strom.work_memory = '64kB';
 SELECT * FROM run_both('SELECT number, sum(price), count(*) FROM sale GROUP BY number');
+SELECT * FROM run_both('SELECT DISTINCT number, price FROM sale');
 RESET pg_strom.work_memory;
 
 -- Run again and again, with other parameters, in both ways.
 SELECT most, (SELECT count(*) FROM (SELECT k FROM sale WHERE k < most GROUP BY k HAVING sum(number) > 0) q) FROM generate_series(0, 3) most;
+SELECT most, (SELECT count(*) FROM (SELECT DISTINCT k, flag FROM sale WHERE k < most) q) FROM generate_series(0, 3) most;
 PREPARE by_limit(int) AS SELECT k, sum(price) FROM sale WHERE k < $1 GROUP BY k ORDER BY k;
 EXECUTE by_limit(2);
 INSERT INTO sale VALUES (1, 'NaN', 1, 1, true, 'x');

@@ -91,8 +91,10 @@ void end(CustomScanState* node) { ExecEndNode(child_of(node)); }
 void explain(CustomScanState* node, List*, ExplainState* es) {
   if (!es->analyze) return;
   const Way way = state_of(node)->way;
-  if (way != Way::kUnknown)
-    ExplainPropertyText("Groups Merged By", way == Way::kEngine ? "CpuPreAgg" : "Finalize Aggregate", es);
+  if (way == Way::kUnknown) return;
+  const auto* aggregation = reinterpret_cast<const Agg*>(child_of(node)->plan);
+  const char* host = aggregation->aggsplit == AGGSPLIT_SIMPLE ? "HashAggregate" : "Finalize Aggregate";
+  ExplainPropertyText("Groups Merged By", way == Way::kEngine ? "CpuPreAgg" : host, es);
 }
 
 constexpr CustomExecMethods kExecMethods = exec_methods("CpuAgg", begin, exec, end, rescan, explain);

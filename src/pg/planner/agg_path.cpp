@@ -163,9 +163,10 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
   }
   const double groups = estimate_groups(root, parse->distinctClause, root->processed_tlist, input->rows);
   EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
-  add_path(distinct_rel, reinterpret_cast<Path*>(create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial),
-                                                                 target, AGG_HASHED, AGGSPLIT_SIMPLE,
-                                                                 parse->distinctClause, NIL, nullptr, groups)));
+  AggPath* finalized = create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED,
+                                       AGGSPLIT_SIMPLE, parse->distinctClause, NIL, nullptr, groups);
+  offer_final_distinct(root, partial, finalized);
+  add_path(distinct_rel, reinterpret_cast<Path*>(finalized));
 }
 
 }  // namespace strom::pg::planner

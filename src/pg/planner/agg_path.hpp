@@ -1,5 +1,5 @@
-// What the paths of aggregations share. Used by agg_path.cpp, distinct_aggregates.cpp and mixed_aggregates.cpp; all
-// functions may ereport.
+// What the paths of aggregations share. Used by agg_path.cpp, final_groups.cpp, distinct_aggregates.cpp and
+// mixed_aggregates.cpp; all functions may ereport.
 #pragma once
 
 #include "pg/planner/engine_rel.hpp"
@@ -25,6 +25,9 @@ void refuse(EngineInput* input, Refusal* refusal);
 /// PostgreSQL's; `finalized`: PostgreSQL's aggregation over it.
 void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
                         const AggPath* finalized);
+
+/// final_groups.cpp: the same for the rows of SELECT DISTINCT.
+void offer_final_distinct(PlannerInfo* root, EnginePath* partial, const AggPath* finalized);
 
 /// distinct_aggregates.cpp: whether an aggregate of the query has DISTINCT or ORDER BY.
 bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having);

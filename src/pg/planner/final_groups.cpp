@@ -1,6 +1,6 @@
 // CpuAgg: the groups of a partial aggregation as they are, where the engine has merged all of them; else PostgreSQL's
-// Finalize Aggregate over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read
-// its input (node/final_groups.cpp). May ereport.
+// aggregation over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read its
+// input (node/final_groups.cpp). May ereport.
 #include <algorithm>
 #include <iterator>
 
@@ -108,35 +108,50 @@ PathTarget* final_target(PlannerInfo* root, PathTarget* partial, const PathTarge
   return set_pathtarget_cost_width(root, target);
 }
 
+/// Over `partial`. `aggregated`: what PostgreSQL's aggregation over it gives, from which `target` is computed.
+void offer_path(PlannerInfo* root, const EnginePath* partial, const AggPath* finalized, PathTarget* aggregated,
+                PathTarget* target, List* having) {
+  AggClauseCosts costs;
+  MemSet(&costs, 0, sizeof(costs));
+  RelOptInfo* rel = finalized->path.parent;
+  AggPath* child =
+      create_agg_path(root, rel, finalized->subpath, aggregated, AGG_HASHED, finalized->aggsplit,
+                      finalized->groupClause, NIL, &costs, std::min<double>(finalized->numGroups, kMostExpected));
+  auto* path = reinterpret_cast<FinalGroupsPath*>(palloc0(sizeof(FinalGroupsPath)));
+  path->custom.path.type = T_CustomPath;
+  path->custom.path.pathtype = T_CustomScan;
+  path->custom.path.parent = rel;
+  path->custom.path.pathtarget = target;
+  path->custom.path.rows = finalized->path.rows;
+  QualCost filter;
+  cost_qual_eval(&filter, having, root);
+  const Path& below = partial->custom.path;
+  path->custom.path.startup_cost = below.startup_cost + filter.startup + target->cost.startup;
+  path->custom.path.total_cost = below.total_cost + filter.startup + target->cost.startup +
+                                 below.rows * (cpu_tuple_cost + filter.per_tuple) +
+                                 finalized->path.rows * target->cost.per_tuple;
+  path->custom.flags = CUSTOMPATH_SUPPORT_PROJECTION;
+  path->custom.custom_paths = list_make1(child);
+  path->custom.methods = &kMethods;
+  path->having = having;
+  add_path(rel, reinterpret_cast<Path*>(path));
+}
+
 }  // namespace
 
 void offer_final_groups(PlannerInfo* root, RelOptInfo* grouped_rel, GroupPathExtraData* extra, EnginePath* partial,
                         const AggPath* finalized) {
   PathTarget* target = final_target(root, partial->custom.path.pathtarget, grouped_rel->reltarget, extra->havingQual);
   if (target == nullptr) return;
-  AggClauseCosts costs;
-  MemSet(&costs, 0, sizeof(costs));
-  AggPath* child =
-      create_agg_path(root, grouped_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED, AGGSPLIT_FINAL_DESERIAL,
-                      finalized->groupClause, NIL, &costs, std::min<double>(finalized->numGroups, kMostExpected));
-  auto* path = reinterpret_cast<FinalGroupsPath*>(palloc0(sizeof(FinalGroupsPath)));
-  path->custom.path.type = T_CustomPath;
-  path->custom.path.pathtype = T_CustomScan;
-  path->custom.path.parent = grouped_rel;
-  path->custom.path.pathtarget = grouped_rel->reltarget;
-  path->custom.path.rows = finalized->path.rows;
-  QualCost having;
-  cost_qual_eval(&having, reinterpret_cast<List*>(extra->havingQual), root);
-  const Path& below = partial->custom.path;
-  path->custom.path.startup_cost = below.startup_cost + having.startup + grouped_rel->reltarget->cost.startup;
-  path->custom.path.total_cost = below.total_cost + having.startup + grouped_rel->reltarget->cost.startup +
-                                 below.rows * (cpu_tuple_cost + having.per_tuple) +
-                                 finalized->path.rows * grouped_rel->reltarget->cost.per_tuple;
-  path->custom.flags = CUSTOMPATH_SUPPORT_PROJECTION;
-  path->custom.custom_paths = list_make1(child);
-  path->custom.methods = &kMethods;
-  path->having = reinterpret_cast<List*>(extra->havingQual);
-  add_path(grouped_rel, reinterpret_cast<Path*>(path));
+  offer_path(root, partial, finalized, target, grouped_rel->reltarget, reinterpret_cast<List*>(extra->havingQual));
+}
+
+void offer_final_distinct(PlannerInfo* root, EnginePath* partial, const AggPath* finalized) {
+  PathTarget* target = partial->custom.path.pathtarget;
+  ListCell* cell;
+  foreach (cell, target->exprs)
+    if (!has_exact_equality(static_cast<Node*>(lfirst(cell)))) return;
+  offer_path(root, partial, finalized, target, target, NIL);
 }
 
 }  // namespace strom::pg::planner
