@@ -5,6 +5,7 @@ import os
 
 import pyarrow as pa
 
+from arrow_statistics import annotated, batch_metadata
 from columns import MAKE_MOOD, Column, arrow_type, heap_column, layouts, quote, random_array, random_column
 from partitions import inherited_ddl, partitioned_ddl
 
@@ -97,10 +98,17 @@ def write_files(rng, table, folder):
     for number, batches in enumerate(share):
         schema = pa.schema([(c.name, arrow_type(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
         path = folder / f"{table.name}_{number}.arrow"
+        arrays = [
+            [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
+            for rows in batches
+        ]
+        statistics = rng.choice(["none", "fields", "batches"])
+        if statistics == "fields":
+            schema = pa.schema([annotated(field, [batch[i] for batch in arrays]) for i, field in enumerate(schema)])
         with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for rows in batches:
-                arrays = [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
-                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            for batch in arrays:
+                made = pa.RecordBatch.from_arrays(batch, schema=schema)
+                writer.write_batch(made, custom_metadata=batch_metadata(made) if statistics == "batches" else None)
         os.chmod(path, 0o644)
         paths.append(path)
     return paths

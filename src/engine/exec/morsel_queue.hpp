@@ -6,6 +6,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "engine/exec/worker.hpp"
 
@@ -14,8 +16,12 @@ namespace strom::engine::exec {
 /// Hands out morsels of a source, chunk after chunk. A fed source's chunks are loaded by whoever takes them.
 class MorselQueue {
  public:
-  MorselQueue(const ChunkSource& source, int64_t morsel_rows)
-      : source_(source), chunks_(source.feeder() != nullptr ? 0 : source.chunk_count()), morsel_rows_(morsel_rows) {}
+  /// Chunks without any of the `wanted` keys are left out.
+  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted)
+      : source_(source),
+        chunks_(source.feeder() != nullptr ? 0 : source.chunk_count()),
+        morsel_rows_(morsel_rows),
+        wanted_(std::move(wanted)) {}
 
   /// False at the end; an error of the source is returned once. `waits`: for chunks that are yet to be fed.
   Result<bool> next(Morsel* morsel, bool waits) {
@@ -45,8 +51,15 @@ class MorselQueue {
 
   int64_t chunks() const { return chunks_; }
   int64_t rows() const { return rows_; }
+  int64_t skipped() const { return skipped_; }
+  int64_t loaded() const { return loaded_; }
 
  private:
+  bool may_match(int64_t chunk) const {
+    return std::all_of(wanted_.begin(), wanted_.end(),
+                       [&](const ColumnKeys& column) { return source_.may_hold(chunk, column.column, column.keys); });
+  }
+
   Result<bool> next_fed(Morsel* morsel, bool waits) {
     int64_t chunk;
     {
@@ -68,6 +81,11 @@ class MorselQueue {
       batch_.reset();
       if (chunk_ + 1 >= chunks_) return false;
       ++chunk_;
+      if (!may_match(chunk_)) {
+        ++skipped_;
+        continue;
+      }
+      ++loaded_;
       row_ = 0;
       STROM_ASSIGN(auto view, source_.chunk(chunk_));
       batch_ = std::make_shared<const columnar::BatchView>(std::move(view));
@@ -84,11 +102,12 @@ class MorselQueue {
   const ChunkSource& source_;
   int64_t chunks_;  // of a fed source: so far
   const int64_t morsel_rows_;
+  const std::vector<ColumnKeys> wanted_;
   std::mutex mutex_;
   std::condition_variable fed_;
   bool all_fed_ = false;
   int64_t chunk_ = -1, row_ = 0;
-  std::atomic<int64_t> rows_{0};
+  std::atomic<int64_t> rows_{0}, skipped_{0}, loaded_{0};
   std::shared_ptr<const columnar::BatchView> batch_;
 };
 

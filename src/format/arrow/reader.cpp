@@ -1,7 +1,10 @@
 // See reader.hpp.
 #include "format/arrow/reader.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/schema_decode.hpp"
+#include "format/arrow/statistics.hpp"
 
 namespace strom::format::arrow {
 
@@ -78,10 +82,76 @@ class Reader final : public FileReader {
     return column_buffer_bytes(schema_, *layout, field);
   }
 
+  Result<int64_t> null_count(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->nodes[static_cast<size_t>(schema_.places[static_cast<size_t>(field)].nodes)].null_count;
+  }
+
+  Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_TRY(batch_layout(batch).status());
+    return within_memory(file_.path, [&]() -> Result<std::optional<columnar::Bounds>> {
+      std::lock_guard lock(bounds_mutex_);
+      auto known = bounds_.find(field);
+      if (known == bounds_.end()) {
+        STROM_ASSIGN(auto all, load_bounds(field, batch_count()));
+        known = bounds_.emplace(field, std::move(all)).first;
+      }
+      if (known->second.empty()) return std::optional<columnar::Bounds>();
+      return known->second[static_cast<size_t>(batch)];
+    });
+  }
+
+  Result<bool> has_bounds(int field) const override {
+    if (batch_count() == 0) return false;
+    STROM_TRY(check_readable(field));
+    return within_memory(file_.path, [&]() -> Result<bool> {
+      const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+      if (has_field_bounds(info)) return true;
+      STROM_ASSIGN(const auto first, load_bounds(field, 1));
+      return !first.empty() && first.front().has_value();
+    });
+  }
+
   Status check_unchanged() const override { return mapping_ ? mapping_->check_unchanged() : Status::ok(); }
   bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
 
  private:
+  using AllBounds = std::vector<std::optional<columnar::Bounds>>;
+
+  /// Bounds of the first `batches` record batches; empty when there are none.
+  Result<AllBounds> load_bounds(int field, int batches) const {
+    const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+    if (has_field_bounds(info)) return field_bounds(info, batch_count());
+    const std::string key = std::string(kBatchBoundsPrefix) + info.name;
+    const auto& fields = schema_.schema.fields;
+    if (std::count_if(fields.begin(), fields.end(), [&](const Field& other) { return other.name == info.name; }) > 1)
+      return AllBounds();
+    AllBounds all(static_cast<size_t>(batches));
+    bool any = false;
+    for (int batch = 0; batch < batches; ++batch) {
+      STROM_ASSIGN(all[static_cast<size_t>(batch)], load_batch_bounds(info, key, batch));
+      any = any || all[static_cast<size_t>(batch)].has_value();
+    }
+    if (!any) all.clear();
+    return all;
+  }
+
+  Result<std::optional<columnar::Bounds>> load_batch_bounds(const Field& field, const std::string& key,
+                                                            int batch) const {
+    const BatchLocation& place = locations_[static_cast<size_t>(batch)];
+    STROM_ASSIGN(const Message message,
+                 load_message(file_, place.offset, place.offset + place.meta_size, "a record batch"));
+    const auto* metadata = message.root().custom_metadata();
+    for (int64_t i = 0; i < vector_size(metadata); ++i) {
+      const fbs::KeyValue& item = *metadata->Get(static_cast<flatbuffers::uoffset_t>(i));
+      if (item.key() != nullptr && item.value() != nullptr && item.key()->string_view() == key)
+        return batch_bounds(field, item.value()->string_view());
+    }
+    return std::optional<columnar::Bounds>();
+  }
+
   Status check_readable(int field) const {
     if (field < 0 || static_cast<size_t>(field) >= schema_.schema.fields.size()) {
       return Status(ErrorCode::kInternal, "file \"" + file_.path + "\" has no column " + std::to_string(field));
@@ -197,6 +267,8 @@ class Reader final : public FileReader {
   DecodedSchema schema_;
   std::vector<BatchLocation> locations_;
   std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location
+  mutable std::mutex bounds_mutex_;
+  mutable std::map<int, AllBounds> bounds_;  // by field, of those that were asked for
 };
 
 Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader) {

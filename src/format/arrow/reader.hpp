@@ -8,12 +8,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/mapped_file.hpp"
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
+#include "columnar/bounds.hpp"
 #include "columnar/schema.hpp"
 
 namespace strom::format::arrow {
@@ -53,6 +55,13 @@ class FileReader {
   virtual Result<columnar::ColumnView> column(int batch, int field) const = 0;
   /// Bytes of the buffers that column() would hand out, for statistics.
   virtual Result<int64_t> column_bytes(int batch, int field) const = 0;
+  /// Rows of the column that are NULL.
+  virtual Result<int64_t> null_count(int batch, int field) const = 0;
+  /// What the file's statistics say of the column's values; nullopt when they say nothing that can be used. Of the
+  /// columns that share a name only those with statistics in their own metadata have any.
+  virtual Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const = 0;
+  /// False when bounds() has nothing for the first record batch: then the file is taken to have none for this column.
+  virtual Result<bool> has_bounds(int field) const = 0;
   /// kFileChanged when the bytes under the mapping may not be those that open() saw: the file was shrunk (a page
   /// vanished under a reader) or written to. A file that was replaced or unlinked goes on being readable.
   virtual Status check_unchanged() const = 0;

@@ -102,6 +102,12 @@ Status Source::bind(const catalog::ForeignColumn& column, int file, SourceColumn
   return Status::ok();
 }
 
+int Source::column_of(AttrNumber attnum) const {
+  for (size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i].attnum == attnum) return static_cast<int>(i);
+  return -1;
+}
+
 const Field& Source::field(int file, int column) const {
   return files_[file]->schema().fields[columns_[column].fields[file]];
 }
@@ -132,6 +138,24 @@ Result<int64_t> Source::column_bytes(int file, int column) const {
     total += bytes;
   }
   return total;
+}
+
+Result<std::optional<columnar::Bounds>> Source::bounds(int64_t chunk, int column) const {
+  const Chunk& place = chunks_[chunk];
+  return files_[place.file]->bounds(place.batch, columns_[column].fields[place.file]);
+}
+
+Result<int64_t> Source::null_count(int64_t chunk, int column) const {
+  const Chunk& place = chunks_[chunk];
+  return files_[place.file]->null_count(place.batch, columns_[column].fields[place.file]);
+}
+
+Result<bool> Source::has_bounds(int column) const {
+  for (size_t file = 0; file < files_.size(); ++file) {
+    STROM_ASSIGN(const bool has, files_[file]->has_bounds(columns_[column].fields[file]));
+    if (has) return true;
+  }
+  return false;
 }
 
 uint64_t Source::fingerprint() const {

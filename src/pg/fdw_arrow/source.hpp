@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ class Source {
   const std::vector<std::shared_ptr<const format::arrow::FileReader>>& files() const { return files_; }
   const std::vector<Chunk>& chunks() const { return chunks_; }
   const std::vector<SourceColumn>& columns() const { return columns_; }  // in the order of `attnums`
+  /// Index in columns() of the column with this attribute number, or -1.
+  int column_of(AttrNumber attnum) const;
   const columnar::Field& field(int file, int column) const;
   int64_t total_rows() const { return total_rows_; }
   int64_t file_bytes() const { return file_bytes_; }
@@ -66,6 +69,13 @@ class Source {
 
   /// Bytes of the buffers of column `column` in file `file`. Errors: kCorruptFile.
   Result<int64_t> column_bytes(int file, int column) const;
+
+  /// What statistics say of column `column` in chunk `chunk`, see FileReader::bounds(). Thread-safe, calls no
+  /// PostgreSQL.
+  Result<std::optional<columnar::Bounds>> bounds(int64_t chunk, int column) const;
+  Result<int64_t> null_count(int64_t chunk, int column) const;
+  /// Some file has statistics of the column.
+  Result<bool> has_bounds(int column) const;
 
   /// Tells two states of the table's files apart; parallel workers compare theirs with the leader's.
   uint64_t fingerprint() const;
