@@ -3,7 +3,7 @@
 # Every step looks first and does nothing when all is there.
 
 BUILD_PACKAGES=(g++ cmake ninja-build ccache libflatbuffers-dev flatbuffers-compiler libfmt-dev libcli11-dev
-  libre2-dev libgtest-dev libbenchmark-dev python3-venv perl)
+  libre2-dev liblz4-dev libzstd-dev libgtest-dev libbenchmark-dev python3-venv perl)
 POSTGRES_PACKAGES=(postgresql-15 postgresql-server-dev-15)
 
 is_installed() { [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]; }

@@ -105,7 +105,8 @@ def write_files(rng, table, folder):
         statistics = rng.choice(["none", "fields", "batches"])
         if statistics == "fields":
             schema = pa.schema([annotated(field, [batch[i] for batch in arrays]) for i, field in enumerate(schema)])
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, None, None, "lz4", "zstd"]))
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
             for batch in arrays:
                 made = pa.RecordBatch.from_arrays(batch, schema=schema)
                 writer.write_batch(made, custom_metadata=batch_metadata(made) if statistics == "batches" else None)

@@ -50,7 +50,6 @@ SELECT * FROM import_error($$dir '@/parts'$$);
 SELECT * FROM import_error($$file '@/truncated.arrow'$$);
 SELECT * FROM import_error($$file '@/wrong_magic.arrow'$$);
 SELECT * FROM import_error($$file '@/empty_file.arrow'$$);
-SELECT * FROM import_error($$file '@/compressed.arrow'$$);
 SELECT * FROM import_error($$file '@/unsupported.arrow'$$);
 SELECT * FROM import_error($$files '@/parts/part1.arrow,@/missing_column.arrow'$$);
 SELECT * FROM import_error($$files '@/missing_column.arrow,@/parts/part1.arrow'$$);

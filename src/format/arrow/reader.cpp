@@ -19,7 +19,6 @@ namespace strom::format::arrow {
 
 namespace {
 
-using columnar::ColumnView;
 using columnar::Field;
 
 /// Runs `f`, whose allocations are sized by what an untrusted file says.
@@ -28,7 +27,7 @@ auto within_memory(const std::string& path, F f) -> decltype(f()) {
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    return Status(ErrorCode::kOutOfMemory, "out of memory while reading the metadata of file \"" + path + "\"");
+    return Status(ErrorCode::kOutOfMemory, "out of memory while reading file \"" + path + "\"");
   }
 }
 
@@ -70,10 +69,17 @@ class Reader final : public FileReader {
     return layout->rows;
   }
 
-  Result<ColumnView> column(int batch, int field) const override {
+  Result<LoadedColumn> column(int batch, int field, const std::shared_ptr<BufferPool>& pool) const override {
     STROM_TRY(check_readable(field));
     STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
-    return column_view(file_, schema_, *layout, field);
+    auto loaded = within_memory(file_.path, [&] { return load_column(file_, schema_, *layout, field, pool); });
+    if (loaded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
+    return loaded;
+  }
+
+  Result<bool> is_compressed(int batch) const override {
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->codec != Codec::kNone;
   }
 
   Result<int64_t> column_bytes(int batch, int field) const override {
@@ -249,8 +255,8 @@ class Reader final : public FileReader {
     std::atomic<const BatchLayout*>& slot = batches_[static_cast<size_t>(batch)];
     const BatchLayout* known = slot.load(std::memory_order_acquire);
     if (known != nullptr) return known;
-    auto decoded =
-        within_memory(file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)]); });
+    auto decoded = within_memory(
+        file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)], batch); });
     if (!decoded.is_ok()) {
       if (decoded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
       return decoded.status();
@@ -277,6 +283,8 @@ Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader)
 }
 
 }  // namespace
+
+std::shared_ptr<BufferPool> make_buffer_pool() { return std::make_shared<BufferPool>(); }
 
 Result<std::shared_ptr<const FileReader>> FileReader::open(const std::string& path) {
   return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {

@@ -27,6 +27,7 @@ struct ParallelScan {
 struct Cursor {
   std::shared_ptr<const Source> source;
   int64_t next_chunk = 0;               // of a scan without ParallelScan
+  columnar::BatchView batch;            // the chunk that rows are being handed out of
   int current_file = -1;                // whose rows are being handed out
   std::unique_ptr<BatchFilter> filter;  // nullptr: statistics are of no use
   std::vector<const Node*> hints;       // what it is made of
@@ -132,14 +133,15 @@ bool next_chunk(ArrowScan* scan) {
   const int64_t index = take_chunk(scan);
   if (index < 0) return false;
   const Chunk& chunk = source.chunks()[index];
-  const columnar::BatchView view = boundary::value_or_throw(source.batch(index));
+  cursor.batch = {};
+  cursor.batch = boundary::value_or_throw(source.batch(index));
   cursor.current_file = chunk.file;
   scan->reader = source.files()[chunk.file].get();
   for (int i = 0; i < scan->column_count; ++i) {
     const SourceColumn& column = source.columns()[i];
     scan->places[i] = {column.name.c_str(), scan->reader->path().c_str(), chunk.batch};
     scan->decoders[i] = codec::make_decoder(source.field(chunk.file, i), column.type);
-    scan->decoders[i].view = view.columns[i];
+    scan->decoders[i].view = cursor.batch.columns[i];
     scan->decoders[i].place = &scan->places[i];
   }
   scan->rows = chunk.rows;

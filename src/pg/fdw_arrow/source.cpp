@@ -59,6 +59,8 @@ Status Source::open_files(const std::vector<std::string>& paths) {
     for (int batch = 0; batch < file->batch_count(); ++batch) {
       STROM_ASSIGN(const int64_t rows, file->batch_rows(batch));
       if (rows > 0) chunks_.push_back({index, batch, rows});
+      STROM_ASSIGN(const bool compressed, file->is_compressed(batch));
+      is_compressed_ = is_compressed_ || compressed;
       total_rows_ += rows;
     }
     file_bytes_ += file->identity().size;
@@ -117,10 +119,14 @@ Result<columnar::BatchView> Source::batch(int64_t chunk) const {
   columnar::BatchView view;
   view.rows = place.rows;
   view.columns.reserve(columns_.size());
+  std::vector<std::shared_ptr<const void>> memory;
   for (const SourceColumn& column : columns_) {
-    STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file]));
+    STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file], pool_));
+    if (loaded.memory != nullptr) memory.push_back(std::move(loaded.memory));
     view.columns.push_back(loaded);
   }
+  if (!memory.empty())
+    view.memory = std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(memory));
   return view;
 }
 

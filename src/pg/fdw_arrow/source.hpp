@@ -58,8 +58,11 @@ class Source {
   /// Table option parallel_workers, or -1.
   int parallel_workers() const { return parallel_workers_; }
 
-  /// Views of all columns() of a chunk, in order; valid as long as this object. Thread-safe, calls no PostgreSQL.
-  /// Errors: kCorruptFile.
+  /// Some record batch is compressed: views of it are valid as long as the BatchView that has them.
+  bool is_compressed() const { return is_compressed_; }
+
+  /// Views of all columns() of a chunk, in order, decompressed by the calling thread; valid as long as this object and
+  /// the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
   Result<columnar::BatchView> batch(int64_t chunk) const;
 
   /// kFileChanged when bytes of a file that this object handed out may not be those of the file that was opened.
@@ -92,6 +95,8 @@ class Source {
   std::vector<SourceColumn> columns_;
   int64_t total_rows_ = 0, file_bytes_ = 0;
   int parallel_workers_ = -1;
+  bool is_compressed_ = false;
+  std::shared_ptr<format::arrow::BufferPool> pool_ = format::arrow::make_buffer_pool();
 };
 
 /// Index of the field called `name` in `schema`, or -1. Where fields share a name, "name#2" is the second of them

@@ -57,6 +57,11 @@ std::string AppendRows::describe(int64_t index) const {
   return part.leaf->rows->describe(part.leaf->slices.empty() ? own : part.leaf->slices[static_cast<size_t>(own)].chunk);
 }
 
+bool AppendRows::stable_text() const {
+  return !fed_ &&
+         std::all_of(chosen_.begin(), chosen_.end(), [](const Leaf* leaf) { return leaf->rows->stable_text(); });
+}
+
 bool AppendRows::has_bounds(uint32_t column) const {
   return std::any_of(chosen_.begin(), chosen_.end(), [=](const Leaf* leaf) { return leaf->rows->has_bounds(column); });
 }

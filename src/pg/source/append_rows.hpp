@@ -29,7 +29,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   Result<columnar::BatchView> chunk(int64_t index) const override;
   // As HeapRows: it changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
-  bool stable_text() const override { return !fed_; }
+  bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;

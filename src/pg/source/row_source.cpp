@@ -87,13 +87,15 @@ std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   if (chunk == decoded_chunk_) return decoders_;
   const auto& columns = source_->columns();
   const fdw_arrow::Chunk& place = this->place(chunk);
-  const columnar::BatchView batch = boundary::value_or_throw(source_->batch(place_of(chunk)));
+  decoded_chunk_ = -1;
+  decoded_ = {};
+  decoded_ = boundary::value_or_throw(source_->batch(place_of(chunk)));
   decoders_.clear();
   places_.resize(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     decoders_.push_back(codec::make_decoder(source_->field(place.file, static_cast<int>(i)), columns[i].type));
     places_[i] = {columns[i].name.c_str(), source_->files()[place.file]->path().c_str(), place.batch};
-    decoders_[i].view = batch.columns[i];
+    decoders_[i].view = decoded_.columns[i];
     decoders_[i].place = &places_[i];
   }
   decoded_chunk_ = chunk;

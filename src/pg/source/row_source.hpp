@@ -58,6 +58,7 @@ class ArrowRows : public DecodedRows {
   int64_t total_rows() const override { return rows_; }
   Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(place_of(index)); }
   int64_t chunk_rows(int64_t index) const override { return place(index).rows; }
+  bool stable_text() const override { return !source_->is_compressed(); }
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   void restrict_to(fdw_arrow::BatchFilter& filter) override;
@@ -79,6 +80,7 @@ class ArrowRows : public DecodedRows {
   int64_t rows_ = 0;             // in them
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::Place> places_;
+  columnar::BatchView decoded_;
   int64_t decoded_chunk_ = -1;
 };
 
