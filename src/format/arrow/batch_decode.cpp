@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "columnar/layout.hpp"
+#include "columnar/text.hpp"
+#include "format/arrow/dictionary.hpp"
 #include "format/arrow/message.hpp"
 
 namespace strom::format::arrow {
@@ -26,12 +28,16 @@ class BatchDecoder {
     batch_->location = location;
   }
 
-  Result<std::unique_ptr<const BatchLayout>> decode() {
+  Result<std::unique_ptr<const BatchLayout>> decode(bool is_dictionary) {
     const BatchLocation& location = batch_->location;
     const int64_t body_offset = location.offset + location.meta_size;
     STROM_ASSIGN(const Message message, load_message(file_, location.offset, body_offset, "a record batch"));
     offset_ = message.metadata_offset;
     const fbs::RecordBatch* source = message.root().header_as_RecordBatch();
+    if (is_dictionary) {
+      const fbs::DictionaryBatch* dictionary = message.root().header_as_DictionaryBatch();
+      source = dictionary == nullptr ? nullptr : dictionary->data();
+    }
     if (source == nullptr) return corrupt("a message that should be a record batch is of another kind");
     if (message.root().body_length() != location.body_size) {
       return corrupt("a record batch and the footer differ in the size of the batch's body");
@@ -169,18 +175,29 @@ class ColumnLoader {
         first_(batch.first_buffer(place_)),
         pool_(std::move(pool)) {}
 
+  /// Indexes into `dictionary`; values where they are no text.
+  Result<LoadedColumn> load_encoded(const DictionaryEncoding& encoding, const DictionaryView& dictionary) {
+    STROM_ASSIGN(LoadedColumn view, begin());
+    view.layout = Layout::kDictionary;
+    view.byte_width = encoding.index_width;
+    int64_t wanted;
+    if (__builtin_mul_overflow(view.length, int64_t{encoding.index_width}, &wanted))
+      return bad(1, "claims " + std::to_string(view.length) + " rows, for which any buffer is too small");
+    STROM_ASSIGN(const Bytes indexes, fixed(1, wanted, "a buffer"));
+    view.values = indexes.data;
+    view.dictionary_size = dictionary.size;
+    view.dictionary = dictionary.texts;
+    if (dictionary.nulls != nullptr) STROM_TRY(add_nulls(dictionary, &view));
+    if (!columnar::is_text(field_.layout)) STROM_TRY(decode_values(dictionary, &view));
+    if (memory_) memory_->dictionary = dictionary.memory;
+    view.memory = memory_;
+    if (!memory_) view.memory = dictionary.memory;
+    return view;
+  }
+
   Result<LoadedColumn> load() {
+    STROM_ASSIGN(LoadedColumn view, begin());
     const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
-    LoadedColumn view;
-    view.layout = field_.layout;
-    view.unit = field_.unit;
-    view.byte_width = field_.byte_width;
-    view.length = node.length;
-    view.null_count = node.null_count;
-    if (node.null_count > 0) {
-      STROM_ASSIGN(const Bytes validity, fixed(0, (node.length - 1) / 8 + 1, "a validity bitmap"));
-      view.validity = validity.data;
-    }
     const auto wanted = values_bytes(field_, node.length);
     if (!wanted) return bad(1, "claims " + std::to_string(node.length) + " rows, for which any buffer is too small");
     STROM_ASSIGN(const Bytes values, fixed(1, *wanted, "a buffer"));
@@ -195,6 +212,66 @@ class ColumnLoader {
   }
 
  private:
+  Result<LoadedColumn> begin() {
+    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
+    LoadedColumn view;
+    view.layout = field_.layout;
+    view.unit = field_.unit;
+    view.byte_width = field_.byte_width;
+    view.length = node.length;
+    view.null_count = node.null_count;
+    if (node.null_count > 0) {
+      STROM_ASSIGN(const Bytes validity, fixed(0, (node.length - 1) / 8 + 1, "a validity bitmap"));
+      view.validity = validity.data;
+    }
+    return view;
+  }
+
+  Result<char*> own_memory(int64_t size) {
+    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    Memory memory;
+    memory.bytes.reset(static_cast<char*>(std::calloc(static_cast<size_t>(size) + 1, 1)));
+    if (memory.bytes == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory for a column");
+    memory.capacity = size;
+    memory_->buffers.push_back(std::move(memory));
+    return memory_->buffers.back().bytes.get();
+  }
+
+  /// Rows whose index leads to a NULL are NULL.
+  Status add_nulls(const DictionaryView& dictionary, LoadedColumn* view) {
+    STROM_ASSIGN(char* const bits, own_memory(view->length / 8 + 1));
+    view->null_count = 0;
+    for (int64_t row = 0; row < view->length; ++row) {
+      const uint64_t index = columnar::dictionary_index(*view, row);
+      const bool is_null = !columnar::is_valid(*view, row) ||
+                           (index < static_cast<uint64_t>(dictionary.size) && dictionary.nulls[index] != 0);
+      view->null_count += is_null;
+      if (!is_null) bits[row >> 3] = static_cast<char>(bits[row >> 3] | (1 << (row & 7)));
+    }
+    view->validity = reinterpret_cast<const uint8_t*>(bits);
+    return Status::ok();
+  }
+
+  Status decode_values(const DictionaryView& dictionary, LoadedColumn* view) {
+    const auto width = static_cast<size_t>(columnar::value_width(field_.layout, field_.byte_width));
+    int64_t bytes;
+    if (__builtin_mul_overflow(view->length, static_cast<int64_t>(width), &bytes) || bytes == INT64_MAX)
+      return bad(1, "claims " + std::to_string(view->length) + " rows, for which no memory is large enough");
+    STROM_ASSIGN(char* to, own_memory(bytes));
+    const void* const values = to;
+    for (int64_t row = 0; row < view->length; ++row, to += width) {
+      if (!columnar::is_valid(*view, row)) continue;
+      const uint64_t index = columnar::dictionary_index(*view, row);
+      if (index >= static_cast<uint64_t>(dictionary.size))
+        return bad(1, "of record batch " + std::to_string(batch_.number) + " has an index outside of its dictionary");
+      std::memcpy(to, dictionary.values + index * width, width);
+    }
+    view->layout = field_.layout;
+    view->byte_width = field_.byte_width;
+    view->values = values;
+    return Status::ok();
+  }
+
   struct Bytes {
     const uint8_t* data = nullptr;
     int64_t size = 0;
@@ -204,6 +281,7 @@ class ColumnLoader {
     std::vector<Memory> buffers;
     std::vector<const char*> addresses;
     std::vector<int64_t> sizes;
+    std::shared_ptr<const void> dictionary;
 
     explicit Owned(std::shared_ptr<BufferPool> from) : pool(std::move(from)) {}
     Owned(const Owned&) = delete;
@@ -346,12 +424,19 @@ class ColumnLoader {
 
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
                                                         const BatchLocation& location, int number) {
-  return BatchDecoder(file, schema, location, number).decode();
+  return BatchDecoder(file, schema, location, number).decode(false);
+}
+
+Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
+                                                             const BatchLocation& location) {
+  return BatchDecoder(file, values, location, 0).decode(true);
 }
 
 Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                                 int field, const std::shared_ptr<BufferPool>& pool) {
-  return ColumnLoader(file, schema, batch, field, pool).load();
+                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary) {
+  ColumnLoader loader(file, schema, batch, field, pool);
+  if (dictionary == nullptr) return loader.load();
+  return loader.load_encoded(*schema.dictionaries[static_cast<size_t>(field)], *dictionary);
 }
 
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field_index) {

@@ -51,10 +51,17 @@ struct BatchLayout {
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
                                                         const BatchLocation& location, int number);
 
+/// Likewise a dictionary, as one record batch of its values.
+Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
+                                                             const BatchLocation& location);
+
+struct DictionaryView;
+
 /// A field that is readable (not Field::unsupported), decompressed if need be, with memory of `pool` if there is one.
-/// Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may lead into `batch`.
+/// `dictionary`: of a dictionary-encoded field. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may
+/// lead into `batch`.
 Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                                 int field, const std::shared_ptr<BufferPool>& pool);
+                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary);
 
 /// Bytes of the field's buffers.
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field);

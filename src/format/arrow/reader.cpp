@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "format/arrow/batch_decode.hpp"
+#include "format/arrow/dictionary.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/schema_decode.hpp"
@@ -72,7 +73,7 @@ class Reader final : public FileReader {
   Result<LoadedColumn> column(int batch, int field, const std::shared_ptr<BufferPool>& pool) const override {
     STROM_TRY(check_readable(field));
     STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
-    auto loaded = within_memory(file_.path, [&] { return load_column(file_, schema_, *layout, field, pool); });
+    auto loaded = within_memory(file_.path, [&] { return load(*layout, field, pool); });
     if (loaded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
     return loaded;
   }
@@ -124,6 +125,13 @@ class Reader final : public FileReader {
   bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
 
  private:
+  Result<LoadedColumn> load(const BatchLayout& layout, int field, const std::shared_ptr<BufferPool>& pool) const {
+    const auto& encoding = schema_.dictionaries[static_cast<size_t>(field)];
+    if (encoding == nullptr) return load_column(file_, schema_, layout, field, pool, nullptr);
+    STROM_ASSIGN(const DictionaryView dictionary, dictionaries_.find(file_, *encoding, layout.number));
+    return load_column(file_, schema_, layout, field, pool, &dictionary);
+  }
+
   using AllBounds = std::vector<std::optional<columnar::Bounds>>;
 
   /// Bounds of the first `batches` record batches; empty when there are none.
@@ -209,6 +217,7 @@ class Reader final : public FileReader {
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
     STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema()));
     STROM_TRY(compare_schema_message(footer_offset));
+    STROM_TRY(load_dictionary_blocks(footer, footer_offset));
     return load_blocks(footer, footer_offset);
   }
 
@@ -233,18 +242,34 @@ class Reader final : public FileReader {
     const int64_t count = vector_size(footer.record_batches());
     locations_.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
-      const auto block = vector_element<fbs::Block>(*footer.record_batches(), static_cast<flatbuffers::uoffset_t>(i));
-      const int64_t offset = block.offset(), meta = block.metadata_length(), body = block.body_length();
-      if (offset < kHeaderBytes || offset > footer_offset || meta <= 0 || meta > footer_offset - offset || body < 0 ||
-          body > footer_offset - offset - meta) {
-        return file_.corrupt(footer_offset, "the footer places record batch " + std::to_string(i) + " at offset " +
-                                                std::to_string(offset) + " with " + std::to_string(meta) + " + " +
-                                                std::to_string(body) + " bytes, outside of the file's messages");
-      }
-      locations_.push_back({offset, static_cast<int32_t>(meta), body});
+      STROM_ASSIGN(const BatchLocation location,
+                   checked_block(*footer.record_batches(), i, "record batch", footer_offset));
+      locations_.push_back(location);
     }
     batches_ = std::make_unique<std::atomic<const BatchLayout*>[]>(static_cast<size_t>(count));
     return Status::ok();
+  }
+
+  /// Of a file all dictionaries belong to all batches, wherever they stand.
+  Status load_dictionary_blocks(const fbs::Footer& footer, int64_t footer_offset) {
+    for (int64_t i = 0; i < vector_size(footer.dictionaries()); ++i) {
+      STROM_ASSIGN(const BatchLocation location, checked_block(*footer.dictionaries(), i, "dictionary", footer_offset));
+      dictionaries_.add(location, 0);
+    }
+    return Status::ok();
+  }
+
+  template <class Blocks>
+  Result<BatchLocation> checked_block(const Blocks& blocks, int64_t i, const char* what, int64_t footer_offset) const {
+    const auto block = vector_element<fbs::Block>(blocks, static_cast<flatbuffers::uoffset_t>(i));
+    const int64_t offset = block.offset(), meta = block.metadata_length(), body = block.body_length();
+    if (offset < kHeaderBytes || offset > footer_offset || meta <= 0 || meta > footer_offset - offset || body < 0 ||
+        body > footer_offset - offset - meta) {
+      return file_.corrupt(footer_offset, std::string("the footer places ") + what + " " + std::to_string(i) +
+                                              " at offset " + std::to_string(offset) + " with " + std::to_string(meta) +
+                                              " + " + std::to_string(body) + " bytes, outside of the file's messages");
+    }
+    return BatchLocation{offset, static_cast<int32_t>(meta), body};
   }
 
   /// Metadata of a batch, decoded by whoever comes first. Two threads may do it at once; one result is kept.
@@ -273,6 +298,7 @@ class Reader final : public FileReader {
   DecodedSchema schema_;
   std::vector<BatchLocation> locations_;
   std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location
+  Dictionaries dictionaries_;
   mutable std::mutex bounds_mutex_;
   mutable std::map<int, AllBounds> bounds_;  // by field, of those that were asked for
 };

@@ -67,6 +67,7 @@ SqlType sql_type_of(const Field& field) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: return {TEXTOID, -1};
     case Layout::kFixedBinary: return {BPCHAROID, field.byte_width + VARHDRSZ};
+    case Layout::kDictionary: break;
   }
   return {};
 }
@@ -132,7 +133,7 @@ std::string type_name(SqlType type) {
 
 std::string arrow_type_name(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;
-  std::string name = columnar::layout_name(field.layout);
+  std::string name = (field.dictionary ? "dictionary-encoded " : "") + std::string(columnar::layout_name(field.layout));
   if (field.layout == Layout::kDecimal128)
     name += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   if (field.layout == Layout::kTimestamp)

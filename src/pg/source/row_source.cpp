@@ -52,6 +52,12 @@ void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
   }
 }
 
+std::string ArrowRows::describe(int64_t index) const {
+  const fdw_arrow::Chunk& chunk = place(index);
+  return "record batch " + std::to_string(chunk.batch) + " of file \"" +
+         source_->files()[static_cast<size_t>(chunk.file)]->path() + "\"";
+}
+
 bool ArrowRows::has_bounds(uint32_t column) const {
   if (!guc::arrow_fdw::stats_hint_enabled) return false;
   const auto known = source_->has_bounds(static_cast<int>(column));

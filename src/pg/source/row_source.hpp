@@ -59,6 +59,7 @@ class ArrowRows : public DecodedRows {
   Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(place_of(index)); }
   int64_t chunk_rows(int64_t index) const override { return place(index).rows; }
   bool stable_text() const override { return !source_->is_compressed(); }
+  std::string describe(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   void restrict_to(fdw_arrow::BatchFilter& filter) override;

@@ -82,7 +82,8 @@ std::string print_value(const ColumnView& column, int64_t row) {
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
-    case Layout::kFixedBinary: return print_text(column, row);
+    case Layout::kFixedBinary:
+    case Layout::kDictionary: return print_text(column, row);
   }
   return "?";
 }
