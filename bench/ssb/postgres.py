@@ -54,9 +54,10 @@ def create_foreign_tables(server: Server, data: DataSet, schema: str) -> None:
 
 
 def load_heap_tables(server: Server, data: DataSet, schema: str, ssbgen: Path, threads: int) -> None:
-    """The same rows as heap tables of `schema`, unless they are there already. Unlogged, which a scan does not notice."""
+    """The same rows as heap tables of `schema`, unless they are there already."""
     with server.connect("public") as connection:
-        if _comment(connection, schema) == data.label and _has_rows(connection, schema):
+        label = f"{data.label}, logged"
+        if _comment(connection, schema) == label:
             return
         connection.execute("set client_min_messages = warning")
         name = sql.Identifier(schema)
@@ -67,7 +68,7 @@ def load_heap_tables(server: Server, data: DataSet, schema: str, ssbgen: Path, t
         for table in TABLES:
             connection.execute(sql.SQL("vacuum (analyze) {}.{}").format(name, sql.Identifier(table)))
         connection.execute("checkpoint")
-        connection.execute(sql.SQL("comment on schema {} is {}").format(name, sql.Literal(data.label)))
+        connection.execute(sql.SQL("comment on schema {} is {}").format(name, sql.Literal(label)))
 
 
 def _comment(connection: psycopg.Connection, schema: str) -> Optional[str]:
@@ -85,12 +86,6 @@ def read_into_pool(server: Server, schema: str) -> None:
             connection.execute("select public.pg_prewarm(%s::regclass)", (table,))
 
 
-def _has_rows(connection: psycopg.Connection, schema: str) -> bool:
-    """False after a crash of the server, which empties unlogged tables."""
-    statement = sql.SQL("select exists (select from {}.lineorder)").format(sql.Identifier(schema))
-    return connection.execute(statement).fetchone()[0]
-
-
 def _load_heap_table(
     connection: psycopg.Connection, data: DataSet, schema: str, table: str, ssbgen: Path, threads: int
 ) -> None:
@@ -101,8 +96,8 @@ def _load_heap_table(
     )
     options = ["--format", "copy", "--tables", table, "--scale", f"{data.scale:g}", "--threads", str(threads)]
     with connection.transaction(), subprocess.Popen([ssbgen, *options], stdout=subprocess.PIPE) as generator:
-        connection.execute(sql.SQL("create unlogged table {} ({})").format(target, columns))
-        with connection.cursor().copy(sql.SQL("copy {} from stdin (format binary, freeze)").format(target)) as copy:
+        connection.execute(sql.SQL("create table {} ({})").format(target, columns))
+        with connection.cursor().copy(sql.SQL("copy {} from stdin (format binary)").format(target)) as copy:
             while block := generator.stdout.read(1 << 20):
                 copy.write(block)
         if generator.wait() != 0:

@@ -8,7 +8,7 @@ from typing import Callable, Dict
 import numpy as np
 import pyarrow as pa
 
-DATA_VERSION = 1
+DATA_VERSION = 2  # 1 had no foreign keys
 DAY0 = np.datetime64("1992-01-01")
 LAST_ORDER = 2405  # days from DAY0 to 1998-08-02
 TODAY = int((np.datetime64("1995-06-17") - DAY0).astype(int))
@@ -228,6 +228,9 @@ TABLES = (*_SINGLE, "orders", "lineitem")
 KEYS = {"region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey", "part": "p_partkey",
         "partsupp": "ps_partkey, ps_suppkey", "customer": "c_custkey", "orders": "o_orderkey",
         "lineitem": "l_orderkey, l_linenumber"}  # fmt: skip
+REFERENCES = (("nation", "n_regionkey", "region"), ("supplier", "s_nationkey", "nation"), ("customer", "c_nationkey", "nation"),
+              ("partsupp", "ps_partkey", "part"), ("partsupp", "ps_suppkey", "supplier"), ("orders", "o_custkey", "customer"),
+              ("lineitem", "l_orderkey", "orders"), ("lineitem", "l_partkey, l_suppkey", "partsupp"))  # fmt: skip
 
 
 def generate(scale: float) -> Dict[str, pa.Table]:

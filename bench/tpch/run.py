@@ -28,7 +28,7 @@ import chart  # noqa: E402
 import hardware  # noqa: E402
 import plans  # noqa: E402
 import report as reporting  # noqa: E402
-from generate import DATA_VERSION, KEYS, TABLES, generate  # noqa: E402
+from generate import DATA_VERSION, KEYS, REFERENCES, TABLES, generate  # noqa: E402
 from postgres import Server  # noqa: E402
 
 SCHEMA = "tpch"
@@ -42,7 +42,7 @@ def say(text: str) -> None:
 
 
 def load(server: Server, tables: Dict[str, pa.Table], label: str) -> None:
-    """Heap tables with their primary keys, unless they are there already."""
+    """Heap tables with the primary and foreign keys that the specification has, unless they are there already."""
     with server.connect("public") as connection:
         comment = "select obj_description(to_regnamespace(%s), 'pg_namespace')"
         if connection.execute(comment, (SCHEMA,)).fetchone()[0] == label:
@@ -60,6 +60,8 @@ def load(server: Server, tables: Dict[str, pa.Table], label: str) -> None:
                     copy.write(buffer.getvalue())
             connection.execute(f"alter table {name} add primary key ({KEYS[name]})")
             connection.execute(f"vacuum (analyze) {name}")
+        for name, columns, other in REFERENCES:
+            connection.execute(f"alter table {name} add foreign key ({columns}) references {other}")
         connection.execute("create index on orders (o_custkey); create index on lineitem (l_partkey, l_suppkey)")
         connection.execute("create extension if not exists pg_prewarm schema public")
         connection.execute(f"comment on schema {SCHEMA} is '{label}'")

@@ -163,6 +163,34 @@ STROM_BASE_INLINE bool read_ordinary_numeric(const char* bytes, int64_t length, 
   return placeable & valid;
 }
 
+/// Reads many stored numerics: times 10^`scale`, or with their own scale (kOwnScale).
+class StoredNumericReader {
+ public:
+  explicit StoredNumericReader(int scale)
+      : scale_(scale), divisor_(scale >= 0 && scale <= kOrdinaryScale ? kOrdinaryScale - scale : 0) {}
+
+  /// False where numeric_to_int128() or numeric_to_decimal() is. Reads up to two bytes before `bytes`.
+  STROM_BASE_INLINE bool read(const char* bytes, int64_t length, int128* to) const {
+    if (scale_ == kOwnScale) return numeric_to_decimal(bytes, length, to);
+    if (scale_ >= 0 && scale_ <= kOrdinaryScale && read_scaled(bytes, length, to)) return true;
+    return numeric_to_int128(bytes, length, scale_, to);
+  }
+
+  /// The ordinary ones alone, where 0 <= scale <= kOrdinaryScale. Without branches.
+  STROM_BASE_INLINE bool read_scaled(const char* bytes, int64_t length, int128* to) const {
+    OrdinaryNumeric value;
+    const bool ordinary = read_ordinary_numeric(bytes, length, &value);
+    uint64_t quotient;
+    const bool exact = divisor_.divide(value.magnitude, &quotient);
+    *to = value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient);
+    return ordinary & exact;
+  }
+
+ private:
+  int scale_;
+  OrdinaryDivisor divisor_;
+};
+
 #endif
 
 }  // namespace strom::base

@@ -33,6 +33,8 @@ constexpr bool bounds_kind(Layout layout, Bounds::Kind* kind) {
     case Layout::kUInt8:
     case Layout::kUInt16:
     case Layout::kUInt32:
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
     case Layout::kDecimal128:
     case Layout::kDate32:
     case Layout::kDate64:

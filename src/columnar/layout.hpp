@@ -19,10 +19,12 @@ constexpr int64_t value_width(Layout layout, int32_t byte_width) {
     case Layout::kInt32:
     case Layout::kUInt32:
     case Layout::kFloat32:
+    case Layout::kDecimal32:
     case Layout::kDate32:
     case Layout::kUtf8: return 4;
     case Layout::kInt64:
     case Layout::kFloat64:
+    case Layout::kDecimal64:
     case Layout::kDate64:
     case Layout::kTimestamp:
     case Layout::kLargeUtf8: return 8;
@@ -32,6 +34,15 @@ constexpr int64_t value_width(Layout layout, int32_t byte_width) {
     case Layout::kDictionary: return byte_width;
   }
   return 0;
+}
+
+/// Decimals, whose field has a precision and a scale.
+constexpr bool is_decimal(Layout layout) {
+  return layout == Layout::kDecimal32 || layout == Layout::kDecimal64 || layout == Layout::kDecimal128;
+}
+/// Digits that a decimal layout holds at most.
+constexpr int max_precision(Layout layout) {
+  return layout == Layout::kDecimal32 ? 9 : layout == Layout::kDecimal64 ? 18 : 38;
 }
 
 /// Text in an int32- or int64-offset layout: the values buffer has one offset more than rows.
@@ -53,6 +64,8 @@ constexpr const char* layout_name(Layout layout) {
     case Layout::kUInt32: return "UInt32";
     case Layout::kFloat32: return "Float32";
     case Layout::kFloat64: return "Float64";
+    case Layout::kDecimal32: return "Decimal32";
+    case Layout::kDecimal64: return "Decimal64";
     case Layout::kDecimal128: return "Decimal128";
     case Layout::kDate32: return "Date32";
     case Layout::kDate64: return "Date64";

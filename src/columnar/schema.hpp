@@ -21,6 +21,8 @@ enum class Layout : uint8_t {
   kUInt32,
   kFloat32,
   kFloat64,
+  kDecimal32,    // little-endian two's complement, 4 bytes
+  kDecimal64,    // 8 bytes
   kDecimal128,   // little-endian two's complement, 16 bytes
   kDate32,       // days since 1970-01-01
   kDate64,       // milliseconds since 1970-01-01
@@ -40,8 +42,8 @@ struct Field {
   std::string name;
   Layout layout = Layout::kInt32;
   bool nullable = true;
-  int32_t precision = 0;             // kDecimal128
-  int32_t scale = 0;                 // kDecimal128
+  int32_t precision = 0;             // decimals
+  int32_t scale = 0;                 // decimals
   int32_t byte_width = 0;            // kFixedBinary
   TimeUnit unit = TimeUnit::kMicro;  // kTimestamp
   std::string timezone;              // kTimestamp; not empty = timestamptz

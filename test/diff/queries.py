@@ -426,13 +426,18 @@ class Writer:
     # Constructs around or beside the engine's nodes.
 
     def semi_join(self):
-        other = self.rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
-        keys = join_keys(self.rng, self.source.scope, other, "s")
+        """EXISTS and the like, over fewer rows than the query has itself or over more."""
+        rng = self.rng
+        small = [t for t in self.tables if t.rows <= 400]
+        if small and rng.random() < 0.5:
+            return self.small_semi_join(rng.choice(small))
+        other = rng.choice([t for t in self.tables if t.rows <= 3000] or self.tables)
+        keys = join_keys(rng, self.source.scope, other, "s")
         if not keys:
             return self.aggregation()
-        inside = Expressions(self.rng, scope_of(other, "s"))
-        extra = f" AND {inside.boolean(1)}" if self.rng.random() < 0.6 else ""
-        word = self.rng.choice(["EXISTS", "EXISTS", "NOT EXISTS"])
+        inside = Expressions(rng, scope_of(other, "s"))
+        extra = f" AND {inside.boolean(1)}" if rng.random() < 0.6 else ""
+        word = rng.choice(["EXISTS", "EXISTS", "NOT EXISTS"])
         where = self.where()
         link = " AND " if where else " WHERE "
         self.query.kind = "semi"
@@ -440,6 +445,33 @@ class Writer:
             f"SELECT count(*), {self.aggregate(1)} FROM {self.source.text}{where}{link}"
             f"{word} (SELECT 1 FROM {other.name} s WHERE {keys[0][0]}{extra})"
         )
+
+    def small_semi_join(self, table):
+        """Rows of a small table, perhaps joined with another one, that have partners in larger ones or have none."""
+        rng = self.rng
+        text, scope, conditions = f"{table.name} t0", scope_of(table, "t0"), []
+        rows = table.rows
+        second = rng.choice([t for t in self.tables if t.rows <= 400])
+        clauses, fan = self.join_clauses(scope, second, "t1")
+        if rng.random() < 0.4 and rows * fan < SMALL_ROW_LIMIT:
+            text += f" {rng.choice(['JOIN', 'LEFT JOIN'])} {second.name} t1 ON {' AND '.join(clauses)}"
+            scope, rows = scope + scope_of(second, "t1"), max(rows * fan, 1)
+        for i in range(rng.choice([1, 1, 2])):
+            others = [t for t in self.tables if t.rows > table.rows and t.rows * rows <= 4_000_000] or [table]
+            other, alias = rng.choice(others), f"s{i}"
+            clauses, _ = self.join_clauses(scope, other, alias)
+            conditions.append(
+                self.in_condition(scope, other, alias, clauses)
+                if rng.random() < 0.25
+                else f"{rng.choice(['EXISTS', 'NOT EXISTS'])} (SELECT 1 FROM {other.name} {alias} WHERE {' AND '.join(clauses)})"
+            )
+        self.source = Source(text, scope, rows, conditions)
+        self.e = Expressions(rng, scope, self.risky, self.parameters)
+        self.joins = True
+        self.query.rows = rows
+        sql = rng.choice([self.aggregation, self.grouping, self.projection, self.distinct])()
+        self.query.kind = "semi"
+        return sql
 
     def in_subquery(self):
         rng = self.rng
@@ -626,8 +658,8 @@ class Writer:
             + [self.grouping] * 8
             + [self.join_chain] * 5
             + [self.distinct, self.sub_select]
+            + [self.semi_join] * 3
             + [
-                self.semi_join,
                 self.in_subquery,
                 self.outer_join,
                 self.set_operation,

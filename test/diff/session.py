@@ -9,7 +9,7 @@ from psycopg import OperationalError, pq
 
 HANG = 100  # seconds without an answer; statement_timeout is below
 ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg", "CpuRelay")
-JOIN_KIND = re.compile(r"CPU (Left Outer|Right Outer|Full Outer|Semi|Anti) Join Quals")
+JOIN_KIND = re.compile(r"CPU (Left Outer|Right Outer|Full Outer|Right Semi|Right Anti|Semi|Anti) Join Quals")
 
 
 class Answer:

@@ -195,6 +195,10 @@ SELECT (SELECT count(*) FROM odd WHERE few = 2) AS few, (SELECT count(*) FROM od
        (SELECT count(*) FROM odd WHERE empty = 2) AS empty, (SELECT count(*) FROM odd WHERE one_side = 1) AS one_side,
        (SELECT count(*) FROM odd WHERE huge = 1) AS huge;
 
+-- An error of a value that no row asks for is none.
+SELECT count(*) FROM fields WHERE id > 5000 AND i2 < 10 / (SELECT 0);
+SELECT count(*) FROM fields WHERE i2 < 10 / (SELECT 0);
+
 -- Random conditions: pruning never changes an answer.
 CREATE FUNCTION random_condition(depth int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -4,6 +4,7 @@ CREATE SCHEMA ranges;
 SET search_path = ranges;
 SET pg_strom.cpu_setup_cost = 0;
 SET pg_strom.regression_test_mode = on;
+SET pg_strom.enable_column_cache = off;
 SET max_parallel_workers_per_gather = 0;
 SET enable_bitmapscan = off;
 CREATE TABLE event (id int NOT NULL, at timestamp, device int, price numeric(10,2), note text) WITH (autovacuum_enabled = off);

@@ -157,5 +157,17 @@ SELECT count(*) FROM customers WHERE id > 0;
 -- Statistics count the rows.
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan > 0 AS scanned, seq_tup_read > 20000 AS read FROM pg_stat_user_tables WHERE relid = 'orders'::regclass;
+-- An expression without columns raises its error for a row that asks for it, and for no other reason.
+SELECT count(*) FROM orders WHERE id < 0 AND placed > to_date('2023-02-30', 'YYYY-MM-DD');
+SELECT count(*), count(CASE WHEN id < 0 THEN to_date('2023-02-30', 'YYYY-MM-DD') END) FROM orders;
+SELECT count(*) FROM orders WHERE id > 0 AND placed > to_date('2023-02-30', 'YYYY-MM-DD');
+SELECT id FROM orders o WHERE EXISTS (SELECT FROM archived c WHERE c.id = o.id AND o.placed > to_date('2023-02-30', 'YYYY-MM-DD'));
+SELECT count(*) FROM orders WHERE id < 0 AND id = (SELECT max(k) FROM archived) / 0;
+CREATE FUNCTION half_of(n int) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN (SELECT count(*) FROM orders WHERE id < 3 AND id > 10 / n);
+EXCEPTION WHEN division_by_zero THEN RETURN -1;
+END $$;
+SELECT half_of(10), half_of(0), half_of(10);
 SET client_min_messages = warning;
 DROP SCHEMA heap CASCADE;

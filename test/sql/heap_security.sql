@@ -4,6 +4,7 @@ CREATE SCHEMA secure;
 SET search_path = secure;
 SET pg_strom.cpu_setup_cost = 0;
 SET pg_strom.regression_test_mode = on;
+SET pg_strom.enable_column_cache = off;
 SET max_parallel_workers_per_gather = 0;
 CREATE TABLE account (id int NOT NULL, owner text NOT NULL, branch int, balance numeric(10,2));
 INSERT INTO account SELECT i, 'owner_' || i % 3, i % 10, i / 4.0 FROM generate_series(1, 6000) i;

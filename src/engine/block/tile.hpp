@@ -123,6 +123,7 @@ enum class MatchKind : uint8_t {
   kLeft,   // the same; with kNoRow when there is none
   kSemi,   // the row once, if it has a match
   kAnti,   // the row once, if it has none
+  kNone,   // nothing: matches are marked
 };
 
 struct Segment {
@@ -204,7 +205,7 @@ struct JoinTable {
   uint64_t slot_mask;
   const uint32_t* next;   // build row -> next row of the same key or kNoRow; null when unique
   const uint32_t* codes;  // build row -> group code; null when not needed
-  uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join keeps the others
+  uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join asks later
   const TableColumn* keys;
   const TableColumn* payload;
 };

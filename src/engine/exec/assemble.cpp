@@ -31,19 +31,25 @@ constexpr uint64_t kMaxDenseGroups = 1u << 16;
 class Assembler : private PipelineWriter {
  public:
   Assembler(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-            SourceTraits source, bool unmatched)
+            SourceTraits source, bool of_build_rows)
       : PipelineWriter(program, pipeline, joins, source.single_byte),
         partition_(partition),
         stable_text_(source.stable),
         late_(source.late),
-        unmatched_(unmatched) {}
+        of_build_rows_(of_build_rows) {}
 
   Assembly run() {
-    const size_t early = unmatched_ || probe_precedes_quals() ? 1 : 0;
-    if (unmatched_)
-      emit_unmatched();
-    else if (early != 0)
-      emit_probe(0);
+    size_t early = 0;
+    if (of_build_rows_) {
+      emit_build_rows();
+      early = 1;
+    } else if (keys_precede_quals()) {
+      early = is_lookup(0) ? 1 : 0;
+      if (early != 0)
+        emit_probe(0);
+      else
+        emit_key_filter();
+    }
     emit_quals();
     for (size_t position = early; position < out_.joins.size(); ++position) emit_probe(position);
     for (NodeId qual : pipeline_.join_quals) emit_qual_segment({qual}, "join filter");
@@ -443,7 +449,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_, late_, unmatched_;
+  const bool stable_text_, late_, of_build_rows_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_seconds_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
@@ -452,8 +458,8 @@ class Assembler : private PipelineWriter {
 }  // namespace
 
 Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceTraits source, bool unmatched) {
-  return Assembler(program, pipeline, joins, partition, source, unmatched).run();
+                  SourceTraits source, bool of_build_rows) {
+  return Assembler(program, pipeline, joins, partition, source, of_build_rows).run();
 }
 
 }  // namespace strom::engine::exec

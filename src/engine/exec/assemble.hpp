@@ -57,10 +57,10 @@ struct SourceTraits {
 };
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
-/// of; only rows of `partition` then. `unmatched`: the source has the rows of the first join's table, of which those
-/// without a match are taken (exec/unmatched.hpp).
+/// of; only rows of `partition` then. `of_build_rows`: the source has the rows of the first join's table, of which
+/// those that go on by themselves are taken (exec/build_rows.hpp).
 Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
-                  Partition partition, SourceTraits source, bool unmatched);
+                  Partition partition, SourceTraits source, bool of_build_rows);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

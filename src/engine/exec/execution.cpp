@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "engine/exec/build_rows.hpp"
 #include "engine/exec/inner_parts.hpp"
 #include "engine/exec/isa.hpp"
 #include "engine/exec/pipeline_run.hpp"
-#include "engine/exec/unmatched.hpp"
 
 namespace strom::engine::exec {
 namespace {
@@ -67,18 +67,19 @@ class ExecutionImpl : public Execution {
 
   std::vector<DeclinedRow> take_declined() override {
     std::vector<DeclinedRow> rows = main_run_ ? main_run_->take_declined_rows() : std::vector<DeclinedRow>();
-    if (unmatched_program_)
+    if (build_rows_program_)
       for (DeclinedRow& row : rows) {
-        row.unmatched_join = static_cast<int32_t>(unmatched_at_);
-        row.inner_rows.insert(row.inner_rows.begin(), unmatched_at_, -1);
+        row.build_join = static_cast<int32_t>(build_rows_at_);
+        row.inner_rows.insert(row.inner_rows.begin(), build_rows_at_, -1);
       }
     return rows;
   }
 
   bool has_all_groups() const override {
-    const bool one_run = past_stats_.passes == 0 && next_unmatched() == main_joins().size() && !has_next_pass();
-    return finished_ && one_run && !unmatched_program_ && !main_run_->has_partial_groups() &&
-           main_run_->declined_count() == 0;
+    const bool is_first =
+        build_rows_program_ ? past_stats_.passes == 1 && build_rows_at_ == last_end() : past_stats_.passes == 0;
+    const bool is_last = next_build_rows() == main_joins().size() && !has_next_pass();
+    return finished_ && is_first && is_last && !main_run_->has_partial_groups() && main_run_->declined_count() == 0;
   }
 
   Status lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const override {
@@ -140,7 +141,7 @@ class ExecutionImpl : public Execution {
   void add_run(const PipelineRun& run, uint32_t pipeline, Stats* stats) const {
     add_stages(run.stages(), &stats->stages[pipeline]);
     stats->milliseconds[pipeline] += run.milliseconds();
-    if (pipeline == main_pipeline() && !unmatched_program_) {
+    if (pipeline == main_pipeline() && !build_rows_program_) {
       ++stats->passes;
       stats->chunks = run.chunks();
       stats->chunks_loaded += run.chunks_loaded();
@@ -175,23 +176,23 @@ class ExecutionImpl : public Execution {
 
   const std::vector<uint32_t>& main_joins() const { return program_.pipelines.back().joins; }
 
-  /// What follows a run of the last pipeline that has ended: the unmatched rows of the next right or full join, or the
-  /// next pass over the outer side. False when there is nothing.
+  /// What follows a run of the last pipeline that has ended: the build rows of the next join whose rows go on by
+  /// themselves, or the next pass over the outer side. False when there is nothing.
   Result<bool> next_run(const InterruptCheck& interrupt) {
-    const size_t unmatched = next_unmatched();
-    if (unmatched == main_joins().size() && !has_next_pass()) return false;
+    const size_t place = next_build_rows();
+    if (place == main_joins().size() && !has_next_pass()) return false;
     const std::vector<DeclinedRow> declined = take_declined();
     if (!declined.empty() && !pass_end_)
       return Status(ErrorCode::kInternal, "rows were declined and nobody takes them");
     if (!declined.empty()) pass_end_(declined);
     add_run(*main_run_, main_pipeline(), &past_stats_);
     main_run_.reset();
-    unmatched_program_.reset();
+    build_rows_program_.reset();
     finished_ = false;
-    if (unmatched == main_joins().size()) {
+    if (place == main_joins().size()) {
       STROM_TRY(next_pass(interrupt));
     } else {
-      start_unmatched(unmatched);
+      start_build_rows(place);
     }
     return true;
   }
@@ -203,30 +204,41 @@ class ExecutionImpl : public Execution {
                        [this](uint32_t join) { return has_further_part(join); });
   }
 
-  /// Place of the next right or full join whose unmatched rows are known now: when all parts of the joins before it
-  /// have been joined with it.
-  size_t next_unmatched() const {
+  /// Place of the last join that no probing row gets past: what comes before its build rows goes nowhere. -1: there is
+  /// none.
+  size_t last_end() const {
+    size_t place = main_joins().size();
+    while (place > 0 && !plan::ends_probing(program_.joins[main_joins()[place - 1]].kind)) --place;
+    return place - 1;
+  }
+
+  /// Place of the next join whose build rows go on by themselves and are known now: when all parts of the joins before
+  /// it have been joined with it.
+  size_t next_build_rows() const {
     for (size_t place = 0; place < main_joins().size(); ++place) {
       const uint32_t join = main_joins()[place];
-      if (place >= unmatched_begin_ && plan::keeps_unmatched(program_.joins[join].kind) && builds_[join]->rows() > 0)
+      if (place >= build_rows_begin_ && plan::marks_matches(program_.joins[join].kind) && builds_[join]->rows() > 0)
         return place;
       if (has_further_part(join)) break;
     }
     return main_joins().size();
   }
 
-  void start_unmatched(size_t place) {
-    unmatched_at_ = place;
-    unmatched_begin_ = place + 1;
-    unmatched_program_ = std::make_unique<Program>(unmatched_program(program_, place));
-    build_rows_ = std::make_unique<BuildRows>(builds_[main_joins()[place]]->rows());
-    main_run_ = make_run(*unmatched_program_, main_pipeline(), nullptr, *build_rows_);
+  void start_build_rows(size_t place) {
+    JoinBuild& build = *builds_[main_joins()[place]];
+    const plan::Join& join = program_.joins[main_joins()[place]];
+    if (plan::ends_probing(join.kind) && join.quals.empty()) build.mark_same_keys();
+    build_rows_at_ = place;
+    build_rows_begin_ = place + 1;
+    build_rows_program_ = std::make_unique<Program>(build_rows_program(program_, place));
+    build_rows_ = std::make_unique<BuildRows>(build.rows());
+    main_run_ = make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_);
   }
 
   /// Every combination of the inner sides' parts is one pass over the outer side: the next part of the first join that
   /// has one, and the first part of those before it. So the parts of a join go by while those behind it stay.
   Status next_pass(const InterruptCheck& interrupt) {
-    unmatched_begin_ = 0;
+    build_rows_begin_ = 0;
     std::vector<bool> changed(inner_.size(), false);
     for (const uint32_t join : main_joins()) {
       InnerParts& inner = inner_[join];
@@ -280,8 +292,12 @@ class ExecutionImpl : public Execution {
 
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
   double match_fraction(uint32_t join) const {
+    const auto rows = static_cast<double>(inner_[join].measured ? inner_[join].rows : builds_[join]->rows());
     const double scanned = static_cast<double>(std::max<int64_t>(1, build_rows_scanned_[join]));
-    return static_cast<double>(inner_[join].measured ? inner_[join].rows : builds_[join]->rows()) / scanned;
+    // The inner side is the smaller one, whose keys are some of the outer's, even where it comes without a filter.
+    const auto range = static_cast<double>(builds_[join]->table().range);
+    const bool smaller = plan::ends_probing(program_.joins[join].kind) && range > 0;
+    return std::min(rows / scanned, smaller ? rows / range : 1);
   }
 
   /// The join that build pipeline `index` is for.
@@ -363,10 +379,10 @@ class ExecutionImpl : public Execution {
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;
   std::unique_ptr<PipelineRun> main_run_;
-  std::unique_ptr<Program> unmatched_program_;  // main_run_'s, while it runs over build rows
+  std::unique_ptr<Program> build_rows_program_;  // main_run_'s, while it runs over build rows
   std::unique_ptr<BuildRows> build_rows_;
-  size_t unmatched_at_ = 0;     // place of the join that they are of
-  size_t unmatched_begin_ = 0;  // first place whose unmatched rows are still to come in this pass
+  size_t build_rows_at_ = 0;     // place of the join that they are of
+  size_t build_rows_begin_ = 0;  // first place whose build rows are still to come in this pass
   bool finished_ = false;
   Stats past_stats_;  // of the runs that have ended
 };

@@ -84,8 +84,8 @@ struct DeclinedRow {
   std::vector<int64_t> inner_rows;  // for the first inner_rows.size() joins of the pipeline: row of the join's
                                     // build table that this row was combined with, or -1 when it is to be
                                     // looked up again (unique keys)
-  int32_t unmatched_join = -1;  // >= 0: an unmatched build row of the pipeline's join at this place, see inner_rows;
-                                // neither the source nor the joins before it have a row
+  int32_t build_join = -1;  // >= 0: a build row of the pipeline's join at this place that goes on by itself, see
+                            // inner_rows; neither the source nor the joins before it have a row
 };
 
 /// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
@@ -176,7 +176,7 @@ class Execution {
   virtual bool is_in_pass(uint32_t join, const std::vector<plan::Constant>& keys) const = 0;
   /// False when is_in_pass() is true whatever the keys are.
   virtual bool is_partitioned(uint32_t join) const = 0;
-  /// A build row has been matched by a row that PostgreSQL decides: for right and full joins.
+  /// A build row has been matched by a row that PostgreSQL decides: for joins whose build rows go on by themselves.
   virtual void mark_matched(uint32_t join, int64_t row) = 0;
   /// Adds a build row that PostgreSQL has decided (declined rows of build pipelines): called inside the hook below. Its
   /// number in the table, -1 when it is of another pass. Rows that read an unheld payload are declined.
@@ -185,8 +185,8 @@ class Execution {
   /// Called on the caller's thread with the declined rows of build pipeline `pipeline`, before its table is finished.
   using DeclinedBuildHook = std::function<void(uint32_t pipeline, const std::vector<DeclinedRow>& rows)>;
   virtual void on_declined_build(DeclinedBuildHook hook) = 0;
-  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the unmatched rows
-  /// of a build side follow; while its join tables are still there.
+  /// Called on the caller's thread when a pass over the outer side has declined rows, and another or the rows of a
+  /// build side follow; while its join tables are still there.
   using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 

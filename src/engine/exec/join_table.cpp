@@ -374,6 +374,15 @@ Status JoinBuild::finish(int64_t memory_limit) {
   return Status::ok();
 }
 
+/// Of rows with the same key none is marked, the first, or all.
+void JoinBuild::mark_same_keys() {
+  for (size_t row = 0; row < next_.size(); ++row) {
+    if (matched_[row] == 0) continue;
+    for (uint32_t other = next_[row]; other != kNoRow && matched_[other] == 0; other = next_[other])
+      matched_[other] = 1;
+  }
+}
+
 int64_t JoinBuild::memory() const {
   int64_t bytes = texts_.memory() + static_cast<int64_t>(matched_.capacity());
   for (const HostColumn& column : keys_) bytes += column.memory();

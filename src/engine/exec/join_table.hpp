@@ -38,7 +38,7 @@ struct HostColumn {
 /// What the probing pipeline asks of a table.
 struct JoinNeeds {
   bool any_match = false;               // one row of each key is enough
-  bool matches = false;                 // which build rows have had a match
+  bool matches = false;                 // which build rows have had a match; all rows are kept
   bool rows = false;                    // build rows: payload is read or the join is not a mere filter
   std::vector<uint32_t> group_columns;  // payload ordinals that are grouped by, coded together
 };
@@ -72,6 +72,9 @@ class JoinBuild {
   void mark_matched(int64_t row) {
     __atomic_store_n(&matched_[static_cast<size_t>(row)], uint8_t{1}, __ATOMIC_RELAXED);
   }
+
+  /// Rows with the key of a row that has a match have one, too. No thread probes the table.
+  void mark_same_keys();
 
   const block::JoinTable& table() const { return table_; }
   int64_t rows() const { return rows_; }

@@ -33,6 +33,8 @@ MatchKind match_kind(JoinKind kind) {
     case JoinKind::kFull: return MatchKind::kLeft;
     case JoinKind::kSemi: return MatchKind::kSemi;
     case JoinKind::kAnti: return MatchKind::kAnti;
+    case JoinKind::kRightSemi:
+    case JoinKind::kRightAnti: return MatchKind::kNone;
   }
   return MatchKind::kInner;
 }
@@ -42,8 +44,8 @@ MatchKind match_kind(JoinKind kind) {
 // ---- order ----
 
 /// Most selective first, as far as expressions allow that depend on earlier joins' payload; joins that multiply rows
-/// last. Other joins than right and full ones decide about each row alone, so that those that do not depend on each
-/// other commute.
+/// last. Joins whose build rows do not go on by themselves decide about each row alone, so that those that do not
+/// depend on each other commute.
 void PipelineWriter::order_joins(const std::vector<JoinInfo>& joins) {
   std::vector<JoinInfo> left = joins;
   std::set<uint32_t> done;
@@ -69,10 +71,10 @@ double PipelineWriter::rank(const JoinInfo& info) const {
 
 bool PipelineWriter::is_ready(uint32_t join, const std::set<uint32_t>& done) const {
   bool ready = true;
-  // Unmatched rows go to the joins behind, and not to those before.
+  // Build rows that go on by themselves go to the joins behind, and not to those before.
   for (uint32_t other : pipeline_.joins) {
     if (other == join) break;
-    if (plan::keeps_unmatched(program_.joins[join].kind) || plan::keeps_unmatched(program_.joins[other].kind))
+    if (plan::marks_matches(program_.joins[join].kind) || plan::marks_matches(program_.joins[other].kind))
       ready = ready && done.count(other) != 0;
   }
   auto check = [&](const std::vector<NodeId>& ids) {
@@ -109,7 +111,7 @@ size_t PipelineWriter::position_of(uint32_t join) const {
 /// The key alone says everything: a bitmap decides, the build row is looked up again wherever it is needed.
 bool PipelineWriter::is_lookup(size_t position) const {
   return table(position).kind == JoinTableKind::kDirect && table(position).unique && join_at(position).quals.empty() &&
-         !plan::keeps_unmatched(join_at(position).kind);
+         !plan::marks_matches(join_at(position).kind);
 }
 
 /// Register with the build rows of a probed join: carried, or looked up again from the key.
@@ -157,22 +159,37 @@ int PipelineWriter::join_key(NodeId id) {
 
 /// A bitmap that few rows pass is worth more than the filters: fewer columns are streamed. Not past conjuncts that
 /// can fail, whose errors count for rows without a match, too.
-bool PipelineWriter::probe_precedes_quals() const {
-  if (pipeline_.quals.empty() || out_.joins.empty() || !is_lookup(0)) return false;
-  if (join_at(0).kind != JoinKind::kInner && join_at(0).kind != JoinKind::kSemi) return false;
+bool PipelineWriter::keys_precede_quals() const {
+  if (pipeline_.quals.empty() || out_.joins.empty() || table(0).kind != JoinTableKind::kDirect) return false;
+  const JoinKind kind = join_at(0).kind;
+  if (plan::may_miss(kind) || kind == JoinKind::kAnti) return false;
   if (out_.joins[0].match_fraction > kSelectiveProbe || !out_.joins[0].build->partition().is_whole()) return false;
   if (program_.nodes[join_at(0).outer_keys[0]].kind != NodeKind::kColumn) return false;
   return std::none_of(pipeline_.quals.begin(), pipeline_.quals.end(),
                       [&](NodeId qual) { return plan::can_raise(program_, qual); });
 }
 
-/// Of a pipeline over the rows of its first join's table: those without a match.
-void PipelineWriter::emit_unmatched() {
-  const int rows = join_row_register(0), mask = new_register(Phys::kBool);
+/// Drops rows whose key the first join's table does not have.
+void PipelineWriter::emit_key_filter() {
+  const int mask = new_register(Phys::kBool);
+  emit(TileOp::kProbeDirect, mask, direct_key(0), -1, -1, 0);
+  end_filter(mask, {mask}, join_name(0));
+}
+
+/// Of a pipeline over the rows of its first join's table: those that go on by themselves.
+void PipelineWriter::emit_build_rows() {
+  const int rows = join_row_register(0);
+  int mask = new_register(Phys::kBool);
   emit(TileOp::kBuildRow, rows);
   emit(TileOp::kIsUnmatched, mask, rows, -1, -1, 0);
+  const bool matched = !plan::keeps_unmatched(join_at(0).kind);
+  if (matched) {
+    const int unmatched = mask;
+    mask = new_register(Phys::kBool);
+    emit(TileOp::kIsNotTrue, mask, unmatched);
+  }
   rows_carried_behind(0, rows);
-  end_filter(mask, {}, "join " + std::to_string(out_.joins[0].join + 1) + " unmatched");
+  end_filter(mask, {}, join_name(0) + (matched ? " matched" : " unmatched"));
 }
 
 void PipelineWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partition partition) {
@@ -187,7 +204,7 @@ void PipelineWriter::emit_partition(const std::vector<NodeId>& key_nodes, Partit
 
 void PipelineWriter::emit_probe(size_t position) {
   const plan::Join& join = join_at(position);
-  const std::string name = "join " + std::to_string(out_.joins[position].join + 1);
+  const std::string name = join_name(position);
   emit_partition(join.outer_keys, out_.joins[position].build->partition());
   const bool existence = join.kind == JoinKind::kSemi || join.kind == JoinKind::kAnti;
   if (is_lookup(position))
@@ -264,7 +281,7 @@ void PipelineWriter::emit_match(size_t position, const std::string& name) {
   const plan::Join& join = join_at(position);
   const int rows = join_row_register(position);
   const bool drops = !plan::may_miss(join.kind) && join.kind != JoinKind::kAnti;
-  const bool marks = plan::keeps_unmatched(join.kind), all_match = join.quals.empty();
+  const bool marks = plan::marks_matches(join.kind), all_match = join.quals.empty();
   const int found = emit_candidates(position, rows);
   std::vector<int> errors = qual_columns(position);
   errors.push_back(found);
@@ -274,13 +291,16 @@ void PipelineWriter::emit_match(size_t position, const std::string& name) {
     also_carried_.push_back(matched);
   }
   rows_carried_behind(position, rows);
-  const bool one_candidate = table(position).unique && all_match;
+  // Where all rows with a key match, marking the first is enough (JoinBuild::mark_same_keys()).
+  const bool ends = plan::ends_probing(join.kind);
+  const bool one_candidate = all_match && (table(position).unique || ends);
   if (marks && one_candidate) emit(TileOp::kMarkMatched, -1, rows, -1, -1, static_cast<uint32_t>(position));
-  end_filter(drops ? found : -1, errors, name);
+  int mask = drops ? found : -1;
+  if (one_candidate && ends) emit(TileOp::kFalse, mask = new_register(Phys::kBool));
+  end_filter(mask, errors, name);
   const bool only_expands = match_kind(join.kind) == MatchKind::kInner && all_match;
   if (one_candidate) return;
-  int mask = -1;
-  if (!only_expands) mask = conjunction(join.quals);
+  mask = only_expands ? -1 : conjunction(join.quals);
   if (marks) emit(TileOp::kMarkMatched, -1, rows, mask, -1, static_cast<uint32_t>(position));
   Segment& segment = begin_segment(only_expands ? SegmentEnd::kExpand : SegmentEnd::kMatch,
                                    name + (only_expands ? " duplicates" : " matches"));
@@ -300,7 +320,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   const plan::Join& self = program.joins[join];
   const bool existence = self.kind == JoinKind::kSemi || self.kind == JoinKind::kAnti;
   needs.any_match = existence && self.quals.empty();
-  needs.matches = plan::keeps_unmatched(self.kind);
+  needs.matches = plan::marks_matches(self.kind);
   needs.rows = needs.matches || !self.quals.empty();
   for (const Pipeline& p : program.pipelines) {
     if (std::find(p.joins.begin(), p.joins.end(), join) == p.joins.end()) continue;

@@ -68,15 +68,19 @@ class PipelineWriter {
   const plan::Join& join_at(size_t position) const { return program_.joins[out_.joins[position].join]; }
   /// The payload may be null because there is no build row.
   bool may_miss(size_t position) const { return plan::may_miss(join_at(position).kind); }
+  bool is_lookup(size_t position) const;
+  std::string join_name(size_t position) const { return "join " + std::to_string(out_.joins[position].join + 1); }
   /// Payloads that are grouped by have codes.
   bool is_coded(size_t position) const { return !may_miss(position) && out_.joins[position].build->is_coded(); }
   /// Register of a key; char(n) keys compare without their padding.
   int join_key(plan::NodeId id);
   /// Register with the group code of a probed join.
   int group_code(size_t position);
-  bool probe_precedes_quals() const;
+  /// The probe, or where build rows are wanted its keys alone, come before the filters.
+  bool keys_precede_quals() const;
+  void emit_key_filter();
   void emit_probe(size_t position);
-  void emit_unmatched();
+  void emit_build_rows();
   /// Drops rows of other partitions.
   void emit_partition(const std::vector<plan::NodeId>& keys, Partition partition);
 
@@ -103,7 +107,6 @@ class PipelineWriter {
 
   int join_row_register(size_t position) const { return static_cast<int>(out_.constants.size() + position); }
   const block::JoinTable& table(size_t position) const { return out_.joins[position].build->table(); }
-  bool is_lookup(size_t position) const;
   int direct_key(size_t position) { return value(join_at(position).outer_keys[0]); }
   int build_rows(size_t position);
   int emit_candidates(size_t position, int rows);

@@ -55,11 +55,11 @@ NodeId Builder::constant(ValueType type, bool is_null, std::string bytes) {
   return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
 }
 
-NodeId Builder::parameter(ValueType type, int32_t param) {
+NodeId Builder::parameter(ValueType type, int32_t param, bool may_raise) {
   for (uint32_t i = 0; i < program_.constants.size(); ++i)
     if (program_.constants[i].param == param && program_.constants[i].type == type)
       return add({NodeKind::kConst, type, i});
-  program_.constants.push_back({type, false, param, {}});
+  program_.constants.push_back({type, false, param, {}, false, may_raise});
   return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
 }
 

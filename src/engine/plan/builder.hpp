@@ -21,7 +21,7 @@ class Builder {
   NodeId payload(uint32_t join, uint32_t ordinal, ValueType type);
   /// `bytes`: register value of the type's physical kind, or the text. A null constant has empty bytes.
   NodeId constant(ValueType type, bool is_null, std::string bytes);
-  NodeId parameter(ValueType type, int32_t param);
+  NodeId parameter(ValueType type, int32_t param, bool may_raise);
 
   /// pg_catalog function over arguments of exactly the signature's types; inserts rescaling for numerics. `field`:
   /// EXTRACT/date_part field name, lower case. `dest_scale` is needed by numeric(numeric, typmod) only: see rescale().

@@ -4,7 +4,8 @@
 namespace strom::engine::plan {
 
 bool can_be_unheld(const Constant& constant) {
-  return constant.unheld || (constant.param >= 0 && constant.type.type == registry::TypeId::kDecimal);
+  return constant.unheld ||
+         (constant.param >= 0 && (constant.may_raise || constant.type.type == registry::TypeId::kDecimal));
 }
 
 bool can_raise(const Program& program, NodeId id) {

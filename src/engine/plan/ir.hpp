@@ -59,10 +59,11 @@ struct Node {
 struct Constant {
   ValueType type;
   bool is_null = false;
-  int32_t param = -1;   // >= 0: index into the values given to Execution::create; `bytes` is then empty
-  std::string bytes;    // register value (phys_size bytes), or the text itself
-  bool unheld = false;  // of a parameter or a build row's payload: a value that the engine does not hold; rows that
-                        // need it are PostgreSQL's
+  int32_t param = -1;      // >= 0: index into the values given to Execution::create; `bytes` is then empty
+  std::string bytes;       // register value (phys_size bytes), or the text itself
+  bool unheld = false;     // of a parameter or a build row's payload: a value that the engine does not hold; rows that
+                           // need it are PostgreSQL's
+  bool may_raise = false;  // of a parameter: it is unheld where finding its value raises an error
 };
 
 struct Source {
@@ -71,16 +72,26 @@ struct Source {
 
 /// What a join makes of a probing row.
 enum class JoinKind : uint8_t {
-  kInner,  // the row with each of its matches
-  kLeft,   // the same; with nulls for the payload when there is none
-  kSemi,   // the row once, if it has a match
-  kAnti,   // the row once, if it has none
-  kRight,  // as kInner, and each row of the build side without a match, with nulls for all else
-  kFull,   // as kLeft and kRight
+  kInner,      // the row with each of its matches
+  kLeft,       // the same; with nulls for the payload when there is none
+  kSemi,       // the row once, if it has a match
+  kAnti,       // the row once, if it has none
+  kRight,      // as kInner, and each row of the build side without a match, with nulls for all else
+  kFull,       // as kLeft and kRight
+  kRightSemi,  // nothing; each row of the build side with a match goes on once, with nulls for all else
+  kRightAnti,  // nothing; each row of the build side without a match goes on
 };
 
-/// Rows of the build side that no probing row matches go on, too.
-constexpr bool keeps_unmatched(JoinKind kind) { return kind == JoinKind::kRight || kind == JoinKind::kFull; }
+/// No probing row goes on.
+constexpr bool ends_probing(JoinKind kind) { return kind == JoinKind::kRightSemi || kind == JoinKind::kRightAnti; }
+
+/// Rows of the build side that no probing row matches go on.
+constexpr bool keeps_unmatched(JoinKind kind) {
+  return kind == JoinKind::kRight || kind == JoinKind::kFull || kind == JoinKind::kRightAnti;
+}
+
+/// Rows of the build side go on by themselves when all rows have probed, depending on whether one has matched.
+constexpr bool marks_matches(JoinKind kind) { return keeps_unmatched(kind) || kind == JoinKind::kRightSemi; }
 
 /// The payload may be null because the row has no match.
 constexpr bool may_miss(JoinKind kind) { return kind == JoinKind::kLeft || kind == JoinKind::kFull; }
@@ -133,7 +144,8 @@ inline constexpr size_t kMostSetKeys = 64;
 enum class SinkKind : uint8_t { kBuild, kProject, kAggregate };
 
 /// source -> quals -> joins (each with quals of its own that need its payload) -> sink. Unmatched rows of a right or
-/// full join's build side join the others behind it. Joins that such a join follows have no say in join_quals.
+/// full join's build side join the others behind it; behind a right semi or anti join there are no others. Joins that
+/// such a join follows have no say in join_quals.
 struct Pipeline {
   uint32_t source = 0;
   std::vector<NodeId> quals;       // conjuncts over columns of the source

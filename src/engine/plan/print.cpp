@@ -91,6 +91,8 @@ const char* join_kind_name(JoinKind kind) {
     case JoinKind::kAnti: return "anti ";
     case JoinKind::kRight: return "right ";
     case JoinKind::kFull: return "full ";
+    case JoinKind::kRightSemi: return "right semi ";
+    case JoinKind::kRightAnti: return "right anti ";
   }
   return "";
 }

@@ -9,7 +9,7 @@ namespace strom::engine::plan {
 namespace {
 
 constexpr uint32_t kMagic = 0x52545350;  // "PSTR"
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 class Writer {
  public:
@@ -163,6 +163,7 @@ std::string serialize(const Program& program) {
     w.type(c.type);
     w.value(static_cast<uint8_t>(c.is_null));
     w.value(c.param);
+    w.value(static_cast<uint8_t>(c.may_raise));
     w.text(c.bytes);
   });
   w.list(program.nodes, [&](const Node& n) {
@@ -194,6 +195,7 @@ Result<Program> deserialize(std::string_view bytes) {
     c.type = r.type();
     c.is_null = r.value<uint8_t>() != 0;
     c.param = r.value<int32_t>();
+    c.may_raise = r.value<uint8_t>() != 0;
     c.bytes = r.text();
     return c;
   });

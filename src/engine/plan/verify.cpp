@@ -202,7 +202,7 @@ class Verifier {
     if (j.build_pipeline >= pipeline_index) return bad("build pipeline does not come first");
     const Pipeline& build = p_.pipelines[j.build_pipeline];
     if (j.outer_keys.size() != j.inner_keys.size()) return bad("join keys");
-    if (j.kind > JoinKind::kFull) return bad("join kind");
+    if (j.kind > JoinKind::kRightAnti) return bad("join kind");
     STROM_TRY(scope_all(pl, j.outer_keys, position));
     STROM_TRY(scope_all(build, j.inner_keys, build.joins.size()));
     STROM_TRY(scope_all(build, j.payload, build.joins.size()));

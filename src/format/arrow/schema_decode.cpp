@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "columnar/layout.hpp"
+
 namespace strom::format::arrow {
 
 namespace {
@@ -247,18 +249,19 @@ class SchemaDecoder {
   }
 
   Status decode_decimal(const fbs::Decimal& type, int64_t index, Field& field) {
-    constexpr int32_t kMaxPrecision128 = 38, kMaxScale = 127;
+    constexpr int32_t kMaxScale = 127;
     field.layout = Layout::kDecimal128;
     field.precision = type.precision();
     field.scale = type.scale();
     switch (type.bit_width()) {
+      case 32: field.layout = Layout::kDecimal32; break;
+      case 64: field.layout = Layout::kDecimal64; break;
       case 128: break;
-      case 32:
-      case 64:
       case 256: field.unsupported = "type Decimal" + std::to_string(type.bit_width()); return Status::ok();
       default: return bad_field(index, "a bad decimal width");
     }
-    if (field.precision < 1 || field.precision > kMaxPrecision128) return bad_field(index, "a bad decimal precision");
+    if (field.precision < 1 || field.precision > columnar::max_precision(field.layout))
+      return bad_field(index, "a bad decimal precision");
     if (field.scale < -kMaxScale || field.scale > kMaxScale) return bad_field(index, "a bad decimal scale");
     return Status::ok();
   }

@@ -49,8 +49,12 @@ TypeOffset encode_type(FlatBufferBuilder& builder, const Field& field) {
     case Layout::kUInt32: return int_type(builder, 32, false);
     case Layout::kFloat32: return float_type(builder, fbs::Precision::Single);
     case Layout::kFloat64: return float_type(builder, fbs::Precision::Double);
-    case Layout::kDecimal128:
-      return {fbs::Type::Decimal, fbs::CreateDecimal(builder, field.precision, field.scale, 128).Union()};
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kDecimal128: {
+      const auto bits = static_cast<int32_t>(8 * columnar::value_width(field.layout, 0));
+      return {fbs::Type::Decimal, fbs::CreateDecimal(builder, field.precision, field.scale, bits).Union()};
+    }
     case Layout::kDate32: return date_type(builder, fbs::DateUnit::Day);
     case Layout::kDate64: return date_type(builder, fbs::DateUnit::Millisecond);
     case Layout::kTimestamp: return timestamp_type(builder, field);
@@ -85,9 +89,11 @@ Status check_writable(const columnar::Schema& schema) {
       return Status(ErrorCode::kUnsupported, column + " cannot be written with layout Utf8View")
           .with_hint("Use Utf8 or LargeUtf8.");
     }
-    if (field.layout == Layout::kDecimal128 && (field.precision < 1 || field.precision > 38)) {
+    const int most = columnar::max_precision(field.layout);
+    if (columnar::is_decimal(field.layout) && (field.precision < 1 || field.precision > most)) {
       return Status(ErrorCode::kInvalidParameter, column + " has decimal precision " + std::to_string(field.precision))
-          .with_detail("Decimal128 has 1 to 38 digits.");
+          .with_detail(std::string(columnar::layout_name(field.layout)) + " has 1 to " + std::to_string(most) +
+                       " digits.");
     }
     if (field.layout == Layout::kFixedBinary && field.byte_width < 1) {
       return Status(ErrorCode::kInvalidParameter, column + " has byte width " + std::to_string(field.byte_width));

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "columnar/layout.hpp"
+
 namespace strom::format::arrow {
 
 namespace {
@@ -27,6 +29,7 @@ Range range_of(Layout layout) {
     case Layout::kInt8: return bits(8);
     case Layout::kInt16: return bits(16);
     case Layout::kInt32:
+    case Layout::kDecimal32:
     case Layout::kDate32: return bits(32);
     case Layout::kUInt8: return {0, UINT8_MAX};
     case Layout::kUInt16: return {0, UINT16_MAX};
@@ -194,7 +197,7 @@ std::optional<Bounds> batch_bounds(const Field& field, std::string_view value) {
     bounds.high_real += high_error;
     return ordered(std::move(bounds));
   }
-  const bool is_decimal = field.layout == Layout::kDecimal128;
+  const bool is_decimal = columnar::is_decimal(field.layout);
   const auto parse = [&](std::string_view text, __int128* number) {
     return is_decimal ? parse_decimal(text, field.scale, number) : parse_integer(text, number);
   };

@@ -57,8 +57,9 @@ Datum numeric_from_decimal(__int128 decimal) {
   return numeric_from_int128(base::decimal_unscaled(decimal), base::decimal_scale(decimal));
 }
 
+template <class T>
 Datum read_decimal(const Decoder& d, int64_t row) {
-  const auto value = load<__int128>(d.view.values, row);
+  const __int128 value = load<T>(d.view.values, row);
   return d.scale == kOwnScale ? numeric_from_decimal(value) : numeric_from_int128(value, d.scale);
 }
 
@@ -208,7 +209,9 @@ Read reader_of(const columnar::Field& field) {
     case Layout::kInt64: return read_int8<int64_t>;
     case Layout::kFloat32: return read_float4;
     case Layout::kFloat64: return read_float8;
-    case Layout::kDecimal128: return read_decimal;
+    case Layout::kDecimal32: return read_decimal<int32_t>;
+    case Layout::kDecimal64: return read_decimal<int64_t>;
+    case Layout::kDecimal128: return read_decimal<__int128>;
     case Layout::kDate32: return read_date32;
     case Layout::kDate64: return read_date64;
     case Layout::kTimestamp: return timestamp_reader(field.unit);

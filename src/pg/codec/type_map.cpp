@@ -39,7 +39,7 @@ const char* unit_name(TimeUnit unit) {
 
 std::string unsupported_feature(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;
-  if (field.layout == Layout::kDecimal128 && (field.scale < 0 || field.scale > kMaxDecimalScale))
+  if (columnar::is_decimal(field.layout) && (field.scale < 0 || field.scale > kMaxDecimalScale))
     return "decimal scale " + std::to_string(field.scale);
   if (field.layout == Layout::kFixedBinary && (field.byte_width <= 0 || field.byte_width > MaxAttrSize))
     return "fixed size binary of width " + std::to_string(field.byte_width);
@@ -59,6 +59,8 @@ SqlType sql_type_of(const Field& field) {
     case Layout::kInt64: return {INT8OID, -1};
     case Layout::kFloat32: return {FLOAT4OID, -1};
     case Layout::kFloat64: return {FLOAT8OID, -1};
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
     case Layout::kDecimal128: return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
     case Layout::kDate32:
     case Layout::kDate64: return {DATEOID, -1};
@@ -85,7 +87,7 @@ Fit fit(const Field& field, SqlType declared) {
   if (field.layout == Layout::kFixedBinary) {
     return declared.typmod < 0 || declared.typmod == mapped.typmod ? Fit::kExact : Fit::kNone;
   }
-  if (field.layout == Layout::kDecimal128 && declared.typmod >= 0) {
+  if (columnar::is_decimal(field.layout) && declared.typmod >= 0) {
     const bool holds = numeric_typmod_scale(declared.typmod) == field.scale &&
                        numeric_typmod_precision(declared.typmod) >= field.precision;
     return holds ? Fit::kExact : Fit::kNone;
@@ -134,7 +136,7 @@ std::string type_name(SqlType type) {
 std::string arrow_type_name(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;
   std::string name = (field.dictionary ? "dictionary-encoded " : "") + std::string(columnar::layout_name(field.layout));
-  if (field.layout == Layout::kDecimal128)
+  if (columnar::is_decimal(field.layout))
     name += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   if (field.layout == Layout::kTimestamp)
     name += std::string("(") + unit_name(field.unit) + (field.timezone.empty() ? ")" : ", " + field.timezone + ")");

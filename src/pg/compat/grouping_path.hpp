@@ -23,8 +23,8 @@ inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSet
                                                   planned->rollups, costs));
 }
 
-/// PostgreSQL 18 refers to the columns of grouping sets by a range table entry of their own and marks them as nullable by it,
-/// which expressions that are put below the grouping would have to lose.
+/// PostgreSQL 18 refers to the columns of grouping sets by a range table entry of their own and marks them as nullable
+/// by it, which expressions that are put below the grouping would have to lose.
 constexpr bool kGroupedColumnsAreNullable = PG_VERSION_NUM >= 180000;
 
 }  // namespace strom::pg::compat

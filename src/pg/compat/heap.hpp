@@ -24,6 +24,50 @@ inline bool is_heap(Oid table) {
   return result;
 }
 
+/// The file of a table's pages: another one when the table is rewritten.
+struct FileId {
+  Oid tablespace, database, file;
+
+  bool operator==(const FileId&) const = default;
+};
+
+inline FileId file_of(Relation relation) {
+#if PG_VERSION_NUM >= 160000
+  return {relation->rd_locator.spcOid, relation->rd_locator.dbOid, relation->rd_locator.relNumber};
+#else
+  return {relation->rd_node.spcNode, relation->rd_node.dbNode, relation->rd_node.relNode};
+#endif
+}
+
+/// The table of this database whose file it is, or InvalidOid. May ereport.
+inline Oid table_of_file(const FileId& file) {
+#if PG_VERSION_NUM >= 160000
+  return RelidByRelfilenumber(file.tablespace, file.file);
+#else
+  return RelidByRelfilenode(file.tablespace, file.file);
+#endif
+}
+
+/// True when the file was made by the current transaction, which may then change it without a trace in the WAL.
+inline bool is_file_new(Relation relation) {
+#if PG_VERSION_NUM >= 160000
+  return relation->rd_createSubid != InvalidSubTransactionId ||
+         relation->rd_firstRelfilelocatorSubid != InvalidSubTransactionId;
+#else
+  return relation->rd_createSubid != InvalidSubTransactionId ||
+         relation->rd_firstRelfilenodeSubid != InvalidSubTransactionId;
+#endif
+}
+
+/// False where snapshots may become too old to read a page.
+inline bool snapshots_never_age() {
+#if PG_VERSION_NUM < 170000
+  return old_snapshot_threshold < 0;
+#else
+  return true;
+#endif
+}
+
 /// Pins the page when it lies in buffer `guess`, which saves the look-up; else InvalidBuffer.
 inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
 #if PG_VERSION_NUM >= 160000

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "columnar/layout.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/boundary/early_value.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/collation.hpp"
 
@@ -157,7 +159,8 @@ struct BatchFilter::Condition {
   Datum* values = nullptr;
   Text* texts = nullptr;
   int count = 0;
-  bool is_null = false;  // the value, the array, or for kAllElements one of the elements
+  bool is_unknown = false;  // finding the value raised an error, which is that of the rows that ask for it
+  bool is_null = false;     // the value, the array, or for kAllElements one of the elements
   std::vector<Condition> args;
 };
 
@@ -294,7 +297,7 @@ class BatchFilter::Compiler {
 
 namespace {
 
-// Everything below may ereport.
+// Functions below may ereport, but for those that are C++.
 
 Text text_of(Datum value) {
   auto* text = reinterpret_cast<struct varlena*>(PG_DETOAST_DATUM_PACKED(value));
@@ -399,27 +402,51 @@ void set_elements(Condition* c, Datum array) {
 }
 
 template <class Condition>
-void evaluate_condition(Condition* c, ExprContext* context, MemoryContext memory) {
-  for (Condition& arg : c->args) evaluate_condition(&arg, context, memory);
-  if (c->operand == nullptr && c->constant == nullptr) return;
-  Datum value = c->constant != nullptr ? c->constant->constvalue : Datum{0};
-  c->is_null = c->constant != nullptr && c->constant->constisnull;
-  if (c->operand != nullptr) value = ExecEvalExprSwitchContext(c->operand, context, &c->is_null);
+void set_operand(Condition* c, Datum value, bool is_null, MemoryContext memory) {
+  c->is_null = is_null;
+  if (is_null) return;
   MemoryContext caller = MemoryContextSwitchTo(memory);
-  if (!c->is_null && c->operand != nullptr) {
+  if (c->operand != nullptr) {
     int16 length;
     bool by_value;
     get_typlenbyval(exprType(reinterpret_cast<Node*>(c->operand->expr)), &length, &by_value);
     value = datumCopy(value, by_value, length);
   }
-  if (!c->is_null && OidIsValid(c->element_type)) {
+  if (OidIsValid(c->element_type)) {
     set_elements(c, value);
-  } else if (!c->is_null) {
+  } else {
     allocate(c, 1);
     set_value(c, value, 0);
     c->count = 1;
   }
   MemoryContextSwitchTo(caller);
+}
+
+// C++. Parameters have their values; what is computed of them may fail.
+template <class Condition>
+void evaluate_condition(Condition* c, ExprContext* context, MemoryContext memory) {
+  for (Condition& arg : c->args) evaluate_condition(&arg, context, memory);
+  if (c->constant != nullptr) {
+    const Const* constant = c->constant;
+    guard([=] { set_operand(c, constant->constvalue, constant->constisnull, memory); });
+  } else if (c->operand != nullptr) {
+    ExprState* compiled = c->operand;
+    std::optional<boundary::EarlyValue> found;
+    if (IsA(without_relabel(reinterpret_cast<Node*>(compiled->expr)), Param)) {
+      found = guard([=] {
+        boundary::EarlyValue value;
+        value.datum = ExecEvalExprSwitchContext(compiled, context, &value.is_null);
+        return value;
+      });
+    } else if (!IsInParallelMode()) {
+      found = boundary::evaluate_early(compiled, context);
+    }
+    c->is_unknown = !found.has_value();
+    if (found.has_value()) {
+      const boundary::EarlyValue value = *found;
+      guard([=] { set_operand(c, value.datum, value.is_null, memory); });
+    }
+  }
 }
 
 template <class Condition, class ColumnState>
@@ -484,6 +511,7 @@ unsigned test(Condition* c, const States& states) {
     default: break;
   }
   const auto& column = states[static_cast<size_t>(c->column)];
+  if (c->is_unknown) return kPossible;
   if (c->is_null) return kImpossible;
   if (c->kind == Kind::kAllElements && c->count == 0) return kPossible;
   if (column.all_null) return kImpossible;
@@ -508,10 +536,9 @@ unsigned test(Condition* c, const States& states) {
 
 void BatchFilter::evaluate(ExprContext* context) {
   if (conditions_.empty()) return;
-  guard([this, context] {
-    MemoryContextReset(values_);
-    for (Condition& condition : conditions_) evaluate_condition(&condition, context, values_);
-  });
+  MemoryContext values = values_;
+  guard([values] { MemoryContextReset(values); });
+  for (Condition& condition : conditions_) evaluate_condition(&condition, context, values_);
 }
 
 void BatchFilter::load_columns(const Source& source, int64_t chunk) {

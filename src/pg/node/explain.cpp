@@ -46,6 +46,7 @@ class Explainer {
       number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
     sort_keys();
     block_ranges(probing());
+    kept_columns(probing());
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
@@ -127,6 +128,8 @@ class Explainer {
       case JoinKind::kAnti: return "Anti ";
       case JoinKind::kRight: return "Right Outer ";
       case JoinKind::kFull: return "Full Outer ";
+      case JoinKind::kRightSemi: return "Right Semi ";
+      case JoinKind::kRightAnti: return "Right Anti ";
     }
     return "";
   }
@@ -190,6 +193,11 @@ class Explainer {
     const std::string stage = "join " + std::to_string(index + 1);
     set_executed(&counts, probing(), stage);
     set_left(&counts, stage + " matches");
+    if (engine::plan::ends_probing(plan_.program.joins[index].kind)) {
+      counts.exec_out = std::min<int64_t>(counts.exec_in, 0);
+      set_left(&counts, stage + " matched");
+      set_left(&counts, stage + " unmatched");
+    }
     counted(std::string("CPU ") + kind_of(index) + "Join Quals" + number, clauses, counts);
     expressions("CPU Outer Hash" + number, outer);
     expressions("CPU Inner Hash" + number, inner);
@@ -209,6 +217,19 @@ class Explainer {
     if (heap == nullptr || plain) return;
     number("Brin Blocks Fetched", nullptr, heap->fetched_blocks());
     number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
+  }
+
+  // Pages whose columns were kept from earlier queries, and those that were read.
+  void kept_columns(size_t pipeline) {
+    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
+    if (heap == nullptr || heap->kept_blocks() == 0 || guc::pg_strom::regression_test_mode) return;
+    const int64_t read = heap->fetched_blocks() - heap->kept_blocks();
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("Column Cache", "[kept: " + std::to_string(heap->kept_blocks()) + ", read: " + std::to_string(read) + "]");
+      return;
+    }
+    number("Column Cache Pages Kept", nullptr, heap->kept_blocks());
+    number("Column Cache Pages Read", nullptr, read);
   }
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
@@ -313,6 +334,7 @@ class Explainer {
     set_executed(&counts, index, "filter");
     filter("CPU Scan Quals", index, counts);
     block_ranges(index);
+    kept_columns(index);
     files(index);
     guard([&] {
       if (plain)

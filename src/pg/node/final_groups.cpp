@@ -1,6 +1,7 @@
 #include "pg/node/final_groups.hpp"
 
 #include "pg/compat/explain.hpp"
+#include "pg/node/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/query_run.hpp"
 
@@ -48,9 +49,7 @@ bool fill_from_engine(CustomScanState* node, TupleTableSlot* slot) {
   const bool found = advance(run);
   if (below->instrument != nullptr) InstrStopNode(below->instrument, found ? 1 : 0);
   if (!found) return false;
-  MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
-  run->fill_group(slot, state_of(node)->averages);
-  MemoryContextSwitchTo(caller);
+  fill_in_tuple_memory(node, [=] { run->fill_group(slot, state_of(node)->averages); });
   return true;
 }
 
@@ -69,21 +68,10 @@ bool fill_from_postgres(CustomScanState* node, TupleTableSlot* slot) {
 
 TupleTableSlot* exec(CustomScanState* node) {
   FinalGroupsState* state = state_of(node);
-  ExprContext* context = node->ss.ps.ps_ExprContext;
-  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
   if (state->way == Way::kUnknown) state->way = choose_way(node);
-  for (;;) {
-    CHECK_FOR_INTERRUPTS();
-    ResetExprContext(context);
-    if (!(state->way == Way::kEngine ? fill_from_engine(node, slot) : fill_from_postgres(node, slot)))
-      return ExecClearTuple(slot);
-    context->ecxt_scantuple = slot;
-    if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) {
-      InstrCountFiltered1(node, 1);
-      continue;
-    }
-    return node->ss.ps.ps_ProjInfo != nullptr ? ExecProject(node->ss.ps.ps_ProjInfo) : slot;
-  }
+  return next_result(node, [=](TupleTableSlot* slot) {
+    return state->way == Way::kEngine ? fill_from_engine(node, slot) : fill_from_postgres(node, slot);
+  });
 }
 
 // Nodes below are only rescanned by those that have run.
@@ -107,25 +95,9 @@ void explain(CustomScanState* node, List*, ExplainState* es) {
     ExplainPropertyText("Groups Merged By", way == Way::kEngine ? "CpuPreAgg" : "Finalize Aggregate", es);
 }
 
-constexpr CustomExecMethods exec_methods() {
-  CustomExecMethods methods = {};
-  methods.CustomName = "CpuAgg";
-  methods.BeginCustomScan = begin;
-  methods.ExecCustomScan = exec;
-  methods.EndCustomScan = end;
-  methods.ReScanCustomScan = rescan;
-  methods.ExplainCustomScan = explain;
-  return methods;
-}
+constexpr CustomExecMethods kExecMethods = exec_methods("CpuAgg", begin, exec, end, rescan, explain);
 
-constexpr CustomExecMethods kExecMethods = exec_methods();
-
-Node* create_state(CustomScan*) {
-  auto* state = static_cast<FinalGroupsState*>(palloc0(sizeof(FinalGroupsState)));
-  NodeSetTag(state, T_CustomScanState);
-  state->custom.methods = &kExecMethods;
-  return reinterpret_cast<Node*>(state);
-}
+Node* create_state(CustomScan*) { return make_state<FinalGroupsState>(&kExecMethods); }
 
 constexpr CustomScanMethods kScanMethods = {"CpuAgg", create_state};
 

@@ -4,6 +4,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/explain.hpp"
 #include "pg/node/final_groups.hpp"
@@ -83,22 +84,11 @@ bool asked(QueryRun* run, bool (QueryRun::*ask)()) {
 
 TupleTableSlot* exec(CustomScanState* node) {
   QueryRun* run = state_of(node)->run.get();
-  ExprContext* context = node->ss.ps.ps_ExprContext;
-  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
-  for (;;) {
-    CHECK_FOR_INTERRUPTS();
-    ResetExprContext(context);
-    if (!advance(run)) return ExecClearTuple(slot);
-    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-    run->fill_row(slot);
-    MemoryContextSwitchTo(caller);
-    context->ecxt_scantuple = slot;
-    if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) {
-      InstrCountFiltered1(node, 1);
-      continue;
-    }
-    return node->ss.ps.ps_ProjInfo != nullptr ? ExecProject(node->ss.ps.ps_ProjInfo) : slot;
-  }
+  return next_result(node, [=](TupleTableSlot* slot) {
+    if (!advance(run)) return false;
+    fill_in_tuple_memory(node, [=] { run->fill_row(slot); });
+    return true;
+  });
 }
 
 void rescan(CustomScanState* node) {
@@ -136,27 +126,18 @@ void explain(CustomScanState* node, List* ancestors, ExplainState* es) {
   entry([&] { explain_run(node, *state_of(node)->run, ancestors, es); });
 }
 
-constexpr CustomExecMethods exec_methods(const char* name) {
-  CustomExecMethods methods = {};
-  methods.CustomName = name;
-  methods.BeginCustomScan = begin;
-  methods.ExecCustomScan = exec;
-  methods.EndCustomScan = end;
-  methods.ReScanCustomScan = rescan;
+constexpr CustomExecMethods engine_methods(const char* name) {
+  CustomExecMethods methods = exec_methods(name, begin, exec, end, rescan, explain);
   methods.ShutdownCustomScan = shutdown;
-  methods.ExplainCustomScan = explain;
   return methods;
 }
 
 constexpr const char* kNames[] = {"CpuScan", "CpuJoin", "CpuPreAgg"};  // by PlanKind
-constexpr CustomExecMethods kExecMethods[] = {exec_methods(kNames[0]), exec_methods(kNames[1]),
-                                              exec_methods(kNames[2])};
+constexpr CustomExecMethods kExecMethods[] = {engine_methods(kNames[0]), engine_methods(kNames[1]),
+                                              engine_methods(kNames[2])};
 
 Node* create_state(CustomScan* plan) {
-  auto* state = static_cast<EngineScanState*>(palloc0(sizeof(EngineScanState)));
-  NodeSetTag(state, T_CustomScanState);
-  state->custom.methods = &kExecMethods[static_cast<int>(planner::plan_kind(plan))];
-  return reinterpret_cast<Node*>(state);
+  return make_state<EngineScanState>(&kExecMethods[static_cast<int>(planner::plan_kind(plan))]);
 }
 
 constexpr CustomScanMethods kScanMethods[] = {

@@ -292,6 +292,18 @@ ExprState* QueryRun::compile(Node* expression) {
   });
 }
 
+// The value of an expression without columns. None: finding it raised an error, which is one only for rows that ask for
+// it, so that PostgreSQL finds it again for them.
+std::optional<boundary::EarlyValue> QueryRun::evaluate(ExprState* compiled, bool may_raise) {
+  ExprContext* context = state_->ss.ps.ps_ExprContext;
+  if (may_raise && !IsInParallelMode()) return boundary::evaluate_early(compiled, context);
+  return guard([=] {
+    boundary::EarlyValue result;
+    result.datum = ExecEvalExprSwitchContext(compiled, context, &result.is_null);
+    return result;
+  });
+}
+
 std::vector<Constant> QueryRun::parameters() {
   std::vector<Constant> values;
   for (const Constant& constant : plan_.program.constants) {
@@ -308,17 +320,11 @@ std::vector<Constant> QueryRun::parameters() {
     ExprState*& compiled = parameter_expressions_[index];
     if (compiled == nullptr)
       compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
-    PlanState* parent = &state_->ss.ps;
-    struct Value {
-      Datum datum;
-      bool is_null;
-    };
-    const Value value = guard([=] {
-      Value result;
-      result.datum = ExecEvalExprSwitchContext(compiled, parent->ps_ExprContext, &result.is_null);
-      return result;
-    });
-    values[index] = {constant.type, value.is_null, -1, {}};
+    const std::optional<boundary::EarlyValue> found = evaluate(compiled, constant.may_raise);
+    values[index] = {constant.type, false, -1, {}, !found};
+    if (!found) continue;
+    const boundary::EarlyValue value = *found;
+    values[index].is_null = value.is_null;
     if (!value.is_null)
       values[index].unheld = codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
                                                    &values[index].bytes) != codec::Encoded::kDone;

@@ -9,6 +9,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "engine/exec/sorted_rows.hpp"
+#include "pg/boundary/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
@@ -80,6 +81,7 @@ class QueryRun {
   const char* sorted_by() const { return sorted_by_; }
 
  private:
+  std::optional<boundary::EarlyValue> evaluate(ExprState* compiled, bool may_raise);
   void add_batch_filter(size_t pipeline);
   void restrict_batches(size_t pipeline, source::RowSource* rows);
   void choose_blocks(size_t pipeline);

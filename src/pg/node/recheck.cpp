@@ -221,8 +221,8 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
 
 void Recheck::decide(const DeclinedRow& row, Execution& execution) {
   begin_row();
-  if (row.unmatched_join >= 0) {
-    const auto depth = static_cast<size_t>(row.unmatched_join);
+  if (row.build_join >= 0) {
+    const auto depth = static_cast<size_t>(row.build_join);
     load_payload(depth, row.inner_rows[depth], execution);
     join(depth + 1, row, execution);
     return;
@@ -258,11 +258,11 @@ void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
     if (!known && !passes(match_filters_[depth])) continue;
     matched = true;
     if (kind == JoinKind::kAnti) return;
-    if (engine::plan::keeps_unmatched(kind)) execution.mark_matched(index, candidate);
-    join(depth + 1, row, execution);
+    if (engine::plan::marks_matches(kind)) execution.mark_matched(index, candidate);
+    if (!engine::plan::ends_probing(kind)) join(depth + 1, row, execution);
     if (kind == JoinKind::kSemi) return;
   }
-  if (matched || kind == JoinKind::kInner || kind == JoinKind::kSemi || kind == JoinKind::kRight) return;
+  if (matched || !(engine::plan::may_miss(kind) || kind == JoinKind::kAnti)) return;
   clear_payload(depth);
   join(depth + 1, row, execution);
 }

@@ -1,5 +1,6 @@
 #include "pg/node/relay.hpp"
 
+#include "pg/node/custom_node.hpp"
 #include "pg/node/partial_state.hpp"
 
 namespace strom::pg::node {
@@ -58,20 +59,12 @@ void fill_row(const RelayState* state, TupleTableSlot* from, TupleTableSlot* to)
 }
 
 TupleTableSlot* exec(CustomScanState* node) {
-  ExprContext* context = node->ss.ps.ps_ExprContext;
-  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
-  for (;;) {
-    CHECK_FOR_INTERRUPTS();
-    ResetExprContext(context);
+  return next_result(node, [node](TupleTableSlot* slot) {
     TupleTableSlot* row = ExecProcNode(child_of(node));
-    if (TupIsNull(row)) return ExecClearTuple(slot);
-    MemoryContext caller = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
-    fill_row(state_of(node), row, slot);
-    MemoryContextSwitchTo(caller);
-    context->ecxt_scantuple = slot;
-    if (node->ss.ps.qual != nullptr && !ExecQual(node->ss.ps.qual, context)) continue;
-    return node->ss.ps.ps_ProjInfo != nullptr ? ExecProject(node->ss.ps.ps_ProjInfo) : slot;
-  }
+    if (TupIsNull(row)) return false;
+    fill_in_tuple_memory(node, [=] { fill_row(state_of(node), row, slot); });
+    return true;
+  });
 }
 
 void rescan(CustomScanState* node) {
@@ -85,25 +78,9 @@ void end(CustomScanState* node) { ExecEndNode(child_of(node)); }
 
 void explain(CustomScanState*, List*, ExplainState*) {}
 
-constexpr CustomExecMethods exec_methods() {
-  CustomExecMethods methods = {};
-  methods.CustomName = "CpuRelay";
-  methods.BeginCustomScan = begin;
-  methods.ExecCustomScan = exec;
-  methods.EndCustomScan = end;
-  methods.ReScanCustomScan = rescan;
-  methods.ExplainCustomScan = explain;
-  return methods;
-}
+constexpr CustomExecMethods kExecMethods = exec_methods("CpuRelay", begin, exec, end, rescan, explain);
 
-constexpr CustomExecMethods kExecMethods = exec_methods();
-
-Node* create_state(CustomScan*) {
-  auto* state = static_cast<RelayState*>(palloc0(sizeof(RelayState)));
-  NodeSetTag(state, T_CustomScanState);
-  state->custom.methods = &kExecMethods;
-  return reinterpret_cast<Node*>(state);
-}
+Node* create_state(CustomScan*) { return make_state<RelayState>(&kExecMethods); }
 
 constexpr CustomScanMethods kScanMethods = {"CpuRelay", create_state};
 

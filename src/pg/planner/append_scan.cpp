@@ -71,6 +71,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   scan->read_cost += leaf->read_cost;
   // Sums until all leaves are there.
   scan->buffered += leaf->buffered * leaf->pages;
+  scan->kept += leaf->kept * leaf->pages;
   scan->heap_share += leaf->heap_share * leaf->rows_in;
   scan->out_of_line += leaf->out_of_line * leaf->rows_in;
   return true;
@@ -118,6 +119,7 @@ EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attr
   }
   if (scan->leaves == NIL) return nullptr;
   scan->buffered = scan->pages > 0 ? scan->buffered / scan->pages : 0;
+  scan->kept = scan->pages > 0 ? scan->kept / scan->pages : 0;
   scan->heap_share = scan->rows_in > 0 ? scan->heap_share / scan->rows_in : 0;
   scan->out_of_line = scan->rows_in > 0 ? scan->out_of_line / scan->rows_in : 0;
   return scan;

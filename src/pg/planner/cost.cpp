@@ -46,6 +46,9 @@ constexpr double kSortStep = 0.5;
 // is bound by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
 
+// A page whose columns are kept: as much as is read of them.
+constexpr double kKeptPage = 0.03;
+
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
@@ -65,6 +68,14 @@ int disabled_parts(const EngineInput* input) {
   return count;
 }
 
+// Those of an inner side that is asked when all others have probed it.
+bool rows_come_last(const EngineInput* input) {
+  ListCell* cell;
+  foreach (cell, input->joins)
+    if (engine::plan::ends_probing(static_cast<EngineJoin*>(lfirst(cell))->kind)) return true;
+  return false;
+}
+
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
   if (scan->pages == 0) return 0;
@@ -73,7 +84,7 @@ Cost read_pages(const EngineScan* scan) {
 }
 
 Cost scan_rows(const EngineScan* scan) {
-  const double each = 1 + (kHeapRow - 1) * scan->heap_share;
+  const double each = 1 + (kHeapRow - 1) * scan->heap_share * (1 - scan->kept);
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 
@@ -109,6 +120,10 @@ double top_rows_left(const EngineTop* top, double rows) {
   return fmin(rows, top->partitions * top_rows_found(top->rows, fmax(1, rows / top->partitions)));
 }
 
+Cost read_cost(const EngineScan* scan, double each) {
+  return scan->pages * ((1 - scan->kept) * page_cost(scan, each) + scan->kept * kKeptPage);
+}
+
 Cost page_cost(const EngineScan* scan, double each) {
   return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
 }
@@ -134,12 +149,12 @@ Cost cost_of_build(const EngineJoin* join) {
   return read + join->inner->rows * kBuild * row_cost();
 }
 
-void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations) {
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs) {
   input->startup = outer->startup + cost_of_build(join);
-  // Without keys all pairs of rows are tried; else about as many as match.
-  const double tried = join->outer_keys != NIL ? join->rows : outer->rows * join->inner->rows;
-  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + tried * cpu_operator_cost * operations +
-                     (join->outer_keys != NIL ? 0 : tried * kTry * row_cost());
+  const bool tries_all =
+      join->outer_keys == NIL || (engine::plan::ends_probing(join->kind) && join->match_quals != NIL);
+  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + pairs * cpu_operator_cost * operations +
+                     (tries_all ? pairs * kTry * row_cost() : 0);
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
 }
@@ -185,6 +200,10 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;
   Cost start = cpu_setup_cost + input->startup;
+  if (rows_come_last(input)) {
+    start += work;
+    work = 0;
+  }
   if (aggregation != nullptr) {
     work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
     rows = produced = aggregation->groups;

@@ -51,6 +51,7 @@ struct EngineScan {
   double rows_in, rows_out;
   double pages;        // of heap tables; 0 for files
   double buffered;     // the part of them that is in shared buffers
+  double kept;         // the part of them whose columns are kept in the column cache
   Cost read_cost;      // of reading them all
   double heap_share;   // of rows_in, those in heap tables: 0 .. 1
   double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
@@ -61,13 +62,15 @@ struct EngineScan {
   int operations;    // of the filters, for each row
 };
 
-/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query.
+/// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query. The side
+/// that it is built from is called the inner one, whatever PostgreSQL calls it: of kRightSemi and kRightAnti it is what
+/// PostgreSQL has as the outer side.
 struct EngineJoin {
   RelOptInfo* inner;  // of a membership one without relids
   EngineScan* scan;
   Path* path;
   const EngineMembership* membership;  // the rows are its sub-query's; scan and path are nullptr
-  JoinType type;                       // JOIN_INNER, JOIN_LEFT, JOIN_SEMI, JOIN_ANTI, JOIN_RIGHT, JOIN_FULL
+  engine::plan::JoinKind kind;
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
   List*

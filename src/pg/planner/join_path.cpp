@@ -9,7 +9,21 @@
 
 namespace strom::pg::planner {
 
+using engine::plan::ends_probing;
+using engine::plan::JoinKind;
+using engine::plan::keeps_unmatched;
+using engine::plan::marks_matches;
+
 namespace {
+
+// A join as PostgreSQL offers it.
+struct OfferedJoin {
+  RelOptInfo* result;
+  RelOptInfo* outer;
+  RelOptInfo* inner;
+  JoinType type;
+  JoinPathExtraData* extra;
+};
 
 // Where the rows of the inner side come from: a scan of ours, or PostgreSQL's best plan; false when there is neither.
 bool set_inner_source(PlannerState* state, EngineJoin* join) {
@@ -90,27 +104,34 @@ bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** 
   return false;
 }
 
-bool is_offered(JoinType type) {
-  return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI || type == JOIN_RIGHT ||
-         type == JOIN_FULL;
+// False for those that are not offered: since PostgreSQL 16 also right anti joins, since 18 right semi joins, which we
+// have found as what they are the other way round.
+bool kind_of(JoinType type, JoinKind* kind) {
+  switch (type) {
+    case JOIN_INNER: *kind = JoinKind::kInner; return true;
+    case JOIN_LEFT: *kind = JoinKind::kLeft; return true;
+    case JOIN_SEMI: *kind = JoinKind::kSemi; return true;
+    case JOIN_ANTI: *kind = JoinKind::kAnti; return true;
+    case JOIN_RIGHT: *kind = JoinKind::kRight; return true;
+    case JOIN_FULL: *kind = JoinKind::kFull; return true;
+    default: return false;
+  }
 }
 
-// Rows of the inner side without a match go on.
-bool keeps_inner(JoinType type) { return type == JOIN_RIGHT || type == JOIN_FULL; }
-
 // An expression of the side whose rows get nulls that is to be computed below the join; the engine computes it above.
-bool nulls_placeholder(const PlannerInfo* root, JoinType type, const RelOptInfo* outer, const RelOptInfo* inner) {
-  const bool nulls_inner = type == JOIN_LEFT || type == JOIN_ANTI || type == JOIN_FULL;
+bool nulls_placeholder(const PlannerInfo* root, const OfferedJoin& offer) {
+  const bool nulls_inner = offer.type == JOIN_LEFT || offer.type == JOIN_ANTI || offer.type == JOIN_FULL;
+  const bool nulls_outer = offer.type == JOIN_RIGHT || offer.type == JOIN_FULL;
   ListCell* cell;
   foreach (cell, root->placeholder_list) {
     const Relids computed_at = static_cast<PlaceHolderInfo*>(lfirst(cell))->ph_eval_at;
-    if (nulls_inner && bms_overlap(computed_at, inner->relids)) return true;
-    if (keeps_inner(type) && bms_overlap(computed_at, outer->relids)) return true;
+    if (nulls_inner && bms_overlap(computed_at, offer.inner->relids)) return true;
+    if (nulls_outer && bms_overlap(computed_at, offer.outer->relids)) return true;
   }
   return false;
 }
 
-// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that keeps
+// Conditions on the joined rows are evaluated behind all joins, which is too late for those below a join that marks
 // rows of its inner side: they would count as matched.
 bool has_late_conditions(const EngineInput* probing) {
   ListCell* cell;
@@ -138,20 +159,20 @@ bool may_lose_rows(PlannerState* state, const EngineJoin* join, Relids outer) {
   ListCell* cell;
   foreach (cell, join->inner_keys)
     if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID)
-      return keeps_inner(join->type) || may_be_unheld(state, join->outer_keys, outer);
+      return keeps_unmatched(join->kind) || may_be_unheld(state, join->outer_keys, outer);
   return false;
 }
 
 // Columns of a semi join's inner side that a join above compares instead of an equal column of the outer side.
-bool outlives_semi_join(PlannerInfo* root, const RelOptInfo* joinrel, JoinType type, const RelOptInfo* inner) {
-  if (type != JOIN_SEMI) return false;
-  auto* exprs = reinterpret_cast<Node*>(joinrel->reltarget->exprs);
-  return bms_overlap(pull_varnos(root, exprs), inner->relids);
+bool outlives_semi_join(PlannerInfo* root, const OfferedJoin& offer) {
+  if (offer.type != JOIN_SEMI) return false;
+  auto* exprs = reinterpret_cast<Node*>(offer.result->reltarget->exprs);
+  return bms_overlap(pull_varnos(root, exprs), offer.inner->relids);
 }
 
 // Without keys every pair of rows is tried, so that conditions are worth evaluating there.
 void move_to_match(PlannerState* state, EngineJoin* join) {
-  if (join->type != JOIN_INNER || join->outer_keys != NIL) return;
+  if (join->kind != JoinKind::kInner || join->outer_keys != NIL) return;
   List* others = NIL;
   ListCell* cell;
   foreach (cell, join->other_quals) {
@@ -178,10 +199,10 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
 
 // Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or
 // drops them.
-bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) {
+bool can_follow_join(const PlannerInfo* root, const List* quals, JoinKind kind) {
   if (quals == NIL) return true;
   if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
-  if (keeps_inner(type)) return false;
+  if (marks_matches(kind)) return false;
   ListCell* cell;
   foreach (cell, quals) {
     const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -192,21 +213,21 @@ bool can_follow_join(const PlannerInfo* root, const List* quals, JoinType type) 
 
 // Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the
 // join.
-Refusal* take_clauses(PlannerState* state, EngineJoin* join, const RelOptInfo* joinrel, Relids outer, List* clauses,
-                      int* operations, List** host) {
+Refusal* take_clauses(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing, int* operations,
+                      List** host) {
   ListCell* cell;
-  foreach (cell, clauses) {
+  foreach (cell, offer.extra->restrictlist) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     auto* expr = reinterpret_cast<Node*>(clause->clause);
     Expr *outer_key, *inner_key;
-    const bool filters = IS_OUTER_JOIN(join->type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids);
-    if (!filters && split_sides(clause, outer, join->inner->relids, &outer_key, &inner_key) &&
+    const bool filters = IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
+    if (!filters && split_sides(clause, probing, join->inner->relids, &outer_key, &inner_key) &&
         why_not_key(state, reinterpret_cast<OpExpr*>(expr), operations) == nullptr) {
       join->outer_keys = lappend(join->outer_keys, outer_key);
       join->inner_keys = lappend(join->inner_keys, inner_key);
       continue;
     }
-    const bool decides = !filters && join->type != JOIN_INNER;
+    const bool decides = !filters && offer.type != JOIN_INNER;
     const char* reason = why_not_lowered(state, expr, operations);
     if (reason == nullptr && decides && can_fail(state, expr)) reason = "can fail where it decides whether rows match";
     if (reason != nullptr && !decides && host_can_take(state, clause)) {
@@ -247,9 +268,11 @@ bool has_unique_keys(const RelOptInfo* table, const EngineJoin* join) {
 // rows as a rule, so that it finds it if the inner side's own filters left it.
 double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptInfo* outer_rel,
                      const EngineInput* outer, const EngineJoin* join) {
-  double rows =
-      joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);  // what was said of the joins below holds here
-  if (join->type != JOIN_INNER || list_length(join->inner_keys) < 2) return rows;
+  // What was said of the joins below holds here.
+  if (ends_probing(join->kind))
+    return joinrel->rows * (join->path != nullptr ? std::max(1.0, join->path->rows / join->inner->rows) : 1);
+  double rows = joinrel->rows * std::max(1.0, outer->rows / outer_rel->rows);
+  if (join->kind != JoinKind::kInner || list_length(join->inner_keys) < 2) return rows;
   int relid = -1;
   while ((relid = bms_next_member(join->inner->relids, relid)) >= 0) {
     const RelOptInfo* table = find_base_rel(root, relid);
@@ -257,6 +280,15 @@ double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptI
     rows = std::max(rows, clamp_row_est(outer->rows * std::min(1.0, join->inner->rows / table->tuples)));
   }
   return rows;
+}
+
+// Pairs of rows for which the engine evaluates clauses.
+double pairs_to_try(PlannerInfo* root, const EngineInput* outer, const EngineJoin* join) {
+  if (join->outer_keys == NIL) return outer->rows * join->inner->rows;
+  if (!ends_probing(join->kind) || join->match_quals == NIL) return join->rows;  // about as many as match
+  // All rows with the same key are tried, since each of them may be the one that has had no match.
+  const double keys = estimate_num_groups(root, join->inner_keys, join->inner->rows, nullptr, nullptr);
+  return outer->rows * std::max(1.0, join->inner->rows / keys);
 }
 
 // Not even an aggregation that is fused would make up for it, or another order of the joins is cheaper. Most pairs of a
@@ -277,49 +309,47 @@ bool same_refusal(const List* refusals, const Refusal* refusal) {
   return false;
 }
 
-}  // namespace
-
-void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
-                JoinPathExtraData* extra) {
-  PlannerState* state = find_state(root);
-  if (state == nullptr || !is_offered(type) || joinrel->reloptkind != RELOPT_JOINREL) return;
-  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, type, outer, inner)) return;
-  if (outlives_semi_join(root, joinrel, type, inner)) return;  // another order of the joins does without
-  EngineInput* probing = input_of(state, outer);
-  if (probing == nullptr || !can_follow_join(root, probing->host_quals, type) || probing->scan->gated) return;
-  if (keeps_inner(type) && has_late_conditions(probing)) return;
+// `probing` is one of the offered join's sides, the other is the inner one.
+void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* probing_rel, JoinKind kind) {
+  PlannerInfo* root = state->root;
+  RelOptInfo* joinrel = offer.result;
+  EngineInput* probing = input_of(state, probing_rel);
+  if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return;
+  if (marks_matches(kind) && has_late_conditions(probing)) return;
 
   EngineJoin join = {};
-  join.inner = inner;
-  join.type = type;
-  join.passes = pass_count(inner);
+  join.inner = probing_rel == offer.outer ? offer.inner : offer.outer;
+  join.kind = kind;
+  join.passes = pass_count(join.inner);
   if (!set_inner_source(state, &join)) return;
   const EngineInput* known = input_of(state, joinrel);
   if (is_hopeless(joinrel, known, probing->startup + probing->run + cost_of_build(&join))) return;
 
   int operations = 0;
   List* host_quals = NIL;
-  Refusal* refusal = take_clauses(state, &join, joinrel, outer->relids, extra->restrictlist, &operations, &host_quals);
+  Refusal* refusal = take_clauses(state, &join, offer, probing_rel->relids, &operations, &host_quals);
   if (refusal != nullptr) {
-    const bool lasting = root->join_search_private == nullptr;  // as in remember()
+    // As in remember(). What is wrong with the other direction is told of the one that PostgreSQL asks for.
+    const bool lasting = root->join_search_private == nullptr && !ends_probing(kind);
     if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
     return;
   }
   if (join.outer_keys == NIL && join.passes > 1) return;  // nothing divides the inner side
   if (join.passes > static_cast<double>(engine::exec::kMostPasses)) return;
-  if (join.outer_keys == NIL && type == JOIN_FULL) return;  // an error of PostgreSQL's, if there are conditions
-  join.rows = expected_rows(root, joinrel, outer, probing, &join);
+  if (join.outer_keys == NIL && kind == JoinKind::kFull) return;  // an error of PostgreSQL's, if there are conditions
+  join.rows = expected_rows(root, joinrel, probing_rel, probing, &join);
   if (host_quals != NIL)
-    join.rows = clamp_row_est(join.rows /
-                              std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, extra->sjinfo)));
+    join.rows = clamp_row_est(
+        join.rows / std::max(1e-6, clauselist_selectivity(root, host_quals, 0, JOIN_INNER, offer.extra->sjinfo)));
 
   EngineInput costs = {};
-  cost_join(&costs, probing, &join, operations);
+  cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));
   if (is_hopeless(joinrel, known, costs.startup + costs.run)) return;
-  if (join.scan == nullptr && !delivers_columns(state, inner)) return;
+  if (join.scan == nullptr && !delivers_columns(state, join.inner)) return;
   if (passes_numerics_on(joinrel, &join)) return;
-  if (may_lose_rows(state, &join, outer->relids)) return;
-  if (may_be_unheld(state, join.match_quals, inner->relids)) return;  // a candidate that is tried cannot be declined
+  if (may_lose_rows(state, &join, probing_rel->relids)) return;
+  if (may_be_unheld(state, join.match_quals, join.inner->relids))
+    return;  // a candidate that is tried cannot be declined
 
   auto* added = static_cast<EngineJoin*>(palloc(sizeof(EngineJoin)));
   *added = join;
@@ -333,6 +363,21 @@ void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOp
   input->host_quals = list_concat_copy(probing->host_quals, host_quals);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));
+}
+
+}  // namespace
+
+void offer_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
+                JoinPathExtraData* extra) {
+  PlannerState* state = find_state(root);
+  JoinKind kind;
+  if (state == nullptr || !kind_of(type, &kind) || joinrel->reloptkind != RELOPT_JOINREL) return;
+  const OfferedJoin offer = {joinrel, outer, inner, type, extra};
+  if (!bms_is_empty(joinrel->lateral_relids) || nulls_placeholder(root, offer)) return;
+  if (outlives_semi_join(root, offer)) return;  // another order of the joins does without
+  offer_chain(state, offer, outer, kind);
+  if (kind == JoinKind::kSemi) offer_chain(state, offer, inner, JoinKind::kRightSemi);
+  if (kind == JoinKind::kAnti) offer_chain(state, offer, inner, JoinKind::kRightAnti);
 }
 
 }  // namespace strom::pg::planner

@@ -36,6 +36,17 @@ bool is_row_independent(const Node* expr) {
   });
 }
 
+// Of expressions without columns. Leakproof functions raise no errors, nor do those that have nothing to complain
+// about.
+bool may_raise_errors(Node* node, void* context) {
+  if (node == nullptr) return false;
+  const auto is_risky = [](Oid function, void*) {
+    return get_func_nargs(function) > 0 && !get_func_leakproof(function);
+  };
+  if (IsA(node, CoerceToDomain) || check_functions_in_node(node, is_risky, nullptr)) return true;
+  return compat::walk(node, may_raise_errors, context);
+}
+
 bool has_case_value(const Node* expr) {
   return guard([expr] {
     struct Walk {
@@ -145,10 +156,11 @@ Result<NodeId> Lowering::run_time_constant(const Node* expr) {
   const Oid type = guard([expr] { return exprType(expr); });
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   STROM_ASSIGN(const ValueType value, value_type_of(type, type == NUMERICOID ? -1 : typmod));  // which it need not obey
-  for (size_t i = 0; i < params_.size(); ++i)
-    if (guard([&, i] { return equal(params_[i], expr); })) return builder_.parameter(value, static_cast<int32_t>(i));
-  params_.push_back(expr);
-  return builder_.parameter(value, static_cast<int32_t>(params_.size() - 1));
+  const bool may_raise = guard([expr] { return may_raise_errors(const_cast<Node*>(expr), nullptr); });
+  size_t i = 0;
+  while (i < params_.size() && !guard([&, i] { return equal(params_[i], expr); })) ++i;
+  if (i == params_.size()) params_.push_back(expr);
+  return builder_.parameter(value, static_cast<int32_t>(i), may_raise);
 }
 
 // Only between types whose values the engine treats alike.

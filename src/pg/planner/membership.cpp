@@ -112,7 +112,7 @@ void join_memberships(PlannerInfo* root, EngineInput* input) {
     auto* join = static_cast<EngineJoin*>(palloc0(sizeof(EngineJoin)));
     join->inner = rows;
     join->membership = membership;
-    join->type = membership->negated ? JOIN_ANTI : JOIN_SEMI;
+    join->kind = membership->negated ? engine::plan::JoinKind::kAnti : engine::plan::JoinKind::kSemi;
     join->outer_keys = list_make1(membership->outer_key);
     join->inner_keys = list_make1(membership->inner_key);
     join->passes = pass_count(rows);
@@ -121,7 +121,7 @@ void join_memberships(PlannerInfo* root, EngineInput* input) {
     const EngineInput probing = *input;
     input->joins = lappend(list_copy(input->joins), join);
     input->rows = join->rows;
-    cost_join(input, &probing, join, membership->operations);
+    cost_join(input, &probing, join, membership->operations, join->rows);
   }
 }
 

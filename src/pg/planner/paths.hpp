@@ -87,10 +87,13 @@ double top_rows_left(const EngineTop* top, double rows);
 
 /// cost.cpp: what a page of a heap table costs that costs `each` where it has to be read from a file.
 Cost page_cost(const EngineScan* scan, double each);
+/// All pages of a table, where they are read one after another.
+Cost read_cost(const EngineScan* scan, double each);
 
 /// cost.cpp: fills startup and run of a scan without joins; of `input` that is `outer` with `join` added.
 void cost_scan(EngineInput* input);
-void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations);
+/// `pairs`: of rows for which the join's clauses are evaluated.
+void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs);
 /// cost.cpp: the part of them that is for reading the inner side and making a table of it.
 Cost cost_of_build(const EngineJoin* join);
 

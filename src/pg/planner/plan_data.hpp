@@ -16,11 +16,11 @@ enum PlanPart : int {
   kPlanSources,  // for each pipeline an IntList: relid when planned (0 = rows of the next custom plan, < 0 = rows of
                  // the SubPlan with the negative of this number), then pairs of a column (attribute number, or resno of
                  // the plan) and its slot
-  kPlanLeaves,  // for each pipeline NIL, or when it reads the partitions or inheritance children of its relid an
-                // IntList: their number before pruning, then of each that is left its relid and the attribute numbers
-                // of the source's columns
-  kPlanPruning,       // for each pipeline NULL or the PartitionPruneInfo for its leaves, with relids when planned
-  kPlanOutputs,       // for each output an IntList, see OutputField
+  kPlanLeaves,   // for each pipeline NIL, or when it reads the partitions or inheritance children of its relid an
+                 // IntList: their number before pruning, then of each that is left its relid and the attribute numbers
+                 // of the source's columns
+  kPlanPruning,  // for each pipeline NULL or the PartitionPruneInfo for its leaves, with relids when planned
+  kPlanOutputs,  // for each output an IntList, see OutputField
   kPlanPayloads,      // for each join an IntList: slot of each payload
   kPlanFilters,       // for each pipeline a List of Expr: the source's filters
   kPlanMatchFilters,  // for each join a List of Expr: clauses besides the keys that decide whether rows match
@@ -28,9 +28,9 @@ enum PlanPart : int {
   kPlanOuterKeys,     // for each join a List of Expr
   kPlanInnerKeys,     // for each join a List of Expr; NIL for rows of a SubPlan
   kPlanMemberships,   // for each join NULL, or for rows of a SubPlan a List: the filter, which is among kPlanFilters,
-                     // too; an Integer, the first of the parameters that MembershipParam names, -1 = none
-  kPlanGroupKeys,        // List of Expr, as Program::group_keys
-  kPlanArguments,        // List of Expr or NULL, as Program::aggregates
+                      // too; an Integer, the first of the parameters that MembershipParam names, -1 = none
+  kPlanGroupKeys,     // List of Expr, as Program::group_keys
+  kPlanArguments,     // List of Expr or NULL, as Program::aggregates
   kPlanSecondArguments,  // List of Expr or NULL, likewise
   kPlanArgFilters,       // List of Expr or NULL, likewise
   kPlanGroupingSets,     // List of IntList, as EngineAggregation::sets; NIL = rows are handed over once

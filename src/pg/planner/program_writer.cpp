@@ -15,17 +15,6 @@ using engine::plan::ValueType;
 
 namespace {
 
-engine::plan::JoinKind join_kind(JoinType type) {
-  switch (type) {
-    case JOIN_LEFT: return engine::plan::JoinKind::kLeft;
-    case JOIN_SEMI: return engine::plan::JoinKind::kSemi;
-    case JOIN_ANTI: return engine::plan::JoinKind::kAnti;
-    case JOIN_RIGHT: return engine::plan::JoinKind::kRight;
-    case JOIN_FULL: return engine::plan::JoinKind::kFull;
-    default: return engine::plan::JoinKind::kInner;
-  }
-}
-
 bool is_float_average(const Aggref& aggregate) {
   return aggregate.aggfnoid == F_AVG_FLOAT4 || aggregate.aggfnoid == F_AVG_FLOAT8;
 }
@@ -134,7 +123,7 @@ Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join
   SourceColumnRef ref;
   for (uint32_t i = 0; i < joins_.size(); ++i) {
     if (!bms_is_member(var.varno, joins_[i]->inner->relids)) continue;
-    if (joins_[i]->type == JOIN_ANTI && i != tried_join) {  // the rows that are left have none
+    if (joins_[i]->kind == engine::plan::JoinKind::kAnti && i != tried_join) {  // the rows that are left have none
       STROM_ASSIGN(const ValueType type, column_type(joins_[i]->scan, var));
       return builder_.constant(type, true, {});
     }
@@ -168,7 +157,7 @@ void ProgramWriter::write_join(uint32_t index) {
     program_.joins[index].outer_keys.push_back(outer);
     program_.joins[index].inner_keys.push_back(inner);
   }
-  program_.joins[index].kind = join_kind(join.type);
+  program_.joins[index].kind = join.kind;
   for (int i = 0; i < list_length(join.match_quals); ++i)
     program_.joins[index].quals.push_back(lower(probing, list_nth(join.match_quals, i), index));
   program_.pipelines[probing].joins.push_back(index);
@@ -180,7 +169,7 @@ void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
   membership_params_[index] = static_cast<int>(params_.size());
   NodeId facts[kMembershipParamCount];
   for (int i = 0; i < kMembershipParamCount; ++i) {
-    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()));
+    facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()), false);
     params_.push_back(reinterpret_cast<const Node*>(join.membership->subplan));
   }
   engine::plan::Pipeline& probing = program_.pipelines.back();

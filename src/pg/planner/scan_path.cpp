@@ -13,6 +13,7 @@
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/source/cached_table.hpp"
 #include "pg/source/heap_rows.hpp"
 
 namespace strom::pg::planner {
@@ -70,6 +71,15 @@ double buffered_part(Relation relation, BlockNumber pages, int asked) {
   return static_cast<double>(found) / count;
 }
 
+// Likewise, of groups of pages whose columns are in the column cache.
+double kept_part(Relation relation, BlockNumber pages, const AttrNumber* attributes, int count, int asked) {
+  return boundary::entry([=]() -> double {
+    if (!source::CachedTable::is_for(relation, pages)) return 0;
+    source::SharedColumns* shared = source::SharedColumns::attach();
+    return shared == nullptr ? 0 : shared->kept_part(compat::file_of(relation), pages, attributes, count, asked);
+  });
+}
+
 bool is_out_of_line(const FormData_pg_attribute* attribute) {
   return attribute->attlen == -1 && attribute->atttypid != NUMERICOID &&
          (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
@@ -93,11 +103,14 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
   const Relation relation = table_open(scan->table, NoLock);
   const TupleDesc descriptor = RelationGetDescr(relation);
   bool any_out_of_line = false;
+  auto* wanted = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * static_cast<Size>(descriptor->natts + 1)));
+  int wanted_count = 0;
   int member = -1;
   while ((member = bms_next_member(attributes, member)) >= 0) {
     const int attnum = member + FirstLowInvalidHeapAttributeNumber;
     if (attnum == TableOidAttributeNumber) boundary::entry([&] { set_type(facts_of(scan, attnum), OIDOID, -1); });
     if (attnum <= 0) continue;
+    wanted[wanted_count++] = static_cast<AttrNumber>(attnum);
     const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);
     ColumnFacts* facts = &scan->columns[attnum];
     boundary::entry([&] { set_type(facts, attribute->atttypid, attribute->atttypmod); });
@@ -113,7 +126,8 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
   scan->rows_in = scan->rel->tuples;
   scan->pages = scan->rel->pages;
   scan->buffered = buffered_part(relation, scan->rel->pages, asked_pages);
-  scan->read_cost = scan->pages * page_cost(scan, sequential_page_cost);
+  scan->kept = kept_part(relation, scan->rel->pages, wanted, wanted_count, asked_pages);
+  scan->read_cost = read_cost(scan, sequential_page_cost);
   scan->heap_share = 1;
   if (any_out_of_line) scan->out_of_line = out_of_line_part(relation, scan->rel->tuples);
   table_close(relation, NoLock);

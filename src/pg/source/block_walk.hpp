@@ -27,6 +27,12 @@ class BlockWalk {
     find();
   }
 
+  bool is_restricted() const { return ranges_.has_value(); }
+  /// The next block, where the walk is not restricted.
+  BlockNumber position() const { return block_; }
+  void skip_to(BlockNumber block) { block_ = block; }
+  BlockNumber count() const { return count_; }
+
   bool at_end() const { return block_ >= count_; }
   /// Not at the end.
   BlockNumber next() {

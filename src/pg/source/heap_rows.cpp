@@ -61,11 +61,13 @@ struct HeapRows::Chunk {
   int64_t capacity = 0;
   std::vector<format::heap::ColumnOut> out;
   std::vector<int64_t> table_oids;  // the values of tableoid, where it is wanted
-
-  BlockNumber block_of(int64_t row) const {
-    const auto page = std::upper_bound(first_rows.begin(), first_rows.begin() + pages, row) - first_rows.begin() - 1;
-    return blocks[static_cast<size_t>(page)];
-  }
+  // Where the rows are kept: nothing of the above but `index` and `rows` then.
+  bool is_kept = false;
+  CachedTable::Kept kept;
+  BlockNumber begin = 0;  // of the group
+  // Where they will be.
+  CachedTable::Fill* fill = nullptr;
+  CachedTable::Part part;
 };
 
 struct HeapRows::Kept {
@@ -204,7 +206,19 @@ void HeapRows::start() {
       strategy_ = GetAccessStrategy(BAS_BULKREAD);
   });
   pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(chosen, 1, most_pages_));
+  open_cache(count);
   started_ = true;
+}
+
+// Of a table that is read whole.
+void HeapRows::open_cache(BlockNumber pages) {
+  if (blocks_.is_restricted() || sample_) return;
+  std::vector<ColumnId> columns;
+  for (size_t i = 0; i < decoder_->wanted().size(); ++i)
+    columns.push_back(column_id(decoder_->wanted()[i], numeric_scales_[i]));
+  cache_ = CachedTable::open(relation_, snapshot_, pages, columns);
+  group_end_ = 0;
+  fill_ = nullptr;
 }
 
 HeapRows::Chunk* HeapRows::new_chunk() {
@@ -223,6 +237,8 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   chunk->pages = 0;
   chunk->rows = 0;
   chunk->most_rows = 0;
+  chunk->is_kept = false;
+  chunk->fill = nullptr;
   return chunk;
 }
 
@@ -295,6 +311,7 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
     visible = chunk->visible.data() + place * MaxHeapTuplesPerPage;
     count = static_cast<OffsetNumber>(list_visible(block, buffer, count, visible));
   }
+  if (fill_ != nullptr && !PageIsAllVisible(page)) fill_->dropped = true;
   LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
   if (count == 0) {
     ReleaseBuffer(buffer);
@@ -313,7 +330,7 @@ void HeapRows::load_pages(Chunk* chunk) {
   BlockNumber blocks[kPinnedAhead];
   const int room = std::min(kPinnedAhead, pages_in_chunk_ - chunk->pages);
   int count = 0;
-  for (; count < room && !at_end(); ++count) {
+  for (; count < room && !at_chunk_end(); ++count) {
     blocks[count] = next_block();
     buffers[count] = pin_page(blocks[count]);
   }
@@ -328,18 +345,48 @@ bool HeapRows::feed() {
     return false;
   }
   Chunk* chunk = new_chunk();
+  if (cache_ != nullptr && blocks_.position() >= group_end_ && feed_kept(chunk)) return true;
   guard([&] {
-    while (!at_end() && chunk->pages < pages_in_chunk_) {
+    while (!at_chunk_end() && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
       if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
     }
   });
-  if (chunk->pages == 0 && at_end()) return false;
+  if (chunk->pages == 0 && fill_ == nullptr && at_end()) return false;
+  add_to_cache(chunk);
+  activate(chunk);
+  return true;
+}
+
+void HeapRows::activate(Chunk* chunk) {
   free_.pop_back();
   std::lock_guard lock(mutex_);
   chunk->index = next_chunk_++;
   active_[chunk->index] = chunk;
+}
+
+// At the beginning of a group: true when the chunk is the whole of it.
+bool HeapRows::feed_kept(Chunk* chunk) {
+  chunk->begin = blocks_.position();
+  group_end_ = std::min(group_end(chunk->begin), blocks_.count());
+  if (!cache_->look_up(chunk->begin, group_end_, &chunk->kept, &fill_)) return false;
+  chunk->is_kept = true;
+  chunk->rows = format::heap::RowPlaces::rows(chunk->kept.places);
+  blocks_.skip_to(group_end_);
+  kept_blocks_ += group_end_ - chunk->begin;
+  activate(chunk);
   return true;
+}
+
+// The chunk has its pages, and its group is to be kept.
+void HeapRows::add_to_cache(Chunk* chunk) {
+  if (fill_ == nullptr) return;
+  if (!fill_->dropped) {
+    chunk->fill = fill_;
+    if (fill_->first_chunk < 0) fill_->first_chunk = next_chunk_;
+    ++fill_->chunks;
+  }
+  if (at_chunk_end()) cache_->end_feeding(std::exchange(fill_, nullptr));
 }
 
 // A table of a thousand partitions would keep the memory of all of them. Nothing is being read.
@@ -363,6 +410,7 @@ void HeapRows::unpin_released() {
       active_.erase(found);
     }
     if (declined) keep(*chunk);
+    if (chunk->fill != nullptr) cache_->add(chunk->fill, chunk->index, std::move(chunk->part));
     guard([this, chunk] {
       for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
       compat::count_scanned_rows(relation_, chunk->rows);
@@ -374,11 +422,24 @@ void HeapRows::unpin_released() {
 void HeapRows::keep(const Chunk& chunk) {
   std::vector<ItemPointerData>& rows = kept_[chunk.index].rows;
   rows.resize(static_cast<size_t>(chunk.rows));
-  for (int64_t i = 0; i < chunk.rows; ++i)
-    ItemPointerSet(&rows[static_cast<size_t>(i)], chunk.block_of(i), chunk.numbers[static_cast<size_t>(i)]);
+  for (int64_t i = 0; i < chunk.rows; ++i) rows[static_cast<size_t>(i)] = place_of(chunk, i);
+}
+
+ItemPointerData HeapRows::place_of(const Chunk& chunk, int64_t row) const {
+  ItemPointerData place;
+  if (chunk.is_kept) {
+    const auto found = format::heap::RowPlaces::find(chunk.kept.places, row);
+    ItemPointerSet(&place, chunk.begin + found.page, found.item);
+    return place;
+  }
+  const auto begin = chunk.first_rows.begin();
+  const auto page = static_cast<size_t>(std::upper_bound(begin, begin + chunk.pages, row) - begin - 1);
+  ItemPointerSet(&place, chunk.blocks[page], chunk.numbers[static_cast<size_t>(row)]);
+  return place;
 }
 
 void HeapRows::close() {
+  if (cache_ != nullptr) unpin_released();
   for (const auto& [index, chunk] : active_) {
     guard([chunk = chunk] {
       for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
@@ -391,6 +452,8 @@ void HeapRows::close() {
   to_forget_.clear();
   if (strategy_ != nullptr) guard([this] { FreeAccessStrategy(strategy_); });
   strategy_ = nullptr;
+  if (cache_ != nullptr) cache_->close();
+  cache_.reset();
   started_ = false;
   last_buffer_ = InvalidBuffer;
   next_chunk_ = 0;
@@ -439,25 +502,53 @@ Status HeapRows::decode(Chunk* chunk) const {
     row += some.rows;
   }
   chunk->rows = row;
+  if (chunk->fill != nullptr) make_part(chunk);
   return Status::ok();
+}
+
+void HeapRows::make_part(Chunk* chunk) const {
+  CachedTable::Part& part = chunk->part;
+  part.take(*decoder_, numeric_scales_, chunk->out, chunk->rows);
+  part.blocks.assign(chunk->blocks.begin(), chunk->blocks.begin() + chunk->pages);
+  part.first_rows.assign(chunk->first_rows.begin(), chunk->first_rows.begin() + chunk->pages);
+  part.numbers.assign(chunk->numbers.begin(), chunk->numbers.begin() + chunk->rows);
+}
+
+columnar::BatchView HeapRows::view_kept(Chunk* chunk) const {
+  columnar::BatchView view;
+  view.rows = chunk->rows;
+  size_t i = 0;  // in chunk->kept
+  for (const AttrNumber attnum : attnums_) {
+    if (attnum < 0) chunk->table_oids.assign(static_cast<size_t>(chunk->rows + kPadding), table_oid_);
+    view.columns.push_back(attnum < 0 ? table_oid_view(*chunk) : chunk->kept.columns[i++]);
+  }
+  return view;
+}
+
+columnar::ColumnView HeapRows::table_oid_view(const Chunk& chunk) {
+  columnar::ColumnView column;
+  column.is_register = true;
+  column.length = chunk.rows;
+  column.values = chunk.table_oids.data();
+  return column;
 }
 
 Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   Chunk* chunk = active(index);
+  if (chunk->is_kept) return view_kept(chunk);
   make_room(chunk);
   STROM_TRY(decode(chunk));
   columnar::BatchView view;
   view.rows = chunk->rows;
   size_t i = 0;  // in chunk->out
   for (const AttrNumber attnum : attnums_) {
+    if (attnum < 0) {
+      view.columns.push_back(table_oid_view(*chunk));
+      continue;
+    }
     columnar::ColumnView column;
     column.is_register = true;
     column.length = chunk->rows;
-    if (attnum < 0) {
-      column.values = chunk->table_oids.data();
-      view.columns.push_back(column);
-      continue;
-    }
     const format::heap::ColumnOut& out = chunk->out[i];
     column.values = out.values;
     column.flags = out.has_flags ? out.flags : nullptr;
@@ -495,8 +586,7 @@ void HeapRows::read(int64_t index, int64_t row, MemoryContext memory, Datum* val
   if (const auto found = kept_.find(index); found != kept_.end()) {
     position = found->second.rows[static_cast<size_t>(row)];
   } else {
-    const Chunk* chunk = active(index);
-    ItemPointerSet(&position, chunk->block_of(row), chunk->numbers[static_cast<size_t>(row)]);
+    position = place_of(*active(index), row);
   }
   const Relation relation = relation_;
   const Snapshot snapshot = snapshot_;

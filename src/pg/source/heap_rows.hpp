@@ -12,6 +12,7 @@
 
 #include "format/heap/tuple.hpp"
 #include "pg/source/block_walk.hpp"
+#include "pg/source/cached_table.hpp"
 #include "pg/source/row_source.hpp"
 #include "pg/source/table_sample.hpp"
 
@@ -36,6 +37,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   /// Blocks that all scans of the table so far had to read, and that they could leave out.
   int64_t fetched_blocks() const { return fetched_blocks_; }
   int64_t skipped_blocks() const { return skipped_blocks_; }
+  /// Blocks whose columns were kept from earlier scans.
+  int64_t kept_blocks() const { return kept_blocks_; }
 
   /// Drops all pins, while the resource owner is alive. The rows begin anew. Throws PostgresError.
   void close() override;
@@ -65,11 +68,17 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
 
   void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
+  void open_cache(BlockNumber pages);
+  bool feed_kept(Chunk* chunk);
+  void activate(Chunk* chunk);
+  void add_to_cache(Chunk* chunk);
   void unpin_released();
   void drop_chunks();
   Chunk* new_chunk();
   void keep(const Chunk& chunk);
+  ItemPointerData place_of(const Chunk& chunk, int64_t row) const;
   bool at_end() const { return upcoming_.empty() && blocks_.at_end(); }
+  bool at_chunk_end() const { return at_end() || (cache_ != nullptr && blocks_.position() >= group_end_); }
   BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
   void load_pages(Chunk* chunk);
@@ -77,6 +86,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible);
   Chunk* active(int64_t index) const;
   void make_room(Chunk* chunk) const;
+  void make_part(Chunk* chunk) const;
+  columnar::BatchView view_kept(Chunk* chunk) const;
+  static columnar::ColumnView table_oid_view(const Chunk& chunk);
   Status decode(Chunk* chunk) const;
 
   Relation relation_;
@@ -98,9 +110,12 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::deque<BlockNumber> upcoming_;  // of blocks_, at most read_ahead_ of them
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
-  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;
-  int most_pages_ = 1;      // of a chunk
-  int pages_in_chunk_ = 1;  // the same, but no more than the table has
+  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, kept_blocks_ = 0;
+  std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
+  BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
+  CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  int most_pages_ = 1;                  // of a chunk
+  int pages_in_chunk_ = 1;              // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
   int64_t next_chunk_ = 0;
 

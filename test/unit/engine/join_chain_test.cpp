@@ -1,6 +1,6 @@
-// Chains of joins of all kinds that pass rows on, on every machine against nested loops: right and full joins between
-// others, inner sides within and beyond their budget, and rows that the engine declines before, between and behind
-// them, which are decided here as PostgreSQL's executor node does.
+// Chains of joins of all kinds whose payload is seen behind them, on every machine against nested loops: joins that
+// pass build rows on between others, inner sides within and beyond their budget, and rows that the engine declines
+// before, between and behind them, which are decided here as PostgreSQL's executor node does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,8 +76,10 @@ struct Chain {
     for (size_t i = 0; i < kJoins; ++i) {
       const int rows = random() % 8 == 0 ? 0 : static_cast<int>(random() % static_cast<uint64_t>(2 * keys));
       sides.emplace_back(random, rows, keys, spread);
-      constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kRight, JoinKind::kFull};
-      steps.push_back({kKinds[random() % 4], static_cast<size_t>(random() % (i + 1)), random() % 3 == 0});
+      constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,      JoinKind::kRight,
+                                     JoinKind::kFull,  JoinKind::kRightSemi, JoinKind::kRightAnti};
+      steps.push_back(
+          {kKinds[random() % std::size(kKinds)], static_cast<size_t>(random() % (i + 1)), random() % 3 == 0});
     }
   }
 
@@ -119,13 +121,14 @@ struct Chain {
           if (!matches(row, step, inner[i])) continue;
           found = matched[i] = true;
           row[step + 1] = &inner[i];
-          joined.push_back(row);
+          if (!plan::ends_probing(steps[step].kind)) joined.push_back(row);
         }
         row[step + 1] = nullptr;
         if (!found && plan::may_miss(steps[step].kind)) joined.push_back(row);
       }
       for (size_t i = 0; i < inner.size(); ++i) {
-        if (matched[i] || !plan::keeps_unmatched(steps[step].kind)) continue;
+        const JoinKind kind = steps[step].kind;
+        if (matched[i] ? kind != JoinKind::kRightSemi : !plan::keeps_unmatched(kind)) continue;
         Combined row{};
         row[step + 1] = &inner[i];
         joined.push_back(row);
@@ -220,8 +223,8 @@ class ChainRun {
     for (const exec::DeclinedRow& row : rows) {
       ++decided_;
       Combined combined{};
-      if (row.unmatched_join >= 0) {
-        const auto step = static_cast<size_t>(row.unmatched_join);
+      if (row.build_join >= 0) {
+        const auto step = static_cast<size_t>(row.build_join);
         combined[step + 1] = inner(step, row.inner_rows[step]);
         join(step + 1, row, combined);
       } else {
@@ -263,8 +266,8 @@ class ChainRun {
       const Int value = combined[step + 1]->value;
       if (!known && chain_.steps[step].with_qual && !(value && *value != 3 * chain_.spread)) continue;
       found = true;
-      if (plan::keeps_unmatched(chain_.steps[step].kind)) execution_->mark_matched(index, candidate);
-      join(step + 1, row, combined);
+      if (plan::marks_matches(chain_.steps[step].kind)) execution_->mark_matched(index, candidate);
+      if (!plan::ends_probing(chain_.steps[step].kind)) join(step + 1, row, combined);
     }
     combined[step + 1] = nullptr;
     if (!found && plan::may_miss(chain_.steps[step].kind)) join(step + 1, row, combined);

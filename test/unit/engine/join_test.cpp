@@ -66,6 +66,7 @@ struct Side {
 struct Sides {
   const Shape shape;
   Side outer, inner;
+  bool filtered = false;  // few of the inner rows are left, and half of the outer ones
 
   Sides(const Shape& s, bool slow)
       : shape(s), outer(slow ? std::min(s.outer_rows, 500) : s.outer_rows, s, 21), inner(s.inner_rows, s, 22) {}
@@ -74,7 +75,11 @@ struct Sides {
 
   std::vector<const exec::ChunkSource*> sources() const { return {&inner.table, &outer.table}; }
 
+  bool has_outer(const Row& o) const { return !filtered || (o.value && *o.value < 12); }
+  bool has_inner(const Row& i) const { return !filtered || (i.value && *i.value == 14); }
+
   bool matches(const Row& o, const Row& i, bool with_quals) const {
+    if (!has_inner(i)) return false;
     if (shape.key_columns > 0 && (!o.key || !i.key || *o.key != *i.key)) return false;
     if (shape.key_columns > 1 && (!o.second || !i.second || *o.second != *i.second)) return false;
     return !with_quals || (o.value && i.value && *o.value < *i.value && *i.value < 15);
@@ -85,16 +90,19 @@ struct Sides {
   void for_each_result(JoinKind kind, bool with_quals, F f) const {
     std::vector<bool> matched(inner.rows.size(), false);
     for (const Row& o : outer.rows) {
+      if (!has_outer(o)) continue;
       bool found = false;
       for (const Row& i : inner.rows) {
         if (!matches(o, i, with_quals)) continue;
-        if (has_payload(kind) || (kind == JoinKind::kSemi && !found)) f(&o, &i);
+        const bool goes_on = has_payload(kind) && !plan::ends_probing(kind);
+        if (goes_on || (kind == JoinKind::kSemi && !found)) f(&o, &i);
         matched[static_cast<size_t>(&i - inner.rows.data())] = found = true;
       }
       if (!found && (plan::may_miss(kind) || kind == JoinKind::kAnti)) f(&o, nullptr);
     }
     for (size_t i = 0; i < matched.size(); ++i)
-      if (!matched[i] && plan::keeps_unmatched(kind)) f(nullptr, &inner.rows[i]);
+      if (has_inner(inner.rows[i]) && (matched[i] ? kind == JoinKind::kRightSemi : plan::keeps_unmatched(kind)))
+        f(nullptr, &inner.rows[i]);
   }
 
   /// outer join inner; the caller adds the sink.
@@ -117,6 +125,11 @@ struct Sides {
     p.pipelines[0].sink = plan::SinkKind::kBuild;
     p.pipelines[1].source = 1;
     p.pipelines[1].joins = {0};
+    if (filtered) {
+      const auto constant = [&](int32_t value) { return b.constant(kInt4, false, int_bytes(value)); };
+      p.pipelines[0].quals = {b.call("int4eq", {b.column(2, kInt4), constant(14)}).value()};
+      p.pipelines[1].quals = {b.call("int4lt", {b.column(2, kInt4), constant(12)}).value()};
+    }
     return p;
   }
 };
@@ -143,15 +156,16 @@ Rows merged(const Rows& lines) {
 
 class JoinKinds : public testing::TestWithParam<Shape> {};
 
-constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,  JoinKind::kSemi,
-                               JoinKind::kAnti,  JoinKind::kRight, JoinKind::kFull};
+constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft, JoinKind::kSemi,      JoinKind::kAnti,
+                               JoinKind::kRight, JoinKind::kFull, JoinKind::kRightSemi, JoinKind::kRightAnti};
 
 TEST_P(JoinKinds, Project) {
   for (const Machine& machine : machines()) {
-    const Sides sides(GetParam(), machine.slow);
+    Sides sides(GetParam(), machine.slow);
     for (JoinKind kind : kKinds)
-      for (int variant = 0; variant < 4; ++variant) {
+      for (int variant = 0; variant < 8; ++variant) {
         const bool with_quals = variant & 1, has_payload = Sides::has_payload(kind);
+        sides.filtered = variant & 4;
         plan::Program p = sides.program(kind, with_quals);
         plan::Builder b(p);
         p.pipelines[1].outputs = {b.column(0, kInt4), b.column(2, kInt4)};

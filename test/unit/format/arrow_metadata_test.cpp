@@ -315,8 +315,6 @@ TEST(ArrowMetadata, TypesThatAreSkipped) {
        0},
       {"type Decimal256", [](auto& b) { return Type{T::Decimal, fbs::CreateDecimal(b, 60, 1, 256).Union()}; }, 0, 1, 2,
        2, 0},
-      {"type Decimal64", [](auto& b) { return Type{T::Decimal, fbs::CreateDecimal(b, 9, 1, 64).Union()}; }, 0, 1, 2, 2,
-       0},
       {"type Binary", [](auto& b) { return Type{T::Binary, fbs::CreateBinary(b).Union()}; }, 0, 1, 3, 3, 0},
       {"type LargeBinary", [](auto& b) { return Type{T::LargeBinary, fbs::CreateLargeBinary(b).Union()}; }, 0, 1, 3, 3,
        0},

@@ -78,6 +78,8 @@ std::string print_value(const ColumnView& column, int64_t row) {
     case Layout::kUInt32: return std::to_string(load<uint32_t>(column, row));
     case Layout::kFloat32: return print_float(load<float>(column, row));
     case Layout::kFloat64: return print_float(load<double>(column, row));
+    case Layout::kDecimal32: return print_int128(static_cast<unsigned __int128>(load<int32_t>(column, row)));
+    case Layout::kDecimal64: return print_int128(static_cast<unsigned __int128>(load<int64_t>(column, row)));
     case Layout::kDecimal128: return print_int128(load<unsigned __int128>(column, row));
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
@@ -92,7 +94,7 @@ std::string print_field(const columnar::Field& field) {
   static const char* const kUnits[] = {"s", "ms", "us", "ns"};
   if (!field.unsupported.empty()) return field.name + " unsupported(" + field.unsupported + ")";
   std::string out = field.name + " " + columnar::layout_name(field.layout);
-  if (field.layout == Layout::kDecimal128) {
+  if (columnar::is_decimal(field.layout)) {
     out += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   } else if (field.layout == Layout::kTimestamp) {
     out += std::string("(") + kUnits[static_cast<int>(field.unit)] + (field.timezone.empty() ? "" : ",") +

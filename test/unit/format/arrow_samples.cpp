@@ -43,6 +43,12 @@ columnar::Schema sample_schema() {
   Field& decimal = add("dec", Layout::kDecimal128);
   decimal.precision = 30;
   decimal.scale = 4;
+  Field& narrow = add("dec32", Layout::kDecimal32);
+  narrow.precision = 9;
+  narrow.scale = 2;
+  Field& medium = add("dec64", Layout::kDecimal64);
+  medium.precision = 18;
+  medium.scale = 3;
   add("d32", Layout::kDate32);
   add("d64", Layout::kDate64);
   add("ts_s", Layout::kTimestamp).unit = TimeUnit::kSecond;
@@ -77,6 +83,8 @@ void append_random(ColumnBuilder& column, std::mt19937_64& random) {
     case Layout::kInt64: column.append_value(bits); break;
     case Layout::kDate64: column.append_value(static_cast<int64_t>(bits % 40'000) * 86'400'000); break;
     case Layout::kTimestamp: column.append_value(static_cast<int64_t>(bits % 2'000'000'000)); break;
+    case Layout::kDecimal32: column.append_value(static_cast<int32_t>(bits % 1'999'999'999) - 999'999'999); break;
+    case Layout::kDecimal64: column.append_value(static_cast<int64_t>(bits >> 5) - (int64_t{1} << 58)); break;
     case Layout::kDecimal128:
       column.append_value((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007);
       break;

@@ -281,6 +281,8 @@ STROM_INLINE void try_matches(const P& p, TileState& s, const Segment& seg) {
     } else if (kind == MatchKind::kAnti) {
       out = !match && after == kNoRow;
       if (match) after = kNoRow;
+    } else if (kind == MatchKind::kNone) {
+      out = false;
     }
     s.scratch_mask[i] = out;
     following[i] = after;

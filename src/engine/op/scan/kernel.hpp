@@ -114,6 +114,24 @@ STROM_INLINE bool load_i64(const P& p, TileState& s, uint16_t dst, const ColumnV
   return false;
 }
 
+/// Decimals of any width. Arrow aligns to 8 bytes only.
+template <class P>
+STROM_INLINE void load_i128(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const auto widen = [](int64_t in, Words128& out) {
+    out = {static_cast<uint64_t>(in), static_cast<uint64_t>(in >> 63)};
+    return 0u;
+  };
+  switch (c.layout) {
+    case Layout::kDecimal32: load_converted<P, Words128, int32_t>(p, s, dst, c, widen); break;
+    case Layout::kDecimal64: load_converted<P, Words128, int64_t>(p, s, dst, c, widen); break;
+    default:
+      load_converted<P, Words128, Words128>(p, s, dst, c, [](Words128 in, Words128& out) {
+        out = in;
+        return 0u;
+      });
+  }
+}
+
 template <class P>
 STROM_INLINE void load_bool(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const uint8_t* bits = static_cast<const uint8_t*>(c.values);
@@ -289,14 +307,9 @@ STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, co
   }
 #if !defined(STROM_PLATFORM_CUDA)
   if (scale <= base::kOrdinaryScale) {
-    const base::OrdinaryDivisor divisor(base::kOrdinaryScale - scale);
+    const base::StoredNumericReader reader(scale);
     load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) {
-      base::OrdinaryNumeric value;
-      const bool ordinary = base::read_ordinary_numeric(from.ptr, from.len, &value);
-      uint64_t quotient;
-      const bool exact = divisor.divide(value.magnitude, &quotient);
-      to = value.negative ? -static_cast<int64_t>(quotient) : static_cast<int64_t>(quotient);
-      if (ordinary & exact) return true;
+      if (reader.read_scaled(from.ptr, from.len, &to)) return true;
       return base::numeric_to_int128(from.ptr, from.len, scale, &to);
     });
     return;
@@ -341,13 +354,7 @@ STROM_KERNEL bool load_column(const P& p, TileState& s, const TileInstr& instr) 
     case Phys::kBool: load_bool(p, s, dst, c); break;
     case Phys::kI32: out_of_range = load_i32(p, s, dst, c); break;
     case Phys::kI64: out_of_range = load_i64(p, s, dst, c); break;
-    case Phys::kI128: {  // Arrow aligns to 8 bytes only
-      load_converted<P, Words128, Words128>(p, s, dst, c, [](Words128 in, Words128& out) {
-        out = in;
-        return 0u;
-      });
-      break;
-    }
+    case Phys::kI128: load_i128(p, s, dst, c); break;
     case Phys::kF32: load_plain<P, float>(p, s, dst, c); break;
     case Phys::kF64: load_plain<P, double>(p, s, dst, c); break;
     case Phys::kStr: corrupt = load_text(p, s, dst, c); break;

@@ -1,5 +1,6 @@
-// What a right or full join has left over: rows of its build table that no probing row has matched, as a pipeline of
-// their own, which runs when the probing one has ended. Used by exec/execution.cpp only.
+// Rows of a join's build table that go on by themselves, as a pipeline of their own, which runs when the probing one
+// has ended: those without a match of right, full and right anti joins, those with one of right semi joins. Used by
+// exec/execution.cpp only.
 #pragma once
 
 #include "engine/exec/execution.hpp"
@@ -9,7 +10,7 @@ namespace strom::engine::exec {
 
 /// `program` with a last pipeline that begins with the build rows of the join at `position`: it has that join and those
 /// behind it; columns of the source and payloads of joins before are nulls.
-plan::Program unmatched_program(const plan::Program& program, size_t position);
+plan::Program build_rows_program(const plan::Program& program, size_t position);
 
 /// The rows of a build table as a source, without columns.
 class BuildRows : public ChunkSource {

@@ -1,4 +1,4 @@
-#include "engine/exec/unmatched.hpp"
+#include "engine/exec/build_rows.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ uint32_t null_constant(Program* program, const plan::ValueType& type) {
 
 }  // namespace
 
-Program unmatched_program(const Program& program, size_t position) {
+Program build_rows_program(const Program& program, size_t position) {
   Program result = program;
   Pipeline& pipeline = result.pipelines.back();
   const std::vector<uint32_t> before(pipeline.joins.begin(), pipeline.joins.begin() + static_cast<long>(position));

@@ -1,0 +1,112 @@
+// Columns of heap pages as they are kept between queries: decoded, numerics converted and narrow, texts with their
+// bytes, in forms that the engine's scan reads in place. Parts are made by engine threads, one for each chunk of pages;
+// the parts of a group of pages are then written one behind the other. See docs/dev/column_cache.md. Used by
+// src/pg/source; calls nothing of PostgreSQL.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/stored_numeric.hpp"
+#include "columnar/batch.hpp"
+#include "format/heap/tuple.hpp"
+
+namespace strom::format::heap {
+
+/// How the values of a column lie there.
+enum class ImageForm : uint8_t {
+  kRegister,   // registry::Phys values; flags, one byte a row, where there are nulls
+  kDecimal32,  // columnar::Layout::kDecimal32 and kDecimal64; a bitmap where there are nulls
+  kDecimal64,
+  kText,  // columnar::Layout::kUtf8, likewise
+};
+
+/// Everything that tells how the bytes of an image are to be read. Plain data, kept in shared memory.
+struct ImageShape {
+  ImageForm form = ImageForm::kRegister;
+  bool has_nulls = false;
+  uint8_t width = 0;  // bytes of a value; kText: of an offset
+  uint32_t rows = 0;
+  uint32_t text_bytes = 0;
+};
+
+/// One column of one chunk's rows.
+class ColumnPart {
+ public:
+  /// Copies `rows` decoded values of `column`; `scale` as in columnar::ColumnView. False when some value is not to be
+  /// kept: only PostgreSQL can read it, it is compressed, or the texts are very large.
+  bool take(const WantedColumn& column, int scale, const ColumnOut& out, int64_t rows);
+
+  int64_t rows() const { return rows_; }
+
+ private:
+  friend class ImageWriter;
+
+  bool take_flags(const ColumnOut& out);
+  bool take_ordinary(const base::StoredNumericReader& reader, const registry::StrView* from);
+  bool take_numerics(int scale, const registry::StrView* from);
+  bool take_texts(const registry::StrView* from);
+
+  int64_t rows_ = 0;
+  ImageForm form_ = ImageForm::kRegister;
+  int width_ = 0;
+  std::vector<uint8_t> values_;  // kText: 32-bit ends of the texts
+  std::vector<uint8_t> flags_;   // empty: no nulls
+  std::vector<char> text_;
+};
+
+/// Writes the parts of a group of pages as one image.
+class ImageWriter {
+ public:
+  explicit ImageWriter(std::vector<const ColumnPart*> parts);
+
+  const ImageShape& shape() const { return shape_; }
+  /// Writes image_bytes(shape()) bytes, aligned to kImageAlignment.
+  void write(uint8_t* to) const;
+
+ private:
+  void write_values(uint8_t* to) const;
+  void write_texts(uint8_t* to) const;
+  void write_nulls(uint8_t* to) const;
+
+  std::vector<const ColumnPart*> parts_;
+  ImageShape shape_;
+};
+
+inline constexpr int64_t kImageAlignment = 64;
+
+/// Without a size of their own that fits into ImageShape, images are not made: false.
+bool fits_image(std::span<const ColumnPart* const> parts);
+int64_t image_bytes(const ImageShape& shape);
+/// The column as the engine reads it, in place.
+columnar::ColumnView view_image(const ImageShape& shape, const uint8_t* image);
+
+/// Which tuples the rows of a group of pages are: for each page its first row, and the numbers of the rows' items
+/// unless they are 1, 2, 3 and so on in every page.
+class RowPlaces {
+ public:
+  /// One page's rows, in the order of pages; `numbers` of the items.
+  void add_page(const uint16_t* numbers, int64_t rows);
+
+  int64_t rows() const { return static_cast<int64_t>(numbers_.size()); }
+  int64_t pages() const { return static_cast<int64_t>(first_rows_.size()); }
+  int64_t bytes() const;
+  void write(uint8_t* to) const;
+
+  struct Place {
+    uint32_t page;  // of the group
+    uint16_t item;
+  };
+  /// Of a row of what write() wrote.
+  static Place find(const uint8_t* places, int64_t row);
+  static int64_t rows(const uint8_t* places);
+  static int64_t pages(const uint8_t* places);
+
+ private:
+  std::vector<uint32_t> first_rows_;
+  std::vector<uint16_t> numbers_;
+  bool dense_ = true;
+};
+
+}  // namespace strom::format::heap

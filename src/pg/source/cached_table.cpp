@@ -1,0 +1,170 @@
+#include "pg/source/cached_table.hpp"
+
+#include <algorithm>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc.hpp"
+
+namespace strom::pg::source {
+
+using boundary::guard;
+using format::heap::ColumnPart;
+using format::heap::ImageWriter;
+using format::heap::RowPlaces;
+
+namespace {
+
+constexpr BlockNumber kFewestPages = 4;  // of a table that is worth it
+constexpr ColumnId kPlaces{0, 0, 0, 0};
+
+// What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
+bool may_see(Snapshot snapshot) {
+  return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
+         !IsolationIsSerializable();
+}
+
+}  // namespace
+
+ColumnId column_id(const format::heap::WantedColumn& column, int scale) {
+  return {static_cast<int16_t>(column.attribute + 1), static_cast<uint8_t>(column.storage), 0, scale};
+}
+
+// ---- Engine threads ----
+
+void CachedTable::Part::take(const format::heap::TupleDecoder& decoder, const std::vector<int>& scales,
+                             std::span<const format::heap::ColumnOut> out, int64_t rows) {
+  columns.assign(out.size(), {});
+  keepable.assign(out.size(), false);
+  for (size_t i = 0; i < out.size(); ++i) keepable[i] = columns[i].take(decoder.wanted()[i], scales[i], out[i], rows);
+}
+
+// ---- The main thread ----
+
+// Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN.
+bool CachedTable::is_for(Relation relation, BlockNumber pages) {
+  return guc::pg_strom::enable_column_cache && pages >= kFewestPages &&
+         relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
+         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
+}
+
+std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
+                                               const std::vector<ColumnId>& columns) {
+  if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  SharedColumns* shared = SharedColumns::attach();
+  if (shared == nullptr) return nullptr;
+  return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));
+}
+
+CachedTable::CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns)
+    : relation_(relation), file_(compat::file_of(relation)), shared_(shared), columns_(columns) {
+  columns_.push_back(kPlaces);
+  found_.resize(columns_.size());
+  turn_ = shared_->begin_scan(file_);
+}
+
+CachedTable::~CachedTable() { shared_->end_scan(&turn_); }
+
+void CachedTable::close() {
+  if (map_page_ != InvalidBuffer) guard([this] { ReleaseBuffer(std::exchange(map_page_, InvalidBuffer)); });
+  shared_->end_scan(&turn_);
+  pins_.release();
+  fills_.clear();
+}
+
+// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none. As long as both
+// hold, no tuple of these pages has changed: a change clears the bit, and what sets it again sets the LSN.
+XLogRecPtr CachedTable::version_of(BlockNumber begin, BlockNumber end) {
+  return guard([=, this]() -> XLogRecPtr {
+    if ((visibilitymap_get_status(relation_, begin, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) == 0)
+      return InvalidXLogRecPtr;
+    LockBuffer(map_page_, BUFFER_LOCK_SHARE);
+    XLogRecPtr version = PageGetLSN(BufferGetPage(map_page_));
+    for (BlockNumber block = begin; block < end; ++block) {
+      if (visibilitymap_get_status(relation_, block, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) continue;
+      version = InvalidXLogRecPtr;
+      break;
+    }
+    LockBuffer(map_page_, BUFFER_LOCK_UNLOCK);
+    return version;
+  });
+}
+
+bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill) {
+  *fill = nullptr;
+  const GroupId group{file_, begin};
+  const XLogRecPtr version = version_of(begin, end);
+  if (version == InvalidXLogRecPtr) return false;
+  const auto found = shared_->find(group, version, columns_, turn_, &pins_, found_.data());
+  if (found == SharedColumns::Found::kCannotBeKept) return false;
+  const uint8_t* places = found_.back().bytes;
+  // The table may have grown since.
+  if (found == SharedColumns::Found::kAll && RowPlaces::pages(places) == end - begin) {
+    kept->places = places;
+    kept->columns.clear();
+    for (size_t i = 0; i + 1 < found_.size(); ++i)
+      kept->columns.push_back(format::heap::view_image(found_[i].shape, found_[i].bytes));
+    return true;
+  }
+  if (turn_.fills) {
+    *fill = &fills_.emplace_back();
+    (*fill)->group = group;
+    (*fill)->end = end;
+    (*fill)->version = version;
+  }
+  return false;
+}
+
+void CachedTable::end_feeding(Fill* fill) {
+  fill->all_fed = true;
+  finish(fill);
+}
+
+void CachedTable::add(Fill* fill, int64_t chunk, Part part) {
+  const auto index = static_cast<size_t>(chunk - fill->first_chunk);
+  if (fill->parts.size() <= index) fill->parts.resize(index + 1);
+  fill->parts[index] = std::move(part);
+  ++fill->done;
+  finish(fill);
+}
+
+void CachedTable::finish(Fill* fill) {
+  if (!fill->all_fed || fill->done < fill->chunks) return;
+  if (!fill->dropped) keep(*fill);
+  fills_.remove_if([=](const Fill& other) { return &other == fill; });
+}
+
+void CachedTable::keep(const Fill& fill) {
+  RowPlaces places;
+  BlockNumber next = fill.group.begin;
+  for (const Part& part : fill.parts) {
+    for (size_t i = 0; i < part.blocks.size(); ++i) {
+      for (; next < part.blocks[i]; ++next) places.add_page(nullptr, 0);
+      const int64_t end =
+          i + 1 < part.blocks.size() ? part.first_rows[i + 1] : static_cast<int64_t>(part.numbers.size());
+      places.add_page(part.numbers.data() + part.first_rows[i], end - part.first_rows[i]);
+      ++next;
+    }
+  }
+  for (; next < fill.end; ++next) places.add_page(nullptr, 0);
+
+  std::vector<ImageWriter> writers;
+  std::vector<NewColumn> columns;
+  for (size_t c = 0; c + 1 < columns_.size(); ++c) {
+    std::vector<const ColumnPart*> parts;
+    for (const Part& part : fill.parts)
+      if (part.keepable[c]) parts.push_back(&part.columns[c]);
+    const bool keepable = parts.size() == fill.parts.size() && format::heap::fits_image(parts);
+    writers.emplace_back(std::move(parts));
+    const int64_t size = keepable ? format::heap::image_bytes(writers.back().shape()) : 0;
+    columns.push_back({columns_[c], writers.back().shape(), size});
+  }
+  columns.push_back({kPlaces, {}, places.bytes()});
+  shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
+    if (i < writers.size())
+      writers[i].write(to);
+    else
+      places.write(to);
+  });
+}
+
+}  // namespace strom::pg::source
