@@ -49,8 +49,8 @@ def expected_field(field):
     kind = field.type
     if kind in PLAIN:
         return f"# {field.name} {PLAIN[kind]}", True
-    if pa.types.is_decimal128(kind):
-        return f"# {field.name} Decimal128({kind.precision},{kind.scale})", True
+    if pa.types.is_decimal(kind) and kind.bit_width <= 128:
+        return f"# {field.name} Decimal{kind.bit_width}({kind.precision},{kind.scale})", True
     if pa.types.is_timestamp(kind):
         zone = f",{kind.tz}" if kind.tz else ""
         return f"# {field.name} Timestamp({kind.unit}{zone})", True

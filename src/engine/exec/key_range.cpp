@@ -9,7 +9,7 @@ namespace strom::engine::exec {
 using columnar::Layout;
 
 bool KeyRange::overlaps(int64_t low, int64_t high) const {
-  if (lowest > high || highest < low) return false;
+  if (lowest > highest || lowest > high || highest < low) return false;
   if (values.empty()) return true;
   const auto first = std::lower_bound(values.begin(), values.end(), low);
   return first != values.end() && *first <= high;
