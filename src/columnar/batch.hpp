@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "columnar/schema.hpp"
+#include "registry/types.hpp"
 
 namespace strom::columnar {
 
@@ -24,6 +25,8 @@ struct ColumnView {
   const char* const* variadic = nullptr;    // kUtf8View: data buffers
   const int64_t* variadic_sizes = nullptr;  // their sizes in bytes
   int32_t variadic_count = 0;
+  const registry::StrView* dictionary = nullptr;  // kDictionary: texts, which have been checked
+  int64_t dictionary_size = 0;
   bool is_register = false;        // `values` are the engine's registers (registry::Phys), whatever the layout
   const uint8_t* flags = nullptr;  // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
                                    // the engine does not hold, 4 = a compressed text; nullptr when there are none

@@ -30,7 +30,8 @@ constexpr int64_t value_width(Layout layout, int32_t byte_width) {
     case Layout::kLargeUtf8: return 8;
     case Layout::kDecimal128:
     case Layout::kUtf8View: return 16;
-    case Layout::kFixedBinary: return byte_width;
+    case Layout::kFixedBinary:
+    case Layout::kDictionary: return byte_width;
   }
   return 0;
 }
@@ -46,6 +47,9 @@ constexpr int max_precision(Layout layout) {
 
 /// Text in an int32- or int64-offset layout: the values buffer has one offset more than rows.
 constexpr bool has_offsets(Layout layout) { return layout == Layout::kUtf8 || layout == Layout::kLargeUtf8; }
+
+/// UTF-8 text of any length.
+constexpr bool is_text(Layout layout) { return has_offsets(layout) || layout == Layout::kUtf8View; }
 
 /// Name as the Arrow specification has it, e.g. "Int32", "LargeUtf8".
 constexpr const char* layout_name(Layout layout) {
@@ -70,6 +74,7 @@ constexpr const char* layout_name(Layout layout) {
     case Layout::kLargeUtf8: return "LargeUtf8";
     case Layout::kUtf8View: return "Utf8View";
     case Layout::kFixedBinary: return "FixedSizeBinary";
+    case Layout::kDictionary: return "Dictionary";
   }
   return "unknown";
 }

@@ -31,6 +31,7 @@ enum class Layout : uint8_t {
   kLargeUtf8,    // int64 offsets
   kUtf8View,     // 16-byte views: inline up to 12 bytes, else (length, prefix, buffer, offset)
   kFixedBinary,  // byte_width bytes each; SQL char(n)
+  kDictionary,   // of views, not of fields: indexes of byte_width bytes into ColumnView::dictionary
 };
 
 enum class TimeUnit : uint8_t { kSecond, kMilli, kMicro, kNano };
@@ -46,6 +47,7 @@ struct Field {
   int32_t byte_width = 0;            // kFixedBinary
   TimeUnit unit = TimeUnit::kMicro;  // kTimestamp
   std::string timezone;              // kTimestamp; not empty = timestamptz
+  bool dictionary = false;           // stored as indexes into a dictionary of values of `layout`
   KeyValues metadata;
   /// Not empty: the file's column has a feature that cannot be read (its name, e.g. "dictionary encoding",
   /// "type Struct"). `layout` is then meaningless; reading the column is ErrorCode::kUnsupported.

@@ -43,10 +43,34 @@ STROM_BASE_INLINE bool view_text(const ColumnView& column, int64_t row, const ch
   return true;
 }
 
+/// Index of a row into a dictionary. Negative ones are too large.
+template <class Index>
+STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t row) {
+  return load_once<Index>(static_cast<const Index*>(column.values) + row);
+}
+
+STROM_BASE_INLINE bool dictionary_text(const ColumnView& column, uint64_t index, const char** ptr, int64_t* len) {
+  if (index >= static_cast<uint64_t>(column.dictionary_size)) return false;
+  *ptr = column.dictionary[index].ptr;
+  *len = column.dictionary[index].len;
+  return true;
+}
+
 }  // namespace text_detail
 
-/// Bytes of row `row` (0 <= row < column.length; not null) of a kUtf8, kLargeUtf8, kUtf8View or kFixedBinary column.
-/// False when the row's offsets or view lead outside of the column's buffers, and for other layouts.
+/// Index of row `row` of a kDictionary column into its dictionary, which may be too large.
+STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t row) {
+  switch (column.byte_width) {
+    case 1: return text_detail::dictionary_index<uint8_t>(column, row);
+    case 2: return text_detail::dictionary_index<uint16_t>(column, row);
+    case 4: return text_detail::dictionary_index<uint32_t>(column, row);
+    default: return text_detail::dictionary_index<uint64_t>(column, row);
+  }
+}
+
+/// Bytes of row `row` (0 <= row < column.length; not null) of a kUtf8, kLargeUtf8, kUtf8View, kFixedBinary or
+/// kDictionary column. False when the row's offsets or view lead outside of the column's buffers, and for other
+/// layouts.
 STROM_BASE_INLINE bool text_at(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
   switch (column.layout) {
     case Layout::kUtf8: return text_detail::offset_text<int32_t>(column, row, ptr, len);
@@ -56,6 +80,7 @@ STROM_BASE_INLINE bool text_at(const ColumnView& column, int64_t row, const char
       *ptr = static_cast<const char*>(column.values) + row * column.byte_width;
       *len = column.byte_width;
       return true;
+    case Layout::kDictionary: return text_detail::dictionary_text(column, dictionary_index(column, row), ptr, len);
     default: return false;
   }
 }

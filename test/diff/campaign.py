@@ -38,10 +38,17 @@ FLOORS = {
 }
 # An emulated machine has tables of a few dozen rows, where these rarely pay.
 SMALL_FLOORS = {**FLOORS, "top": 0.05, "sets": 0.05, "distinct aggregate": 0.002}
-HOST_SETTINGS = {"pg_strom.enabled": "off", "jit": "off", "statement_timeout": "'60s'", "extra_float_digits": "1"}
+HOST_SETTINGS = {
+    "pg_strom.enabled": "off",
+    "arrow_fdw.stats_hint_enabled": "off",
+    "jit": "off",
+    "statement_timeout": "'60s'",
+    "extra_float_digits": "1",
+}
 # Costs that leave PostgreSQL no better plan.
 ENGINE_SETTINGS = {
     "pg_strom.enabled": "on",
+    "arrow_fdw.stats_hint_enabled": "on",
     "jit": "off",
     "statement_timeout": "'60s'",
     "extra_float_digits": "1",

@@ -5,6 +5,7 @@ import os
 
 import pyarrow as pa
 
+from arrow_statistics import annotated, batch_metadata
 from columns import MAKE_MOOD, Column, arrow_type, heap_column, layouts, quote, random_array, random_column
 from partitions import inherited_ddl, partitioned_ddl
 
@@ -90,6 +91,26 @@ def random_table(rng, name, role, small=False):
     return table
 
 
+def with_dictionaries(rng, schema, arrays):
+    """Some of the columns as indexes into one dictionary for all batches, which is what a file can have."""
+    encodable = (pa.string(), pa.large_string(), pa.int32(), pa.int64(), pa.date32(), pa.float64())
+    for i, field in enumerate(schema):
+        if not arrays or field.type not in encodable or rng.random() >= 0.15:
+            continue
+        index = rng.choice([pa.int16(), pa.int32(), pa.uint32(), pa.int64()])
+        whole = pa.chunked_array([batch[i] for batch in arrays]).combine_chunks().dictionary_encode()
+        if len(whole.dictionary) >= 2**15:
+            continue
+        made = pa.DictionaryArray.from_arrays(whole.indices.cast(index), whole.dictionary)
+        schema = schema.set(i, field.with_type(made.type))
+        begin = 0
+        for batch in arrays:
+            size = len(batch[i])
+            batch[i] = made.slice(begin, size)
+            begin += size
+    return schema, arrays
+
+
 def write_files(rng, table, folder):
     """Writes the table's files into `folder` (a Path); their paths."""
     share = [table.batches[i :: table.files] for i in range(table.files)]
@@ -97,10 +118,22 @@ def write_files(rng, table, folder):
     for number, batches in enumerate(share):
         schema = pa.schema([(c.name, arrow_type(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
         path = folder / f"{table.name}_{number}.arrow"
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            for rows in batches:
-                arrays = [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
-                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+        arrays = [
+            [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
+            for rows in batches
+        ]
+        statistics = rng.choice(["none", "fields", "batches"])
+        if statistics == "fields":
+            schema = pa.schema([annotated(field, [batch[i] for batch in arrays]) for i, field in enumerate(schema)])
+        metadata = [
+            batch_metadata(pa.RecordBatch.from_arrays(batch, schema=schema)) if statistics == "batches" else None
+            for batch in arrays
+        ]
+        schema, arrays = with_dictionaries(rng, schema, arrays)
+        options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, None, None, "lz4", "zstd"]))
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+            for batch, found in zip(arrays, metadata):
+                writer.write_batch(pa.RecordBatch.from_arrays(batch, schema=schema), custom_metadata=found)
         os.chmod(path, 0o644)
         paths.append(path)
     return paths

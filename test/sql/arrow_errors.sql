@@ -50,7 +50,6 @@ SELECT * FROM import_error($$dir '@/parts'$$);
 SELECT * FROM import_error($$file '@/truncated.arrow'$$);
 SELECT * FROM import_error($$file '@/wrong_magic.arrow'$$);
 SELECT * FROM import_error($$file '@/empty_file.arrow'$$);
-SELECT * FROM import_error($$file '@/compressed.arrow'$$);
 SELECT * FROM import_error($$file '@/unsupported.arrow'$$);
 SELECT * FROM import_error($$files '@/parts/part1.arrow,@/missing_column.arrow'$$);
 SELECT * FROM import_error($$files '@/missing_column.arrow,@/parts/part1.arrow'$$);
@@ -75,7 +74,6 @@ SELECT * FROM scan_error('k int, v text', $$files '@/parts/part1.arrow,@/missing
 SELECT * FROM scan_error('k int, v text', $$files '@/parts/part1.arrow,@/missing_column.arrow'$$, 'SELECT v FROM t');
 SELECT * FROM scan_error('k int', $$files '@/parts/part1.arrow,@/other_type.arrow'$$, 'SELECT k FROM t');
 SELECT * FROM scan_error('k int, d text', $$file '@/unsupported.arrow'$$, 'SELECT k FROM t');
-SELECT * FROM scan_error('k int, d text', $$file '@/unsupported.arrow'$$, 'SELECT d FROM t');
 SELECT * FROM scan_error('k int, st text', $$file '@/unsupported.arrow'$$, 'SELECT st FROM t');
 -- Values that PostgreSQL has no room for.
 SELECT * FROM scan_error('i int, d date', $$file '@/bad_values.arrow'$$, 'SELECT i FROM t');

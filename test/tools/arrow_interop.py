@@ -30,7 +30,7 @@ PLAIN = {
     pa.large_string(): "LargeUtf8", pa.string_view(): "Utf8View",
 }
 UNSUPPORTED = [
-    (pa.types.is_dictionary, "dictionary encoding"), (pa.types.is_run_end_encoded, "run-end encoding"),
+    (pa.types.is_run_end_encoded, "run-end encoding"),
     (pa.types.is_null, "type Null"), (pa.types.is_uint64, "type UInt64"), (pa.types.is_float16, "type Float16"),
     (pa.types.is_decimal256, "type Decimal256"), (pa.types.is_binary, "type Binary"),
     (pa.types.is_large_binary, "type LargeBinary"), (pa.types.is_binary_view, "type BinaryView"),
@@ -44,11 +44,13 @@ UNSUPPORTED = [
 
 def expected_field(field):
     """The line that arrow_dump prints for a field, and whether it is readable."""
+    if pa.types.is_dictionary(field.type):
+        return expected_field(field.with_type(field.type.value_type))
     kind = field.type
     if kind in PLAIN:
         return f"# {field.name} {PLAIN[kind]}", True
-    if pa.types.is_decimal128(kind):
-        return f"# {field.name} Decimal128({kind.precision},{kind.scale})", True
+    if pa.types.is_decimal(kind) and kind.bit_width <= 128:
+        return f"# {field.name} Decimal{kind.bit_width}({kind.precision},{kind.scale})", True
     if pa.types.is_timestamp(kind):
         zone = f",{kind.tz}" if kind.tz else ""
         return f"# {field.name} Timestamp({kind.unit}{zone})", True
@@ -71,6 +73,9 @@ def integers(column):
 
 
 def render(column):
+    if pa.types.is_dictionary(column.type):
+        values = column.dictionary.to_pylist()  # dictionary_decode() knows no views
+        column = pa.array([None if i is None else values[i] for i in column.indices.to_pylist()], column.type.value_type)
     kind = column.type
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         values, show = integers(column), str
@@ -219,6 +224,10 @@ def files_to_read(folder):
     path = folder / "pyarrow_no_batches.arrow"
     write_pyarrow(path, readable_table(0, 0, 0).schema.empty_table())
     yield path
+    for codec in ("lz4", "zstd"):
+        path = folder / f"pyarrow_{codec}.arrow"
+        write_pyarrow(path, readable_table(5000, 0.2, 9), compression=codec)
+        yield path
     yield from polars_files(folder)
     yield from duckdb_files(folder)
 
@@ -233,6 +242,10 @@ def polars_files(folder):
     for name, options in (("default", {}), ("old", {"compat_level": polars.CompatLevel.oldest()})):
         path = folder / f"polars_{name}.arrow"
         frame.write_ipc(path, compression="uncompressed", **options)
+        yield path
+    for codec in ("lz4", "zstd"):
+        path = folder / f"polars_{codec}.arrow"
+        frame.write_ipc(path, compression=codec)
         yield path
     path = folder / "polars_batches.arrow"
     frame.write_ipc(path, compression="uncompressed", record_batch_size=100)
@@ -283,11 +296,6 @@ def check_reader(report, program, path):
 
 def check_refusals(report, program, folder):
     table = readable_table(100, 0.1, 3)
-    for codec, name in (("lz4", "LZ4"), ("zstd", "ZSTD")):
-        path = folder / f"compressed_{codec}.arrow"
-        write_pyarrow(path, table, compression=codec)
-        code, _, errors = dump(program, path)
-        report.check(path.name, code == 1 and f'file "{path}" uses {name} compression' in errors, errors)
     path = folder / "stream.arrows"
     with pa.OSFile(str(path), "wb") as sink, ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

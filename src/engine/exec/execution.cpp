@@ -144,6 +144,8 @@ class ExecutionImpl : public Execution {
     if (pipeline == main_pipeline() && !build_rows_program_) {
       ++stats->passes;
       stats->chunks = run.chunks();
+      stats->chunks_loaded += run.chunks_loaded();
+      stats->chunks_skipped += run.chunks_skipped();
       stats->rows = run.rows();
       stats->threads = run.thread_count();
     }
@@ -274,7 +276,18 @@ class ExecutionImpl : public Execution {
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late()};
     return std::make_unique<PipelineRun>(program, index,
                                          assemble(program, index, joins, partition, traits, &program != &program_),
-                                         source, options_, build, nothing_matches);
+                                         source, options_, build, nothing_matches, wanted_keys(program, index, source));
+  }
+
+  /// What the joins of the last pipeline ask of columns that the source has statistics of.
+  std::vector<ColumnKeys> wanted_keys(const Program& program, uint32_t index, const ChunkSource& source) const {
+    std::vector<ColumnKeys> wanted;
+    if (index != main_pipeline() || &program != &program_ || source.feeder() != nullptr) return wanted;
+    for (const plan::KeyColumn& key : plan::deciding_key_columns(program)) {
+      if (!source.has_bounds(key.column)) continue;
+      if (auto range = builds_[key.join]->key_range(key.key)) wanted.push_back({key.column, std::move(*range)});
+    }
+    return wanted;
   }
 
   /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.

@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
 #include "engine/block/tile.hpp"
+#include "engine/exec/key_range.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {
@@ -61,6 +62,16 @@ class ChunkSource {
   /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
   /// stored: loading such a column takes time.
   virtual bool converts_late() const { return false; }
+  /// True when may_hold() can rule out chunks by their values of `column`; for sources without a feeder.
+  virtual bool has_bounds(uint32_t column) const {
+    (void)column;
+    return false;
+  }
+  /// False when no row of chunk `index` has one of `keys` in `column`. Called by engine threads.
+  virtual bool may_hold(int64_t index, uint32_t column, const KeyRange& keys) const {
+    (void)index, (void)column, (void)keys;
+    return true;
+  }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -124,9 +135,10 @@ struct StageStats {
 };
 
 struct Stats {
-  std::vector<std::vector<StageStats>> stages;  // per pipeline
-  std::vector<double> milliseconds;             // per pipeline, wall clock
-  int64_t chunks = 0, rows = 0, bytes = 0;      // of the last pipeline's source
+  std::vector<std::vector<StageStats>> stages;    // per pipeline
+  std::vector<double> milliseconds;               // per pipeline, wall clock
+  int64_t chunks = 0, rows = 0, bytes = 0;        // of the last pipeline's source
+  int64_t chunks_loaded = 0, chunks_skipped = 0;  // likewise; skipped: no row could have matched a join
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
   int64_t passes = 0;  // over the last pipeline's source

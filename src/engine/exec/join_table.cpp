@@ -223,6 +223,23 @@ bool JoinBuild::is_in_partition(const std::vector<plan::Constant>& keys) const {
   return partition_.contains(hash);
 }
 
+std::optional<KeyRange> JoinBuild::key_range(size_t key) const {
+  const HostColumn& column = keys_[key];
+  if ((column.phys != Phys::kI32 && column.phys != Phys::kI64) || column.has_errors()) return std::nullopt;
+  KeyRange range;
+  for (int64_t row = 0; row < column.rows; ++row) {
+    if (column.is_null(row)) continue;
+    const int64_t value = column.phys == Phys::kI32 ? *static_cast<const int32_t*>(column.at(row))
+                                                    : *static_cast<const int64_t*>(column.at(row));
+    const bool first = range.lowest > range.highest;
+    range.lowest = first ? value : std::min(range.lowest, value);
+    range.highest = first ? value : std::max(range.highest, value);
+    if (column.rows <= static_cast<int64_t>(kMostKeyValues)) range.values.push_back(value);
+  }
+  std::sort(range.values.begin(), range.values.end());
+  return range;
+}
+
 void JoinBuild::build_direct() {
   table_.kind = JoinTableKind::kDirect;
   bitmap_.assign(table_.range / 32 + 1, 0);

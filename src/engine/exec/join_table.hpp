@@ -11,6 +11,7 @@
 #include "base/status.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/exec/inner_parts.hpp"
+#include "engine/exec/key_range.hpp"
 #include "engine/exec/text_store.hpp"
 #include "engine/plan/ir.hpp"
 
@@ -84,6 +85,8 @@ class JoinBuild {
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
+  /// Values of the key at place `key`; nullopt when it has no integer register or a value is not held.
+  std::optional<KeyRange> key_range(size_t key) const;
   /// Build rows whose key equals `keys`, all rows when there are no keys; for rows that are re-checked one by one, on
   /// the caller's thread.
   void lookup(const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;

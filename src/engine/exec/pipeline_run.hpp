@@ -49,7 +49,7 @@ class BlockSignals {
 class PipelineRun : public WorkerSink {
  public:
   PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-              const Options& options, JoinBuild* build, bool nothing_matches)
+              const Options& options, JoinBuild* build, bool nothing_matches, std::vector<ColumnKeys> wanted)
       : program_(program),
         index_(index),
         assembly_(std::move(assembly)),
@@ -58,7 +58,7 @@ class PipelineRun : public WorkerSink {
         build_(build),
         feeder_(source.feeder()),
         run_(options.run),
-        queue_(source, options.morsel_rows),
+        queue_(source, options.morsel_rows, std::move(wanted)),
         exhausted_(nothing_matches) {
     // What is left is for the parts in which full tables meet.
     group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
@@ -260,6 +260,8 @@ class PipelineRun : public WorkerSink {
   void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
   int64_t chunks() const { return queue_.chunks(); }
+  int64_t chunks_loaded() const { return queue_.loaded(); }
+  int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t declined_count() const { return declined_count_; }
   int64_t partial_flushes() const { return partial_flushes_; }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }

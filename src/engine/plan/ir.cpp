@@ -38,4 +38,35 @@ bool has_stable_text(const Program& program, NodeId id, bool stable_source) {
   return true;
 }
 
+namespace {
+
+// kNoColumn for expressions that are none.
+constexpr uint32_t kNoColumn = UINT32_MAX;
+uint32_t widened_column(const Program& program, NodeId id) {
+  using registry::FunctionId;
+  const Node& node = program.nodes[id];
+  if (node.kind == NodeKind::kColumn) return node.imm;
+  if (node.kind != NodeKind::kCall) return kNoColumn;
+  const auto function = static_cast<FunctionId>(node.imm);
+  const bool widens =
+      function == FunctionId::kInt2ToInt4 || function == FunctionId::kInt2ToInt8 || function == FunctionId::kInt4ToInt8;
+  return widens ? widened_column(program, node.args[0]) : kNoColumn;
+}
+
+}  // namespace
+
+std::vector<KeyColumn> deciding_key_columns(const Program& program) {
+  std::vector<KeyColumn> columns;
+  for (const uint32_t join : program.pipelines.back().joins)
+    if (keeps_unmatched(program.joins[join].kind)) return columns;  // of what is left out these would see less
+  for (const uint32_t join : program.pipelines.back().joins) {
+    const Join& one = program.joins[join];
+    if (one.kind != JoinKind::kInner && one.kind != JoinKind::kSemi) continue;
+    for (uint32_t key = 0; key < one.outer_keys.size(); ++key)
+      if (const uint32_t column = widened_column(program, one.outer_keys[key]); column != kNoColumn)
+        columns.push_back({join, key, column});
+  }
+  return columns;
+}
+
 }  // namespace strom::engine::plan

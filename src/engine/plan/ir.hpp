@@ -170,6 +170,14 @@ struct Program {
   std::vector<Pipeline> pipelines;
 };
 
+/// A join key that is a column of the last pipeline's source, whatever integer type it is widened to.
+struct KeyColumn {
+  uint32_t join, key, column;
+};
+
+/// Those of the last pipeline without which a row of the source is of no use: it has to have a match.
+std::vector<KeyColumn> deciding_key_columns(const Program& program);
+
 /// True when the value of a parameter may be Constant::unheld.
 bool can_be_unheld(const Constant& constant);
 

@@ -1,16 +1,20 @@
 // See batch_decode.hpp.
 #include "format/arrow/batch_decode.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "columnar/layout.hpp"
+#include "columnar/text.hpp"
+#include "format/arrow/dictionary.hpp"
 #include "format/arrow/message.hpp"
 
 namespace strom::format::arrow {
 
 namespace {
 
-using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
 
@@ -18,22 +22,27 @@ constexpr int64_t kBufferAlignment = 8;
 
 class BatchDecoder {
  public:
-  BatchDecoder(const FileBytes& file, const DecodedSchema& schema, const BatchLocation& location)
+  BatchDecoder(const FileBytes& file, const DecodedSchema& schema, const BatchLocation& location, int number)
       : file_(file), schema_(schema), batch_(std::make_unique<BatchLayout>()) {
+    batch_->number = number;
     batch_->location = location;
   }
 
-  Result<std::unique_ptr<const BatchLayout>> decode() {
+  Result<std::unique_ptr<const BatchLayout>> decode(bool is_dictionary) {
     const BatchLocation& location = batch_->location;
     const int64_t body_offset = location.offset + location.meta_size;
     STROM_ASSIGN(const Message message, load_message(file_, location.offset, body_offset, "a record batch"));
     offset_ = message.metadata_offset;
     const fbs::RecordBatch* source = message.root().header_as_RecordBatch();
+    if (is_dictionary) {
+      const fbs::DictionaryBatch* dictionary = message.root().header_as_DictionaryBatch();
+      source = dictionary == nullptr ? nullptr : dictionary->data();
+    }
     if (source == nullptr) return corrupt("a message that should be a record batch is of another kind");
     if (message.root().body_length() != location.body_size) {
       return corrupt("a record batch and the footer differ in the size of the batch's body");
     }
-    if (source->compression() != nullptr) return compressed(source->compression()->codec());
+    if (source->compression() != nullptr) STROM_TRY(decode_compression(*source->compression()));
     batch_->is_v4 = message.root().version() == fbs::MetadataVersion::V4;
     batch_->rows = source->length();
     if (batch_->rows < 0) return corrupt("a record batch has a negative number of rows");
@@ -46,13 +55,18 @@ class BatchDecoder {
  private:
   Status corrupt(const std::string& what) const { return file_.corrupt(offset_, what); }
 
-  Status compressed(fbs::CompressionType codec) const {
-    const char* name = codec == fbs::CompressionType::Lz4Frame ? "LZ4 "
-                       : codec == fbs::CompressionType::Zstd   ? "ZSTD "
-                                                               : "";
-    return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses " + name + "compression")
-        .with_detail("The record batch at byte offset " + std::to_string(batch_->location.offset) + " is compressed.")
-        .with_hint("Write the file without compression.");
+  Status decode_compression(const fbs::BodyCompression& compression) {
+    const bool by_buffer = compression.method() == fbs::BodyCompressionMethod::Buffer;
+    if (by_buffer && compression.codec() == fbs::CompressionType::Lz4Frame) {
+      batch_->codec = Codec::kLz4Frame;
+    } else if (by_buffer && compression.codec() == fbs::CompressionType::Zstd) {
+      batch_->codec = Codec::kZstd;
+    } else {
+      return Status(ErrorCode::kUnsupported, "file \"" + file_.path + "\" uses a compression that is not known")
+          .with_detail("The record batch at byte offset " + std::to_string(batch_->location.offset) +
+                       " is compressed by neither LZ4 nor ZSTD.");
+    }
+    return Status::ok();
   }
 
   /// The metadata must have as many entries as the schema asks for; at least as many when the schema ends in types
@@ -123,7 +137,7 @@ class BatchDecoder {
       }
       batch_->buffers.push_back({body_offset + buffer.offset(), buffer.length()});
     }
-    if (groups > 0) {
+    if (groups > 0 && batch_->codec == Codec::kNone) {
       for (const BufferPlace& place : batch_->buffers) {
         batch_->addresses.push_back(reinterpret_cast<const char*>(file_.data + place.offset));
         batch_->sizes.push_back(place.length);
@@ -138,70 +152,291 @@ class BatchDecoder {
   int64_t offset_ = 0;  // of the metadata, for messages
 };
 
-Status bad_buffer(const FileBytes& file, const Field& field, const BufferPlace& buffer, const std::string& what) {
-  return file.corrupt(buffer.offset, "column \"" + field.name + "\" " + what);
-}
-
-Status check_aligned(const FileBytes& file, const Field& field, const BufferPlace& buffer) {
-  if (buffer.length == 0 || buffer.offset % kBufferAlignment == 0) return Status::ok();
-  return bad_buffer(file, field, buffer, "has a buffer that is not aligned to 8 bytes");
-}
-
-/// Bytes that `rows` rows need in the values buffer, compared without overflow.
-bool holds_rows(const Field& field, int64_t bytes, int64_t rows) {
-  if (rows == 0) return true;  // no offset either: writers may leave the buffer out
+/// Bytes that `rows` rows need in the values buffer at least; nullopt when no buffer can be so large.
+std::optional<int64_t> values_bytes(const Field& field, int64_t rows) {
+  if (rows == 0) return 0;  // no offset either: writers may leave the buffer out
   const int64_t width = columnar::value_width(field.layout, field.byte_width);
-  if (width == 0) return (rows - 1) / 8 < bytes;
-  return columnar::has_offsets(field.layout) ? rows < bytes / width : rows <= bytes / width;
+  if (width == 0) return (rows - 1) / 8 + 1;
+  int64_t bytes;
+  const int64_t values = columnar::has_offsets(field.layout) ? rows + 1 : rows;
+  if (rows == INT64_MAX || __builtin_mul_overflow(values, width, &bytes)) return std::nullopt;
+  return bytes;
 }
+
+/// One column of one record batch. Buffers of compressed ones come into memory, as much of them as is needed.
+class ColumnLoader {
+ public:
+  ColumnLoader(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch, int field,
+               std::shared_ptr<BufferPool> pool)
+      : file_(file),
+        batch_(batch),
+        field_(schema.schema.fields[static_cast<size_t>(field)]),
+        place_(schema.places[static_cast<size_t>(field)]),
+        first_(batch.first_buffer(place_)),
+        pool_(std::move(pool)) {}
+
+  /// Indexes into `dictionary`; values where they are no text.
+  Result<LoadedColumn> load_encoded(const DictionaryEncoding& encoding, const DictionaryView& dictionary) {
+    STROM_ASSIGN(LoadedColumn view, begin());
+    view.layout = Layout::kDictionary;
+    view.byte_width = encoding.index_width;
+    int64_t wanted;
+    if (__builtin_mul_overflow(view.length, int64_t{encoding.index_width}, &wanted))
+      return bad(1, "claims " + std::to_string(view.length) + " rows, for which any buffer is too small");
+    STROM_ASSIGN(const Bytes indexes, fixed(1, wanted, "a buffer"));
+    view.values = indexes.data;
+    view.dictionary_size = dictionary.size;
+    view.dictionary = dictionary.texts;
+    if (dictionary.nulls != nullptr) STROM_TRY(add_nulls(dictionary, &view));
+    if (!columnar::is_text(field_.layout)) STROM_TRY(decode_values(dictionary, &view));
+    if (memory_) memory_->dictionary = dictionary.memory;
+    view.memory = memory_;
+    if (!memory_) view.memory = dictionary.memory;
+    return view;
+  }
+
+  Result<LoadedColumn> load() {
+    STROM_ASSIGN(LoadedColumn view, begin());
+    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
+    const auto wanted = values_bytes(field_, node.length);
+    if (!wanted) return bad(1, "claims " + std::to_string(node.length) + " rows, for which any buffer is too small");
+    STROM_ASSIGN(const Bytes values, fixed(1, *wanted, "a buffer"));
+    view.values = values.data;
+    if (columnar::has_offsets(field_.layout)) {
+      STROM_TRY(load_text(&view));
+    } else if (field_.layout == Layout::kUtf8View) {
+      STROM_TRY(load_view_buffers(&view));
+    }
+    view.memory = std::move(memory_);
+    return view;
+  }
+
+ private:
+  Result<LoadedColumn> begin() {
+    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
+    LoadedColumn view;
+    view.layout = field_.layout;
+    view.unit = field_.unit;
+    view.byte_width = field_.byte_width;
+    view.length = node.length;
+    view.null_count = node.null_count;
+    if (node.null_count > 0) {
+      STROM_ASSIGN(const Bytes validity, fixed(0, (node.length - 1) / 8 + 1, "a validity bitmap"));
+      view.validity = validity.data;
+    }
+    return view;
+  }
+
+  Result<char*> own_memory(int64_t size) {
+    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    Memory memory;
+    memory.bytes.reset(static_cast<char*>(std::calloc(static_cast<size_t>(size) + 1, 1)));
+    if (memory.bytes == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory for a column");
+    memory.capacity = size;
+    memory_->buffers.push_back(std::move(memory));
+    return memory_->buffers.back().bytes.get();
+  }
+
+  /// Rows whose index leads to a NULL are NULL.
+  Status add_nulls(const DictionaryView& dictionary, LoadedColumn* view) {
+    STROM_ASSIGN(char* const bits, own_memory(view->length / 8 + 1));
+    view->null_count = 0;
+    for (int64_t row = 0; row < view->length; ++row) {
+      const uint64_t index = columnar::dictionary_index(*view, row);
+      const bool is_null = !columnar::is_valid(*view, row) ||
+                           (index < static_cast<uint64_t>(dictionary.size) && dictionary.nulls[index] != 0);
+      view->null_count += is_null;
+      if (!is_null) bits[row >> 3] = static_cast<char>(bits[row >> 3] | (1 << (row & 7)));
+    }
+    view->validity = reinterpret_cast<const uint8_t*>(bits);
+    return Status::ok();
+  }
+
+  Status decode_values(const DictionaryView& dictionary, LoadedColumn* view) {
+    const auto width = static_cast<size_t>(columnar::value_width(field_.layout, field_.byte_width));
+    int64_t bytes;
+    if (__builtin_mul_overflow(view->length, static_cast<int64_t>(width), &bytes) || bytes == INT64_MAX)
+      return bad(1, "claims " + std::to_string(view->length) + " rows, for which no memory is large enough");
+    STROM_ASSIGN(char* to, own_memory(bytes));
+    const void* const values = to;
+    for (int64_t row = 0; row < view->length; ++row, to += width) {
+      if (!columnar::is_valid(*view, row)) continue;
+      const uint64_t index = columnar::dictionary_index(*view, row);
+      if (index >= static_cast<uint64_t>(dictionary.size))
+        return bad(1, "of record batch " + std::to_string(batch_.number) + " has an index outside of its dictionary");
+      std::memcpy(to, dictionary.values + index * width, width);
+    }
+    view->layout = field_.layout;
+    view->byte_width = field_.byte_width;
+    view->values = values;
+    return Status::ok();
+  }
+
+  struct Bytes {
+    const uint8_t* data = nullptr;
+    int64_t size = 0;
+  };
+  struct Owned {
+    std::shared_ptr<BufferPool> pool;
+    std::vector<Memory> buffers;
+    std::vector<const char*> addresses;
+    std::vector<int64_t> sizes;
+    std::shared_ptr<const void> dictionary;
+
+    explicit Owned(std::shared_ptr<BufferPool> from) : pool(std::move(from)) {}
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+    ~Owned() {
+      for (Memory& buffer : buffers)
+        if (pool != nullptr) pool->give(std::move(buffer));
+    }
+  };
+
+  const BufferPlace& buffer(size_t index) const { return batch_.buffers[first_ + index]; }
+
+  Status bad(size_t index, const std::string& what) const {
+    return file_.corrupt(buffer(index).offset, "column \"" + field_.name + "\" " + what);
+  }
+
+  Status too_small(size_t index, const char* what, int64_t size, int64_t wanted) const {
+    return bad(index, "of record batch " + std::to_string(batch_.number) + " has " + what + " of " +
+                          std::to_string(size) + " bytes, which is too small: its rows need " + std::to_string(wanted));
+  }
+
+  /// A buffer that has to have `wanted` bytes at least, of which no others are looked at.
+  Result<Bytes> fixed(size_t index, int64_t wanted, const char* what) {
+    const BufferPlace& place = buffer(index);
+    if (batch_.codec == Codec::kNone) {
+      if (place.length > 0 && place.offset % kBufferAlignment != 0)
+        return bad(index, "has a buffer that is not aligned to 8 bytes");
+      if (place.length < wanted) return too_small(index, what, place.length, wanted);
+      return Bytes{file_.data + place.offset, place.length};
+    }
+    STROM_ASSIGN(const int64_t declared, declared_size(index));
+    if (declared < wanted) return too_small(index, what, declared, wanted);
+    return expand(index, declared, wanted);
+  }
+
+  /// A buffer of any size.
+  Result<Bytes> whole(size_t index) {
+    const BufferPlace& place = buffer(index);
+    if (batch_.codec == Codec::kNone) return Bytes{file_.data + place.offset, place.length};
+    STROM_ASSIGN(const int64_t declared, declared_size(index));
+    return expand(index, declared, declared);
+  }
+
+  /// Bytes of a buffer of a compressed batch when it is decompressed, as the file has it.
+  Result<int64_t> declared_size(size_t index) const {
+    const BufferPlace& place = buffer(index);
+    if (place.length == 0) return int64_t{0};
+    if (place.length < kPrefixBytes) return bad(index, "has a compressed buffer without the size of its content");
+    const auto declared = file_.load<int64_t>(place.offset);
+    if (declared == kNotCompressed) return place.length - kPrefixBytes;
+    if (declared < 0) return bad(index, "has a compressed buffer of a negative size");
+    return declared;
+  }
+
+  Result<Bytes> expand(size_t index, int64_t declared, int64_t wanted) {
+    const BufferPlace& place = buffer(index);
+    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    if (wanted == 0) return Bytes{file_.data + place.offset, 0};
+    const bool stored = file_.load<int64_t>(place.offset) == kNotCompressed;
+    const uint8_t* data = file_.data + place.offset + kPrefixBytes;
+    const int64_t size = place.length - kPrefixBytes;
+    if (stored && reinterpret_cast<uintptr_t>(data) % kBufferAlignment == 0 && size >= wanted)
+      return Bytes{data, wanted};
+    Decompressed made;
+    if (stored) {
+      STROM_ASSIGN(made, copy(data, std::min(size, wanted)));
+    } else {
+      auto result = decompress(batch_.codec, data, size, declared, wanted, pool_.get());
+      if (result.status().code() == ErrorCode::kCorruptFile)
+        return bad(index, "of record batch " + std::to_string(batch_.number) + " has damaged " +
+                              codec_name(batch_.codec) + " data: " + result.status().message());
+      STROM_ASSIGN(made, std::move(result));
+    }
+    memory_->buffers.push_back(std::move(made.memory));
+    return Bytes{reinterpret_cast<const uint8_t*>(memory_->buffers.back().bytes.get()), wanted};
+  }
+
+  static Result<Decompressed> copy(const uint8_t* data, int64_t size) {
+    Decompressed made;
+    made.memory.bytes.reset(static_cast<char*>(std::malloc(static_cast<size_t>(size) + 1)));
+    if (made.memory.bytes == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory for a column");
+    made.memory.capacity = size;
+    std::memcpy(made.memory.bytes.get(), data, static_cast<size_t>(size));
+    made.size = size;
+    return made;
+  }
+
+  /// Text of compressed batches as far as the last offset goes.
+  Status load_text(LoadedColumn* view) {
+    if (batch_.codec == Codec::kNone) {
+      STROM_ASSIGN(const Bytes data, whole(2));
+      view->data = reinterpret_cast<const char*>(data.data);
+      view->data_size = data.size;
+      return Status::ok();
+    }
+    int64_t end = 0;
+    if (view->length > 0)
+      end = field_.layout == Layout::kUtf8 ? static_cast<const int32_t*>(view->values)[view->length]
+                                           : static_cast<const int64_t*>(view->values)[view->length];
+    STROM_ASSIGN(const int64_t declared, declared_size(2));
+    if (end < 0 || end > declared) return bad(2, "has text that ends outside of its buffer");
+    STROM_ASSIGN(const Bytes data, expand(2, declared, end));
+    view->data = reinterpret_cast<const char*>(data.data);
+    view->data_size = end;
+    return Status::ok();
+  }
+
+  Status load_view_buffers(LoadedColumn* view) {
+    const auto group = static_cast<size_t>(place_.view_groups);
+    const auto count = static_cast<size_t>(batch_.view_buffers[group + 1] - batch_.view_buffers[group]);
+    view->variadic_count = static_cast<int32_t>(count);
+    if (batch_.codec == Codec::kNone) {
+      view->variadic = batch_.addresses.data() + first_ + 2;
+      view->variadic_sizes = batch_.sizes.data() + first_ + 2;
+      return Status::ok();
+    }
+    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    for (size_t i = 0; i < count; ++i) {
+      STROM_ASSIGN(const Bytes data, whole(2 + i));
+      memory_->addresses.push_back(reinterpret_cast<const char*>(data.data));
+      memory_->sizes.push_back(data.size);
+    }
+    view->variadic = memory_->addresses.data();
+    view->variadic_sizes = memory_->sizes.data();
+    return Status::ok();
+  }
+
+  static constexpr int64_t kPrefixBytes = 8, kNotCompressed = -1;
+
+  const FileBytes& file_;
+  const BatchLayout& batch_;
+  const Field& field_;
+  const EntryCounts& place_;
+  const size_t first_;
+  const std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<Owned> memory_;
+};
 
 }  // namespace
 
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
-                                                        const BatchLocation& location) {
-  return BatchDecoder(file, schema, location).decode();
+                                                        const BatchLocation& location, int number) {
+  return BatchDecoder(file, schema, location, number).decode(false);
 }
 
-Result<ColumnView> column_view(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                               int field_index) {
-  const Field& field = schema.schema.fields[static_cast<size_t>(field_index)];
-  const EntryCounts& place = schema.places[static_cast<size_t>(field_index)];
-  const NodeSize& node = batch.nodes[static_cast<size_t>(place.nodes)];
-  const size_t first = batch.first_buffer(place);
-  const BufferPlace& validity = batch.buffers[first];
-  const BufferPlace& values = batch.buffers[first + 1];
+Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
+                                                             const BatchLocation& location) {
+  return BatchDecoder(file, values, location, 0).decode(true);
+}
 
-  ColumnView view;
-  view.layout = field.layout;
-  view.unit = field.unit;
-  view.byte_width = field.byte_width;
-  view.length = node.length;
-  view.null_count = node.null_count;
-  if (node.null_count > 0) {
-    STROM_TRY(check_aligned(file, field, validity));
-    if ((node.length - 1) / 8 >= validity.length) {
-      return bad_buffer(file, field, validity, "has nulls and a validity bitmap shorter than its rows");
-    }
-    view.validity = file.data + validity.offset;
-  }
-  STROM_TRY(check_aligned(file, field, values));
-  if (!holds_rows(field, values.length, node.length)) {
-    return bad_buffer(file, field, values,
-                      "has " + std::to_string(node.length) + " rows and a buffer of " + std::to_string(values.length) +
-                          " bytes, which is too small");
-  }
-  view.values = file.data + values.offset;
-  if (columnar::has_offsets(field.layout)) {
-    const BufferPlace& data = batch.buffers[first + 2];
-    view.data = reinterpret_cast<const char*>(file.data + data.offset);
-    view.data_size = data.length;
-  } else if (field.layout == Layout::kUtf8View) {
-    const auto group = static_cast<size_t>(place.view_groups);
-    view.variadic = batch.addresses.data() + first + 2;
-    view.variadic_sizes = batch.sizes.data() + first + 2;
-    view.variadic_count = static_cast<int32_t>(batch.view_buffers[group + 1] - batch.view_buffers[group]);
-  }
-  return view;
+Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
+                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary) {
+  ColumnLoader loader(file, schema, batch, field, pool);
+  if (dictionary == nullptr) return loader.load();
+  return loader.load_encoded(*schema.dictionaries[static_cast<size_t>(field)], *dictionary);
 }
 
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field_index) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "columnar/batch.hpp"
+#include "format/arrow/decompress.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/reader.hpp"
 #include "format/arrow/schema_decode.hpp"
@@ -25,13 +26,16 @@ struct BufferPlace {
 
 /// Verified metadata of one record batch.
 struct BatchLayout {
+  int number = 0;  // in the file
   BatchLocation location;
+  Codec codec = Codec::kNone;
   int64_t rows = 0;
   std::vector<NodeSize> nodes;
   std::vector<BufferPlace> buffers;
   std::vector<int64_t> view_buffers;  // [g] = data buffers of the view groups before group g; one more than groups
   bool is_v4 = false;                 // metadata version
-  /// Addresses and sizes of all `buffers`, for ColumnView::variadic; empty when the schema has no view columns.
+  /// Addresses and sizes of all `buffers`, for ColumnView::variadic; empty when the schema has no view columns or the
+  /// batch is compressed.
   std::vector<const char*> addresses;
   std::vector<int64_t> sizes;
 
@@ -42,14 +46,22 @@ struct BatchLayout {
   }
 };
 
-/// `location` has been checked to be inside of the file. Errors: kCorruptFile, kUnsupported (compression).
+/// `location`, of batch `number`, has been checked to be inside of the file. Errors: kCorruptFile, kUnsupported (a new
+/// compression).
 Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, const DecodedSchema& schema,
-                                                        const BatchLocation& location);
+                                                        const BatchLocation& location, int number);
 
-/// View of a field that is readable (not Field::unsupported). Errors: kCorruptFile. The view's variadic pointers lead
-/// into `batch`.
-Result<columnar::ColumnView> column_view(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                                         int field);
+/// Likewise a dictionary, as one record batch of its values.
+Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
+                                                             const BatchLocation& location);
+
+struct DictionaryView;
+
+/// A field that is readable (not Field::unsupported), decompressed if need be, with memory of `pool` if there is one.
+/// `dictionary`: of a dictionary-encoded field. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may
+/// lead into `batch`.
+Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
+                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary);
 
 /// Bytes of the field's buffers.
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field);

@@ -1,21 +1,25 @@
 // See reader.hpp.
 #include "format/arrow/reader.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "format/arrow/batch_decode.hpp"
+#include "format/arrow/dictionary.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/schema_decode.hpp"
+#include "format/arrow/statistics.hpp"
 
 namespace strom::format::arrow {
 
 namespace {
 
-using columnar::ColumnView;
 using columnar::Field;
 
 /// Runs `f`, whose allocations are sized by what an untrusted file says.
@@ -24,7 +28,7 @@ auto within_memory(const std::string& path, F f) -> decltype(f()) {
   try {
     return f();
   } catch (const std::bad_alloc&) {
-    return Status(ErrorCode::kOutOfMemory, "out of memory while reading the metadata of file \"" + path + "\"");
+    return Status(ErrorCode::kOutOfMemory, "out of memory while reading file \"" + path + "\"");
   }
 }
 
@@ -66,10 +70,17 @@ class Reader final : public FileReader {
     return layout->rows;
   }
 
-  Result<ColumnView> column(int batch, int field) const override {
+  Result<LoadedColumn> column(int batch, int field, const std::shared_ptr<BufferPool>& pool) const override {
     STROM_TRY(check_readable(field));
     STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
-    return column_view(file_, schema_, *layout, field);
+    auto loaded = within_memory(file_.path, [&] { return load(*layout, field, pool); });
+    if (loaded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
+    return loaded;
+  }
+
+  Result<bool> is_compressed(int batch) const override {
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->codec != Codec::kNone;
   }
 
   Result<int64_t> column_bytes(int batch, int field) const override {
@@ -78,10 +89,83 @@ class Reader final : public FileReader {
     return column_buffer_bytes(schema_, *layout, field);
   }
 
+  Result<int64_t> null_count(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return layout->nodes[static_cast<size_t>(schema_.places[static_cast<size_t>(field)].nodes)].null_count;
+  }
+
+  Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_TRY(batch_layout(batch).status());
+    return within_memory(file_.path, [&]() -> Result<std::optional<columnar::Bounds>> {
+      std::lock_guard lock(bounds_mutex_);
+      auto known = bounds_.find(field);
+      if (known == bounds_.end()) {
+        STROM_ASSIGN(auto all, load_bounds(field, batch_count()));
+        known = bounds_.emplace(field, std::move(all)).first;
+      }
+      if (known->second.empty()) return std::optional<columnar::Bounds>();
+      return known->second[static_cast<size_t>(batch)];
+    });
+  }
+
+  Result<bool> has_bounds(int field) const override {
+    if (batch_count() == 0) return false;
+    STROM_TRY(check_readable(field));
+    return within_memory(file_.path, [&]() -> Result<bool> {
+      const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+      if (has_field_bounds(info)) return true;
+      STROM_ASSIGN(const auto first, load_bounds(field, 1));
+      return !first.empty() && first.front().has_value();
+    });
+  }
+
   Status check_unchanged() const override { return mapping_ ? mapping_->check_unchanged() : Status::ok(); }
   bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
 
  private:
+  Result<LoadedColumn> load(const BatchLayout& layout, int field, const std::shared_ptr<BufferPool>& pool) const {
+    const auto& encoding = schema_.dictionaries[static_cast<size_t>(field)];
+    if (encoding == nullptr) return load_column(file_, schema_, layout, field, pool, nullptr);
+    STROM_ASSIGN(const DictionaryView dictionary, dictionaries_.find(file_, *encoding, layout.number));
+    return load_column(file_, schema_, layout, field, pool, &dictionary);
+  }
+
+  using AllBounds = std::vector<std::optional<columnar::Bounds>>;
+
+  /// Bounds of the first `batches` record batches; empty when there are none.
+  Result<AllBounds> load_bounds(int field, int batches) const {
+    const Field& info = schema_.schema.fields[static_cast<size_t>(field)];
+    if (has_field_bounds(info)) return field_bounds(info, batch_count());
+    const std::string key = std::string(kBatchBoundsPrefix) + info.name;
+    const auto& fields = schema_.schema.fields;
+    if (std::count_if(fields.begin(), fields.end(), [&](const Field& other) { return other.name == info.name; }) > 1)
+      return AllBounds();
+    AllBounds all(static_cast<size_t>(batches));
+    bool any = false;
+    for (int batch = 0; batch < batches; ++batch) {
+      STROM_ASSIGN(all[static_cast<size_t>(batch)], load_batch_bounds(info, key, batch));
+      any = any || all[static_cast<size_t>(batch)].has_value();
+    }
+    if (!any) all.clear();
+    return all;
+  }
+
+  Result<std::optional<columnar::Bounds>> load_batch_bounds(const Field& field, const std::string& key,
+                                                            int batch) const {
+    const BatchLocation& place = locations_[static_cast<size_t>(batch)];
+    STROM_ASSIGN(const Message message,
+                 load_message(file_, place.offset, place.offset + place.meta_size, "a record batch"));
+    const auto* metadata = message.root().custom_metadata();
+    for (int64_t i = 0; i < vector_size(metadata); ++i) {
+      const fbs::KeyValue& item = *metadata->Get(static_cast<flatbuffers::uoffset_t>(i));
+      if (item.key() != nullptr && item.value() != nullptr && item.key()->string_view() == key)
+        return batch_bounds(field, item.value()->string_view());
+    }
+    return std::optional<columnar::Bounds>();
+  }
+
   Status check_readable(int field) const {
     if (field < 0 || static_cast<size_t>(field) >= schema_.schema.fields.size()) {
       return Status(ErrorCode::kInternal, "file \"" + file_.path + "\" has no column " + std::to_string(field));
@@ -133,6 +217,7 @@ class Reader final : public FileReader {
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
     STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema()));
     STROM_TRY(compare_schema_message(footer_offset));
+    STROM_TRY(load_dictionary_blocks(footer, footer_offset));
     return load_blocks(footer, footer_offset);
   }
 
@@ -157,18 +242,34 @@ class Reader final : public FileReader {
     const int64_t count = vector_size(footer.record_batches());
     locations_.reserve(static_cast<size_t>(count));
     for (int64_t i = 0; i < count; ++i) {
-      const auto block = vector_element<fbs::Block>(*footer.record_batches(), static_cast<flatbuffers::uoffset_t>(i));
-      const int64_t offset = block.offset(), meta = block.metadata_length(), body = block.body_length();
-      if (offset < kHeaderBytes || offset > footer_offset || meta <= 0 || meta > footer_offset - offset || body < 0 ||
-          body > footer_offset - offset - meta) {
-        return file_.corrupt(footer_offset, "the footer places record batch " + std::to_string(i) + " at offset " +
-                                                std::to_string(offset) + " with " + std::to_string(meta) + " + " +
-                                                std::to_string(body) + " bytes, outside of the file's messages");
-      }
-      locations_.push_back({offset, static_cast<int32_t>(meta), body});
+      STROM_ASSIGN(const BatchLocation location,
+                   checked_block(*footer.record_batches(), i, "record batch", footer_offset));
+      locations_.push_back(location);
     }
     batches_ = std::make_unique<std::atomic<const BatchLayout*>[]>(static_cast<size_t>(count));
     return Status::ok();
+  }
+
+  /// Of a file all dictionaries belong to all batches, wherever they stand.
+  Status load_dictionary_blocks(const fbs::Footer& footer, int64_t footer_offset) {
+    for (int64_t i = 0; i < vector_size(footer.dictionaries()); ++i) {
+      STROM_ASSIGN(const BatchLocation location, checked_block(*footer.dictionaries(), i, "dictionary", footer_offset));
+      dictionaries_.add(location, 0);
+    }
+    return Status::ok();
+  }
+
+  template <class Blocks>
+  Result<BatchLocation> checked_block(const Blocks& blocks, int64_t i, const char* what, int64_t footer_offset) const {
+    const auto block = vector_element<fbs::Block>(blocks, static_cast<flatbuffers::uoffset_t>(i));
+    const int64_t offset = block.offset(), meta = block.metadata_length(), body = block.body_length();
+    if (offset < kHeaderBytes || offset > footer_offset || meta <= 0 || meta > footer_offset - offset || body < 0 ||
+        body > footer_offset - offset - meta) {
+      return file_.corrupt(footer_offset, std::string("the footer places ") + what + " " + std::to_string(i) +
+                                              " at offset " + std::to_string(offset) + " with " + std::to_string(meta) +
+                                              " + " + std::to_string(body) + " bytes, outside of the file's messages");
+    }
+    return BatchLocation{offset, static_cast<int32_t>(meta), body};
   }
 
   /// Metadata of a batch, decoded by whoever comes first. Two threads may do it at once; one result is kept.
@@ -179,8 +280,8 @@ class Reader final : public FileReader {
     std::atomic<const BatchLayout*>& slot = batches_[static_cast<size_t>(batch)];
     const BatchLayout* known = slot.load(std::memory_order_acquire);
     if (known != nullptr) return known;
-    auto decoded =
-        within_memory(file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)]); });
+    auto decoded = within_memory(
+        file_.path, [&] { return decode_batch(file_, schema_, locations_[static_cast<size_t>(batch)], batch); });
     if (!decoded.is_ok()) {
       if (decoded.status().code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
       return decoded.status();
@@ -197,6 +298,9 @@ class Reader final : public FileReader {
   DecodedSchema schema_;
   std::vector<BatchLocation> locations_;
   std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location
+  Dictionaries dictionaries_;
+  mutable std::mutex bounds_mutex_;
+  mutable std::map<int, AllBounds> bounds_;  // by field, of those that were asked for
 };
 
 Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader) {
@@ -205,6 +309,8 @@ Result<std::shared_ptr<const FileReader>> loaded(std::shared_ptr<Reader> reader)
 }
 
 }  // namespace
+
+std::shared_ptr<BufferPool> make_buffer_pool() { return std::make_shared<BufferPool>(); }
 
 Result<std::shared_ptr<const FileReader>> FileReader::open(const std::string& path) {
   return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {

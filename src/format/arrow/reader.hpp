@@ -1,19 +1,21 @@
-// Reader of Apache Arrow IPC files (format metadata V4 and V5, little endian, uncompressed, no dictionaries).
-// The file is mapped read-only; columns are handed out as views into the mapping, and only columns that are asked
-// for are touched. Everything in the file is untrusted: flatbuffers go through the Verifier, buffers are checked
-// against the file's size before a view is handed out. Offsets of text columns are checked by whoever loads them
-// (engine/op/scan), because the bytes can change under a mapping.
-// Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
+// Reader of Apache Arrow IPC files (format metadata V4 and V5, little endian, no dictionaries).
+// The file is mapped read-only; columns are handed out as views into the mapping, or of what was decompressed, and only
+// columns that are asked for are touched. Everything in the file is untrusted: flatbuffers go through the Verifier,
+// buffers are checked against the file's size before a view is handed out. Offsets of text columns are checked by
+// whoever loads them (engine/op/scan), because the bytes can change under a mapping. Format:
+// https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/mapped_file.hpp"
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
+#include "columnar/bounds.hpp"
 #include "columnar/schema.hpp"
 
 namespace strom::format::arrow {
@@ -27,12 +29,21 @@ struct BatchLocation {
   int64_t body_size = 0;  // bytes of buffers
 };
 
+/// A column of a record batch, and what it points to where that is not the file itself.
+struct LoadedColumn : columnar::ColumnView {
+  std::shared_ptr<const void> memory;
+};
+
+/// Memory of columns that was given back, to be used for others. A query has one for all of its files.
+class BufferPool;
+std::shared_ptr<BufferPool> make_buffer_pool();
+
 /// An open file. Immutable after open() and safe to share between threads.
 class FileReader {
  public:
   /// Opens, maps and checks footer, schema and the first record batch. Errors: kFileNotFound, kPermissionDenied,
   /// kIoError, kOutOfMemory, kOverBudget (too many mappings), kCorruptFile (message names the path, detail the offset),
-  /// kUnsupported (compressed or big-endian file).
+  /// kUnsupported (big-endian file).
   static Result<std::shared_ptr<const FileReader>> open(const std::string& path);
   /// Same for a file's bytes in memory, which must be aligned to 8 bytes and outlive the reader. `name` stands for the
   /// path in messages.
@@ -49,10 +60,22 @@ class FileReader {
   virtual Result<BatchLocation> batch_location(int batch) const = 0;
   virtual Result<int64_t> batch_rows(int batch) const = 0;
   /// View of column `field` (index into schema().fields) of record batch `batch`; bounds already checked. Buffers are
-  /// aligned to 8 bytes, 16-byte values to no more than that. The view is good for as long as the reader lives.
-  virtual Result<columnar::ColumnView> column(int batch, int field) const = 0;
-  /// Bytes of the buffers that column() would hand out, for statistics.
+  /// aligned to 8 bytes, 16-byte values to no more than that. The view is good for as long as the reader and the
+  /// result's `memory` live. Of a compressed batch the column is decompressed by the calling thread, with memory of
+  /// `pool` if it is not nullptr.
+  virtual Result<LoadedColumn> column(int batch, int field, const std::shared_ptr<BufferPool>& pool) const = 0;
+  Result<LoadedColumn> column(int batch, int field) const { return column(batch, field, nullptr); }
+  /// Columns of this batch are in memory of their own.
+  virtual Result<bool> is_compressed(int batch) const = 0;
+  /// Bytes of the column's buffers in the file, for statistics.
   virtual Result<int64_t> column_bytes(int batch, int field) const = 0;
+  /// Rows of the column that are NULL.
+  virtual Result<int64_t> null_count(int batch, int field) const = 0;
+  /// What the file's statistics say of the column's values; nullopt when they say nothing that can be used. Of the
+  /// columns that share a name only those with statistics in their own metadata have any.
+  virtual Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const = 0;
+  /// False when bounds() has nothing for the first record batch: then the file is taken to have none for this column.
+  virtual Result<bool> has_bounds(int field) const = 0;
   /// kFileChanged when the bytes under the mapping may not be those that open() saw: the file was shrunk (a page
   /// vanished under a reader) or written to. A file that was replaced or unlinked goes on being readable.
   virtual Status check_unchanged() const = 0;

@@ -36,12 +36,18 @@ const char* type_name(fbs::Type type) {
 
 /// Adds the entries of one field and its children; false when its type is unknown. Recursion and work are bounded by
 /// the verifier's limits on depth and number of tables.
+bool add_value_entries(const fbs::Field& field, EntryCounts& counts);
+
 bool add_entries(const fbs::Field& field, EntryCounts& counts) {
+  if (field.dictionary() == nullptr) return add_value_entries(field, counts);
   counts.nodes += 1;
-  if (field.dictionary() != nullptr) {  // the batch holds the indexes only
-    counts.buffers += 2;
-    return true;
-  }
+  counts.buffers += 2;  // the batch holds the indexes only
+  return true;
+}
+
+/// Of the values, whether they stand in the batch or in a dictionary.
+bool add_value_entries(const fbs::Field& field, EntryCounts& counts) {
+  counts.nodes += 1;
   bool nested = false;
   switch (field.type_type()) {
     case fbs::Type::Null: break;
@@ -116,6 +122,7 @@ class SchemaDecoder {
     for (int64_t i = 0; i < vector_size(source.fields()); ++i) {
       const fbs::Field& from = *source.fields()->Get(static_cast<flatbuffers::uoffset_t>(i));
       STROM_ASSIGN(Field field, decode_field(from, i));
+      STROM_ASSIGN(out.dictionaries.emplace_back(), decode_encoding(from, i, &field));
       EntryCounts place = out.places.back();
       placed = placed && add_entries(from, place);
       if (placed) {
@@ -161,12 +168,34 @@ class SchemaDecoder {
     STROM_ASSIGN(field.metadata, decode_metadata(from.custom_metadata()));
     field.nullable = from.nullable();
     if (from.type_type() == fbs::Type::NONE || from.type() == nullptr) return bad_field(index, "no type");
-    if (from.dictionary() != nullptr) {
-      field.unsupported = "dictionary encoding";
-      return field;
-    }
     STROM_TRY(decode_type(from, index, field));
     return field;
+  }
+
+  /// nullptr for a field that is not dictionary-encoded, or not in a way that can be read.
+  Result<std::shared_ptr<const DictionaryEncoding>> decode_encoding(const fbs::Field& from, int64_t index,
+                                                                    Field* field) const {
+    std::shared_ptr<DictionaryEncoding> encoding;
+    if (from.dictionary() == nullptr) return std::shared_ptr<const DictionaryEncoding>();
+    field->dictionary = true;
+    if (field->unsupported.empty() && field->layout == Layout::kBool) field->unsupported = "type Bool";
+    if (!field->unsupported.empty()) {
+      field->unsupported = "dictionary encoding of " + field->unsupported;
+      return std::shared_ptr<const DictionaryEncoding>();
+    }
+    encoding = std::make_shared<DictionaryEncoding>();
+    encoding->id = from.dictionary()->id();
+    if (const fbs::Int* type = from.dictionary()->index_type()) {
+      const int bits = type->bit_width();
+      if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return bad_field(index, "a bad integer width");
+      encoding->index_width = bits / 8;
+    }
+    encoding->values.schema.fields = {*field};
+    encoding->values.schema.fields.front().dictionary = false;
+    encoding->values.dictionaries = {nullptr};
+    encoding->values.places.resize(2);
+    if (add_value_entries(from, encoding->values.places[1])) encoding->values.placed_fields = 1;
+    return std::shared_ptr<const DictionaryEncoding>(std::move(encoding));
   }
 
   Status decode_type(const fbs::Field& from, int64_t index, Field& field) {
@@ -255,8 +284,9 @@ class SchemaDecoder {
 };
 
 bool same_type(const Field& a, const Field& b) {
-  return a.name == b.name && a.layout == b.layout && a.unsupported == b.unsupported && a.precision == b.precision &&
-         a.scale == b.scale && a.byte_width == b.byte_width && a.unit == b.unit && a.timezone == b.timezone;
+  return a.name == b.name && a.layout == b.layout && a.dictionary == b.dictionary && a.unsupported == b.unsupported &&
+         a.precision == b.precision && a.scale == b.scale && a.byte_width == b.byte_width && a.unit == b.unit &&
+         a.timezone == b.timezone;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "arrow_ipc_generated.h"
@@ -19,8 +20,12 @@ struct EntryCounts {
   bool operator==(const EntryCounts&) const = default;
 };
 
+struct DictionaryEncoding;
+
 struct DecodedSchema {
   columnar::Schema schema;
+  /// For each field how it is dictionary-encoded; nullptr when it is not.
+  std::vector<std::shared_ptr<const DictionaryEncoding>> dictionaries;
   /// For each field the entries that stand before its own; one element more than fields.
   std::vector<EntryCounts> places;
   /// Fields before this index can be found in a batch; a type newer than this reader hides those behind it.
@@ -28,6 +33,12 @@ struct DecodedSchema {
 
   const EntryCounts& total() const { return places.back(); }
   bool all_placed() const { return static_cast<size_t>(placed_fields) == schema.fields.size(); }
+};
+
+struct DictionaryEncoding {
+  int64_t id = 0;
+  int32_t index_width = 4;  // bytes
+  DecodedSchema values;     // of a dictionary's message: one field
 };
 
 /// `offset` and `size` are those of the flatbuffer that `source` stands in, for messages and as a limit of memory.

@@ -218,7 +218,8 @@ Read reader_of(const columnar::Field& field) {
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
-    case Layout::kFixedBinary: return read_text;
+    case Layout::kFixedBinary:
+    case Layout::kDictionary: return read_text;
   }
   pg_unreachable();
 }

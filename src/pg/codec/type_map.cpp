@@ -69,6 +69,7 @@ SqlType sql_type_of(const Field& field) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: return {TEXTOID, -1};
     case Layout::kFixedBinary: return {BPCHAROID, field.byte_width + VARHDRSZ};
+    case Layout::kDictionary: break;
   }
   return {};
 }
@@ -134,7 +135,7 @@ std::string type_name(SqlType type) {
 
 std::string arrow_type_name(const Field& field) {
   if (!field.unsupported.empty()) return field.unsupported;
-  std::string name = columnar::layout_name(field.layout);
+  std::string name = (field.dictionary ? "dictionary-encoded " : "") + std::string(columnar::layout_name(field.layout));
   if (columnar::is_decimal(field.layout))
     name += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   if (field.layout == Layout::kTimestamp)

@@ -18,6 +18,7 @@ void strom_arrow_begin(ForeignScanState* node, int eflags);
 TupleTableSlot* strom_arrow_iterate(ForeignScanState* node);
 void strom_arrow_rescan(ForeignScanState* node);
 void strom_arrow_end(ForeignScanState* node);
+void strom_arrow_shutdown(ForeignScanState* node);
 void strom_arrow_explain(ForeignScanState* node, ExplainState* es);
 Size strom_arrow_estimate_dsm(ForeignScanState* node, ParallelContext* pcxt);
 void strom_arrow_initialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate);

@@ -74,6 +74,21 @@ std::string format_bytes(int64_t bytes) {
   return text;
 }
 
+void explain_statistics(const std::vector<std::string>& conditions, int64_t loaded, int64_t skipped, ExplainState* es) {
+  if (conditions.empty()) return;
+  std::string text;
+  for (const std::string& condition : conditions) text += (text.empty() ? "" : ", ") + condition;
+  const bool plain = es->format == EXPLAIN_FORMAT_TEXT;
+  if (plain && loaded >= 0)
+    text += "  [loaded: " + std::to_string(loaded) + ", skipped: " + std::to_string(skipped) + "]";
+  guard([&] { ExplainPropertyText("Stats-Hint", text.c_str(), es); });
+  if (plain || loaded < 0) return;
+  guard([&] {
+    ExplainPropertyInteger("Stats-Hint Loaded", nullptr, loaded, es);
+    ExplainPropertyInteger("Stats-Hint Skipped", nullptr, skipped, es);
+  });
+}
+
 void explain_source(const Source& source, ExplainState* es) {
   explain_referenced(source, es);
   const int count = static_cast<int>(source.files().size());

@@ -15,6 +15,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_handler) {
   routine->IterateForeignScan = strom_arrow_iterate;
   routine->ReScanForeignScan = strom_arrow_rescan;
   routine->EndForeignScan = strom_arrow_end;
+  routine->ShutdownForeignScan = strom_arrow_shutdown;
   routine->ExplainForeignScan = strom_arrow_explain;
   routine->EstimateDSMForeignScan = strom_arrow_estimate_dsm;
   routine->InitializeDSMForeignScan = strom_arrow_initialize_dsm;

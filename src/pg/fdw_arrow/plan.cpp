@@ -1,24 +1,19 @@
 // Planning of plain foreign scans over Arrow files: exact row counts from the files' metadata, costs by the bytes of
-// the referenced columns, and partial paths. The plan's fdw_private is the list of referenced attribute numbers.
+// the referenced columns in record batches that statistics do not rule out, and partial paths. The plan's fdw_private
+// is the list of referenced attribute numbers, fdw_exprs are clauses that statistics may decide.
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/foreign_path.hpp"
+#include "pg/fdw_arrow/batch_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
+#include "pg/fdw_arrow/estimate.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/guc.hpp"
 
 namespace strom::pg::fdw_arrow {
 namespace {
-
-/// Kept in RelOptInfo::fdw_private between sizing and path making.
-struct ScanEstimate {
-  double rows;
-  double file_pages;
-  double read_pages;  // of the referenced columns
-  int workers;        // table option parallel_workers, or -1
-};
 
 // Bytes per row of the referenced columns as the first record batch has them: good enough for a cost, and it does not
 // touch the metadata of thousands of batches.
@@ -34,11 +29,33 @@ double bytes_per_row(const Source& source) {
   return bytes / static_cast<double>(chunk.rows);
 }
 
-ScanEstimate estimate(Oid relid, const Bitmapset* attributes) {
+// The clauses with what is known of parameters and stable functions already. May ereport.
+List* estimated_clauses(PlannerInfo* root, const RelOptInfo* rel) {
+  List* result = NIL;
+  ListCell* cell;
+  foreach (cell, extract_actual_clauses(rel->baserestrictinfo, false))
+    result = lappend(result, estimate_expression_value(root, static_cast<Node*>(lfirst(cell))));
+  return result;
+}
+
+double rows_left(const Source& source, const List* clauses) {
+  BatchFilter filter(clauses, [&source](const Var* var) { return source.column_of(var->varattno); }, nullptr);
+  if (!guc::arrow_fdw::stats_hint_enabled || filter.useful_clauses(source).empty())
+    return static_cast<double>(source.total_rows());
+  filter.evaluate(nullptr);
+  double rows = 0;
+  for (size_t chunk = 0; chunk < source.chunks().size(); ++chunk) {
+    boundary::check_for_interrupts();
+    if (filter.may_match(source, static_cast<int64_t>(chunk))) rows += static_cast<double>(source.chunks()[chunk].rows);
+  }
+  return rows;
+}
+
+ScanEstimate estimate(Oid relid, const Bitmapset* attributes, const List* clauses) {
   const auto source = Source::open(relid, user_columns(relid, attributes));
-  const auto rows = static_cast<double>(source->total_rows());
-  return {rows, static_cast<double>(source->file_bytes()) / BLCKSZ, rows * bytes_per_row(*source) / BLCKSZ,
-          source->parallel_workers()};
+  const double left = rows_left(*source, clauses);
+  return {static_cast<double>(source->total_rows()), left, static_cast<double>(source->file_bytes()) / BLCKSZ,
+          left * bytes_per_row(*source) / BLCKSZ, source->parallel_workers()};
 }
 
 // Processes that share a parallel scan's work, the leader counted by what it has left to give (as in costsize.c).
@@ -57,7 +74,7 @@ void add_scan_path(PlannerInfo* root, RelOptInfo* rel, const ScanEstimate& scan,
   const double divisor = workers > 0 ? parallel_divisor(workers) : 1.0;
   const Cost startup = rel->baserestrictcost.startup + rel->reltarget->cost.startup;
   const Cost cpu =
-      (cpu_tuple_cost + rel->baserestrictcost.per_tuple) * scan.rows + rel->reltarget->cost.per_tuple * rel->rows;
+      (cpu_tuple_cost + rel->baserestrictcost.per_tuple) * scan.rows_left + rel->reltarget->cost.per_tuple * rel->rows;
   const double rows = workers > 0 ? clamp_row_est(rel->rows / divisor) : rel->rows;
   const Cost total = startup + seq_page_cost * scan.read_pages + cpu / divisor;
   ForeignPath* path = compat::make_foreign_scan_path(root, rel, rows, !guc::arrow_fdw::enabled, startup, total, NIL);
@@ -78,15 +95,17 @@ using strom::pg::boundary::entry;
 void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
   const Bitmapset* attributes = fdw::referenced_attributes(baserel);
   auto* scan = static_cast<fdw::ScanEstimate*>(palloc(sizeof(fdw::ScanEstimate)));
-  *scan = entry([&] { return fdw::estimate(relid, attributes); });
+  const List* clauses = fdw::estimated_clauses(root, baserel);
+  *scan = entry([&] { return fdw::estimate(relid, attributes, clauses); });
   baserel->fdw_private = scan;
   baserel->tuples = scan->rows;
   baserel->pages = static_cast<BlockNumber>(std::min<double>(scan->file_pages, MaxBlockNumber));
   set_baserel_size_estimates(root, baserel);
+  baserel->rows = clamp_row_est(std::min(baserel->rows, scan->rows_left));
 }
 
 void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
-  const auto& scan = *static_cast<fdw::ScanEstimate*>(baserel->fdw_private);
+  const fdw::ScanEstimate& scan = *fdw::estimate_of(baserel);
   fdw::add_scan_path(root, baserel, scan, 0);
   if (!baserel->consider_parallel || baserel->lateral_relids != nullptr) return;
   const int workers = fdw::parallel_workers(baserel, scan);
@@ -105,7 +124,11 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
       list = strom::pg::boundary::guard([list, attnum] { return lappend_int(list, attnum); });
     return list;
   });
-  return make_foreignscan(tlist, scan_clauses, baserel->relid, NIL, attnums, NIL, NIL, outer_plan);
+  List* hints = NIL;
+  ListCell* cell;
+  foreach (cell, scan_clauses)
+    if (!contain_subplans(static_cast<Node*>(lfirst(cell)))) hints = lappend(hints, lfirst(cell));
+  return make_foreignscan(tlist, scan_clauses, baserel->relid, hints, attnums, NIL, NIL, outer_plan);
 }
 
 bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte) { return true; }

@@ -5,9 +5,12 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/codec/decode.hpp"
+#include "pg/compat/explain.hpp"
+#include "pg/fdw_arrow/batch_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/explain.hpp"
 #include "pg/fdw_arrow/source.hpp"
+#include "pg/guc.hpp"
 
 namespace strom::pg::fdw_arrow {
 namespace {
@@ -16,19 +19,25 @@ using boundary::entry;
 
 /// In the parallel query's shared memory.
 struct ParallelScan {
-  pg_atomic_uint64 next_chunk;
+  pg_atomic_uint64 next_chunk, loaded, skipped;
   uint64_t fingerprint;  // of the leader's files
 };
 
 /// The C++ half of a scan.
 struct Cursor {
   std::shared_ptr<const Source> source;
-  int64_t next_chunk = 0;  // of a scan without ParallelScan
-  int current_file = -1;   // whose rows are being handed out
+  int64_t next_chunk = 0;               // of a scan without ParallelScan
+  columnar::BatchView batch;            // the chunk that rows are being handed out of
+  int current_file = -1;                // whose rows are being handed out
+  std::unique_ptr<BatchFilter> filter;  // nullptr: statistics are of no use
+  std::vector<const Node*> hints;       // what it is made of
+  bool filter_ready = false;            // it knows the values of parameters
+  int64_t loaded = 0, skipped = 0;      // chunks; of a parallel scan when it has ended
 };
 
 /// ForeignScanState::fdw_state: plain data.
 struct ArrowScan {
+  ForeignScanState* node;
   boundary::ContextOwned<Cursor> cursor;
   ParallelScan* parallel;
   codec::Decoder* decoders;  // one for each referenced column
@@ -50,10 +59,24 @@ std::vector<AttrNumber> attnums_of(const ForeignScan* plan) {
   return attnums;
 }
 
-// May throw. Cursor and arrays live in the query's context.
-ArrowScan* open_scan(Oid relid, const ForeignScan* plan, MemoryContext context) {
+// May throw.
+void add_filter(ForeignScanState* node, const ForeignScan* plan, Cursor* cursor) {
+  if (!guc::arrow_fdw::stats_hint_enabled) return;
+  const Source& source = *cursor->source;
+  const auto compile = [node](Node* expr) {
+    return boundary::guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), &node->ss.ps); });
+  };
+  cursor->filter = std::make_unique<BatchFilter>(
+      plan->fdw_exprs, [&source](const Var* var) { return source.column_of(var->varattno); }, compile);
+  cursor->hints = cursor->filter->useful_clauses(source);
+  if (cursor->hints.empty()) cursor->filter.reset();
+}
+
+// May throw. Cursor and arrays live in the query's context, which is the current one.
+ArrowScan* open_scan(ForeignScanState* node, Oid relid, const ForeignScan* plan, MemoryContext context) {
   auto cursor = std::make_unique<Cursor>();
   cursor->source = Source::open(relid, attnums_of(plan));
+  add_filter(node, plan, cursor.get());
   const auto& columns = cursor->source->columns();
   const int count = static_cast<int>(columns.size());
   auto* scan = boundary::guard([context, count] {
@@ -63,6 +86,7 @@ ArrowScan* open_scan(Oid relid, const ForeignScan* plan, MemoryContext context) 
     s->attnums = static_cast<AttrNumber*>(MemoryContextAllocZero(context, sizeof(AttrNumber) * (count + 1)));
     return s;
   });
+  scan->node = node;
   scan->column_count = count;
   for (int i = 0; i < count; ++i) scan->attnums[i] = columns[i].attnum;
   scan->cursor = boundary::ContextOwned<Cursor>::adopt(context, std::move(cursor));
@@ -75,26 +99,49 @@ void check_current_file(const ArrowScan* scan) {
   if (cursor.current_file >= 0) boundary::throw_if_failed(cursor.source->unchanged(cursor.current_file));
 }
 
+void count_chunk(ArrowScan* scan, bool skipped) {
+  if (scan->parallel != nullptr)
+    pg_atomic_fetch_add_u64(skipped ? &scan->parallel->skipped : &scan->parallel->loaded, 1);
+  else
+    ++(skipped ? scan->cursor->skipped : scan->cursor->loaded);
+}
+
+// The next chunk that statistics do not rule out; -1 when there is none. May throw.
+int64_t take_chunk(ArrowScan* scan) {
+  Cursor& cursor = *scan->cursor;
+  if (cursor.filter != nullptr && !cursor.filter_ready) cursor.filter->evaluate(scan->node->ss.ps.ps_ExprContext);
+  cursor.filter_ready = true;
+  for (;;) {
+    const auto index =
+        static_cast<int64_t>(scan->parallel != nullptr ? pg_atomic_fetch_add_u64(&scan->parallel->next_chunk, 1)
+                                                       : static_cast<uint64_t>(cursor.next_chunk++));
+    if (index >= static_cast<int64_t>(cursor.source->chunks().size())) return -1;
+    const bool skipped = cursor.filter != nullptr && !cursor.filter->may_match(*cursor.source, index);
+    count_chunk(scan, skipped);
+    if (!skipped) return index;
+    boundary::check_for_interrupts();
+  }
+}
+
 // Binds the decoders to the next chunk; false when there is none left. May throw.
 bool next_chunk(ArrowScan* scan) {
   Cursor& cursor = *scan->cursor;
   const Source& source = *cursor.source;
   check_current_file(scan);
   boundary::check_for_interrupts();
-  const auto index =
-      static_cast<int64_t>(scan->parallel != nullptr ? pg_atomic_fetch_add_u64(&scan->parallel->next_chunk, 1)
-                                                     : static_cast<uint64_t>(cursor.next_chunk++));
   scan->next_row = scan->rows = 0;
-  if (index >= static_cast<int64_t>(source.chunks().size())) return false;
+  const int64_t index = take_chunk(scan);
+  if (index < 0) return false;
   const Chunk& chunk = source.chunks()[index];
-  const columnar::BatchView view = boundary::value_or_throw(source.batch(index));
+  cursor.batch = {};
+  cursor.batch = boundary::value_or_throw(source.batch(index));
   cursor.current_file = chunk.file;
   scan->reader = source.files()[chunk.file].get();
   for (int i = 0; i < scan->column_count; ++i) {
     const SourceColumn& column = source.columns()[i];
     scan->places[i] = {column.name.c_str(), scan->reader->path().c_str(), chunk.batch};
     scan->decoders[i] = codec::make_decoder(source.field(chunk.file, i), column.type);
-    scan->decoders[i].view = view.columns[i];
+    scan->decoders[i].view = cursor.batch.columns[i];
     scan->decoders[i].place = &scan->places[i];
   }
   scan->rows = chunk.rows;
@@ -113,7 +160,7 @@ void strom_arrow_begin(ForeignScanState* node, int eflags) {
   const auto* plan = reinterpret_cast<ForeignScan*>(node->ss.ps.plan);
   const Oid relid = RelationGetRelid(node->ss.ss_currentRelation);
   MemoryContext context = node->ss.ps.state->es_query_cxt;
-  node->fdw_state = entry([&] { return open_scan(relid, plan, context); });
+  node->fdw_state = entry([&] { return open_scan(node, relid, plan, context); });
 }
 
 TupleTableSlot* strom_arrow_iterate(ForeignScanState* node) {
@@ -135,6 +182,7 @@ void strom_arrow_rescan(ForeignScanState* node) {
   ArrowScan* scan = state_of(node);
   entry([&] { check_current_file(scan); });
   scan->cursor->next_chunk = 0;
+  scan->cursor->filter_ready = false;
   scan->next_row = scan->rows = 0;
 }
 
@@ -146,7 +194,26 @@ void strom_arrow_end(ForeignScanState* node) {
 }
 
 void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
-  entry([&] { explain_source(*state_of(node)->cursor->source, es); });
+  entry([&] {
+    const Cursor& cursor = *state_of(node)->cursor;
+    std::vector<std::string> hints;
+    const bool prefix = es->verbose || strom::pg::compat::explained_tables(es) > 1;
+    for (const Node* hint : cursor.hints)
+      hints.push_back(strom::pg::boundary::guard([=] {
+        List* context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);
+        return deparse_expression(const_cast<Node*>(hint), context, prefix, false);
+      }));
+    explain_statistics(hints, es->analyze ? cursor.loaded : -1, cursor.skipped, es);
+    explain_source(*cursor.source, es);
+  });
+}
+
+// The shared memory is gone when EXPLAIN asks.
+void strom_arrow_shutdown(ForeignScanState* node) {
+  ArrowScan* scan = state_of(node);
+  if (scan == nullptr || scan->parallel == nullptr || IsParallelWorker()) return;
+  scan->cursor->loaded = static_cast<int64_t>(pg_atomic_read_u64(&scan->parallel->loaded));
+  scan->cursor->skipped = static_cast<int64_t>(pg_atomic_read_u64(&scan->parallel->skipped));
 }
 
 Size strom_arrow_estimate_dsm(ForeignScanState* node, ParallelContext* pcxt) { return sizeof(ParallelScan); }
@@ -155,6 +222,8 @@ void strom_arrow_initialize_dsm(ForeignScanState* node, ParallelContext* pcxt, v
   ArrowScan* scan = state_of(node);
   auto* parallel = static_cast<ParallelScan*>(coordinate);
   pg_atomic_init_u64(&parallel->next_chunk, 0);
+  pg_atomic_init_u64(&parallel->loaded, 0);
+  pg_atomic_init_u64(&parallel->skipped, 0);
   parallel->fingerprint = scan->cursor->source->fingerprint();
   scan->parallel = parallel;
 }

@@ -59,6 +59,8 @@ Status Source::open_files(const std::vector<std::string>& paths) {
     for (int batch = 0; batch < file->batch_count(); ++batch) {
       STROM_ASSIGN(const int64_t rows, file->batch_rows(batch));
       if (rows > 0) chunks_.push_back({index, batch, rows});
+      STROM_ASSIGN(const bool compressed, file->is_compressed(batch));
+      is_compressed_ = is_compressed_ || compressed;
       total_rows_ += rows;
     }
     file_bytes_ += file->identity().size;
@@ -102,6 +104,12 @@ Status Source::bind(const catalog::ForeignColumn& column, int file, SourceColumn
   return Status::ok();
 }
 
+int Source::column_of(AttrNumber attnum) const {
+  for (size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i].attnum == attnum) return static_cast<int>(i);
+  return -1;
+}
+
 const Field& Source::field(int file, int column) const {
   return files_[file]->schema().fields[columns_[column].fields[file]];
 }
@@ -111,10 +119,14 @@ Result<columnar::BatchView> Source::batch(int64_t chunk) const {
   columnar::BatchView view;
   view.rows = place.rows;
   view.columns.reserve(columns_.size());
+  std::vector<std::shared_ptr<const void>> memory;
   for (const SourceColumn& column : columns_) {
-    STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file]));
+    STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file], pool_));
+    if (loaded.memory != nullptr) memory.push_back(std::move(loaded.memory));
     view.columns.push_back(loaded);
   }
+  if (!memory.empty())
+    view.memory = std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(memory));
   return view;
 }
 
@@ -132,6 +144,24 @@ Result<int64_t> Source::column_bytes(int file, int column) const {
     total += bytes;
   }
   return total;
+}
+
+Result<std::optional<columnar::Bounds>> Source::bounds(int64_t chunk, int column) const {
+  const Chunk& place = chunks_[chunk];
+  return files_[place.file]->bounds(place.batch, columns_[column].fields[place.file]);
+}
+
+Result<int64_t> Source::null_count(int64_t chunk, int column) const {
+  const Chunk& place = chunks_[chunk];
+  return files_[place.file]->null_count(place.batch, columns_[column].fields[place.file]);
+}
+
+Result<bool> Source::has_bounds(int column) const {
+  for (size_t file = 0; file < files_.size(); ++file) {
+    STROM_ASSIGN(const bool has, files_[file]->has_bounds(columns_[column].fields[file]));
+    if (has) return true;
+  }
+  return false;
 }
 
 uint64_t Source::fingerprint() const {

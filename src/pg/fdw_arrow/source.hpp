@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,14 +50,19 @@ class Source {
   const std::vector<std::shared_ptr<const format::arrow::FileReader>>& files() const { return files_; }
   const std::vector<Chunk>& chunks() const { return chunks_; }
   const std::vector<SourceColumn>& columns() const { return columns_; }  // in the order of `attnums`
+  /// Index in columns() of the column with this attribute number, or -1.
+  int column_of(AttrNumber attnum) const;
   const columnar::Field& field(int file, int column) const;
   int64_t total_rows() const { return total_rows_; }
   int64_t file_bytes() const { return file_bytes_; }
   /// Table option parallel_workers, or -1.
   int parallel_workers() const { return parallel_workers_; }
 
-  /// Views of all columns() of a chunk, in order; valid as long as this object. Thread-safe, calls no PostgreSQL.
-  /// Errors: kCorruptFile.
+  /// Some record batch is compressed: views of it are valid as long as the BatchView that has them.
+  bool is_compressed() const { return is_compressed_; }
+
+  /// Views of all columns() of a chunk, in order, decompressed by the calling thread; valid as long as this object and
+  /// the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
   Result<columnar::BatchView> batch(int64_t chunk) const;
 
   /// kFileChanged when bytes of a file that this object handed out may not be those of the file that was opened.
@@ -66,6 +72,13 @@ class Source {
 
   /// Bytes of the buffers of column `column` in file `file`. Errors: kCorruptFile.
   Result<int64_t> column_bytes(int file, int column) const;
+
+  /// What statistics say of column `column` in chunk `chunk`, see FileReader::bounds(). Thread-safe, calls no
+  /// PostgreSQL.
+  Result<std::optional<columnar::Bounds>> bounds(int64_t chunk, int column) const;
+  Result<int64_t> null_count(int64_t chunk, int column) const;
+  /// Some file has statistics of the column.
+  Result<bool> has_bounds(int column) const;
 
   /// Tells two states of the table's files apart; parallel workers compare theirs with the leader's.
   uint64_t fingerprint() const;
@@ -82,6 +95,8 @@ class Source {
   std::vector<SourceColumn> columns_;
   int64_t total_rows_ = 0, file_bytes_ = 0;
   int parallel_workers_ = -1;
+  bool is_compressed_ = false;
+  std::shared_ptr<format::arrow::BufferPool> pool_ = format::arrow::make_buffer_pool();
 };
 
 /// Index of the field called `name` in `schema`, or -1. Where fields share a name, "name#2" is the second of them

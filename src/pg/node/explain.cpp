@@ -270,7 +270,29 @@ class Explainer {
     });
   }
 
+  // Conditions and joins that statistics of files were asked about, and the record batches that they left and ruled
+  // out. Joins rule out batches of the probing side only.
+  void statistics(size_t pipeline) {
+    const QueryRun::Pruning pruning = run_.pruning(pipeline);
+    std::vector<std::string> conditions;
+    for (const Node* clause : pruning.clauses) {
+      const std::string condition = deparse(clause);
+      conditions.push_back(condition.starts_with('(') ? condition : "(" + condition + ")");
+    }
+    for (const engine::plan::KeyColumn& key : pruning.keys) {
+      const auto place = static_cast<int>(key.join), at = static_cast<int>(key.key);
+      const auto* outer = static_cast<List*>(list_nth(plan_part(scan_, kPlanOuterKeys), place));
+      const auto* inner = static_cast<List*>(list_nth(plan_part(scan_, kPlanInnerKeys), place));
+      if (inner != NIL)
+        conditions.push_back("(" + deparse(list_nth(outer, at)) + " = " + deparse(list_nth(inner, at)) + ")");
+      else if (Node* membership = plan_.membership(key.join))
+        conditions.push_back(deparse(membership));
+    }
+    fdw_arrow::explain_statistics(conditions, es_->analyze ? pruning.loaded : -1, pruning.skipped, es_);
+  }
+
   void files(size_t pipeline) {
+    statistics(pipeline);
     leaves(pipeline);
     if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
   }

@@ -52,6 +52,8 @@ void add_stats(Stats* sum, const Stats& more) {
     }
   }
   sum->chunks += more.chunks;
+  sum->chunks_loaded += more.chunks_loaded;
+  sum->chunks_skipped += more.chunks_skipped;
   sum->rows += more.rows;
   sum->bytes += more.bytes;
   sum->declined += more.declined;
@@ -89,12 +91,72 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
   heaps_.resize(plan_.sources.size());
   for (const PipelineSource& source : plan_.sources)
     partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
+  batch_filters_.resize(plan_.sources.size());
+  batch_counts_.resize(plan_.sources.size());
+  for (size_t i = 0; i < plan_.sources.size(); ++i) add_batch_filter(i);
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
   chosen_.resize(collected_.size());
 }
 
 bool QueryRun::is_file(Index relid) const {
   return exec_rt_fetch(relid, state_->ss.ps.state)->relkind == RELKIND_FOREIGN_TABLE;
+}
+
+void QueryRun::add_batch_filter(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  bool reads_files = source.leaves.empty() && source.relid != 0 && is_file(source.relid);
+  for (const LeafTable& leaf : source.leaves) reads_files = reads_files || is_file(leaf.relid);
+  if (!reads_files || !guc::arrow_fdw::stats_hint_enabled) return;
+  const auto column_of = [&source](const Var* var) {
+    const auto found = std::find(source.slots.begin(), source.slots.end(), var->varattno);
+    return var->varno != INDEX_VAR || found == source.slots.end() ? -1 : static_cast<int>(found - source.slots.begin());
+  };
+  PlanState* parent = &state_->ss.ps;
+  const auto compile = [parent](Node* expr) {
+    return guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), parent); });
+  };
+  batch_filters_[pipeline] = std::make_unique<fdw_arrow::BatchFilter>(plan_.filters(pipeline), column_of, compile);
+}
+
+void QueryRun::restrict_batches(size_t pipeline, source::RowSource* rows) {
+  fdw_arrow::BatchFilter* filter = batch_filters_[pipeline].get();
+  if (filter != nullptr) filter->evaluate(state_->ss.ps.ps_ExprContext);
+  if (partitions_[pipeline] != nullptr)
+    static_cast<source::AppendRows*>(rows)->choose(partitions_[pipeline]->choose(), filter);
+  else if (filter != nullptr)
+    rows->restrict_to(*filter);
+  if (filter == nullptr) return;
+  batch_counts_[pipeline].skipped += rows->skipped_chunks();
+  if (rows->feeder() == nullptr) batch_counts_[pipeline].chosen += rows->chunk_count();
+}
+
+QueryRun::Pruning QueryRun::pruning(size_t pipeline) {
+  Pruning result;
+  if (batch_filters_[pipeline] == nullptr) return result;
+  if (plan_.sources[pipeline].leaves.empty()) open_source(pipeline);
+  if (tables_[pipeline] == nullptr) return result;
+  const bool is_last = pipeline + 1 == plan_.sources.size();
+  const auto keys =
+      is_last ? engine::plan::deciding_key_columns(plan_.program) : std::vector<engine::plan::KeyColumn>();
+  for (const fdw_arrow::Source* table : tables_[pipeline]->arrow_tables()) {
+    for (const Node* clause : batch_filters_[pipeline]->useful_clauses(*table))
+      if (std::find(result.clauses.begin(), result.clauses.end(), clause) == result.clauses.end())
+        result.clauses.push_back(clause);
+    for (const engine::plan::KeyColumn& key : keys) {
+      const auto same = [&key](const auto& other) { return other.join == key.join && other.key == key.key; };
+      if (tables_[pipeline]->feeder() == nullptr && value_or_throw(table->has_bounds(static_cast<int>(key.column))) &&
+          std::none_of(result.keys.begin(), result.keys.end(), same))
+        result.keys.push_back(key);
+    }
+  }
+  result.loaded = batch_counts_[pipeline].chosen;
+  result.skipped = batch_counts_[pipeline].skipped;
+  if (is_last) {
+    const Stats run = stats();
+    result.loaded = run.chunks_loaded;
+    result.skipped += run.chunks_skipped;
+  }
+  return result;
 }
 
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
@@ -230,67 +292,16 @@ ExprState* QueryRun::compile(Node* expression) {
   });
 }
 
-namespace {
-
-// Sub-queries that parameters in `node` stand for, which a subtransaction must not run: it would take the pages with it
-// that they hold.
-bool run_subqueries(Node* node, void* context) {
-  if (node == nullptr) return false;
-  if (IsA(node, Param) && reinterpret_cast<Param*>(node)->paramkind == PARAM_EXEC) {
-    auto* expressions = static_cast<ExprContext*>(context);
-    const ParamExecData& value = expressions->ecxt_param_exec_vals[reinterpret_cast<Param*>(node)->paramid];
-    if (value.execPlan != nullptr) ExecSetParamPlan(static_cast<SubPlanState*>(value.execPlan), expressions);
-  }
-  return compat::walk(node, run_subqueries, context);
-}
-
-// Not those that end the query whatever it computes: it was cancelled, memory is short.
-bool is_about_values(int code) {
-  switch (ERRCODE_TO_CATEGORY(code)) {
-    case ERRCODE_TRANSACTION_ROLLBACK:
-    case ERRCODE_INSUFFICIENT_RESOURCES:
-    case ERRCODE_OPERATOR_INTERVENTION:
-    case ERRCODE_SYSTEM_ERROR:
-    case ERRCODE_INTERNAL_ERROR: return false;
-    default: return true;
-  }
-}
-
-}  // namespace
-
 // The value of an expression without columns. None: finding it raised an error, which is one only for rows that ask for
 // it, so that PostgreSQL finds it again for them.
-std::optional<QueryRun::Value> QueryRun::evaluate(ExprState* compiled, bool may_raise) {
+std::optional<boundary::EarlyValue> QueryRun::evaluate(ExprState* compiled, bool may_raise) {
   ExprContext* context = state_->ss.ps.ps_ExprContext;
-  const auto run = [=] {
-    Value result;
+  if (may_raise && !IsInParallelMode()) return boundary::evaluate_early(compiled, context);
+  return guard([=] {
+    boundary::EarlyValue result;
     result.datum = ExecEvalExprSwitchContext(compiled, context, &result.is_null);
     return result;
-  };
-  if (!may_raise || IsInParallelMode()) return guard(run);
-  guard([=] { run_subqueries(reinterpret_cast<Node*>(compiled->expr), context); });
-  const MemoryContext caller = CurrentMemoryContext;
-  const ResourceOwner owner = CurrentResourceOwner;
-  guard([=] {
-    BeginInternalSubTransaction(nullptr);
-    MemoryContextSwitchTo(caller);
   });
-  const auto end = [=](void (*how)()) {
-    guard([=] {
-      how();
-      MemoryContextSwitchTo(caller);
-      CurrentResourceOwner = owner;
-    });
-  };
-  try {
-    const Value value = guard(run);
-    end(ReleaseCurrentSubTransaction);
-    return value;
-  } catch (const boundary::PostgresError& error) {
-    end(RollbackAndReleaseCurrentSubTransaction);
-    if (error.data() == nullptr || !is_about_values(error.data()->sqlerrcode)) throw;
-    return std::nullopt;
-  }
 }
 
 std::vector<Constant> QueryRun::parameters() {
@@ -309,10 +320,10 @@ std::vector<Constant> QueryRun::parameters() {
     ExprState*& compiled = parameter_expressions_[index];
     if (compiled == nullptr)
       compiled = compile(static_cast<Node*>(list_nth(plan_.custom_scan->custom_exprs, constant.param)));
-    const std::optional<Value> found = evaluate(compiled, constant.may_raise);
+    const std::optional<boundary::EarlyValue> found = evaluate(compiled, constant.may_raise);
     values[index] = {constant.type, false, -1, {}, !found};
     if (!found) continue;
-    const Value value = *found;
+    const boundary::EarlyValue value = *found;
     values[index].is_null = value.is_null;
     if (!value.is_null)
       values[index].unheld = codec::register_bytes(constant.type.type, constant.type.scale, value.datum,
@@ -330,7 +341,7 @@ void QueryRun::start() {
       collect_child(i);
     } else {
       source::RowSource* rows = open_source(i);
-      if (partitions_[i] != nullptr) static_cast<source::AppendRows*>(rows)->choose(partitions_[i]->choose());
+      restrict_batches(i, rows);
       choose_blocks(i);
       rows->require_types(plan_.program.sources[i].columns);
     }

@@ -9,6 +9,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "engine/exec/sorted_rows.hpp"
+#include "pg/boundary/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
@@ -60,6 +61,14 @@ class QueryRun {
   const RunPlan& plan() const { return plan_; }
   /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
+  /// What statistics of files leave out: conditions and joins that they are asked about, and record batches over all
+  /// runs.
+  struct Pruning {
+    std::vector<const Node*> clauses;
+    std::vector<engine::plan::KeyColumn> keys;
+    int64_t loaded = 0, skipped = 0;
+  };
+  Pruning pruning(size_t pipeline);
   /// nullptr before the pipeline's table was read, and when it is not one of PostgreSQL's.
   const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline]; }
   /// nullptr when the rows are not those of partitions or inheritance children.
@@ -72,12 +81,9 @@ class QueryRun {
   const char* sorted_by() const { return sorted_by_; }
 
  private:
-  struct Value {
-    Datum datum;
-    bool is_null;
-  };
-
-  std::optional<Value> evaluate(ExprState* compiled, bool may_raise);
+  std::optional<boundary::EarlyValue> evaluate(ExprState* compiled, bool may_raise);
+  void add_batch_filter(size_t pipeline);
+  void restrict_batches(size_t pipeline, source::RowSource* rows);
   void choose_blocks(size_t pipeline);
   bool is_file(Index relid) const;
   std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
@@ -124,10 +130,16 @@ class QueryRun {
   CustomScanState* state_;
   RunPlan plan_;
   // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
-  std::vector<std::unique_ptr<source::RowSource>> tables_;         // also rows of sub-queries
-  std::vector<RowFacts> subplan_facts_;                            // for each pipeline
-  std::vector<source::HeapRows*> heaps_;                           // those of tables_ that are one heap table
-  std::vector<std::unique_ptr<Partitions>> partitions_;            // for each pipeline
+  std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
+  std::vector<RowFacts> subplan_facts_;                     // for each pipeline
+  std::vector<source::HeapRows*> heaps_;                    // those of tables_ that are one heap table
+  std::vector<std::unique_ptr<Partitions>> partitions_;     // for each pipeline
+  // For each pipeline; nullptr when statistics of files are not asked.
+  std::vector<std::unique_ptr<fdw_arrow::BatchFilter>> batch_filters_;
+  struct BatchCounts {
+    int64_t chosen = 0, skipped = 0;
+  };
+  std::vector<BatchCounts> batch_counts_;                          // for each pipeline, over all runs
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;

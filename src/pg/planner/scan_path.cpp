@@ -1,10 +1,13 @@
 // CpuScan: a base relation that the engine reads. May ereport, but for the marked C++ part.
+#include <math.h>
+
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
+#include "pg/fdw_arrow/estimate.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/guc.hpp"
 #include "pg/planner/lower.hpp"
@@ -315,6 +318,12 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
   estimate_declined(root, scan);
   RelOptInfo* rel = scan->rel;
+  // Their share of what passes the filters is small, or none.
+  const bool is_file = scan->leaves == NIL && table_kind(rel, root->simple_rte_array[rel->relid]) == TableKind::kArrow;
+  if (const fdw_arrow::ScanEstimate* files = is_file ? fdw_arrow::estimate_of(rel) : nullptr) {
+    scan->rows_out = fmin(scan->rows_out, clamp_row_est(files->rows_left));
+    scan->rows_in = fmax(scan->rows_out, files->rows_left);
+  }
   if (const TableSampleClause* sample = root->simple_rte_array[rel->relid]->tablesample)
     choose_sample(root, scan, sample);
   else if (scan->leaves == NIL)

@@ -4,13 +4,14 @@
 
 namespace strom::pg::source {
 
-void AppendRows::choose(std::vector<size_t> leaves) {
+void AppendRows::choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter) {
   close();
   chosen_.clear();
   fed_ = false;
   for (const size_t index : leaves) {
     Leaf& leaf = leaves_[index];
     if (leaf.rows == nullptr) leaf.rows = open_(index);
+    if (filter != nullptr) leaf.rows->restrict_to(*filter);
     chosen_.push_back(&leaf);
     fed_ = fed_ || leaf.rows->feeder() != nullptr;
   }
@@ -54,6 +55,35 @@ std::string AppendRows::describe(int64_t index) const {
   const Part part = part_of(index);
   const int64_t own = index - part.first;
   return part.leaf->rows->describe(part.leaf->slices.empty() ? own : part.leaf->slices[static_cast<size_t>(own)].chunk);
+}
+
+bool AppendRows::stable_text() const {
+  return !fed_ &&
+         std::all_of(chosen_.begin(), chosen_.end(), [](const Leaf* leaf) { return leaf->rows->stable_text(); });
+}
+
+bool AppendRows::has_bounds(uint32_t column) const {
+  return std::any_of(chosen_.begin(), chosen_.end(), [=](const Leaf* leaf) { return leaf->rows->has_bounds(column); });
+}
+
+bool AppendRows::may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const {
+  const Part part = part_of(index);
+  return part.leaf->rows->may_hold(index - part.first, column, keys);
+}
+
+int64_t AppendRows::skipped_chunks() const {
+  int64_t skipped = 0;
+  for (const Leaf* leaf : chosen_) skipped += leaf->rows->skipped_chunks();
+  return skipped;
+}
+
+std::vector<const fdw_arrow::Source*> AppendRows::arrow_tables() const {
+  std::vector<const fdw_arrow::Source*> tables;
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.rows == nullptr) continue;
+    for (const fdw_arrow::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
+  }
+  return tables;
 }
 
 void AppendRows::require_types(const std::vector<engine::plan::ValueType>& types) const {

@@ -19,9 +19,9 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   /// `open` is called once for each of the `count` leaves that is chosen at least once.
   AppendRows(size_t count, Open open) : open_(std::move(open)), leaves_(count) {}
 
-  /// The rows are those of these leaves, in this order. Before a run, when no engine thread reads. Throws what opening
-  /// throws.
-  void choose(std::vector<size_t> leaves);
+  /// The rows are those of these leaves, in this order, without what `filter` rules out (nullptr: nothing). Before a
+  /// run, when no engine thread reads. Throws what opening throws.
+  void choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter = nullptr);
 
   int64_t chunk_count() const override { return chunk_count_; }
   int64_t chunk_rows(int64_t index) const override;
@@ -29,9 +29,13 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   Result<columnar::BatchView> chunk(int64_t index) const override;
   // As HeapRows: it changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
-  bool stable_text() const override { return !fed_; }
+  bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
+  bool has_bounds(uint32_t column) const override;
+  bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  int64_t skipped_chunks() const override;
+  std::vector<const fdw_arrow::Source*> arrow_tables() const override;
 
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override;

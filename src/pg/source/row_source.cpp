@@ -1,7 +1,10 @@
 #include "pg/source/row_source.hpp"
 
+#include <numeric>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/guc.hpp"
 
 namespace strom::pg::source {
 
@@ -31,6 +34,46 @@ void DecodedRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* 
   });
 }
 
+ArrowRows::ArrowRows(std::shared_ptr<const fdw_arrow::Source> source)
+    : source_(std::move(source)), chosen_(source_->chunks().size()), rows_(source_->total_rows()) {
+  std::iota(chosen_.begin(), chosen_.end(), 0);
+}
+
+void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
+  decoded_chunk_ = -1;
+  chosen_.clear();
+  rows_ = 0;
+  const bool useful = !filter.useful_clauses(*source_).empty();
+  for (size_t i = 0; i < source_->chunks().size(); ++i) {
+    if (useful && !filter.may_match(*source_, static_cast<int64_t>(i))) continue;
+    if (useful) boundary::check_for_interrupts();
+    chosen_.push_back(static_cast<int64_t>(i));
+    rows_ += source_->chunks()[i].rows;
+  }
+}
+
+std::string ArrowRows::describe(int64_t index) const {
+  const fdw_arrow::Chunk& chunk = place(index);
+  return "record batch " + std::to_string(chunk.batch) + " of file \"" +
+         source_->files()[static_cast<size_t>(chunk.file)]->path() + "\"";
+}
+
+bool ArrowRows::has_bounds(uint32_t column) const {
+  if (!guc::arrow_fdw::stats_hint_enabled) return false;
+  const auto known = source_->has_bounds(static_cast<int>(column));
+  return known.is_ok() && known.value();
+}
+
+bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const {
+  const auto nulls = source_->null_count(place_of(index), static_cast<int>(column));
+  if (nulls.is_ok() && nulls.value() == place(index).rows) return false;
+  const auto bounds = source_->bounds(place_of(index), static_cast<int>(column));
+  int64_t low, high;
+  if (!bounds.is_ok() || !bounds.value().has_value()) return true;
+  const columnar::Field& field = source_->field(place(index).file, static_cast<int>(column));
+  return !engine::exec::register_bounds(field, *bounds.value(), &low, &high) || keys.overlaps(low, high);
+}
+
 // A file may have been replaced by one of another layout since the plan was made.
 void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types) const {
   const fdw_arrow::Source& table = *source_;
@@ -49,14 +92,16 @@ void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types)
 std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   if (chunk == decoded_chunk_) return decoders_;
   const auto& columns = source_->columns();
-  const fdw_arrow::Chunk& place = source_->chunks()[static_cast<size_t>(chunk)];
-  const columnar::BatchView batch = boundary::value_or_throw(source_->batch(chunk));
+  const fdw_arrow::Chunk& place = this->place(chunk);
+  decoded_chunk_ = -1;
+  decoded_ = {};
+  decoded_ = boundary::value_or_throw(source_->batch(place_of(chunk)));
   decoders_.clear();
   places_.resize(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     decoders_.push_back(codec::make_decoder(source_->field(place.file, static_cast<int>(i)), columns[i].type));
     places_[i] = {columns[i].name.c_str(), source_->files()[place.file]->path().c_str(), place.batch};
-    decoders_[i].view = batch.columns[i];
+    decoders_[i].view = decoded_.columns[i];
     decoders_[i].place = &places_[i];
   }
   decoded_chunk_ = chunk;

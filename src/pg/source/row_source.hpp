@@ -9,6 +9,7 @@
 #include "columnar/builder.hpp"
 #include "engine/exec/execution.hpp"
 #include "pg/codec/decode.hpp"
+#include "pg/fdw_arrow/batch_filter.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/source/spill_file.hpp"
 
@@ -28,6 +29,12 @@ class RowSource : public engine::exec::ChunkSource {
   virtual void require_types(const std::vector<engine::plan::ValueType>& types) const { (void)types; }
   /// kFileChanged when rows that were handed out may not be those of the file that was opened.
   virtual Status unchanged() const { return Status::ok(); }
+  /// Leaves out chunks that `filter`, which knows its values, rules out. Before a run; main thread; may throw.
+  virtual void restrict_to(fdw_arrow::BatchFilter& filter) { (void)filter; }
+  /// Chunks that are left out.
+  virtual int64_t skipped_chunks() const { return 0; }
+  /// Arrow tables that have been opened so far.
+  virtual std::vector<const fdw_arrow::Source*> arrow_tables() const { return {}; }
   /// Lets go of what a run holds. Main thread, when no engine thread reads any more; may throw.
   virtual void close() {}
 };
@@ -45,22 +52,36 @@ class DecodedRows : public RowSource {
 /// Record batches of an Arrow foreign table.
 class ArrowRows : public DecodedRows {
  public:
-  explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source) : source_(std::move(source)) {}
+  explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source);
 
-  int64_t chunk_count() const override { return static_cast<int64_t>(source_->chunks().size()); }
-  int64_t total_rows() const override { return source_->total_rows(); }
-  Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(index); }
-  int64_t chunk_rows(int64_t index) const override { return source_->chunks()[static_cast<size_t>(index)].rows; }
+  int64_t chunk_count() const override { return static_cast<int64_t>(chosen_.size()); }
+  int64_t total_rows() const override { return rows_; }
+  Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(place_of(index)); }
+  int64_t chunk_rows(int64_t index) const override { return place(index).rows; }
+  bool stable_text() const override { return !source_->is_compressed(); }
+  std::string describe(int64_t index) const override;
+  bool has_bounds(uint32_t column) const override;
+  bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  void restrict_to(fdw_arrow::BatchFilter& filter) override;
+  int64_t skipped_chunks() const override {
+    return static_cast<int64_t>(source_->chunks().size()) - static_cast<int64_t>(chosen_.size());
+  }
+  std::vector<const fdw_arrow::Source*> arrow_tables() const override { return {source_.get()}; }
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override { return source_->all_unchanged(); }
   const fdw_arrow::Source& source() const { return *source_; }
 
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
+  int64_t place_of(int64_t index) const { return chosen_[static_cast<size_t>(index)]; }
+  const fdw_arrow::Chunk& place(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
 
   std::shared_ptr<const fdw_arrow::Source> source_;
+  std::vector<int64_t> chosen_;  // chunks of source_
+  int64_t rows_ = 0;             // in them
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::Place> places_;
+  columnar::BatchView decoded_;
   int64_t decoded_chunk_ = -1;
 };
 

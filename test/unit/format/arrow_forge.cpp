@@ -43,7 +43,7 @@ class Bytes {
 flatbuffers::Offset<void> make_header(FlatBufferBuilder& builder, const ForgedBatch& batch) {
   const auto nodes = builder.CreateVectorOfStructs(batch.nodes);
   const auto buffers = builder.CreateVectorOfStructs(batch.buffers);
-  const auto compression = batch.compressed ? fbs::CreateBodyCompression(builder, fbs::CompressionType::Zstd) : 0;
+  const auto compression = batch.compression ? fbs::CreateBodyCompression(builder, *batch.compression) : 0;
   const auto counts = batch.variadic_counts.empty() ? 0 : builder.CreateVector(batch.variadic_counts);
   return fbs::CreateRecordBatch(builder, batch.rows, nodes, buffers, compression, counts).Union();
 }

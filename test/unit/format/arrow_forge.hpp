@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "arrow_ipc_generated.h"
@@ -22,7 +23,7 @@ struct ForgedBatch {
   int64_t block_body_length = -1;  // in the footer
   int64_t block_offset = -1;
   int32_t block_metadata_length = -1;
-  bool compressed = false;
+  std::optional<fbs::CompressionType> compression = std::nullopt;
   fbs::MessageHeader kind = fbs::MessageHeader::RecordBatch;
 };
 

@@ -97,7 +97,7 @@ TEST(ArrowMetadata, Nodes) {
   EXPECT_CORRUPT(with({{-1, 0}}), "-1 rows");
   EXPECT_CORRUPT(with({{4, -1}}), "-1 nulls");
   EXPECT_CORRUPT(with({{4, 5}}), "5 nulls");
-  EXPECT_CORRUPT(with({{4, 1}}), "validity bitmap shorter");
+  EXPECT_CORRUPT(with({{4, 1}}), "a validity bitmap of 0 bytes");
   EXPECT_CORRUPT(with({{kMin, kMin}}), "field node 0");
 }
 
@@ -181,12 +181,36 @@ TEST(ArrowMetadata, Versions) {
   EXPECT_TRUE(with(V::V4, V::V5).is_ok());  // what pyarrow writes when asked for V4
 }
 
-TEST(ArrowMetadata, CompressionIsNamed) {
+TEST(ArrowMetadata, UnknownCompressionIsRefused) {
   ForgedBatch batch = int_batch();
-  batch.compressed = true;
+  batch.compression = static_cast<fbs::CompressionType>(7);
   const Status status = read_batch(batch);
   EXPECT_EQ(status.code(), ErrorCode::kUnsupported);
-  EXPECT_EQ(status.message(), "file \"f\" uses ZSTD compression");
+  EXPECT_EQ(status.message(), "file \"f\" uses a compression that is not known");
+}
+
+TEST(ArrowMetadata, SizesOfCompressedBuffersAreChecked) {
+  // A batch of two int32 whose values buffer is `size` bytes of which the first eight declare `declared`.
+  const auto with = [](int64_t declared, int64_t size) {
+    ForgedBatch batch = int_batch();
+    batch.compression = fbs::CompressionType::Lz4Frame;
+    batch.rows = 2;
+    batch.nodes = {{2, 0}};
+    batch.buffers = {{0, 0}, {0, size}};
+    batch.body = {static_cast<uint64_t>(declared), 0x0000000200000001, 0, 0};
+    return read_batch(batch);
+  };
+  EXPECT_TRUE(with(-1, 16).is_ok());  // stored as it is
+  EXPECT_TRUE(with(-1, 24).is_ok());
+  EXPECT_CORRUPT(with(-1, 12), "its rows need 8");
+  EXPECT_CORRUPT(with(-2, 16), "negative size");
+  EXPECT_CORRUPT(with(8, 4), "without the size");
+  EXPECT_CORRUPT(with(0, 16), "its rows need 8");
+  EXPECT_CORRUPT(with(7, 16), "its rows need 8");
+  EXPECT_CORRUPT(with(8, 16), "damaged LZ4 data");
+  EXPECT_CORRUPT(with(8, 8), "damaged LZ4 data");
+  EXPECT_CORRUPT(with(int64_t{1} << 62, 16), "impossible for so few compressed bytes");
+  EXPECT_CORRUPT(with(1 << 20, 16), "impossible for so few compressed bytes");
 }
 
 TEST(ArrowMetadata, BigEndian) {

@@ -84,7 +84,8 @@ std::string print_value(const ColumnView& column, int64_t row) {
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
-    case Layout::kFixedBinary: return print_text(column, row);
+    case Layout::kFixedBinary:
+    case Layout::kDictionary: return print_text(column, row);
   }
   return "?";
 }
@@ -110,7 +111,7 @@ Result<std::string> print_file(const format::arrow::FileReader& reader) {
   for (int batch = 0; batch < reader.batch_count(); ++batch) {
     STROM_ASSIGN(const int64_t rows, reader.batch_rows(batch));
     out += "-- batch " + std::to_string(batch) + ": " + std::to_string(rows) + " rows\n";
-    std::vector<ColumnView> columns;
+    std::vector<format::arrow::LoadedColumn> columns;
     for (size_t i = 0; i < fields.size(); ++i) {
       if (!fields[i].unsupported.empty()) continue;
       STROM_ASSIGN(columns.emplace_back(), reader.column(batch, static_cast<int>(i)));

@@ -146,9 +146,34 @@ STROM_INLINE void load_bool(const P& p, TileState& s, uint16_t dst, const Column
   }
 }
 
+/// Texts by their indexes into a dictionary.
+template <class P, class Index>
+STROM_INLINE bool load_dictionary(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const Index* in = static_cast<const Index*>(c.values) + s.morsel_begin;
+  StrView* out = static_cast<StrView*>(s.storage[dst].data);
+  const auto size = static_cast<uint64_t>(c.dictionary_size);
+  unsigned bad = 0;
+  p.for_each(s.count, [&](int i) {
+    const int64_t row = row_of(s, i);
+    const uint64_t index = base::load_once<Index>(in + row);
+    const bool known = index < size;
+    out[i] = known ? c.dictionary[index] : StrView{nullptr, 0};
+    if (!known && columnar::is_valid(c, s.morsel_begin + row)) bad = 1;
+  });
+  return p.any(bad != 0);
+}
+
 /// Null rows may hold anything, so their text is taken as empty.
 template <class P>
 STROM_INLINE bool load_text(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  if (c.layout == Layout::kDictionary) {
+    switch (c.byte_width) {
+      case 1: return load_dictionary<P, uint8_t>(p, s, dst, c);
+      case 2: return load_dictionary<P, uint16_t>(p, s, dst, c);
+      case 4: return load_dictionary<P, uint32_t>(p, s, dst, c);
+      default: return load_dictionary<P, uint64_t>(p, s, dst, c);
+    }
+  }
   StrView* out = static_cast<StrView*>(s.storage[dst].data);
   unsigned bad = 0;
   p.for_each(s.count, [&](int i) {

@@ -1,0 +1,29 @@
+// Lowest and highest values that writers leave in a file's metadata, in both forms that there are (docs/dev/arrow.md):
+//   - custom metadata of a field, keys min_values and max_values: for each record batch a number as it is stored
+//     (floating point as the number that its bits are), or "null";
+//   - custom metadata of a record batch's message, key min_max_stats.COLUMN: "LOWEST,HIGHEST" as decimal text.
+// What cannot be read counts as not known. Private to src/format/arrow.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "columnar/bounds.hpp"
+#include "columnar/schema.hpp"
+
+namespace strom::format::arrow {
+
+inline constexpr std::string_view kFieldMinimums = "min_values", kFieldMaximums = "max_values";
+inline constexpr std::string_view kBatchBoundsPrefix = "min_max_stats.";
+
+/// The field has the first form.
+bool has_field_bounds(const columnar::Field& field);
+
+/// Bounds of all record batches from the field's own metadata; empty unless there are as many as `batches`.
+std::vector<std::optional<columnar::Bounds>> field_bounds(const columnar::Field& field, int batches);
+
+/// Bounds from the value of a batch's key.
+std::optional<columnar::Bounds> batch_bounds(const columnar::Field& field, std::string_view value);
+
+}  // namespace strom::format::arrow
