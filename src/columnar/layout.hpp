@@ -51,6 +51,11 @@ constexpr bool has_offsets(Layout layout) { return layout == Layout::kUtf8 || la
 /// UTF-8 text of any length.
 constexpr bool is_text(Layout layout) { return has_offsets(layout) || layout == Layout::kUtf8View; }
 
+/// Texts of any length, which text_at() finds by what it reads from the column, and may not find.
+constexpr bool refers_to_texts(Layout layout) {
+  return has_offsets(layout) || layout == Layout::kUtf8View || layout == Layout::kDictionary;
+}
+
 /// Name as the Arrow specification has it, e.g. "Int32", "LargeUtf8".
 constexpr const char* layout_name(Layout layout) {
   switch (layout) {

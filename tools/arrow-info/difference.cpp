@@ -66,7 +66,7 @@ bool same_value(const ColumnView& a, int64_t i, const ColumnView& b, int64_t j) 
   const bool is_text = columnar::text_at(a, i, &left, &left_size);
   if (is_text != columnar::text_at(b, j, &right, &right_size)) return false;
   if (is_text) return left_size == right_size && std::memcmp(left, right, static_cast<size_t>(left_size)) == 0;
-  if (columnar::has_offsets(a.layout) || a.layout == Layout::kUtf8View) return true;  // both cannot be read
+  if (columnar::refers_to_texts(a.layout)) return true;  // both cannot be read
   return same_bytes(a, i, b, j, columnar::value_width(a.layout, a.byte_width));
 }
 

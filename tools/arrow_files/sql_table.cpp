@@ -55,6 +55,7 @@ std::string sql_type(const Field& field) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: return "text";
     case Layout::kFixedBinary: return binary_type(field);
+    case Layout::kDictionary: break;  // of views, not of fields
   }
   return {};
 }

@@ -136,7 +136,7 @@ class SortedWriter {
       return Status(ErrorCode::kUnsupported, "column \"" + column.field().name + "\" has too much text for a batch")
           .with_hint("--batch-rows makes smaller ones.");
     }
-    if (columnar::has_offsets(view.layout) || view.layout == Layout::kUtf8View)
+    if (columnar::refers_to_texts(view.layout))
       return Status(ErrorCode::kCorruptFile,
                     "column \"" + column.field().name + "\" has a text outside of its buffers");
     switch (columnar::value_width(view.layout, view.byte_width)) {

@@ -63,6 +63,7 @@ TypeOffset encode_type(FlatBufferBuilder& builder, const Field& field) {
     case Layout::kUtf8View: return {fbs::Type::Utf8View, fbs::CreateUtf8View(builder).Union()};
     case Layout::kFixedBinary:
       return {fbs::Type::FixedSizeBinary, fbs::CreateFixedSizeBinary(builder, field.byte_width).Union()};
+    case Layout::kDictionary: break;  // of views, not of fields
   }
   return {fbs::Type::NONE, 0};
 }

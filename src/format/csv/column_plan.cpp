@@ -69,7 +69,8 @@ int64_t value_room(const Field& field, BinaryKind binary) {
       return std::max<int64_t>(INET6_ADDRSTRLEN, 2 + 3 * int64_t{field.byte_width});
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
-    case Layout::kUtf8View: return 0;
+    case Layout::kUtf8View:
+    case Layout::kDictionary: return 0;
   }
   return 0;
 }

@@ -227,7 +227,7 @@ class RowTextOf final : public RowText {
     tile.is_clean = tile.has_tail = true;
     if (first == nullptr) return Status::ok();
     // Texts mostly lie side by side, so that one pass over them tells about all.
-    const bool is_one_place = view.layout != Layout::kUtf8View;
+    const bool is_one_place = view.layout != Layout::kUtf8View && view.layout != Layout::kDictionary;
     const bool is_dense = is_one_place && last - first <= 2 * sum + 64;
     tile.is_clean = is_dense && !tiles::has_special(form_, first, last - first);
     const char* end = view.layout == Layout::kFixedBinary
@@ -385,7 +385,8 @@ class RowTextOf final : public RowText {
         });
       case Layout::kUtf8:
       case Layout::kLargeUtf8:
-      case Layout::kUtf8View: return;  // text, see append_texts()
+      case Layout::kUtf8View:
+      case Layout::kDictionary: return;  // text, see append_texts()
     }
   }
 

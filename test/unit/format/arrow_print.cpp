@@ -129,7 +129,7 @@ uint64_t touch_column(const ColumnView& column) {
   const auto add = [&sum](const char* bytes, int64_t count) {
     for (int64_t i = 0; i < count; ++i) sum = sum * 31 + static_cast<unsigned char>(bytes[i]);
   };
-  const bool is_text = columnar::has_offsets(column.layout) || column.layout == Layout::kUtf8View;
+  const bool is_text = columnar::refers_to_texts(column.layout);
   if (column.validity != nullptr) add(reinterpret_cast<const char*>(column.validity), (column.length + 7) / 8);
   const int64_t width = columnar::value_width(column.layout, column.byte_width);
   const int64_t entries = column.length + (columnar::has_offsets(column.layout) && column.length > 0 ? 1 : 0);
