@@ -36,6 +36,7 @@ extern "C" {
 #include "commands/explain.h"
 #include "commands/tablespace.h"
 #include "commands/vacuum.h"
+#include "common/file_utils.h"
 #include "common/hashfn.h"
 #include "common/pg_lzcompress.h"
 #include "common/pg_prng.h"
