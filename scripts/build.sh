@@ -20,7 +20,7 @@ build() {
   [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")")
   if [[ -n ${STROM_SERVER:-} ]]; then
     # What does not depend on PostgreSQL was built and tested once, for the system's.
-    options+=(-B "$(build_dir "$preset")")
+    options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
     targets=(pg_strom pg_strom_sql)
     [[ $tests == OFF ]] || targets+=(boundary_test)
   fi

@@ -378,13 +378,13 @@ class ExecutionImpl : public Execution {
   std::vector<int64_t> build_rows_scanned_;
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;
-  std::unique_ptr<PipelineRun> main_run_;
   std::unique_ptr<Program> build_rows_program_;  // main_run_'s, while it runs over build rows
   std::unique_ptr<BuildRows> build_rows_;
   size_t build_rows_at_ = 0;     // place of the join that they are of
   size_t build_rows_begin_ = 0;  // first place whose build rows are still to come in this pass
   bool finished_ = false;
-  Stats past_stats_;  // of the runs that have ended
+  Stats past_stats_;                       // of the runs that have ended
+  std::unique_ptr<PipelineRun> main_run_;  // the last, so that its threads end before what they read is gone
 };
 
 /// The program with parameters filled in.
