@@ -25,9 +25,7 @@ bool is_about_values(int code) {
   switch (ERRCODE_TO_CATEGORY(code)) {
     case ERRCODE_TRANSACTION_ROLLBACK:
     case ERRCODE_INSUFFICIENT_RESOURCES:
-    case ERRCODE_OPERATOR_INTERVENTION:
-    case ERRCODE_SYSTEM_ERROR:
-    case ERRCODE_INTERNAL_ERROR: return false;
+    case ERRCODE_OPERATOR_INTERVENTION: return false;
     default: return true;
   }
 }
