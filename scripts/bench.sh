@@ -5,8 +5,10 @@ bench() {
   case ${1:-} in
     ssb) bench_ssb "${@:2}" ;;
     tpch) bench_tpch "${@:2}" ;;
+    files) bench_files "${@:2}" ;;
     never-slower) bench_never_slower "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    tools) bench_tools "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -48,12 +50,34 @@ bench_tpch() {
   run_bench tpch/run.py "${out:-$STROM_ROOT/results/tpch-$scale.json}" --scale "$scale" "${more[@]}"
 }
 
+# bench_files [--scale N] [--out FILE] [further options of bench/files/run.py]
+bench_files() {
+  local scale=1 out="" more=()
+  take_options bench "scale out" "$@"
+  prepare_bench
+  # Half of it is the column cache's, which has to hold the columns that the queries use, decompressed.
+  widen_shared_buffers "$(awk "BEGIN { print int($scale * 800 + 512) }")"
+  run_bench files/run.py "${out:-$STROM_ROOT/results/files-$scale.json}" --scale "$scale" \
+    --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
 # bench_never_slower [--out FILE] [further options of bench/never_slower/run.py]
 bench_never_slower() {
   local out=$STROM_ROOT/results/never-slower.json more=()
   take_options bench "out" "$@"
   prepare_bench
   run_bench never_slower/run.py "$out" "${more[@]}"
+}
+
+# bench_tools [--scale N] [--out FILE] [further options of bench/tools/run.py]
+bench_tools() {
+  local scale=1 out="" more=()
+  take_options bench "scale out" "$@"
+  require_packages mariadb-server
+  prepare_bench
+  widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 1024) }")"
+  run_bench tools/run.py "${out:-$STROM_ROOT/results/tools-$scale.json}" --scale "$scale" \
+    --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 prepare_bench() {

@@ -17,7 +17,7 @@ build() {
   done
   setup "${needs[@]}"
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
-  [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")")
+  [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")" "-DSTROM_PYARROW=$(pyarrow_dir)")
   if [[ -n ${STROM_SERVER:-} ]]; then
     # What does not depend on PostgreSQL was built and tested once, for the system's.
     options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
@@ -36,6 +36,9 @@ build() {
   fi
   case $preset in release | debug) install_private "$(build_dir "$preset")" ;; esac
 }
+
+# pyarrow_dir: the folder of pyarrow in the Python environment, which has libparquet; nothing where it is not installed.
+pyarrow_dir() { compgen -G "$STROM_LOCAL/venv/lib/python3*/site-packages/pyarrow" | head -n 1 || true; }
 
 build_dir() {
   local name=build
@@ -69,6 +72,10 @@ install_private() {
   local before after
   before=$(installed_files)
   DESTDIR=$STROM_STATE/pg cmake --install "$1" >"$STROM_LOCAL/install.log" || die "the installation failed"
+  # The server's user may be kept from the checkout, where the Parquet module's libraries are.
+  if [[ $STROM_STATE != "$STROM_LOCAL"* && -f $(private_pg pkglibdir)/pg_strom_parquet.so ]]; then
+    cp -u "$(pyarrow_dir)"/lib{arrow,parquet}.so.[0-9]* "$(private_pg pkglibdir)/"
+  fi
   after=$(installed_files)
   if [[ $before != "$after" ]] && cluster_is_running main; then
     say "the extension changed: stopping the private cluster"

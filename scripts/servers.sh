@@ -30,6 +30,58 @@ server_fetch() {
   "$(server_pg_config "$1")" --version >"$home/stamp" || die "the fetched PostgreSQL $1 does not run"
 }
 
+# mysql_home: the root of a Debian system with nothing but a MySQL server. It is far from what this file fetches
+# otherwise, because MySQL is in Debian's unstable suite alone, with libraries of its own.
+mysql_home() { printf '%s/servers/mysql' "$STROM_LOCAL"; }
+MYSQL_PORT=33070
+
+mysql_fetch() {
+  local home
+  home=$(mysql_home)
+  [[ -f $home.stamp ]] && return
+  is_root || die "only root can start a MySQL server in a folder of its own"
+  require_packages mmdebstrap
+  say "fetching MySQL from Debian's unstable suite into .strom/servers/mysql"
+  rm -rf "$home"
+  mkdir -p "$(dirname "$home")"
+  mmdebstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg \
+    --aptopt='Acquire::Check-Valid-Until "false"' --aptopt='Acquire::Check-Date "false"' \
+    --include=mysql-server-core sid "$home" >"$home.log" 2>&1 || die "mmdebstrap failed; its output is in $home.log"
+  chmod 755 "$home"
+  touch "$home.stamp"
+}
+
+mysql_start() {
+  local home run
+  mysql_fetch
+  home=$(mysql_home)
+  run=(chroot --userspec=65534:65534 "$home" /usr/sbin/mysqld --no-defaults --datadir=/srv/data --secure-file-priv=)
+  mysql_stop
+  rm -rf "$home/srv/data"
+  mkdir -p "$home/srv/data"
+  chown -R 65534:65534 "$home/srv"
+  mount --bind /proc "$home/proc" && mount --bind /dev "$home/dev" || return
+  "${run[@]}" --initialize-insecure >"$home.log" 2>&1 || return
+  "${run[@]}" --socket=/srv/s.sock --port="$MYSQL_PORT" --bind-address=127.0.0.1 --mysqlx=OFF --pid-file=/srv/data/pid \
+    --max-allowed-packet=1G >>"$home.log" 2>&1 &
+  local i
+  for ((i = 0; i < 100; i++)); do
+    mariadb --no-defaults -S "$home/srv/s.sock" -u root -e 'SELECT VERSION()' 2>/dev/null && return
+    sleep 0.2
+  done
+  return 1
+}
+
+mysql_stop() {
+  local home
+  home=$(mysql_home)
+  if [[ -f $home/srv/data/pid ]]; then
+    kill "$(<"$home/srv/data/pid")" 2>/dev/null || true
+    while [[ -f $home/srv/data/pid ]] && kill -0 "$(<"$home/srv/data/pid")" 2>/dev/null; do sleep 0.2; done
+  fi
+  umount -q "$home/proc" "$home/dev" 2>/dev/null || true
+}
+
 # server_from_wheel HOME REQUIREMENT FOLDER. Its programs look for libpq in FOLDER.libs, outside the installation; the
 # private tree is a copy of the installation alone, so the libraries move into it.
 server_from_wheel() {

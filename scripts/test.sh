@@ -16,12 +16,15 @@ usage: ./strom test [OPTIONS]
   --pg N         on PostgreSQL 16, 17 or 18, which is fetched first: the parts regress and tap
   --pg-regress   PostgreSQL's own regression suite with the engine's plans forced, instead of all else
   --sqlsmith N   sqlsmith's random statements for N seconds, instead of all else
+  --mysql        mysql2arrow on a real MySQL server, which is fetched first, instead of all else; as root
   --fuzz N       also each libFuzzer target for N seconds
 HELP
 }
 
 TEST_PARTS=(unit regress tap diff tools)
-EXTRA_PARTS=(pg_regress sqlsmith)
+# What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
+TOOLS_PACKAGES=(mariadb-server openssl postgresql-15-postgis-3)
+EXTRA_PARTS=(pg_regress sqlsmith mysql)
 tests_passed=0
 tests_failed=0
 
@@ -35,6 +38,7 @@ run_tests() {
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
       --pg-regress) parts=(pg_regress) ;;
       --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
+      --mysql) parts=(mysql) ;;
       --pg) server=${2:?--pg needs a value} && shift ;;
       --seed) seed=${2:?--seed needs a value} && shift ;;
       --long) seconds=7200 seed=clock ;;
@@ -56,9 +60,10 @@ run_tests() {
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
-  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools)\  ]] && tests=(--tests)
+  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql)\  ]] && tests=(--tests)
   [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
+  [[ ! " ${parts[*]} " =~ \ (tools|mysql)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
   prepare_test_folder
   trap test_cleanup EXIT
   # In a process of its own, because a build that fails must not end the run.
@@ -110,6 +115,7 @@ prepare_test_folder() {
 
 test_cleanup() {
   cluster_stop test
+  mysql_stop
   ((tests_failed > 0)) || rm -rf "$TEST_DIR"
 }
 
@@ -286,6 +292,13 @@ test_tools() {
     test_server || { count_one "tools: server" 1 && continue; }
     run_counted "test/tools/$(basename "$file")" "$file"
   done
+}
+
+# A MySQL server of Debian's unstable suite, in a folder of its own.
+test_mysql() {
+  mysql_start || { count_one "mysql: server" 1 && return; }
+  STROM_MYSQL_SOCKET=$(mysql_home)/srv/s.sock STROM_MYSQL_PORT=$MYSQL_PORT test_tools mysql2arrow
+  mysql_stop
 }
 
 # run_counted NAME COMMAND…: counts by a last line "N passed, N failed" if there is one, else by the status.

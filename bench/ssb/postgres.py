@@ -47,9 +47,10 @@ def create_foreign_tables(server: Server, data: DataSet, schema: str) -> None:
         connection.execute(sql.SQL("drop schema if exists {} cascade").format(name))
         connection.execute(sql.SQL("create schema {}").format(name))
         for table in TABLES:
-            statement = "import foreign schema {} from server arrow_fdw into {} options (file {})"
-            path = sql.Literal(str(data.path(table)))
-            connection.execute(sql.SQL(statement).format(sql.Identifier(table), name, path))
+            path = data.path(table)
+            option = sql.SQL("dir" if path.is_dir() else "file")
+            statement = sql.SQL("import foreign schema {} from server arrow_fdw into {} options ({} {})")
+            connection.execute(statement.format(sql.Identifier(table), name, option, sql.Literal(str(path))))
             connection.execute(sql.SQL("analyze {}.{}").format(name, sql.Identifier(table)))
 
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <vector>
@@ -194,9 +195,11 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   if (!S_ISREG(info.st_mode)) return not_regular(path);
 
   auto file = std::shared_ptr<MappedFile>(new MappedFile(path, identity_of(info)));
+  file->shows_residency_ = info.st_uid == geteuid() || access(path.c_str(), W_OK) == 0;
   file->descriptor_ = keep_descriptor(fd);
   if (address != MAP_FAILED) {
     install_handler();
+    madvise(address, static_cast<size_t>(info.st_size), MADV_RANDOM);
     const auto begin = reinterpret_cast<uintptr_t>(address);
     // To the end of the last page: vector loads may run past the last byte.
     const uintptr_t end = (begin + static_cast<uintptr_t>(info.st_size) + page_size - 1) & ~(uintptr_t{page_size} - 1);
@@ -220,7 +223,41 @@ MappedFile::~MappedFile() {
   munmap(const_cast<uint8_t*>(data_), static_cast<size_t>(identity_.size));
 }
 
+void MappedFile::will_need(const uint8_t* data, int64_t bytes) const {
+  const auto page_mask = static_cast<uintptr_t>(page_size) - 1;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes) + page_mask) & ~page_mask;
+  uintptr_t begin = reinterpret_cast<uintptr_t>(data) & ~page_mask;
+  // A seventh of what the advice costs.
+  while (shows_residency_ && begin < end) {
+    constexpr size_t kPages = 1024;
+    unsigned char resident[kPages];
+    const size_t pages = std::min(kPages, (end - begin) / page_size);
+    if (mincore(reinterpret_cast<void*>(begin), pages * page_size, resident) != 0) break;
+    const auto* const missing =
+        std::find_if(resident, resident + pages, [](unsigned char page) { return (page & 1) == 0; });
+    begin += static_cast<uintptr_t>(missing - resident) * page_size;
+    if (missing != resident + pages) break;
+  }
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+}
+
 bool MappedFile::is_poisoned() const { return slot_ >= 0 && slots[slot_].poisoned.load(std::memory_order_acquire); }
+
+FileIdentity MappedFile::identity_now() const {
+  struct stat info;
+  const int failed = descriptor_ >= 0 ? fstat(descriptor_, &info) : stat(path_.c_str(), &info);
+  return failed != 0 ? FileIdentity() : identity_of(info);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::reopen() const {
+  const std::string path = descriptor_ >= 0 ? "/proc/self/fd/" + std::to_string(descriptor_) : path_;
+  auto mapping = open(path);
+  if (mapping.status().code() == ErrorCode::kFileNotFound) return std::shared_ptr<const MappedFile>();
+  STROM_TRY(mapping.status());
+  const FileIdentity& now = mapping.value()->identity();
+  if (now.device != identity_.device || now.inode != identity_.inode) return std::shared_ptr<const MappedFile>();
+  return mapping;
+}
 
 Status MappedFile::check_unchanged() const {
   if (is_poisoned()) {

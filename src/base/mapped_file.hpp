@@ -45,11 +45,20 @@ class MappedFile {
   const uint8_t* data() const { return data_; }
   int64_t size() const { return identity_.size; }
 
+  /// `bytes` bytes from `data` on, which lie in the mapping, will be read: those that are not in memory are read ahead
+  /// in the background. Nothing else is ever read ahead, so that a few columns of a wide file cost no more than these.
+  void will_need(const uint8_t* data, int64_t bytes) const;
+
   /// A page was missing when somebody read it.
   bool is_poisoned() const;
   /// kFileChanged when is_poisoned(), or when the file has another size or modification time now. A file that was
   /// unlinked or replaced lives on under the mapping and is fine; without a descriptor, nothing more is known of it.
   Status check_unchanged() const;
+  /// Of the file under the mapping as it is now; all zeros when that is not known.
+  FileIdentity identity_now() const;
+  /// The file under the mapping as it is now; nullptr when it was replaced or unlinked, and nothing is known of it any
+  /// more. Errors: those of open().
+  Result<std::shared_ptr<const MappedFile>> reopen() const;
 
  private:
   MappedFile(std::string path, const FileIdentity& identity) : path_(std::move(path)), identity_(identity) {}
@@ -57,8 +66,9 @@ class MappedFile {
   std::string path_;
   FileIdentity identity_;
   const uint8_t* data_ = nullptr;
-  int descriptor_ = -1;  // -1: closed again
-  int32_t slot_ = -1;    // in the table that the SIGBUS handler searches; -1 for an empty file
+  int descriptor_ = -1;           // -1: closed again
+  bool shows_residency_ = false;  // mincore() tells the truth
+  int32_t slot_ = -1;             // in the table that the SIGBUS handler searches; -1 for an empty file
 };
 
 }  // namespace strom::base

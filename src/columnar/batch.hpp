@@ -15,18 +15,21 @@ namespace strom::columnar {
 struct ColumnView {
   Layout layout = Layout::kInt32;
   TimeUnit unit = TimeUnit::kMicro;
-  int32_t byte_width = 0;                   // kFixedBinary
+  int32_t byte_width = 0;                   // kFixedBinary; elements of kFixedList
   int64_t length = 0;                       // rows
   int64_t null_count = 0;                   // 0 = `validity` need not be looked at
   const uint8_t* validity = nullptr;        // bitmap, 1 = not null; nullptr when there are no nulls
-  const void* values = nullptr;             // fixed-width values, bitmap, offsets or views
-  const char* data = nullptr;               // bytes that kUtf8/kLargeUtf8 offsets point into
+  const void* values = nullptr;             // fixed-width values, bitmap, offsets, views or type ids
+  const char* data = nullptr;               // bytes that offsets of texts point into; sizes of list views (of the
+                                            // offsets' width); offsets of kDenseUnion
   int64_t data_size = 0;                    // bytes of `data`
   const char* const* variadic = nullptr;    // kUtf8View: data buffers
   const int64_t* variadic_sizes = nullptr;  // their sizes in bytes
   int32_t variadic_count = 0;
   const registry::StrView* dictionary = nullptr;  // kDictionary: texts, which have been checked
   int64_t dictionary_size = 0;
+  const ColumnView* children = nullptr;  // of nested layouts; kDictionary without `dictionary`: its parts, in order
+  int32_t child_count = 0;
   bool is_register = false;        // `values` are the engine's registers (registry::Phys), whatever the layout
   const uint8_t* flags = nullptr;  // is_register: a byte for each row instead of `validity`: 1 = null, 2 = a value that
                                    // the engine does not hold, 4 = a compressed text; nullptr when there are none

@@ -1,6 +1,7 @@
 // See builder.hpp.
 #include "columnar/builder.hpp"
 
+#include <cstring>
 #include <limits>
 
 #include "columnar/layout.hpp"
@@ -28,8 +29,8 @@ void ColumnBuilder::push_validity_bit(bool valid) {
 
 void ColumnBuilder::push_offset() {
   const auto push = [this](auto offset) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&offset);
-    values_.insert(values_.end(), bytes, bytes + sizeof(offset));
+    values_.resize(values_.size() + sizeof(offset));
+    std::memcpy(values_.data() + values_.size() - sizeof(offset), &offset, sizeof(offset));
   };
   if (field_.layout == Layout::kUtf8) {
     push(static_cast<int32_t>(data_.size()));

@@ -3,19 +3,11 @@
 
 #include <algorithm>
 
+#include "columnar/layout.hpp"
+
 namespace strom::columnar {
 
 namespace {
-
-const char* unit_name(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::kSecond: return "s";
-    case TimeUnit::kMilli: return "ms";
-    case TimeUnit::kMicro: return "us";
-    case TimeUnit::kNano: return "ns";
-  }
-  return "";
-}
 
 std::string value_type_text(const NestedField& field) {
   const std::string bits = std::to_string(field.bits);

@@ -30,6 +30,7 @@ class ByteBuffer {
   const uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   void clear() { size_ = 0; }
+  void truncate(int64_t size) { size_ = size; }
   /// Appends `bytes` bytes; where they are to be written.
   uint8_t* extend(int64_t bytes) {
     if (bytes > capacity_ - size_) grow(bytes);
@@ -51,6 +52,12 @@ class ByteBuffer {
 
   uint8_t* data_ = nullptr;
   int64_t size_ = 0, capacity_ = 0;
+};
+
+/// Buffers of a column in Arrow's layout, whose offsets are known to be in order. validity: nullptr when nothing is
+/// NULL.
+struct ColumnBuffers {
+  const uint8_t *validity = nullptr, *values = nullptr, *data = nullptr;
 };
 
 /// One column, or a child of one. What is appended must fit the field's kind. Not thread-safe.
@@ -94,6 +101,9 @@ class NestedBuilder {
   /// kStruct: every child was given one value before.
   void append_struct() { push_valid(); }
   void append_null();
+  /// Rows [first, first + count) of another column of the same type. Children's rows were appended before: of kList all
+  /// that these rows' offsets span. False, and nothing is appended here, when the offsets could not address it.
+  bool append_rows(const ColumnBuffers& from, int64_t first, int64_t count);
 
   NestedBuilder& child(size_t index) { return children_[index]; }
   const std::vector<NestedBuilder>& children() const { return children_; }
@@ -106,6 +116,8 @@ class NestedBuilder {
   int64_t memory_bytes() const;
   /// No rows; memory is kept.
   void clear();
+  /// Only the first `rows` <= length() rows.
+  void truncate(int64_t rows);
 
   static constexpr int64_t kMaxOffset = INT32_MAX;
 
@@ -122,6 +134,8 @@ class NestedBuilder {
     }
   }
   bool has_offsets() const;
+  bool append_offsets(const ColumnBuffers& from, int64_t first, int64_t count);
+  void start_validity();
   bool is_bits() const { return field_->kind == Kind::kBool && field_->dictionary < 0; }
 
   const NestedField* field_;

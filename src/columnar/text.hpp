@@ -50,7 +50,7 @@ STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t ro
 }
 
 STROM_BASE_INLINE bool dictionary_text(const ColumnView& column, uint64_t index, const char** ptr, int64_t* len) {
-  if (index >= static_cast<uint64_t>(column.dictionary_size)) return false;
+  if (index >= static_cast<uint64_t>(column.dictionary_size) || column.dictionary == nullptr) return false;
   *ptr = column.dictionary[index].ptr;
   *len = column.dictionary[index].len;
   return true;
@@ -68,14 +68,17 @@ STROM_BASE_INLINE uint64_t dictionary_index(const ColumnView& column, int64_t ro
   }
 }
 
-/// Bytes of row `row` (0 <= row < column.length; not null) of a kUtf8, kLargeUtf8, kUtf8View, kFixedBinary or
-/// kDictionary column. False when the row's offsets or view lead outside of the column's buffers, and for other
+/// Bytes of row `row` (0 <= row < column.length; not null) of a column of texts, binary values or fixed width, or of
+/// a dictionary of those. False when the row's offsets or view lead outside of the column's buffers, and for other
 /// layouts.
 STROM_BASE_INLINE bool text_at(const ColumnView& column, int64_t row, const char** ptr, int64_t* len) {
   switch (column.layout) {
-    case Layout::kUtf8: return text_detail::offset_text<int32_t>(column, row, ptr, len);
-    case Layout::kLargeUtf8: return text_detail::offset_text<int64_t>(column, row, ptr, len);
-    case Layout::kUtf8View: return text_detail::view_text(column, row, ptr, len);
+    case Layout::kUtf8:
+    case Layout::kBinary: return text_detail::offset_text<int32_t>(column, row, ptr, len);
+    case Layout::kLargeUtf8:
+    case Layout::kLargeBinary: return text_detail::offset_text<int64_t>(column, row, ptr, len);
+    case Layout::kUtf8View:
+    case Layout::kBinaryView: return text_detail::view_text(column, row, ptr, len);
     case Layout::kFixedBinary:
       *ptr = static_cast<const char*>(column.values) + row * column.byte_width;
       *len = column.byte_width;

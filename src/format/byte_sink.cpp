@@ -40,6 +40,18 @@ std::unique_ptr<ByteSink> descriptor_sink(int fd, std::string name) {
   return std::make_unique<DescriptorSink>(fd, std::move(name));
 }
 
+size_t skip_written(std::vector<struct iovec>& pieces, size_t next, size_t bytes) {
+  while (bytes > 0) {
+    struct iovec& piece = pieces[next];
+    const size_t taken = std::min(bytes, piece.iov_len);
+    piece.iov_base = static_cast<char*>(piece.iov_base) + taken;
+    piece.iov_len -= taken;
+    bytes -= taken;
+    if (piece.iov_len == 0) ++next;
+  }
+  return next;
+}
+
 int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& position) {
   size_t next = 0;
   while (next < pieces.size()) {
@@ -55,14 +67,7 @@ int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& position) {
     }
     position += written;
     // The kernel takes at most 2 GiB at once, and less when a disk or a pipe fills up.
-    for (auto left = static_cast<size_t>(written); left > 0;) {
-      struct iovec& piece = pieces[next];
-      const size_t taken = std::min(left, piece.iov_len);
-      piece.iov_base = static_cast<char*>(piece.iov_base) + taken;
-      piece.iov_len -= taken;
-      left -= taken;
-      if (piece.iov_len == 0) ++next;
-    }
+    next = skip_written(pieces, next, static_cast<size_t>(written));
   }
   return 0;
 }

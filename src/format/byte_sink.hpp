@@ -30,6 +30,8 @@ class ByteSink {
 /// A descriptor that stays open and belongs to the caller, such as standard output. `name` stands for it in messages.
 std::unique_ptr<ByteSink> descriptor_sink(int fd, std::string name);
 
+/// Takes `bytes` that went out off the pieces from `next` on; the first that is left.
+size_t skip_written(std::vector<struct iovec>& pieces, size_t next, size_t bytes);
 /// Writes all pieces to `fd`; 0, or the errno of the write that failed. `written` counts what went out in any case.
 int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& written);
 

@@ -1,6 +1,10 @@
 // The loadable module pg_strom.so: its magic block and _PG_init. Loaded by shared_preload_libraries, or by the first
 // function of the extension that a session calls; both leave the session in the same state.
+#include <new>
+#include <string>
+
 #include "base/thread_memory.hpp"
+#include "format/parquet/module.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
@@ -11,8 +15,23 @@ PG_MODULE_MAGIC;
 PGDLLEXPORT void _PG_init(void);
 }
 
+namespace {
+
+// Opened later, if at all: see format/parquet. False when memory is exhausted.
+bool set_parquet_module() noexcept {
+  try {
+    strom::format::parquet::set_module_path(std::string(pkglib_path) + "/pg_strom_parquet.so");
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void _PG_init(void) {
   if (!strom::base::prepare_for_exceptions()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+  if (!set_parquet_module()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   strom::pg::guc::define_all();
   strom::pg::node::register_methods();
   strom::pg::planner::install();

@@ -95,8 +95,8 @@ def odd_names():
 
 def unreadable():
     strings = pa.array(["a", "b"])
-    struct = pa.array([{"a": 1}, {"a": 2}])
-    batch = pa.record_batch([pa.array([1, 2], pa.int32()), strings.dictionary_encode(), struct], names=["k", "d", "st"])
+    empty = pa.array([b"", b""], pa.binary(0))
+    batch = pa.record_batch([pa.array([1, 2], pa.int32()), strings.dictionary_encode(), empty], names=["k", "d", "st"])
     write("unsupported.arrow", batch.schema, [batch])
     write("compressed.arrow", KV, [record_batch(KV, [1] * 1000, ["x"] * 1000)], compression="lz4")
     schema = pa.schema([("i", pa.int32()), ("d", pa.date32()), ("ts", pa.timestamp("s")), ("t", pa.string())])

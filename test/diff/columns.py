@@ -129,6 +129,7 @@ class Column:
         self.pool = []
         self.negative = False
         self.brin = False  # a BRIN index has it
+        self.keys = []  # that objects of jsonb have
 
     def sql_type(self):
         if not self.modifier:

@@ -1,12 +1,15 @@
-"""Random tables: Arrow files written by pyarrow, the foreign tables over them, and heap copies of some."""
+"""Random tables: Arrow and Parquet files written by pyarrow, the foreign tables over them, and heap copies of some."""
 
 import copy
+import datetime
 import os
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from arrow_statistics import annotated, batch_metadata
 from columns import MAKE_MOOD, Column, arrow_type, heap_column, layouts, quote, random_array, random_column
+from file_columns import LAYOUTS, file_array, file_column, is_file_column
 from partitions import inherited_ddl, partitioned_ddl
 
 EDGE_SIZES = [0, 1, 7, 63, 64, 65, 1023, 1024, 1025, 2047, 2048, 2049]
@@ -79,21 +82,34 @@ def random_table(rng, name, role, small=False):
     if sum(batches) > 20000:
         for column in columns:
             column.pool = [v if not isinstance(v, str) else v[:200] for v in column.pool]
+    columns += [file_column(rng, f"f{i}") for i in range(rng.choice([0, 0, 1, 3]) if sum(batches) <= 20000 else 0)]
     table = Table(name, columns, batches, rng.choice([1, 1, 1, 2, 3]))
     table.heap = rng.random() < 0.4
     table.parent = not table.heap and table.files > 1 and rng.random() < 0.4
     table.partitioned = table.heap and rng.random() < 0.4
     mixed = rng.random() < 0.3
-    first = [rng.choice(layouts(c)) for c in columns]
+    first = [rng.choice(layouts_of(c)) for c in columns]
     table.layouts = [first] + [
-        [rng.choice(layouts(c)) for c in columns] if mixed else first for _ in range(table.files - 1)
+        [rng.choice(layouts_of(c)) for c in columns] if mixed else first for _ in range(table.files - 1)
     ]
     return table
 
 
+def layouts_of(column):
+    return list(LAYOUTS[column.base]) if is_file_column(column) else layouts(column)
+
+
+def type_of(column, layout):
+    return LAYOUTS[column.base][layout] if is_file_column(column) else arrow_type(column, layout)
+
+
+def array_of(rng, column, layout, rows):
+    return (file_array if is_file_column(column) else random_array)(rng, column, layout, rows)
+
+
 def with_dictionaries(rng, schema, arrays):
     """Some of the columns as indexes into one dictionary for all batches, which is what a file can have."""
-    encodable = (pa.string(), pa.large_string(), pa.int32(), pa.int64(), pa.date32(), pa.float64())
+    encodable = (pa.string(), pa.large_string(), pa.int32(), pa.int64(), pa.date32(), pa.float64(), pa.binary(), pa.binary(16))
     for i, field in enumerate(schema):
         if not arrays or field.type not in encodable or rng.random() >= 0.15:
             continue
@@ -111,15 +127,40 @@ def with_dictionaries(rng, schema, arrays):
     return schema, arrays
 
 
+def parquet_has(kind):
+    return not pa.types.is_interval(kind)
+
+
+def write_parquet(rng, schema, arrays, path):
+    """The batches as row groups of a Parquet file."""
+    dictionaries = rng.choice([True, True, False, [schema.names[0]]])
+    with pq.ParquetWriter(
+        str(path),
+        schema,
+        compression=rng.choice(["snappy", "snappy", "zstd", "gzip", "lz4", "brotli", "none"]),
+        use_dictionary=dictionaries,
+        data_page_version=rng.choice(["1.0", "2.0"]),
+        data_page_size=rng.choice([None, 100, 4096]),
+        dictionary_pagesize_limit=rng.choice([None, 64, 1024]),
+        write_batch_size=rng.choice([None, 16]),
+        write_statistics=rng.random() < 0.8,
+        write_page_checksum=rng.random() < 0.3,
+        store_decimal_as_integer=rng.random() < 0.3,
+    ) as writer:
+        for batch in arrays:
+            writer.write_batch(pa.RecordBatch.from_arrays(batch, schema=schema), row_group_size=max(len(batch[0]), 1))
+
+
 def write_files(rng, table, folder):
     """Writes the table's files into `folder` (a Path); their paths."""
     share = [table.batches[i :: table.files] for i in range(table.files)]
     paths = []
     for number, batches in enumerate(share):
-        schema = pa.schema([(c.name, arrow_type(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
-        path = folder / f"{table.name}_{number}.arrow"
+        schema = pa.schema([(c.name, type_of(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
+        is_parquet = rng.random() < 0.15 and all(map(parquet_has, schema.types))
+        path = folder / f"{table.name}_{number}.{'parquet' if is_parquet else 'arrow'}"
         arrays = [
-            [random_array(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
+            [array_of(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
             for rows in batches
         ]
         statistics = rng.choice(["none", "fields", "batches"])
@@ -130,8 +171,14 @@ def write_files(rng, table, folder):
             for batch in arrays
         ]
         schema, arrays = with_dictionaries(rng, schema, arrays)
+        if is_parquet:
+            write_parquet(rng, schema, arrays, path)
+            os.chmod(path, 0o644)
+            paths.append(path)
+            continue
         options = pa.ipc.IpcWriteOptions(compression=rng.choice([None, None, None, "lz4", "zstd"]))
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema, options=options) as writer:
+        make = rng.choice([pa.ipc.new_file, pa.ipc.new_file, pa.ipc.new_stream])
+        with pa.OSFile(str(path), "wb") as sink, make(sink, schema, options=options) as writer:
             for batch, found in zip(arrays, metadata):
                 writer.write_batch(pa.RecordBatch.from_arrays(batch, schema=schema), custom_metadata=found)
         os.chmod(path, 0o644)
@@ -141,17 +188,41 @@ def write_files(rng, table, folder):
 
 def ddl(rng, table, paths):
     """Statements that create the table."""
-    columns = ", ".join(f"{c.name} {c.declared}" for c in table.columns)
     if table.parent:
-        return inherited_ddl(rng, table, paths)
+        return [MAKE_MOOD] + inherited_ddl(rng, table, paths)
+    virtual = ""
+    if not table.heap and rng.random() < 0.5:
+        paths, virtual = with_virtual_columns(rng, table, paths)
+    columns = ", ".join(f"{c.name} {c.declared}" for c in table.columns)
     option = f"file '{paths[0]}'" if len(paths) == 1 else "files '" + ",".join(map(str, paths)) + "'"
     if not table.heap:
-        return [f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
-    made = [f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
+        return [MAKE_MOOD, f"CREATE FOREIGN TABLE {table.name} ({columns}) SERVER arrow_fdw OPTIONS ({option}{virtual})"]
+    made = [MAKE_MOOD, f"CREATE FOREIGN TABLE {table.name}_file ({columns}) SERVER arrow_fdw OPTIONS ({option})"]
     made += partitioned_ddl(rng, table, paths) if table.partitioned else heap_ddl(rng, table)
     if rng.random() < 0.4:
         table.columns.append(table_oid())
     return made
+
+
+def with_virtual_columns(rng, table, paths):
+    """Names of files get values, and the table columns of them; the new paths, and the option that goes with them."""
+    number = Column("vn", "int8", "key", 0, declared="int8 OPTIONS (virtual 'n')")
+    number.pool = [rng.choice([0, 1, 7, 42, 2**31, 2**62]) for _ in range(3)]
+    word = Column("vt", "text", "key", 0, declared="text OPTIONS (virtual 't')")
+    word.pool = rng.sample(["", "a", "A", "ab", "ß", "日本", "a%b", "x" * 40], 3)
+    day = Column("vd", "date", "key", 0, declared="date OPTIONS (virtual 'day')")
+    day.pool = [rng.choice([-800, 0, 19723]) for _ in range(2)]
+    absent = Column("va", rng.choice(["int4", "float8"]), "key", 1)
+    absent.declared += " OPTIONS (virtual 'absent')"
+    renamed = []
+    for path in paths:
+        date = (datetime.date(1970, 1, 1) + datetime.timedelta(days=rng.choice(day.pool))).isoformat()
+        parts = f"_n={rng.choice(number.pool)}_d={date}_t={rng.choice(word.pool)}"
+        renamed.append(path.with_name(path.stem + parts + ".arrow"))
+        path.rename(renamed[-1])
+    chosen = rng.sample([number, word, day, absent], rng.randint(1, 4))
+    table.columns += chosen
+    return renamed, ", pattern '*_n=@{n}_d=${day}_t=${t}.arrow'"
 
 
 def table_oid():

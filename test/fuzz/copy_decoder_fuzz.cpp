@@ -27,7 +27,8 @@ constexpr Type kTypes[] = {{Wire::kBool, Kind::kBool, 0},           {Wire::kInt,
                            {Wire::kFixed, Kind::kFixedBinary, 0},   {Wire::kDate, Kind::kDate, 32},
                            {Wire::kTimestamp, Kind::kTimestamp, 0}, {Wire::kInterval, Kind::kInterval, 0},
                            {Wire::kNetwork, Kind::kUtf8, 0},        {Wire::kEnum, Kind::kUtf8, 0},
-                           {Wire::kArray, Kind::kList, 0},          {Wire::kRecord, Kind::kStruct, 0}};
+                           {Wire::kGeometry, Kind::kBinary, 0},     {Wire::kArray, Kind::kList, 0},
+                           {Wire::kRecord, Kind::kStruct, 0}};
 
 void add_column(const uint8_t*& at, const uint8_t* end, int depth, std::vector<NestedField>& fields,
                 std::vector<WireColumn>& wires) {
@@ -46,7 +47,7 @@ void add_column(const uint8_t*& at, const uint8_t* end, int depth, std::vector<N
   wire.infinity_is_null = choice & 64;
   if (type.wire == Wire::kEnum) {
     field.dictionary = 0;
-    wire.labels = std::make_shared<Labels>(std::vector<std::string>{"", "a"});
+    wire.labels = std::make_shared<strom::columnar::Labels>(std::vector<std::string>{"", "a"});
   }
   const int children = type.wire == Wire::kArray ? 1 : type.wire == Wire::kRecord ? choice >> 6 : 0;
   for (int i = 0; i < children; ++i) add_column(at, end, depth + 1, field.children, wire.children);

@@ -56,6 +56,27 @@ UNION ALL (SELECT 'zstd', * FROM answers('zstd') EXCEPT SELECT 'zstd', * FROM ex
 RESET pg_strom.work_memory;
 ANALYZE lz4;
 SELECT attname, n_distinct FROM pg_stats WHERE schemaname = 'arrow_compressed' AND tablename = 'lz4' AND attname IN ('id', 't', 'same') ORDER BY 1;
+-- Columns are kept decompressed: the first scan of a table decompresses them, the second keeps, the third finds.
+SELECT pgstrom.column_cache_reset();
+SELECT pg_sleep(2.1);  -- files that were just changed are not kept
+CREATE FUNCTION columns_kept(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || statement INTO plan;
+  RETURN coalesce(substring(plan::text FROM '"Column Cache Columns Kept": (\d+)'), '0') || ' ' ||
+         coalesce(substring(plan::text FROM '"Column Cache Columns Decompressed": (\d+)'), '-');
+END $$;
+SET pg_strom.regression_test_mode = off;
+SELECT columns_kept('SELECT t, sum(n), count(b) FROM lz4 GROUP BY t') FROM generate_series(1, 3);
+SELECT columns_kept('SELECT t, sum(n), count(b), max(f8) FROM lz4 GROUP BY t') FROM generate_series(1, 2);
+SELECT attribute, rows FROM pgstrom.column_cache_info() WHERE relation = 'lz4'::regclass ORDER BY 1;
+SET pg_strom.enable_column_cache = off;
+SELECT columns_kept('SELECT t, sum(n), count(b) FROM lz4 GROUP BY t');
+RESET pg_strom.enable_column_cache;
+SET pg_strom.regression_test_mode = on;
+SELECT differences('lz4'), differences('zstd') FROM generate_series(1, 3);
+(SELECT 'lz4', * FROM answers('lz4') EXCEPT SELECT 'lz4', * FROM expected)
+UNION ALL (SELECT 'zstd', * FROM answers('zstd') EXCEPT SELECT 'zstd', * FROM expected);
 -- A mixed table: one file is compressed.
 \set both :plain ',' :lz4 ',' :zstd
 CREATE FOREIGN TABLE mixed (id int, t text, n numeric(12,2)) SERVER arrow_fdw OPTIONS (files :'both');

@@ -69,7 +69,7 @@ SELECT * FROM scan_error('k int', $$file '@/nowhere.arrow'$$, 'TABLE t');
 SELECT * FROM scan_error('k int', $$file '@/nowhere.arrow'$$, 'ANALYZE t');
 SELECT * FROM scan_error('k int', $$dir '@/nowhere'$$, 'TABLE t');
 SELECT * FROM scan_error('k int', $$file '@/truncated.arrow'$$, 'TABLE t');
-SELECT * FROM scan_error('k bigint', $$file '@/parts/part1.arrow'$$, 'SELECT k FROM t');
+SELECT * FROM scan_error('k date', $$file '@/parts/part1.arrow'$$, 'SELECT k FROM t');
 SELECT * FROM scan_error('k int, v text', $$files '@/parts/part1.arrow,@/missing_column.arrow'$$, 'SELECT k FROM t');
 SELECT * FROM scan_error('k int, v text', $$files '@/parts/part1.arrow,@/missing_column.arrow'$$, 'SELECT v FROM t');
 SELECT * FROM scan_error('k int', $$files '@/parts/part1.arrow,@/other_type.arrow'$$, 'SELECT k FROM t');

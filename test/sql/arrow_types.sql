@@ -46,7 +46,7 @@ SELECT * FROM other_char;
 \set VERBOSITY default
 
 -- NULLs, NaN and zeros take part in expressions as PostgreSQL has them.
-SELECT i1, f4 = 'NaN' AS nan, f8 = 0 AS zero, s IS NULL AS s_null, fb = 'a' AS padded FROM types ORDER BY i1;
+SELECT i1, f4 = 'NaN' AS nan, f8 = 0 AS zero, s IS NULL AS s_null, fb = 'a   ' AS padded FROM types ORDER BY i1;
 SELECT count(*), count(b), count(s), bool_or(b), max(sv), max(d32), min(ts_us), max(tstz) FROM types;
 
 \set VERBOSITY terse

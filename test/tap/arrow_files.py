@@ -91,7 +91,8 @@ write(big, 20, 100_000)
 out, err = psql(f"""BEGIN; DECLARE c CURSOR FOR SELECT k, v FROM big; FETCH 1 FROM c;
 \\! truncate -s 4096 {big}
 FETCH 1 FROM c; ROLLBACK;""", DB)
-ok("XX001" in err and out == "0|0", "a row of which a part is gone is not handed out", out, err)
+first = out.split("|")  # of any record batch: the engine's threads decide which one is done first
+ok("XX001" in err and len(out.splitlines()) == 1 and first[0] == first[1], "a row of which a part is gone is not handed out", out, err)
 _, err = cursor_test("overwritten", f"\\! printf x | dd of={big} bs=1 seek=100000 conv=notrunc status=none")
 ok("XX001" in err and str(big) in err, "a file that is written to under a cursor", err)
 out, err = cursor_test("deleted", f"\\! rm {big}", then="FETCH 1 FROM c")

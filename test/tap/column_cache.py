@@ -9,20 +9,12 @@ import threading
 import time
 
 import psycopg
+import pyarrow as pa
+import pyarrow.ipc as ipc
 
-from server import done, equal, fresh_database, ok, query
+from server import done, engine_session, equal, folder, fresh_database, ok, query
 
 DB = fresh_database("strom_column_cache")
-SETTINGS = {
-    "pg_strom.cpu_setup_cost": "0",
-    "pg_strom.cpu_tuple_cost": "0.000001",
-    "pg_strom.cpu_operator_cost": "0",
-    "pg_strom.cpu_threads": "2",
-    "enable_indexscan": "off",
-    "enable_bitmapscan": "off",
-    "jit": "off",
-    "max_parallel_workers_per_gather": "0",
-}
 ROWS = 60000
 SECONDS = 20
 QUERIES = (
@@ -38,11 +30,7 @@ QUERIES = (
 
 
 def connect(**settings):
-    session = psycopg.connect(dbname=DB, autocommit=True)
-    session.execute("LOAD 'pg_strom'")
-    for name, value in {**SETTINGS, **settings}.items():
-        session.execute(f"SET {name} = '{value}'")
-    return session
+    return engine_session(DB, **settings)
 
 
 def make_table(name="t", rows=ROWS):
@@ -84,12 +72,12 @@ def both(session, statement):
     return answers
 
 
-def pages_kept(session, statement):
+def pages_kept(session, statement, name="Column Cache Pages Kept"):
     plan = session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}").fetchone()[0][0]["Plan"]
     found = []
 
     def visit(node):
-        found.append(node.get("Column Cache Pages Kept", 0))
+        found.append(node.get(name, 0))
         for child in node.get("Plans", []) + [n for v in node.values() if isinstance(v, list) for n in v if isinstance(n, dict)]:
             visit(child)
 
@@ -328,6 +316,60 @@ def killed():
     session.close()
 
 
+def compressed_files():
+    """Columns of compressed files are kept as long as the file is the same: replaced, rewritten in place, set back in time."""
+    place = folder("column_cache_files")
+    path = place / "t.arrow"
+
+    def content(seed, rows=50000):
+        numbers = pa.array([None if (i + seed) % 13 == 0 else i * seed for i in range(rows)], pa.int64())
+        texts = pa.array([f"text {(i * seed) % 97}" for i in range(rows)])
+        return pa.record_batch([numbers, texts], ["a", "s"])
+
+    def write(target, seed, **options):
+        with ipc.new_file(target, content(seed).schema, options=ipc.IpcWriteOptions(compression="lz4")) as writer:
+            for part in range(3):
+                writer.write_batch(content(seed + part, **options))
+        os.chmod(target, 0o644)
+
+    def columns_kept(session, statement):
+        return pages_kept(session, statement, "Column Cache Columns Kept")
+
+    session, other = connect(), connect()
+    write(path, 1)
+    session.execute("DROP FOREIGN TABLE IF EXISTS files")
+    session.execute(f"IMPORT FOREIGN SCHEMA files FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')")
+    statement = "SELECT s, count(*), sum(a), count(a) FROM files GROUP BY s"
+    warm(session, statement, 4)
+    equal(columns_kept(session, statement), 0, "a file that was just written is not kept")
+    time.sleep(2.1)
+    for change in ("nothing", "another file of that name", "other content in place", "the old times", "one batch less"):
+        if change == "another file of that name":
+            write(place / "new", 5)
+            os.rename(place / "new", path)
+        elif change == "other content in place":
+            write(place / "new", 7)
+            path.write_bytes((place / "new").read_bytes())
+        elif change == "the old times":
+            before = path.stat()
+            write(path, 8)
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        elif change == "one batch less":
+            write(path, 8, rows=40000)
+        for reader in (session, other):
+            sorted_answers = [sorted(rows, key=repr) for rows in both(reader, statement)]
+            equal(sorted_answers[0], sorted_answers[1], f"compressed file after {change}")
+        time.sleep(2.1)
+        warm(session, statement)
+        ok(columns_kept(session, statement) > 0, f"its columns are kept after {change}")
+        sorted_answers = [sorted(rows, key=repr) for rows in both(other, statement)]
+        equal(sorted_answers[0], sorted_answers[1], f"kept columns of a compressed file after {change}")
+    found = session.execute("SELECT attribute, rows FROM pgstrom.column_cache_info() WHERE relation = 'files'::regclass ORDER BY 1")
+    equal(found.fetchall(), [("a", 120000), ("s", 120000)], "only the file as it is counts as kept")
+    session.close()
+    other.close()
+
+
 def budgets():
     """A cache smaller than the tables keeps part of them; 0 keeps nothing."""
     session = connect()
@@ -357,6 +399,7 @@ if __name__ == "__main__":
     wide_values()
     rows_for_postgresql()
     killed()
+    compressed_files()
     crowd()
     budgets()
     done()

@@ -12,29 +12,15 @@ import time
 
 import psycopg
 
-from server import done, equal, fresh_database, ok, query
+from server import done, engine_session, equal, fresh_database, ok, query
 
 DB = fresh_database("strom_heap_sessions")
-SETTINGS = {
-    "pg_strom.cpu_setup_cost": "0",
-    "pg_strom.cpu_tuple_cost": "0.000001",
-    "pg_strom.cpu_operator_cost": "0",
-    "pg_strom.cpu_threads": "2",
-    "enable_indexscan": "off",
-    "enable_bitmapscan": "off",
-    "jit": "off",
-    "max_parallel_workers_per_gather": "0",
-}
 ACCOUNTS, PER_ACCOUNT = 200000, 100
 JOIN = "SELECT a.id, a.balance, k.name FROM account a JOIN kind k ON a.kind = k.id"
 
 
 def connect(**settings):
-    session = psycopg.connect(dbname=DB, autocommit=True)
-    session.execute("LOAD 'pg_strom'")
-    for name, value in {**SETTINGS, **settings}.items():
-        session.execute(f"SET {name} = '{value}'")
-    return session
+    return engine_session(DB, **settings)
 
 
 def make_tables():

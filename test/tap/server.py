@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+import psycopg
+
 TEST_DIR = pathlib.Path(os.environ["STROM_TEST_DIR"])
 BUILD_DIR = pathlib.Path(os.environ["STROM_BUILD_DIR"])
 _count = 0
@@ -62,3 +64,25 @@ def fresh_database(name):
     query(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}")
     query("CREATE EXTENSION pg_strom", name)
     return name
+
+
+# The engine scans, whatever that costs, where PostgreSQL could use an index, too.
+ENGINE_SETTINGS = {
+    "pg_strom.cpu_setup_cost": "0",
+    "pg_strom.cpu_tuple_cost": "0.000001",
+    "pg_strom.cpu_operator_cost": "0",
+    "pg_strom.cpu_threads": "2",
+    "enable_indexscan": "off",
+    "enable_bitmapscan": "off",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+
+
+def engine_session(database, **settings):
+    """A session of psycopg whose scans are the engine's; `settings` on top of ENGINE_SETTINGS."""
+    session = psycopg.connect(dbname=database, autocommit=True)
+    session.execute("LOAD 'pg_strom'")
+    for name, value in {**ENGINE_SETTINGS, **settings}.items():
+        session.execute(f"SET {name} = '{value}'")
+    return session

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pyarrow.ipc as ipc
+
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tap"))
 
 from server import BUILD_DIR, folder, fresh_database, psql, query  # noqa: E402,F401
@@ -33,6 +35,14 @@ def equal(found, wanted, name):
 def done():
     print(f"{_passed} passed, {_failed} failed", flush=True)
     sys.exit(1 if _failed else 0)
+
+
+def write_batches(path, batches, schema=None):
+    """An Arrow file; `schema` where there are no batches."""
+    with ipc.new_file(path, batches[0].schema if batches else schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return path
 
 
 def program(name):

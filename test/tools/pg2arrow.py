@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""pg2arrow: sources, workers, statistics, output, appending, failures. Types are in pg2arrow_types.py."""
+"""pg2arrow: sources, workers, statistics, output, appending, failures. Types are in pg2arrow_types.py. Record batches are
+made by the server where it can; pg2arrow_copy.py is the same without that."""
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import resource
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -15,12 +17,13 @@ import pyarrow as pa
 
 from checks import done, equal, folder, fresh_database, leftovers, ok, program, psql, query, run, start
 
+OPTIONS = sys.argv[1:]
 OUT = folder("pg2arrow")
 DB = fresh_database("strom_pg2arrow")
 
 
 def dump(*arguments, **options):
-    return run("pg2arrow", "-d", DB, *arguments, **options)
+    return run("pg2arrow", "-d", DB, *OPTIONS, *arguments, **options)
 
 
 def read(path):
@@ -161,6 +164,47 @@ equal(found, {f"region={r}/year={y}/part-00001.arrow": 100 for r in ("", "__HIVE
       "has a folder for each value")
 ok(all(set(read(p).column("year").to_pylist()) == {int(p.parent.name[5:])} for p in (parts / "sales").rglob("*.arrow")), "with its rows alone")
 
+# Order, dictionaries, resuming.
+equal(dumped("-t", "t", "--sort-by=d,id:desc").column("id").to_pylist(),
+      [int(i) for i in query("SELECT id FROM t ORDER BY d, id DESC", DB).split("\n")], "--sort-by")
+ids = dumped("-t", "t", "--sort-by=id", "-n", 2).column("id").to_pylist()
+ok(sorted(ids) == everything and sum(a > b for a, b in zip(ids, ids[1:])) <= 1, "--sort-by with workers")
+fails(1, 'there is no column "nope" to sort by', "-t", "t", "--sort-by=nope", "-o", OUT / "x.arrow")
+query("CREATE TABLE few AS SELECT g AS id, 'color ' || g % 5 AS color, CASE WHEN g % 3 > 0 THEN 'ä' || g % 40 END AS shade, 'v' || g AS v,"
+      " 'n' || g % 7 AS n FROM generate_series(1, 60000) g; ALTER TABLE few ALTER n TYPE varchar(10); ANALYZE few", DB)
+plain = dumped("-c", "SELECT * FROM few ORDER BY id")
+for options in (["--dictionary"], ["--dictionary=color,shade,n", "-s", "64k"], ["--dictionary", "-C", "zstd", "--rows-per-file=25000"]):
+    for old in OUT.glob("dict*"):
+        old.unlink()
+    equal(dump("-c", "SELECT * FROM few ORDER BY id", *options, "-o", OUT / "dict.arrow")[::2], (0, ""), f"{options}")
+    files = sorted(OUT.glob("dict*"))
+    equal([isinstance(t, pa.DictionaryType) for t in read(files[0]).schema.types], [False, True, True, False, True], "columns of few values have dictionaries")
+    ok([r for f in files for r in read(f).to_pylist()] == plain.to_pylist(), "with the same rows")
+sorted_rows = sorted(plain.to_pylist(), key=lambda r: r["id"])
+ok(sorted(dumped("-t", "few", "--dictionary", "-n", 4, "-s", "64k").to_pylist(), key=lambda r: r["id"]) == sorted_rows, "dictionaries with workers")
+status, out, err = dump("-t", "few", "--dictionary", "-o", "-", "-s", "64k", binary=True)
+stream = pa.ipc.open_stream(out).read_all()
+ok(stream.to_pylist() == plain.to_pylist() and isinstance(stream.schema.field("color").type, pa.DictionaryType), "dictionaries in a stream", err)
+equal(dump("-c", "SELECT * FROM few WHERE id <= 3 ORDER BY id", "--dictionary", "-o", OUT / "dict.arrow", "-f")[0], 0, "a file with dictionaries")
+equal(dump("-c", "SELECT * FROM few WHERE id > 3 ORDER BY id", "--dictionary", "--append", OUT / "dict.arrow")[::2], (0, ""), "appending to it")
+ok(read(OUT / "dict.arrow").to_pylist() == plain.to_pylist(), "makes the dictionaries longer")
+(OUT / "dict.arrow").chmod(0o644)
+query(f"IMPORT FOREIGN SCHEMA dict_arrow FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/dict.arrow')", DB)
+equal(query("SELECT count(*) FROM (TABLE few EXCEPT ALL TABLE dict_arrow) x", DB), "0", "Arrow_Fdw reads it")
+query("DROP FOREIGN TABLE dict_arrow", DB)
+fails(1, 'column "id" is not of text', "-t", "few", "--dictionary=id", "-o", OUT / "x.arrow")
+for old in OUT.glob("dict*"):
+    old.unlink()
+RESUME = ["-t", "few", "--sort-by=id", "--rows-per-file=10000", "-o", parts / "few.arrow"]
+equal(dump(*RESUME)[0], 0, "a dump that is to be interrupted")
+for number in (4, 5, 6):
+    (parts / f"few-0000{number}.arrow").unlink()
+equal(dump(*RESUME, "--resume")[::2], (0, ""), "--resume")
+equal([i for f in sorted(parts.glob("few-*")) for i in read(f).column("id").to_pylist()], list(range(1, 60001)), "has all rows, each once")
+equal(dump(*RESUME, "--resume")[0], 0, "--resume when all is there")
+equal(len(list(parts.glob("few-*"))), 6, "adds nothing")
+fails(2, "--resume goes with", "-t", "few", "--resume", "-o", OUT / "x.arrow")
+
 # Joined queries.
 query("CREATE TABLE t_a AS SELECT g AS id, g * 1.5::float8 AS a1 FROM generate_series(1, 1000) g;"
       "CREATE TABLE t_b AS SELECT g AS id, g AS b1, -g AS b2 FROM generate_series(2, 1000, 2) g;"
@@ -186,6 +230,44 @@ for workers in (1, 2):
 wide = dumped("-c", "SELECT * FROM w1 WHERE id1 = 43", "--outer-join", "SELECT * FROM w0 WHERE id0 = $(id1)", "--outer-join", "SELECT * FROM w2 WHERE id2 = $(id1)")
 equal([wide.column(c).to_pylist() for c in ("id1", "id0", "r0", "c2_0")], [[43], [None], [None], [43]], "NULLs where there is no row")
 fails(1, 'refers to "nope"', "-t", "t_a", "--inner-join", "SELECT 1 WHERE $(nope) = 1", "-o", OUT / "x.arrow")
+
+# Both ways, by COPY and by record batches of the server, give the same rows in the same record batches' order. Scans begin at
+# the beginning then, whoever else is scanning.
+query(f"ALTER DATABASE {DB} SET synchronize_seqscans = off")
+query("""CREATE TYPE parts AS (n int, v text); CREATE TABLE wide AS SELECT g AS id, repeat('x', (g * 37) % 3000) AS text,
+  CASE WHEN g % 3 > 0 THEN g % 2 = 0 END AS b, CASE WHEN g % 5 > 0 THEN (ARRAY[g, NULL, g + 1])[1:g % 4] END AS list,
+  CASE WHEN g % 7 > 0 THEN ROW(g, CASE WHEN g % 2 = 0 THEN 'n' || g END)::parts END AS part,
+  (CASE WHEN g % 11 > 0 THEN 'ok' END)::mood AS m FROM generate_series(1, 20000) g""", DB)
+
+
+def parts(*arguments):
+    """Rows of each file, sorted by name."""
+    target = folder("pg2arrow/ways")
+    status, out, err = dump(*arguments, "-o", target / "out.arrow", "--progress", "-f")
+    ok(status == 0, f"{arguments}", err)
+    return [read(path) for path in sorted(target.rglob("*.arrow")) if path.is_file()], "record batches made by the server" in err
+
+
+for arguments, server_side in (
+        (("-t", "wide"), True), (("-t", "wide", "-s", "64k", "--stats"), True), (("-t", "wide", "-C", "zstd", "-s", "1m"), True),
+        (("-t", "wide", "-n", 3), True), (("-t", "wide", "--rows-per-file=777"), True), (("-t", "wide", "--sort-by=b,id:desc"), True),
+        (("-t", "wide", "--partition-by=m"), False), (("-t", "wide", "--dictionary=text"), False), (("-t", "empty"), True),
+        (("-c", "SELECT id, m FROM wide WHERE id < 100", "--inner-join", "SELECT text, part FROM wide w WHERE w.id = $(id)"), True),
+        (("-c", "SELECT id AS a, id AS a, 'x' AS u FROM wide -- twice"), True), (("-c", "SELECT FROM wide"), False),
+        (("-t", "wide", "--set=timezone:Asia/Tokyo", "--infinity=null"), False)):
+    (one, way), (other, _) = parts(*arguments), parts(*arguments, "--no-server-side")
+    equal(way, server_side and not OPTIONS, f"{arguments}: the path")
+    equal([t.num_rows for t in one], [t.num_rows for t in other], f"{arguments}: the files")
+    # Where record batches end is not the same, and by several workers their order is not.
+    rows = [[sorted(map(str, t.to_pylist())) if "-n" in arguments else t.to_pylist() for t in tables]
+            for tables in (one, other)] if len(set(one[0].column_names)) == one[0].num_columns else [[t.columns for t in ts] for ts in (one, other)]
+    ok(rows[0] == rows[1], f"{arguments}: both ways have the same rows")
+query("DROP ROLE IF EXISTS strom_pg2arrow_role; CREATE ROLE strom_pg2arrow_role LOGIN; GRANT SELECT ON t TO strom_pg2arrow_role;"
+      "REVOKE EXECUTE ON FUNCTION pgstrom.arrow_ipc_stream FROM PUBLIC", DB)
+status, out, err = dump("-t", "t", "-o", OUT / "role.arrow", "-f", "--progress", "-u", "strom_pg2arrow_role")
+ok(status == 0 and "rows by COPY: " in err, "a role that may not call the server's function", err)
+query("GRANT EXECUTE ON FUNCTION pgstrom.arrow_ipc_stream TO PUBLIC; DROP OWNED BY strom_pg2arrow_role; DROP ROLE strom_pg2arrow_role; "
+      "DROP TABLE wide; DROP TYPE parts", DB)
 
 # What is in a file.
 equal(dump("-c", "SELECT 1 AS a, ARRAY[1.5::numeric(5,2)] AS l, 'ok'::mood AS m", "-o", OUT / "meta.arrow", "-C", "zstd", "--stats")[0], 0, "a file to look at")
@@ -217,6 +299,11 @@ query("CREATE SCHEMA other;" + "".join(s + ";\n" for s in script.split(";\n") if
 equal(query("SELECT count(*), sum(id), sum(x) FROM t", foreign), query("SELECT count(*), sum(id), sum(x) FROM t", DB), "and the script's tables have the rows")
 equal(query('SELECT a FROM "odd Name-""ä"; SELECT x FROM other."a/b"', foreign), "7\n1", "odd names, too")
 query(f"DROP DATABASE {foreign}")
+(whole / "public.t.arrow").unlink()
+before = (whole / "public.p.arrow").stat().st_ino
+equal(dump("--all-tables", "-o", whole, "--resume")[::2], (0, ""), "--all-tables --resume")
+equal((read(whole / "public.t.arrow").num_rows, (whole / "public.p.arrow").stat().st_ino, len(found)), (50000, before, len(list(whole.glob("*.arrow")))),
+      "goes on where it stopped")
 fails(2, "--all-tables needs a folder", "--all-tables")
 
 # Appending.
@@ -261,7 +348,7 @@ for _ in range(60):
 fails(1, "could not write file", "-c", "SELECT id, x FROM t", "--append", base, name="appending to a full disk",
       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000)))
 equal((base.read_bytes() == before, leftovers(OUT)), (True, []), "failures leave the old file and nothing else")
-many = [start("pg2arrow", "-d", DB, "-c", f"SELECT id, x FROM t WHERE id = {i}", "--append", base) for i in range(1, 9)]
+many = [start("pg2arrow", *OPTIONS, "-d", DB, "-c", f"SELECT id, x FROM t WHERE id = {i}", "--append", base) for i in range(1, 9)]
 ok(all(p.wait(60) == 0 for p in many), "eight appends at once")
 equal(sorted(read(base).column("id").to_pylist()), sorted(list(range(1, 251)) + list(range(1, 9))), "and none is lost")
 
@@ -270,7 +357,7 @@ kill = OUT / "kill.arrow"
 equal(dump("-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 1000) g", "-o", kill, "--stats")[0], 0, "a file to be killed over")
 wanted, outcomes, broken = 1000, set(), []
 for i in range(200):
-    process = start("pg2arrow", "-d", DB, "-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 20000) g",
+    process = start("pg2arrow", *OPTIONS, "-d", DB, "-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 20000) g",
                                 "--append", kill, "-s", "64k", stderr=subprocess.DEVNULL)
     time.sleep(rng.random() * 0.12)
     process.send_signal(rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM)))
@@ -309,13 +396,13 @@ fails(1, "could not write file", "-t", "t", "-o", OUT / "x.arrow", name="a full 
       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)))
 if os.path.exists("/dev/full"):
     with open("/dev/full", "wb") as full:
-        result = subprocess.run([program("pg2arrow"), "-d", DB, "-t", "t", "-o", "-"], stdout=full, stderr=subprocess.PIPE, text=True)
+        result = subprocess.run([program("pg2arrow"), *OPTIONS, "-d", DB, "-t", "t", "-o", "-"], stdout=full, stderr=subprocess.PIPE, text=True)
     ok(result.returncode == 1 and "No space left" in result.stderr, "a full device", result)
 ok(not (OUT / "x.arrow").exists() and not leftovers(OUT), "failures leave nothing behind", leftovers(OUT))
 
 # The server's session ends in the middle.
 for action in ("pg_terminate_backend", "pg_cancel_backend"):
-    process = start("pg2arrow", "-d", f"dbname={DB} application_name=victim", "-c", "SELECT g, pg_sleep(0.001) FROM generate_series(1, 100000) g",
+    process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=victim", "-c", "SELECT g, pg_sleep(0.001) FROM generate_series(1, 100000) g",
                                 "-o", OUT / "x.arrow")
     for _ in range(100):
         if query(f"SELECT count({action}(pid)) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1":
@@ -325,7 +412,7 @@ for action in ("pg_terminate_backend", "pg_cancel_backend"):
     ok(process.returncode == 1 and ("terminat" in err or "cancel" in err or "broke" in err), f"{action} is an error", err)
 
 # SIGINT ends the query on the server, too.
-process = start("pg2arrow", "-d", f"dbname={DB} application_name=victim", "-c", "SELECT count(*) FROM generate_series(1, 2000000000)",
+process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=victim", "-c", "SELECT count(*) FROM generate_series(1, 2000000000)",
                             "-o", OUT / "x.arrow")
 for _ in range(100):
     if query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1":
@@ -383,7 +470,7 @@ ok(dumped("-h", "127.0.0.1", "-p", proxy(1 << 60, 7), "-c", "SELECT id, v FROM t
 
 # A table that is altered or dropped meanwhile has to wait.
 query("CREATE TABLE moving AS SELECT * FROM t", DB)
-process = start("pg2arrow", "-d", f"dbname={DB} application_name=holder", "-c", "SELECT id, v, pg_sleep(0.00005)::text AS z FROM moving",
+process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=holder", "-c", "SELECT id, v, pg_sleep(0.00005)::text AS z FROM moving",
                             "-o", OUT / "moving.arrow")
 for _ in range(100):
     if query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holder' AND query LIKE 'COPY%'", DB) == "1":

@@ -30,13 +30,7 @@ struct Settings {
 };
 
 void add_options(OptionTable& table, Settings& settings) {
-  table.positional(
-      "FILE",
-      [&settings](const std::string& text) {
-        settings.files.push_back(text);
-        return Status::ok();
-      },
-      "Arrow files", true, true);
+  table.files(&settings.files, "Arrow files");
   table.group("What to print");
   table.flag('b', "batches", &settings.parts.batches, "also the record batches: place, size, rows");
   table.flag('s', "stats", &settings.parts.statistics, "also the statistics of the columns").also("stat");

@@ -56,8 +56,32 @@ bool bit_at(const ColumnView& view, int64_t row) {
   return (static_cast<const uint8_t*>(view.values)[row >> 3] >> (row & 7)) & 1;
 }
 
-bool same_value(const ColumnView& a, int64_t i, const ColumnView& b, int64_t j) {
+std::string whole_text(const Field& field, const ColumnView& view, int64_t row) {
+  format::csv::TextOptions options;
+  options.null_text = "null";
+  options.binary_hex = true;
+  const auto text = format::csv::RowText::create({field}, options);
+  format::csv::TextBuffer out;
+  columnar::BatchView batch{view.length, {view}};
+  if (!text.is_ok() || !text.value()->append_rows(batch, row, row + 1, out).is_ok()) return "?";
+  return std::string(out.view().substr(0, out.view().size() - 1));
+}
+
+std::string value_text(const Field& field, const ColumnView& view, int64_t row) {
+  constexpr size_t kMostShown = 80;
+  std::string shown = whole_text(field, view, row);
+  if (shown.size() > kMostShown) shown = shown.substr(0, kMostShown) + "…";
+  return shown;
+}
+
+/// Values that stand in other columns, or nowhere: they are compared as text.
+bool has_parts(const ColumnView& view) {
+  return columnar::is_nested(view.layout) || view.layout == columnar::Layout::kNull || view.child_count > 0;
+}
+
+bool same_value(const Field& field, const ColumnView& a, int64_t i, const ColumnView& b, int64_t j) {
   const bool valid = columnar::is_valid(a, i);
+  if (has_parts(a) || has_parts(b)) return whole_text(field, a, i) == whole_text(field, b, j);
   if (valid != columnar::is_valid(b, j)) return false;
   if (!valid) return true;
   if (a.layout == Layout::kBool) return bit_at(a, i) == bit_at(b, j);
@@ -68,20 +92,6 @@ bool same_value(const ColumnView& a, int64_t i, const ColumnView& b, int64_t j) 
   if (is_text) return left_size == right_size && std::memcmp(left, right, static_cast<size_t>(left_size)) == 0;
   if (columnar::refers_to_texts(a.layout)) return true;  // both cannot be read
   return same_bytes(a, i, b, j, columnar::value_width(a.layout, a.byte_width));
-}
-
-std::string value_text(const Field& field, const ColumnView& view, int64_t row) {
-  format::csv::TextOptions options;
-  options.null_text = "null";
-  options.binary_hex = true;
-  const auto text = format::csv::RowText::create({field}, options);
-  format::csv::TextBuffer out;
-  columnar::BatchView batch{view.length, {view}};
-  if (!text.is_ok() || !text.value()->append_rows(batch, row, row + 1, out).is_ok()) return "?";
-  constexpr size_t kMostShown = 80;
-  std::string shown(out.view().substr(0, out.view().size() - 1));
-  if (shown.size() > kMostShown) shown = shown.substr(0, kMostShown) + "…";
-  return shown;
 }
 
 struct Pair {
@@ -168,7 +178,7 @@ class Comparison {
       if (!more_left || !more_right) break;
       const int64_t rows = std::min(left.left(), right.left());
       for (int64_t i = 0; i < rows; ++i) {
-        if (same_value(left.view(), left.row() + i, right.view(), right.row() + i)) continue;
+        if (same_value(field, left.view(), left.row() + i, right.view(), right.row() + i)) continue;
         if (differing++ > 0) continue;
         first = fmt::format("first in row {}: {} and {}", row + i + 1, value_text(field, left.view(), left.row() + i),
                             value_text(field, right.view(), right.row() + i));

@@ -32,13 +32,7 @@ struct Settings {
 };
 
 void add_options(OptionTable& table, Settings& settings) {
-  table.positional(
-      "FILE",
-      [&settings](const std::string& text) {
-        settings.files.push_back(text);
-        return Status::ok();
-      },
-      "Arrow files; several must have columns of the same names", true, true);
+  table.files(&settings.files, "Arrow files; several must have columns of the same names");
   table.group("Output");
   add_output_options(table, &settings.output, "file to write (default: standard output)");
   table.text(0, "format", "FORMAT", &settings.format, "what the rows look like")

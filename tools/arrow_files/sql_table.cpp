@@ -12,8 +12,6 @@ using columnar::Layout;
 
 namespace {
 
-constexpr int kMostNumericScale = 38;
-
 /// What stands in the metadata key pg_type, without the extension behind an '@': schema.name.
 std::string named_type(const Field& field) {
   for (const auto& [key, value] : field.metadata)
@@ -21,12 +19,15 @@ std::string named_type(const Field& field) {
   return {};
 }
 
+/// The type that the metadata name, where it is built in and can be written in a table as it stands.
 std::string binary_type(const Field& field) {
   const std::string named = named_type(field);
   const std::string name = named.substr(named.rfind('.') + 1);
   for (const char* known : {"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"})
     if (name == known) return known;
-  return "char(" + std::to_string(field.byte_width) + ")";
+  for (const auto& [key, value] : field.metadata)
+    if (key == "ARROW:extension:name" && value == "arrow.uuid") return "uuid";
+  return "char(" + std::to_string(field.byte_width) + ")";  // as arrow2csv writes it
 }
 
 /// Empty for what cannot be read.
@@ -46,7 +47,7 @@ std::string sql_type(const Field& field) {
     case Layout::kDecimal32:
     case Layout::kDecimal64:
     case Layout::kDecimal128:
-      if (field.scale < 0 || field.scale > kMostNumericScale) return "numeric";
+    case Layout::kDecimal256:
       return "numeric(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
     case Layout::kDate32:
     case Layout::kDate64: return "date";
@@ -54,7 +55,32 @@ std::string sql_type(const Field& field) {
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: return "text";
+    case Layout::kNull: return "text";
     case Layout::kFixedBinary: return binary_type(field);
+    case Layout::kUInt64: return "numeric(20,0)";
+    case Layout::kFloat16: return "real";
+    case Layout::kTime32:
+    case Layout::kTime64: return "time";
+    case Layout::kDuration:
+    case Layout::kIntervalMonths:
+    case Layout::kIntervalDayTime:
+    case Layout::kIntervalMonthDayNano: return "interval";
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView: return "bytea";
+    case Layout::kList:
+    case Layout::kLargeList:
+    case Layout::kListView:
+    case Layout::kLargeListView:
+    case Layout::kFixedList: {
+      const std::string element = sql_type(field.children[0]);
+      return element == "jsonb" || element.ends_with("[]") ? "jsonb" : element + "[]";
+    }
+    case Layout::kRunEndEncoded: return sql_type(field.children[1]);
+    case Layout::kMap:
+    case Layout::kStruct:
+    case Layout::kSparseUnion:
+    case Layout::kDenseUnion: return "jsonb";
     case Layout::kDictionary: break;  // of views, not of fields
   }
   return {};

@@ -32,13 +32,7 @@ struct Settings {
 };
 
 void add_options(OptionTable& table, Settings& settings) {
-  table.positional(
-      "FILE",
-      [&settings](const std::string& text) {
-        settings.files.push_back(text);
-        return Status::ok();
-      },
-      "Arrow files", true, true);
+  table.files(&settings.files, "Arrow files");
   table.group("What to do");
   table.flag(0, "show", &settings.show, "print the statistics (this is done when nothing else is asked for)");
   table.flag('a', "add", &settings.add, "compute statistics and put them into the files, in place of those there are");
@@ -107,9 +101,8 @@ Result<std::vector<int>> chosen_columns(const FileReader& file, const Settings& 
 
 /// Statistics of another number of record batches than the file has were left behind by a tool that appended.
 bool has_keys(const Field& field) {
-  return std::any_of(field.metadata.begin(), field.metadata.end(), [](const auto& item) {
-    return item.first == format::arrow::kMinValuesKey || item.first == format::arrow::kMaxValuesKey;
-  });
+  return format::arrow::find_value(field.metadata, format::arrow::kMinValuesKey) != nullptr ||
+         format::arrow::find_value(field.metadata, format::arrow::kMaxValuesKey) != nullptr;
 }
 
 std::vector<int> with_keys(const FileReader& file, const std::vector<int>& columns) {

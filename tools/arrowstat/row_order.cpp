@@ -156,7 +156,7 @@ Status sort_rows(const Field& field, const std::vector<ColumnView>& batches, int
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
     case Layout::kFixedBinary: return sort_by_text(field, batches, threads, rows);
-    case Layout::kDictionary: break;  // of views, not of fields
+    default: break;
   }
   return Status(ErrorCode::kUnsupported, "rows cannot be sorted by column \"" + field.name + "\"");
 }

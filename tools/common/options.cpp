@@ -148,6 +148,14 @@ void OptionTable::positional(std::string name, std::function<Status(const std::s
   positionals_.push_back({std::move(name), std::move(help), repeated, is_file, std::move(set)});
 }
 
+void OptionTable::files(std::vector<std::string>* files, std::string help) {
+  const auto add = [files](const std::string& path) {
+    files->push_back(path);
+    return Status::ok();
+  };
+  positional("FILE", add, std::move(help), true, true);
+}
+
 std::vector<std::string> OptionTable::groups() const {
   std::vector<std::string> found;
   for (const Option& option : options_) {

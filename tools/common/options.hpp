@@ -73,6 +73,8 @@ class OptionTable {
   /// Arguments without a dash, in order; one that is `repeated` takes all that are left.
   void positional(std::string name, std::function<Status(const std::string&)> set, std::string help,
                   bool repeated = false, bool is_file = false);
+  /// FILE, as often as there are files.
+  void files(std::vector<std::string>* files, std::string help);
   /// At most one of these may be given.
   void exclusive(std::vector<std::string> names) { exclusive_.push_back(std::move(names)); }
   void example(std::string command, std::string meaning) {

@@ -1,9 +1,7 @@
-// --all-tables: every table of a database in one snapshot, and the SQL that makes foreign tables of the files;
-// --schema: the table that a file would be.
+// --all-tables: every table of a database in one snapshot.
 #pragma once
 
 #include "base/status.hpp"
-#include "columnar/nested.hpp"
 #include "common/progress.hpp"
 #include "pg2arrow/connection.hpp"
 #include "pg2arrow/dump.hpp"
@@ -11,10 +9,7 @@
 
 namespace strom::pg2arrow {
 
-/// Into the folder settings.output.path, which is made if need be: SCHEMA.TABLE.arrow, and create_tables.sql.
+/// Into the folder settings.output.path: SCHEMA.TABLE.arrow, and create_tables.sql.
 Result<DumpResult> dump_all_tables(Connection& connection, const Settings& settings, tool::Progress& progress);
-
-/// `CREATE TABLE name (…)` for the columns of a file.
-std::string create_table(const columnar::NestedSchema& schema, const std::string& name, const std::string& prefix = "");
 
 }  // namespace strom::pg2arrow

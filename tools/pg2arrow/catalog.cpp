@@ -1,62 +1,21 @@
 // See catalog.hpp.
 #include "pg2arrow/catalog.hpp"
 
-#include <algorithm>
 #include <cstdlib>
+
+#include "format/pgwire/builtin_types.hpp"
 
 namespace strom::pg2arrow {
 
 namespace {
 
 using columnar::Kind;
+using columnar::Labels;
 using columnar::NestedField;
-using format::pgwire::Labels;
 using format::pgwire::Wire;
-
-// Types that are built into PostgreSQL have numbers that never change (pg_type.dat).
-enum : uint32_t {
-  kBool = 16,
-  kBytea = 17,
-  kName = 19,
-  kInt8 = 20,
-  kInt2 = 21,
-  kInt4 = 23,
-  kText = 25,
-  kOid = 26,
-  kXid = 28,
-  kCid = 29,
-  kJson = 114,
-  kCidr = 650,
-  kFloat4 = 700,
-  kFloat8 = 701,
-  kMacaddr8 = 774,
-  kMacaddr = 829,
-  kInet = 869,
-  kBpchar = 1042,
-  kVarchar = 1043,
-  kDate = 1082,
-  kTime = 1083,
-  kTimestamp = 1114,
-  kTimestampTz = 1184,
-  kInterval = 1186,
-  kNumeric = 1700,
-  kUuid = 2950,
-  kJsonb = 3802,
-  kXid8 = 5069,
-};
 
 uint32_t number(const std::optional<std::string>& text) {
   return text ? static_cast<uint32_t>(strtoul(text->c_str(), nullptr, 10)) : 0;
-}
-
-/// The server's time zone when it is one of the IANA names, which readers know.
-std::string zone_name(const std::string& setting) {
-  const bool plain = std::all_of(setting.begin(), setting.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_' ||
-           c == '-' || c == '+';
-  });
-  const bool is_name = plain && setting.find_first_of("abcdefghijklmnopqrstuvwxyz/") != std::string::npos;
-  return is_name && setting != "localtime" ? setting : "UTC";
 }
 
 }  // namespace
@@ -65,15 +24,102 @@ Catalog::Catalog(Connection& connection, const Settings& settings)
     : connection_(connection),
       settings_(settings),
       check_utf8_(connection.parameter("server_encoding") == "SQL_ASCII"),
-      timezone_(zone_name(connection.parameter("TimeZone"))) {}
+      timezone_(format::pgwire::arrow_timezone(connection.parameter("TimeZone"))) {}
 
-Result<std::vector<Column>> Catalog::columns(const std::vector<ResultColumn>& described) {
+Result<std::vector<Column>> Catalog::columns(const std::vector<ResultColumn>& described, const std::string& query) {
   std::vector<Column> out;
   for (const ResultColumn& from : described) {
     STROM_ASSIGN(Column found, column(from.name, from.type, from.modifier));
     out.push_back(std::move(found));
   }
+  STROM_TRY(choose_dictionaries(described, out));
+  STROM_TRY(ask_srids(query, out));
   return out;
+}
+
+/// The server's statistics say that the column of a table has few values.
+Result<bool> Catalog::has_few_values(const ResultColumn& column) {
+  constexpr double kMost = 1000, kMostShare = 0.1;
+  if (column.table == 0) return false;
+  STROM_ASSIGN(const auto rows,
+               connection_.query("SELECT s.n_distinct, c.reltuples FROM pg_catalog.pg_class c"
+                                 " JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+                                 " JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid"
+                                 " JOIN pg_catalog.pg_stats s ON (s.schemaname, s.tablename, s.attname) ="
+                                 " (n.nspname, c.relname, a.attname) WHERE c.oid = $1::oid AND a.attnum = $2::int2"
+                                 " ORDER BY s.inherited DESC LIMIT 1",
+                                 {std::to_string(column.table), std::to_string(column.number)}));
+  if (rows.empty()) return false;
+  const double distinct = atof(rows[0][0].value_or("0").c_str()), count = atof(rows[0][1].value_or("0").c_str());
+  const double values = distinct < 0 ? -distinct * count : distinct;
+  return values > 0 && values <= kMost && (count <= 0 || values <= kMostShare * count);
+}
+
+Status Catalog::choose_dictionaries(const std::vector<ResultColumn>& described, std::vector<Column>& columns) {
+  const auto can = [](const Column& column) {
+    return column.field.kind == Kind::kUtf8 && column.field.dictionary < 0 && column.wire.wire == Wire::kText;
+  };
+  for (const std::string& name : settings_.dictionary) {
+    const bool all = name == "*";
+    bool found = all;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      Column& column = columns[i];
+      if (!all && column.field.name != name) continue;
+      found = true;
+      if (column.field.dictionary >= 0) continue;
+      if (!can(column)) {
+        if (all) continue;
+        return Status(ErrorCode::kInvalidParameter, "column \"" + name + "\" is not of text and has no dictionary");
+      }
+      if (all) {
+        STROM_ASSIGN(const bool few, has_few_values(described[i]));
+        if (!few) continue;
+      }
+      column.wire.wire = Wire::kEnum;
+      column.wire.labels = std::make_shared<Labels>(std::vector<std::string>(), true);
+      const uint64_t key = (uint64_t{1} << 32) + dictionaries_.size();
+      column.field.dictionary = dictionaries_.emplace(key, static_cast<int64_t>(dictionaries_.size())).first->second;
+    }
+    if (!found) return Status(ErrorCode::kInvalidParameter, "there is no column \"" + name + "\" for --dictionary");
+  }
+  return Status::ok();
+}
+
+/// PostGIS's numbers of the modifier: SRID, type, Z and M.
+void Catalog::geometry_column(const Type& type, int32_t modifier, Column& column) const {
+  constexpr uint32_t kGeographySrid = 4326;
+  const bool is_geography = type.name == "geography";
+  column.field.kind = Kind::kBinary;
+  column.wire.wire = Wire::kGeometry;
+  if (modifier >= 0) column.wire.srid = static_cast<uint32_t>(modifier) >> 8 & 0x1FFFFF;
+  if (column.wire.srid == 0 && is_geography) column.wire.srid = kGeographySrid;
+  if (column.wire.srid == 0) column.geometry_schema = type.schema;
+  column.field.metadata.emplace_back("ARROW:extension:name", "geoarrow.wkb");
+  column.field.metadata.emplace_back("ARROW:extension:metadata", is_geography ? R"("edges":"spherical")" : "");
+}
+
+/// A column without a modifier has the SRID of its first value, which all must have: Arrow's extension type has one for
+/// the column.
+Status Catalog::ask_srids(const std::string& query, std::vector<Column>& columns) {
+  std::string names;
+  for (size_t i = 0; i < columns.size(); ++i) names += (i == 0 ? "c" : ", c") + std::to_string(i);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    Column& column = columns[i];
+    if (column.wire.wire != Wire::kGeometry) continue;
+    if (!column.geometry_schema.empty() && !query.empty()) {
+      const std::string value = "q.c" + std::to_string(i);
+      STROM_ASSIGN(const auto rows, connection_.query("SELECT " + connection_.quoted_name(column.geometry_schema) +
+                                                      ".st_srid(" + value + ") FROM (" + query + "\n) AS q(" + names +
+                                                      ") WHERE " + value + " IS NOT NULL LIMIT 1"));
+      if (!rows.empty()) column.wire.srid = number(rows[0][0]);
+    }
+    for (auto& [key, value] : column.field.metadata) {
+      if (key != "ARROW:extension:metadata") continue;
+      const std::string crs = column.wire.srid == 0 ? "" : "\"crs\":\"EPSG:" + std::to_string(column.wire.srid) + "\"";
+      value = "{" + crs + (crs.empty() || value.empty() ? "" : ",") + value + "}";
+    }
+  }
+  return Status::ok();
 }
 
 Result<const Catalog::Type*> Catalog::type(uint32_t oid) {
@@ -112,7 +158,7 @@ void Catalog::as_text(Column& column) {
   column.field.children.clear();
   column.field.dictionary = -1;
   column.wire.wire = Wire::kText;
-  column.wire.oid = kText;
+  column.wire.oid = format::pgwire::kTextType;
   column.wire.children.clear();
   column.cast = "text";
 }
@@ -137,93 +183,17 @@ Result<Column> Catalog::column(const std::string& name, uint32_t oid, int32_t mo
     STROM_TRY(array_column(*found, modifier, out));
   } else if (found->kind == 'c') {
     STROM_TRY(composite_column(*found, out));
+  } else if (found->extension == "postgis" && (found->name == "geometry" || found->name == "geography")) {
+    geometry_column(*found, modifier, out);
   } else {
-    STROM_TRY(plain_column(oid, modifier, out));
+    out.wire.infinity_is_null = settings_.infinity_is_null;
+    if (!format::pgwire::set_builtin_type(oid, modifier, settings_.numeric, timezone_, out.field, out.wire))
+      as_text(out);
   }
   return out;
 }
 
-Status Catalog::plain_column(uint32_t oid, int32_t modifier, Column& column) {
-  const auto set = [&](Wire wire, Kind kind, int32_t bits = 0) {
-    column.wire.wire = wire;
-    column.field.kind = kind;
-    column.field.bits = bits;
-  };
-  const auto fixed = [&](int32_t width) {
-    set(Wire::kFixed, Kind::kFixedBinary);
-    column.field.byte_width = width;
-  };
-  column.wire.infinity_is_null = settings_.infinity_is_null;
-  switch (oid) {
-    case kBool: set(Wire::kBool, Kind::kBool); break;
-    case kInt2: set(Wire::kInt, Kind::kInt, 16); break;
-    case kInt4: set(Wire::kInt, Kind::kInt, 32); break;
-    case kInt8: set(Wire::kInt, Kind::kInt, 64); break;
-    case kOid:
-    case kXid:
-    case kCid: set(Wire::kInt, Kind::kUInt, 32); break;
-    case kXid8: set(Wire::kInt, Kind::kUInt, 64); break;
-    case kFloat4: set(Wire::kInt, Kind::kFloat, 32); break;
-    case kFloat8: set(Wire::kInt, Kind::kFloat, 64); break;
-    case kNumeric: return numeric_column(modifier, column);
-    case kText:
-    case kVarchar:
-    case kBpchar:
-    case kName:
-    case kJson: set(Wire::kText, Kind::kUtf8); break;
-    case kJsonb: set(Wire::kJsonb, Kind::kUtf8); break;
-    case kInet:
-    case kCidr: set(Wire::kNetwork, Kind::kUtf8); break;
-    case kBytea: set(Wire::kBytes, Kind::kBinary); break;
-    case kDate: set(Wire::kDate, Kind::kDate, 32); break;
-    case kTime: set(Wire::kInt, Kind::kTime, 64); break;
-    case kTimestampTz: column.field.timezone = timezone_; [[fallthrough]];
-    case kTimestamp: set(Wire::kTimestamp, Kind::kTimestamp); break;
-    case kInterval: set(Wire::kInterval, Kind::kInterval); break;
-    case kUuid: fixed(16); break;
-    case kMacaddr: fixed(6); break;
-    case kMacaddr8: fixed(8); break;
-    default: as_text(column);
-  }
-  return Status::ok();
-}
-
-Status Catalog::numeric_column(int32_t modifier, Column& column) {
-  constexpr int32_t kHeader = 4;  // of every modifier
-  constexpr int32_t kMaxDecimal128 = 38, kMaxDecimal256 = 76;
-  int32_t precision = 0, scale = 0;
-  if (modifier >= kHeader) {
-    precision = (modifier - kHeader) >> 16 & 0xFFFF;
-    scale = (((modifier - kHeader) & 0x7FF) ^ 1024) - 1024;
-  }
-  NumericChoice::As as = NumericChoice::As::kDecimal;
-  if (precision < 1 || precision > kMaxDecimal256) {
-    as = settings_.numeric.as;
-    precision = settings_.numeric.precision;
-    scale = settings_.numeric.scale;
-  }
-  switch (as) {
-    case NumericChoice::As::kDecimal:
-      column.wire.wire = Wire::kDecimal;
-      column.field.kind = Kind::kDecimal;
-      column.field.bits = precision <= kMaxDecimal128 ? 128 : 256;
-      column.field.precision = precision;
-      column.field.scale = scale;
-      break;
-    case NumericChoice::As::kText:
-      column.wire.wire = Wire::kNumericText;
-      column.field.kind = Kind::kUtf8;
-      break;
-    case NumericChoice::As::kReal:
-      column.wire.wire = Wire::kNumericReal;
-      column.field.kind = Kind::kFloat;
-      column.field.bits = 64;
-      break;
-  }
-  return Status::ok();
-}
-
-Result<std::shared_ptr<const Labels>> Catalog::labels(uint32_t oid) {
+Result<std::shared_ptr<Labels>> Catalog::labels(uint32_t oid) {
   auto& known = labels_[oid];
   if (known == nullptr) {
     STROM_ASSIGN(
@@ -249,7 +219,8 @@ Status Catalog::enum_column(uint32_t oid, Column& column) {
 Status Catalog::array_column(const Type& type, int32_t modifier, Column& out) {
   STROM_ASSIGN(Column element, column("element", type.element, modifier));
   const bool is_text = element.cast == "text";
-  if (!element.cast.empty() && !is_text) {
+  const bool is_geometry = element.wire.wire == Wire::kGeometry;
+  if ((!element.cast.empty() && !is_text) || is_geometry) {
     as_text(out);
     return Status::ok();
   }
@@ -270,7 +241,7 @@ Status Catalog::composite_column(const Type& type, Column& out) {
   for (const Row& row : rows) {
     STROM_ASSIGN(Column part, column(row[0].value_or(""), number(row[1]), atoi(row[2].value_or("-1").c_str())));
     // Parts cannot be cast one by one; their text is all there is.
-    if (!part.cast.empty()) {
+    if (!part.cast.empty() || part.wire.wire == Wire::kGeometry) {
       as_text(out);
       return Status::ok();
     }

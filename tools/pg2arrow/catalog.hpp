@@ -15,7 +15,8 @@ namespace strom::pg2arrow {
 struct Column {
   columnar::NestedField field;
   format::pgwire::WireColumn wire;
-  std::string cast;  // not empty: the query has to cast it to this first
+  std::string cast;             // not empty: the query has to cast it to this first
+  std::string geometry_schema;  // where PostGIS is, for a geometry whose SRID is not known
 };
 
 /// Looks types up, each once. Dictionaries are numbered from 0 in the order in which columns need them.
@@ -23,7 +24,8 @@ class Catalog {
  public:
   Catalog(Connection& connection, const Settings& settings);
 
-  Result<std::vector<Column>> columns(const std::vector<ResultColumn>& described);
+  /// `query` returns them; it may be empty. It is asked for the SRID of geometries.
+  Result<std::vector<Column>> columns(const std::vector<ResultColumn>& described, const std::string& query);
 
  private:
   struct Type {
@@ -39,21 +41,23 @@ class Catalog {
   Result<const Type*> type(uint32_t oid);
   /// `column.cast` is "text" when the type is not read as it is.
   Result<Column> column(const std::string& name, uint32_t oid, int32_t modifier);
-  Status plain_column(uint32_t oid, int32_t modifier, Column& column);
-  Status numeric_column(int32_t modifier, Column& column);
   Status enum_column(uint32_t oid, Column& column);
   Status array_column(const Type& type, int32_t modifier, Column& column);
   Status composite_column(const Type& type, Column& column);
-  Result<std::shared_ptr<const format::pgwire::Labels>> labels(uint32_t oid);
+  Result<std::shared_ptr<columnar::Labels>> labels(uint32_t oid);
   static void as_text(Column& column);
+  Status choose_dictionaries(const std::vector<ResultColumn>& described, std::vector<Column>& columns);
+  Result<bool> has_few_values(const ResultColumn& column);
+  void geometry_column(const Type& type, int32_t modifier, Column& column) const;
+  Status ask_srids(const std::string& query, std::vector<Column>& columns);
 
   Connection& connection_;
   const Settings& settings_;
   bool check_utf8_;
   std::string timezone_;
   std::map<uint32_t, Type> types_;
-  std::map<uint32_t, std::shared_ptr<const format::pgwire::Labels>> labels_;
-  std::map<uint32_t, int64_t> dictionaries_;
+  std::map<uint32_t, std::shared_ptr<columnar::Labels>> labels_;
+  std::map<uint64_t, int64_t> dictionaries_;  // by the enum, or by the column above all of those
 };
 
 }  // namespace strom::pg2arrow

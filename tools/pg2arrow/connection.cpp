@@ -1,12 +1,7 @@
 // See connection.hpp.
 #include "pg2arrow/connection.hpp"
 
-#include <termios.h>
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include "common/password.hpp"
 
 namespace strom::pg2arrow {
 
@@ -24,29 +19,6 @@ std::string one_line(const char* text) {
     if (c == '\n') c = ' ';
   }
   return out;
-}
-
-/// Asks on the terminal, whatever standard input is.
-std::optional<std::string> ask_password(const std::string& user) {
-  FILE* terminal = fopen("/dev/tty", "r+");
-  if (terminal == nullptr) return std::nullopt;
-  struct termios before;
-  const bool changed = tcgetattr(fileno(terminal), &before) == 0;
-  struct termios silent = before;
-  silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  if (changed) tcsetattr(fileno(terminal), TCSAFLUSH, &silent);
-  fprintf(terminal, "Password%s%s: ", user.empty() ? "" : " for user ", user.c_str());
-  fflush(terminal);
-  char* line = nullptr;
-  size_t capacity = 0;
-  const ssize_t length = getline(&line, &capacity, terminal);
-  if (changed) tcsetattr(fileno(terminal), TCSAFLUSH, &before);
-  fputs("\n", terminal);
-  fclose(terminal);
-  std::optional<std::string> password;
-  if (length >= 0) password.emplace(line, strcspn(line, "\r\n"));
-  free(line);
-  return password;
 }
 
 PGconn* connect(const Settings& settings, const std::optional<std::string>& password) {
@@ -88,11 +60,11 @@ Connection::~Connection() {
 Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
   // Kept for the workers' connections, so that it is asked for once.
   static std::optional<std::string> password;
-  if (settings.always_ask && !password) password = ask_password(settings.user);
+  if (settings.always_ask && !password) password = tool::ask_password(settings.user);
   PGconn* raw = connect(settings, password);
   if (raw != nullptr && PQstatus(raw) == CONNECTION_BAD && PQconnectionNeedsPassword(raw) && !password &&
       !settings.never_ask) {
-    password = ask_password(PQuser(raw));
+    password = tool::ask_password(PQuser(raw));
     if (password) {
       PQfinish(raw);
       raw = connect(settings, password);
@@ -154,6 +126,16 @@ Result<std::vector<Row>> Connection::query(const std::string& sql, const std::ve
   return rows;
 }
 
+Result<std::vector<std::string>> Connection::binary_values(const std::string& sql) {
+  const ResultOwner result = owned(PQexecParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1));
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get());
+  std::vector<std::string> values;
+  for (int row = 0; row < PQntuples(result.get()); ++row) {
+    values.emplace_back(PQgetvalue(result.get(), row, 0), static_cast<size_t>(PQgetlength(result.get(), row, 0)));
+  }
+  return values;
+}
+
 Result<std::vector<ResultColumn>> Connection::describe(const std::string& sql) {
   ResultOwner result = owned(PQprepare(connection_, "", sql.c_str(), 0, nullptr));
   if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get());
@@ -161,7 +143,8 @@ Result<std::vector<ResultColumn>> Connection::describe(const std::string& sql) {
   if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get());
   std::vector<ResultColumn> columns;
   for (int i = 0; i < PQnfields(result.get()); ++i) {
-    columns.push_back({PQfname(result.get(), i), PQftype(result.get(), i), PQfmod(result.get(), i)});
+    columns.push_back({PQfname(result.get(), i), PQftype(result.get(), i), PQfmod(result.get(), i),
+                       PQftable(result.get(), i), PQftablecol(result.get(), i)});
   }
   return columns;
 }

@@ -20,6 +20,8 @@ struct ResultColumn {
   std::string name;
   uint32_t type = 0;
   int32_t modifier = -1;
+  uint32_t table = 0;  // whose column it is; 0: none
+  int number = 0;
 };
 
 /// Connected until it is destroyed. Used by one thread at a time, but for cancel().
@@ -34,6 +36,8 @@ class Connection {
 
   Status run(const std::string& sql);
   Result<std::vector<Row>> query(const std::string& sql, const std::vector<std::string>& parameters = {});
+  /// The first column's values in binary form; NULL is empty.
+  Result<std::vector<std::string>> binary_values(const std::string& sql);
   /// The columns that a query would return.
   Result<std::vector<ResultColumn>> describe(const std::string& sql);
   /// The name of this transaction's snapshot, and its use by another.

@@ -4,194 +4,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <new>
-#include <thread>
 
-#include "format/arrow/nested_writer.hpp"
+#include "dump/output_files.hpp"
+#include "dump/row_batches.hpp"
+#include "dump/sessions.hpp"
 #include "format/pgwire/copy_decoder.hpp"
-#include "pg2arrow/catalog.hpp"
-#include "pg2arrow/output_files.hpp"
+#include "pg2arrow/plan.hpp"
 #include "pg2arrow/query.hpp"
+#include "pg2arrow/server_batches.hpp"
 
 namespace strom::pg2arrow {
 
 namespace {
 
-using columnar::NestedBuilder;
-
-/// What the workers run and what they get.
-struct Plan {
-  std::vector<std::string> queries;
-  std::vector<Column> columns;
-  std::vector<size_t> records;  // not empty: the columns come as records of so many columns each
-};
-
-/// The first failure of any worker, which ends the others.
-class Failure {
- public:
-  explicit Failure(const std::vector<Connection*>& connections) : connections_(connections) {}
-
-  bool is_set() const { return set_; }
-  void set(Status status) {
-    {
-      std::lock_guard lock(mutex_);
-      if (set_) return;
-      status_ = std::move(status);
-      set_ = true;
-    }
-    for (const Connection* connection : connections_) connection->cancel();
-  }
-  Status status() const {
-    std::lock_guard lock(mutex_);
-    return status_;
-  }
-
- private:
-  std::vector<Connection*> connections_;
-  mutable std::mutex mutex_;
-  std::atomic<bool> set_{false};
-  Status status_;
-};
+std::vector<format::pgwire::WireColumn> wires(const std::vector<Column>& columns) {
+  std::vector<format::pgwire::WireColumn> out;
+  for (const Column& column : columns) out.push_back(column.wire);
+  return out;
+}
 
 /// One session's part of the rows.
-class Worker {
- public:
-  Worker(Connection& connection, const Settings& settings, const Plan& plan, OutputFiles& files,
-         tool::Progress& progress)
-      : connection_(connection),
-        settings_(settings),
-        files_(files),
-        progress_(progress),
-        compressor_(settings.output.compression),
-        builders_(builders(files.schema())),
-        decoder_(wires(plan.columns), &builders_) {
-    decoder_.set_records(plan.records);
-  }
-
-  Status run(const std::string& query, const Failure& failure) {
-    if (!settings_.partition_by.empty()) {
-      decoder_.set_key(static_cast<int>(settings_.partition_by.size()), [this](const auto& values) -> Status {
-        STROM_TRY(flush());
-        return files_.new_partition(values);
-      });
-    }
-    STROM_TRY(connection_.start_copy(query));
-    while (!failure.is_set()) {
-      STROM_ASSIGN(const Connection::Data data, connection_.copy_data());
-      if (data.bytes == nullptr) {
-        STROM_TRY(decoder_.finish());
-        return flush();
-      }
-      STROM_TRY(decoder_.feed(reinterpret_cast<const uint8_t*>(data.bytes.get()), data.size));
-      STROM_TRY(flush_if_full(data.size));
-    }
-    return Status::ok();
-  }
-
- private:
-  static std::vector<NestedBuilder> builders(const columnar::NestedSchema& schema) {
-    std::vector<NestedBuilder> out;
-    out.reserve(schema.fields.size());
-    for (const auto& field : schema.fields) out.emplace_back(field);
-    return out;
-  }
-  static std::vector<format::pgwire::WireColumn> wires(const std::vector<Column>& columns) {
-    std::vector<format::pgwire::WireColumn> out;
-    for (const Column& column : columns) out.push_back(column.wire);
-    return out;
-  }
-
-  int64_t memory() const {
-    int64_t bytes = 0;
-    for (const NestedBuilder& builder : builders_) bytes += builder.memory_bytes();
-    return bytes;
-  }
-
-  /// The columns' size is looked at now and then, since adding it up takes time; counters are brought up to date then,
-  /// too.
-  Status flush_if_full(int64_t size) {
-    constexpr int64_t kMostWireBytes = 1 << 30;
-    const int64_t step = std::min<int64_t>(1 << 20, settings_.segment_size / 4);
-    step_bytes_ += size;
-    const bool rows_full = settings_.rows_per_file > 0 && decoder_.rows() - flushed_rows_ >= settings_.rows_per_file;
-    if (step_bytes_ < step && !rows_full) return Status::ok();
-    wire_bytes_ += step_bytes_;
-    step_bytes_ = 0;
-    progress_.add(decoder_.rows() - counted_rows_, 0);
-    progress_.add_done(decoder_.rows() - counted_rows_);
-    counted_rows_ = decoder_.rows();
-    if (rows_full || wire_bytes_ >= kMostWireBytes || memory() >= settings_.segment_size) return flush();
-    return Status::ok();
-  }
-
-  Status flush() {
-    const int64_t rows = decoder_.rows() - flushed_rows_;
-    if (rows == 0) return Status::ok();
-    STROM_ASSIGN(const auto batch, format::arrow::encode_batch(builders_, rows, compressor_));
-    STROM_TRY(files_.write(batch, rows, files_.statistics().of(builders_)));
-    progress_.add(decoder_.rows() - counted_rows_, batch.bytes());
-    progress_.add_done(decoder_.rows() - counted_rows_);
-    counted_rows_ = flushed_rows_ = decoder_.rows();
-    wire_bytes_ = 0;
-    for (NestedBuilder& builder : builders_) builder.clear();
-    return Status::ok();
-  }
-
-  Connection& connection_;
-  const Settings& settings_;
-  OutputFiles& files_;
-  tool::Progress& progress_;
-  format::arrow::Compressor compressor_;
-  std::vector<NestedBuilder> builders_;
-  format::pgwire::CopyDecoder decoder_;
-  int64_t step_bytes_ = 0, wire_bytes_ = 0, counted_rows_ = 0, flushed_rows_ = 0;
-};
-
-Result<std::vector<size_t>> partition_keys(const Settings& settings, const std::vector<Column>& columns) {
-  std::vector<size_t> keys;
-  for (const std::string& name : settings.partition_by) {
-    const auto found =
-        std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.field.name == name; });
-    if (found == columns.end())
-      return Status(ErrorCode::kInvalidParameter, "there is no column \"" + name + "\" to divide by");
-    keys.push_back(static_cast<size_t>(found - columns.begin()));
-  }
-  return keys;
-}
-
-Status guarded(const std::function<Status()>& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return Status(ErrorCode::kOutOfMemory, "out of memory")
-        .with_hint("Make the record batches smaller with -s, or use fewer workers.");
-  }
-}
-
-Status run_workers(const std::vector<Connection*>& connections, const Plan& plan, const Settings& settings,
-                   OutputFiles& files, tool::Progress& progress) {
-  const std::vector<std::string>& queries = plan.queries;
-  Failure failure(connections);
-  std::vector<std::thread> threads;
-  for (size_t i = 0; i < queries.size(); ++i) {
-    threads.emplace_back([&, i] {
-      Status status = guarded([&] {
-        Worker worker(*connections[i], settings, plan, files, progress);
-        return worker.run(queries[i], failure);
-      });
-      if (status.is_ok()) return;
-      if (queries.size() > 1 && status.code() != ErrorCode::kCancelled) {
-        status = Status(status.code(), fmt::format("worker {}: {}", i, status.message()))
-                     .with_detail(status.detail())
-                     .with_hint(status.hint());
-      }
-      failure.set(std::move(status));
+Status run_worker(Connection& connection, const Settings& settings, const Plan& plan, const std::string& query,
+                  tool::OutputFiles& files, tool::Progress& progress, const tool::Failure& failure) {
+  tool::RowBatches batches(settings, files, progress);
+  format::pgwire::CopyDecoder decoder(wires(plan.columns), &batches.columns());
+  decoder.set_records(plan.records);
+  if (!settings.partition_by.empty()) {
+    decoder.set_key(static_cast<int>(settings.partition_by.size()), [&](const auto& values) -> Status {
+      STROM_TRY(batches.flush(decoder.rows()));
+      return files.new_partition(values);
     });
   }
-  for (std::thread& thread : threads) thread.join();
-  return failure.status();
+  STROM_TRY(connection.start_copy(query));
+  while (!failure.is_set()) {
+    STROM_ASSIGN(const Connection::Data data, connection.copy_data());
+    if (data.bytes == nullptr) {
+      STROM_TRY(decoder.finish());
+      return batches.flush(decoder.rows());
+    }
+    STROM_TRY(decoder.feed(reinterpret_cast<const uint8_t*>(data.bytes.get()), data.size));
+    STROM_TRY(batches.advance(decoder.rows(), data.size));
+  }
+  return Status::ok();
+}
+
+void collect(const columnar::NestedField& field, const format::pgwire::WireColumn& wire,
+             tool::Dictionaries& dictionaries) {
+  if (field.dictionary >= 0) dictionaries.emplace(field.dictionary, tool::Dictionary{wire.labels});
+  for (size_t i = 0; i < field.children.size(); ++i) collect(field.children[i], wire.children[i], dictionaries);
+}
+
+/// A file that is appended to may have other dictionaries.
+void relabel(const columnar::NestedField& field, format::pgwire::WireColumn& wire,
+             const tool::Dictionaries& dictionaries) {
+  if (field.dictionary >= 0) wire.labels = dictionaries.at(field.dictionary).labels;
+  for (size_t i = 0; i < field.children.size(); ++i) relabel(field.children[i], wire.children[i], dictionaries);
+}
+
+Result<size_t> find_column(const std::vector<Column>& columns, const std::string& name, const char* what) {
+  const auto found =
+      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.field.name == name; });
+  if (found == columns.end())
+    return Status(ErrorCode::kInvalidParameter, "there is no column \"" + name + "\" to " + what + " by");
+  return static_cast<size_t>(found - columns.begin());
+}
+
+Result<Arrangement> arrangement_of(const Settings& settings, const std::vector<Column>& columns) {
+  constexpr std::string_view kDown = ":desc";
+  Arrangement out;
+  out.skip = settings.skip_rows;
+  for (const std::string& name : settings.partition_by) {
+    STROM_ASSIGN(const size_t column, find_column(columns, name, "divide"));
+    out.keys.push_back(column);
+  }
+  for (std::string name : settings.sort_by) {
+    const bool is_down = name.size() > kDown.size() && name.substr(name.size() - kDown.size()) == kDown;
+    if (is_down) name.resize(name.size() - kDown.size());
+    STROM_ASSIGN(const size_t column, find_column(columns, name, "sort"));
+    out.sort.emplace_back(column, is_down);
+  }
+  return out;
 }
 
 /// Columns that a query can return; beyond these, the joined queries' rows come as records.
@@ -201,9 +93,9 @@ constexpr size_t kMostColumns = 1600;
 Status plan_columns(Connection& connection, const Settings& settings, Plan& plan) {
   STROM_ASSIGN(const auto described, connection.describe(plan.queries[0]));
   Catalog catalog(connection, settings);
-  STROM_ASSIGN(plan.columns, catalog.columns(described));
-  STROM_ASSIGN(const std::vector<size_t> keys, partition_keys(settings, plan.columns));
-  for (std::string& query : plan.queries) query = with_casts(connection, query, plan.columns, keys);
+  STROM_ASSIGN(plan.columns, catalog.columns(described, plan.queries[0]));
+  STROM_ASSIGN(const Arrangement arrangement, arrangement_of(settings, plan.columns));
+  for (std::string& query : plan.queries) query = with_casts(connection, query, plan.columns, arrangement);
   return Status::ok();
 }
 
@@ -227,14 +119,14 @@ Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) 
     }
     return plan_columns(connection, settings, plan);
   }
-  if (!settings.partition_by.empty()) {
-    return Status(ErrorCode::kInvalidParameter, "--partition-by does not go with more than 1600 columns");
+  if (!settings.partition_by.empty() || !settings.sort_by.empty()) {
+    return Status(ErrorCode::kInvalidParameter, "--partition-by and --sort-by do not go with more than 1600 columns");
   }
   Catalog catalog(connection, settings);
   list.clear();
   std::vector<Column> own;
   for (size_t i = 0; i < parts.size(); ++i) {
-    STROM_ASSIGN(std::vector<Column> columns, catalog.columns(parts[i]));
+    STROM_ASSIGN(std::vector<Column> columns, catalog.columns(parts[i], ""));
     if (i == 0) {
       own = columns;
     } else {
@@ -253,13 +145,34 @@ Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) 
 
 }  // namespace
 
-Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::Progress& progress) {
+tool::Contents contents_of(const std::vector<Column>& columns) {
+  tool::Contents contents;
+  for (const Column& column : columns) {
+    contents.fields.push_back(column.field);
+    collect(column.field, column.wire, contents.dictionaries);
+  }
+  return contents;
+}
+
+Result<DumpResult> dump(Connection& connection, const Settings& given, tool::Progress& progress) {
+  Settings settings = given;
+  if (settings.resume && settings.rows_per_file > 0) {
+    STROM_ASSIGN(const tool::WrittenParts written, tool::written_parts(settings));
+    settings.first_part = written.files;
+    settings.skip_rows = written.rows;
+    progress.note(fmt::format("{} files with {} rows are there", written.files, written.rows));
+  }
   STROM_ASSIGN(const Queries queries, make_queries(connection, settings));
   Plan plan;
   plan.queries = queries.workers;
   STROM_TRY(settings.joins.empty() ? plan_columns(connection, settings, plan) : plan_joins(connection, settings, plan));
-  STROM_ASSIGN(const double rows, estimated_rows(connection, plan.queries[0]));
-  progress.add_total(static_cast<int64_t>(rows * static_cast<double>(plan.queries.size())));
+  STROM_ASSIGN(const Estimate estimated, estimate(connection, plan.queries[0]));
+  progress.add_total(static_cast<int64_t>(estimated.rows * static_cast<double>(plan.queries.size())));
+  plan.is_parallel = estimated.is_parallel;
+  STROM_ASSIGN(const ServerSide server_side, find_server_side(connection, settings, plan));
+  const bool is_server_side = !server_side.function.empty();
+  progress.note(is_server_side ? "record batches made by the server: " + server_side.function
+                               : "rows by COPY: " + server_side.why_not);
 
   std::vector<Connection*> connections = {&connection};
   std::vector<std::unique_ptr<Connection>> others;
@@ -273,10 +186,22 @@ Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::
     }
   }
   for (size_t i = 0; i < plan.queries.size(); ++i) progress.note(fmt::format("worker:{} SQL=[{}]", i, plan.queries[i]));
-  STROM_ASSIGN(const auto files, OutputFiles::open(settings, plan.columns, queries.shown, progress));
-  STROM_TRY(run_workers(connections, plan, settings, *files, progress));
+  tool::Contents contents = contents_of(plan.columns);
+  STROM_ASSIGN(const auto files,
+               tool::OutputFiles::open(settings, contents, {{"sql_command", queries.shown}}, progress));
+  for (size_t i = 0; i < plan.columns.size(); ++i)
+    relabel(contents.fields[i], plan.columns[i].wire, contents.dictionaries);
+  const auto stop = [&] {
+    for (const Connection* each : connections) each->cancel();
+  };
+  STROM_TRY(tool::run_sessions(plan.queries.size(), stop, [&](size_t i, const tool::Failure& failure) {
+    if (is_server_side)
+      return run_server_side(*connections[i], settings, server_side.function, plan.queries[i], contents.dictionaries,
+                             *files, progress, failure);
+    return run_worker(*connections[i], settings, plan, plan.queries[i], *files, progress, failure);
+  }));
   STROM_TRY(files->finish());
-  return DumpResult{files->path(), files->files(), files->batches(), files->rows()};
+  return files->result();
 }
 
 }  // namespace strom::pg2arrow

@@ -8,10 +8,7 @@
 
 namespace strom::pg2arrow {
 
-struct DumpResult {
-  std::string path;
-  int64_t files = 0, batches = 0, rows = 0;
-};
+using tool::DumpResult;
 
 /// `connection` is the first worker's; the others are opened here.
 Result<DumpResult> dump(Connection& connection, const Settings& settings, tool::Progress& progress);

@@ -1,14 +1,8 @@
 // pg2arrow: the result of a query, a table or a database, from PostgreSQL into Arrow files.
 #include <fmt/format.h>
 #include <libpq-fe.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <charconv>
 
 #include "common/program.hpp"
-#include "format/arrow/describe.hpp"
-#include "format/arrow/nested_writer.hpp"
 #include "pg2arrow/all_tables.hpp"
 #include "pg2arrow/connection.hpp"
 #include "pg2arrow/dump.hpp"
@@ -20,35 +14,9 @@ namespace {
 
 using tool::OptionTable;
 
-Status usage(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
+using tool::add_named;
 
-/// NAME:VALUE, or NAME=VALUE.
-Status add_named(NamedValues& values, const std::string& text) {
-  const size_t at = text.find_first_of(":=");
-  if (at == std::string::npos || at == 0) return usage("\"" + text + "\" is not NAME:VALUE");
-  values.emplace_back(text.substr(0, at), text.substr(at + 1));
-  return Status::ok();
-}
-
-Status parse_numeric(const std::string& text, NumericChoice& choice) {
-  if (text == "text") {
-    choice.as = NumericChoice::As::kText;
-    return Status::ok();
-  }
-  if (text == "float64") {
-    choice.as = NumericChoice::As::kReal;
-    return Status::ok();
-  }
-  int precision = 0, scale = 0, used = 0;
-  constexpr int kMaxPrecision = 76;
-  const int found = sscanf(text.c_str(), "decimal(%d,%d)%n", &precision, &scale, &used);
-  if (found != 2 || static_cast<size_t>(used) != text.size() || precision < 1 || precision > kMaxPrecision ||
-      scale < 0 || scale > precision) {
-    return usage("\"" + text + "\" is none of decimal(P,S) with P up to 76 and S up to P, text, float64");
-  }
-  choice = {NumericChoice::As::kDecimal, precision, scale};
-  return Status::ok();
-}
+Status usage(std::string message) { return tool::usage_error(std::move(message)); }
 
 void add_connection_options(OptionTable& table, Settings& settings) {
   table.group("Connection");
@@ -97,26 +65,21 @@ void add_source_options(OptionTable& table, Settings& settings) {
 }
 
 void add_output_options(OptionTable& table, Settings& settings) {
-  table.group("Output");
-  tool::add_output_options(table, &settings.output, "Arrow file to write");
-  table
-      .text(0, "append", "FILE", &settings.append,
-            "Arrow file to go on with; it is the old one or the new one at any instant")
-      .file();
-  tool::add_compression_option(table, &settings.output);
-  constexpr int64_t kLeast = 1024;
-  table.size('s', "segment-size", &settings.segment_size, kLeast, "size of record batches (default 256m)");
-  table
-      .list('S', "stats", "COLUMNS", &settings.statistics,
-            "keeps the lowest and highest value of each record batch, of these columns or of all that can have them")
-      .also("stat")
-      .alone_means("*");
+  tool::add_dump_options(table, settings);
   table.list(0, "partition-by", "COLUMNS", &settings.partition_by,
              "a folder for each value of these columns, COLUMN=VALUE, below the folder given by -o");
-  table.number(0, "rows-per-file", &settings.rows_per_file, 1, INT64_MAX,
-               "starts another file after so many rows: FILE-00001, FILE-00002, …");
+  tool::add_division_option(table, settings);
+  table.list(0, "sort-by", "COLUMNS", &settings.sort_by,
+             "rows in the order of these columns, NAME or NAME:desc; with several workers within each one's share");
+  table
+      .list(0, "dictionary", "COLUMNS", &settings.dictionary,
+            "dictionaries for these columns of text, or for all that have few values by the server's statistics")
+      .alone_means("*");
+  table.flag(0, "resume", &settings.resume,
+             "goes on with an interrupted --all-tables or, with --sort-by, --rows-per-file: files that are there are "
+             "left as they are");
   table.custom(
-      0, "numeric", "TYPE", [&](const std::string& text) { return parse_numeric(text, settings.numeric); },
+      0, "numeric", "TYPE", [&](const std::string& text) { return tool::parse_numeric(text, settings.numeric); },
       "type of numeric columns without precision, or with more than 76 digits: decimal(P,S), text or float64; "
       "values that do not fit exactly are an error (default decimal(36,9))");
   table
@@ -128,20 +91,13 @@ void add_output_options(OptionTable& table, Settings& settings) {
           },
           "what becomes of infinite dates and timestamps")
       .one_of({"error", "null"});
-  table.flag(0, "verify", &settings.verify, "reads the file back and compares it with what was written");
-  tool::add_progress_option(table, &settings.progress);
-  table.flag('v', "verbose", &settings.verbose, "says at the end what was written");
-}
-
-void add_information_options(OptionTable& table, Settings& settings) {
-  table.group("Instead of dumping");
-  table.text(0, "dump", "FILE", &settings.dump, "shows the metadata of an Arrow file").also("meta").file();
-  table.text(0, "schema", "FILE", &settings.schema_of, "shows an Arrow file as CREATE TABLE").file();
-  table.text(0, "schema-name", "NAME", &settings.schema_name, "name of the table that --schema shows");
+  table.flag(0, "no-server-side", &settings.no_server_side,
+             "takes rows one by one also from a server whose extension pg_strom would make record batches of them");
+  tool::add_report_options(table, settings);
 }
 
 Status check(Settings& settings) {
-  if (!settings.dump.empty() || !settings.schema_of.empty()) return Status::ok();
+  if (settings.shows_a_file()) return Status::ok();
   const bool is_stream = settings.output.is_stream();
   if (settings.command.empty() + settings.table.empty() + !settings.all_tables != 2) {
     return usage("one of -c, -t and --all-tables is needed; see pg2arrow --help");
@@ -153,65 +109,30 @@ Status check(Settings& settings) {
       (!settings.joins.empty() || !settings.partition_by.empty() || settings.rows_per_file > 0)) {
     return usage("--all-tables writes one file for each table, without joins");
   }
-  const bool is_divided = !settings.partition_by.empty() || settings.rows_per_file > 0;
-  if (is_stream && is_divided) return usage("--partition-by and --rows-per-file need files, not -o -");
-  if (is_stream && !settings.statistics.empty())
-    return usage("statistics need a file, since a stream has no footer for them");
-  if (!settings.append.empty() && is_divided) return usage("--append goes on with one file, not with several");
   if (!settings.partition_by.empty() && (settings.workers > 1 || !settings.parallel_keys.empty())) {
     return usage("--partition-by sorts all rows and so has one worker");
   }
-  if (!settings.partition_by.empty() && settings.output.path.empty())
-    return usage("--partition-by needs a folder given by -o");
-  return Status::ok();
-}
-
-/// Without -o: a new file in the folder for temporary files.
-Status choose_output(Settings& settings) {
-  if (!settings.output.path.empty() || !settings.append.empty()) return Status::ok();
-  const char* folder = getenv("TMPDIR");
-  std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/XXXXXX.arrow";
-  constexpr int kSuffix = 6;
-  const int fd = mkstemps(path.data(), kSuffix);
-  if (fd < 0)
-    return Status(ErrorCode::kIoError, "could not create a file in the folder for temporary files; name one with -o");
-  close(fd);
-  settings.output.path = path;
-  settings.output.force = true;
-  return Status::ok();
-}
-
-Status show(const Settings& settings) {
-  std::string text;
-  if (!settings.dump.empty()) {
-    STROM_ASSIGN(text, format::arrow::describe_file(settings.dump));
-  } else {
-    STROM_ASSIGN(const auto file, format::arrow::ExistingFile::open(settings.schema_of));
-    std::string name = settings.schema_name;
-    if (name.empty()) {
-      name = settings.schema_of.substr(settings.schema_of.rfind('/') + 1);
-      name = '"' + name.substr(0, name.rfind('.')) + '"';
-    }
-    text = create_table(file->schema, name) + ";\n";
-  }
-  const auto sink = format::descriptor_sink(STDOUT_FILENO, "standard output");
-  return sink->append({{text.data(), text.size()}});
+  if (settings.resume && !settings.all_tables &&
+      (settings.rows_per_file == 0 || settings.sort_by.empty() || settings.workers > 1 ||
+       !settings.parallel_keys.empty()))
+    return usage("--resume goes with --all-tables, or with --rows-per-file, --sort-by and one worker");
+  if (!settings.sort_by.empty() && settings.all_tables) return usage("--all-tables has no order for all tables");
+  if (!settings.dictionary.empty() && settings.all_tables && settings.dictionary != std::vector<std::string>{"*"})
+    return usage("--all-tables takes --dictionary without names");
+  return tool::check_dump(settings);
 }
 
 Status run(Settings& settings) {
-  if (!settings.dump.empty() || !settings.schema_of.empty()) return show(settings);
+  if (settings.shows_a_file()) return tool::show_file(settings);
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_ASSIGN(const auto connection, Connection::open(settings));
-  STROM_TRY(choose_output(settings));
+  STROM_TRY(tool::choose_output(settings));
   tool::Progress progress(settings.progress);
   Result<DumpResult> dumped =
       settings.all_tables ? dump_all_tables(*connection, settings, progress) : dump(*connection, settings, progress);
   STROM_ASSIGN(const DumpResult result, std::move(dumped));
   progress.finish();
-  if (settings.output.is_stream() || (is_named && !settings.verbose)) return Status::ok();
-  const std::string files = result.files == 1 ? "" : fmt::format(" and {} other files", result.files - 1);
-  fmt::print("pg2arrow: wrote on '{}'{} total {} record-batches, {} items\n", result.path, files, result.batches,
-             result.rows);
+  tool::report_result("pg2arrow", settings, is_named, result);
   return Status::ok();
 }
 
@@ -227,15 +148,9 @@ int main_of_tool(int argc, char** argv) {
   add_connection_options(table, settings);
   add_source_options(table, settings);
   add_output_options(table, settings);
-  add_information_options(table, settings);
-  table.exclusive({"command", "table", "all-tables"});
-  table.exclusive({"dump", "schema"});
-  table.exclusive({"output", "append"});
-  table.exclusive({"num-workers", "parallel-keys"});
+  tool::add_information_options(table, settings);
+  tool::add_database_arguments(table, settings.database, settings.user);
   table.exclusive({"no-password", "password"});
-  table.positional(
-      "DBNAME", [&](const std::string& text) { return settings.database = text, Status::ok(); }, "like -d");
-  table.positional("USER", [&](const std::string& text) { return settings.user = text, Status::ok(); }, "like -u");
   table.example("pg2arrow -d mydb -t lineorder -o lineorder.arrow --stats", "a table, with statistics for all columns");
   table.example("pg2arrow -d mydb -t lineorder -n 4 -o lineorder.arrow --progress", "the same by four sessions");
   table.example("pg2arrow -d mydb -c 'SELECT * FROM log WHERE day = current_date' --append log.arrow",

@@ -5,55 +5,22 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "common/program.hpp"
+#include "dump/query_text.hpp"
 
 namespace strom::pg2arrow {
 
 namespace {
 
-constexpr std::string_view kRange = "$(CTID_RANGE)", kWorker = "$(WORKER_ID)", kWorkers = "$(N_WORKERS)",
-                           kKey = "$(PARALLEL_KEY)";
+using tool::contains;
+using tool::kWorkersToken;
+using tool::kWorkerToken;
+using tool::replaced;
 
-Status usage(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
+constexpr std::string_view kRange = "$(CTID_RANGE)";
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
-std::string replaced(std::string text, std::string_view from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
-/// `file://PATH` stands for what the file holds. A semicolon at the end is taken off, since the query becomes part of
-/// another statement.
-Result<std::string> command_text(const std::string& command) {
-  constexpr std::string_view kFile = "file://";
-  std::string text = command;
-  if (command.rfind(kFile, 0) == 0) {
-    const std::string path = command.substr(kFile.size());
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream content;
-    content << file.rdbuf();
-    if (!file) return Status(ErrorCode::kFileNotFound, "could not read file \"" + path + "\"");
-    text = content.str();
-  }
-  while (!text.empty() && (isspace(static_cast<unsigned char>(text.back())) || text.back() == ';')) text.pop_back();
-  if (text.empty()) return usage("the query is empty");
-  return text;
-}
-
-Result<std::string> with_parameters(std::string text, const Settings& settings) {
-  for (const auto& [name, value] : settings.parameters) {
-    const std::string token = "@(" + name + ")";
-    if (!contains(text, token)) return usage("the query has no " + token + " for --param=" + name);
-    text = replaced(std::move(text), token, value);
-  }
-  return text;
-}
+Status usage(std::string message) { return tool::usage_error(std::move(message)); }
 
 /// Pages of the largest heap among a table, its partitions and children; -1 when a range of pages cannot divide it.
 Result<int64_t> pages_of(Connection& connection, const std::string& table) {
@@ -87,16 +54,13 @@ std::vector<std::string> page_ranges(int64_t pages, int64_t workers) {
 /// One query for each worker, of a text with tokens.
 Result<std::vector<std::string>> divided(Connection& connection, const Settings& settings, const std::string& text,
                                          const std::string& range_table, bool must_divide) {
+  if (!settings.parallel_keys.empty()) return tool::for_keys(text, settings.parallel_keys);
   std::vector<std::string> queries;
-  if (!settings.parallel_keys.empty()) {
-    if (!contains(text, kKey)) return usage("-k needs " + std::string(kKey) + " in the query");
-    for (const std::string& key : settings.parallel_keys) queries.push_back(replaced(text, kKey, key));
-    return queries;
-  }
   int64_t workers = settings.workers;
-  const bool has_range = contains(text, kRange), has_worker = contains(text, kWorker);
+  const bool has_range = contains(text, kRange), has_worker = contains(text, kWorkerToken);
   if (workers > 1 && !has_range && !has_worker) {
-    return usage(fmt::format("-n needs {}, or {} and {}, in the query given by -c", kRange, kWorker, kWorkers));
+    return usage(
+        fmt::format("-n needs {}, or {} and {}, in the query given by -c", kRange, kWorkerToken, kWorkersToken));
   }
   std::vector<std::string> ranges(static_cast<size_t>(workers), "true");
   if (has_range) {
@@ -114,9 +78,7 @@ Result<std::vector<std::string>> divided(Connection& connection, const Settings&
     }
   }
   for (int64_t i = 0; i < workers; ++i) {
-    std::string query = replaced(text, kRange, ranges[static_cast<size_t>(i)]);
-    query = replaced(std::move(query), kWorker, std::to_string(i));
-    queries.push_back(replaced(std::move(query), kWorkers, std::to_string(workers)));
+    queries.push_back(tool::for_worker(replaced(text, kRange, ranges[static_cast<size_t>(i)]), i, workers));
   }
   return queries;
 }
@@ -140,8 +102,8 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings) {
     text = out.shown + (settings.workers > 1 ? " WHERE " + std::string(kRange) : "");
     if (!settings.parallel_keys.empty()) return usage("-k needs a query given by -c");
   } else {
-    STROM_ASSIGN(text, command_text(settings.command));
-    STROM_ASSIGN(text, with_parameters(std::move(text), settings));
+    STROM_ASSIGN(text, tool::command_text(settings.command));
+    STROM_ASSIGN(text, tool::with_parameters(std::move(text), settings.parameters));
     out.shown = text;
     if (!settings.ctid_target.empty()) {
       STROM_ASSIGN(range_table, table_reference(connection, settings.ctid_target));
@@ -160,7 +122,7 @@ Result<std::vector<std::string>> joined_queries(const Connection& connection, co
                                                 const std::vector<ResultColumn>& columns) {
   std::vector<std::string> out;
   for (const Join& join : settings.joins) {
-    STROM_ASSIGN(std::string text, command_text(join.sql));
+    STROM_ASSIGN(std::string text, tool::command_text(join.sql));
     for (size_t at = text.find("$("); at != std::string::npos; at = text.find("$(", at)) {
       const size_t end = text.find(')', at);
       const std::string name = text.substr(at + 2, end - at - 2);
@@ -191,10 +153,11 @@ std::string join_clause(const Connection& connection, const Settings& settings, 
 }
 
 std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
-                       const std::vector<size_t>& keys) {
+                       const Arrangement& arrangement) {
+  const std::vector<size_t>& keys = arrangement.keys;
   const bool casts =
       std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.cast.empty(); });
-  if (!casts && keys.empty()) return query;
+  if (!casts && keys.empty() && arrangement.sort.empty()) return query;
   // Names may occur twice in the query, numbers do not.
   std::string list, names, order;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -207,14 +170,24 @@ std::string with_casts(const Connection& connection, const std::string& query, c
     list += fmt::format(", q.c{}::text", key);
     order += fmt::format("{}q.c{}", order.empty() ? " ORDER BY " : ", ", key);
   }
+  for (const auto& [column, is_down] : arrangement.sort)
+    order += fmt::format("{}q.c{}{}", order.empty() ? " ORDER BY " : ", ", column, is_down ? " DESC" : "");
+  if (arrangement.skip > 0) order += fmt::format(" OFFSET {}", arrangement.skip);
   return fmt::format("SELECT {} FROM ({}\n) AS q({}){}", list, query, names, order);
 }
 
-Result<double> estimated_rows(Connection& connection, const std::string& query) {
+Result<Estimate> estimate(Connection& connection, const std::string& query) {
   STROM_ASSIGN(const auto rows, connection.query("EXPLAIN " + query));
-  if (rows.empty() || !rows[0][0]) return 0.0;
-  const size_t at = rows[0][0]->find(" rows=");
-  return at == std::string::npos ? 0.0 : atof(rows[0][0]->c_str() + at + 6);
+  Estimate out;
+  for (const Row& row : rows) {
+    const std::string line = row[0].value_or("");
+    if (out.rows == 0) {
+      const size_t at = line.find(" rows=");
+      if (at != std::string::npos) out.rows = atof(line.c_str() + at + 6);
+    }
+    out.is_parallel = out.is_parallel || line.find("Workers Planned:") != std::string::npos;
+  }
+  return out;
 }
 
 }  // namespace strom::pg2arrow

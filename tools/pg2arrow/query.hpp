@@ -27,12 +27,23 @@ Result<std::vector<std::string>> joined_queries(const Connection& connection, co
 std::string join_clause(const Connection& connection, const Settings& settings, const std::string& query,
                         const std::vector<ResultColumn>& columns, const std::vector<std::string>& joined);
 
-/// With the columns' casts, and the partition columns as text behind all others.
-std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
-                       const std::vector<size_t>& keys);
+/// How the rows of a query are arranged.
+struct Arrangement {
+  std::vector<size_t> keys;                   // columns that divide the rows into files
+  std::vector<std::pair<size_t, bool>> sort;  // columns, and whether downwards
+  int64_t skip = 0;                           // rows to leave out at the beginning
+};
 
-/// The planner's guess at the rows of a query.
-Result<double> estimated_rows(Connection& connection, const std::string& query);
+/// With the columns' casts, in order, and the partition columns as text behind all others.
+std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
+                       const Arrangement& arrangement);
+
+/// What the planner says of a query.
+struct Estimate {
+  double rows = 0;
+  bool is_parallel = false;  // several processes of the server would run it
+};
+Result<Estimate> estimate(Connection& connection, const std::string& query);
 
 /// `table` as the user wrote it, quoted when it is the plain name of a table that is there.
 Result<std::string> table_reference(Connection& connection, const std::string& table);

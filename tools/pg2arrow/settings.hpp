@@ -6,26 +6,19 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.hpp"
-#include "common/progress.hpp"
+#include "dump/settings.hpp"
 
 namespace strom::pg2arrow {
-
-/// How numeric columns without precision, or with more digits than decimals have, are written.
-struct NumericChoice {
-  enum class As : uint8_t { kDecimal, kText, kReal };
-  As as = As::kDecimal;
-  int32_t precision = 36, scale = 9;
-};
 
 struct Join {
   bool is_outer = false;
   std::string sql;
 };
 
-using NamedValues = std::vector<std::pair<std::string, std::string>>;
+using tool::NamedValues;
+using tool::NumericChoice;
 
-struct Settings {
+struct Settings : tool::DumpSettings {
   // Connection
   std::string database, host, port, user;
   bool never_ask = false, always_ask = false;
@@ -40,21 +33,12 @@ struct Settings {
   std::vector<std::string> parallel_keys;
 
   // How
-  tool::OutputOptions output;
-  std::string append;
-  int64_t segment_size = int64_t{256} << 20;
-  std::vector<std::string> statistics;  // names; "*": all that can have them
-  std::vector<std::string> partition_by;
-  int64_t rows_per_file = 0;
+  std::vector<std::string> dictionary;  // names; "*": those of few values
+  std::vector<std::string> sort_by;     // names, or NAME:desc
+  int64_t skip_rows = 0;                // of an interrupted dump
   NumericChoice numeric;
   bool infinity_is_null = false;
-  bool verify = false;
-
-  tool::ProgressOptions progress;
-  bool verbose = false;
-
-  // Instead of dumping
-  std::string dump, schema_of, schema_name;
+  bool no_server_side = false;
 };
 
 }  // namespace strom::pg2arrow

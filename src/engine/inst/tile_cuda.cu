@@ -1,11 +1,17 @@
-// Host side of the CUDA instantiation: runs one worker state on the device and waits. State, tile code and columns
-// must be in memory that the device can read. The device driver of the GPU service keeps states on the device and
-// launches many at a time; this is the smallest whole call.
+// Host side of the CUDA instantiation. State, tile code and columns must be in memory that the device can read.
+// launch_morsels() is for the device module, which keeps states on the device and runs many at a time;
+// run_morsel_cuda() is the smallest whole call, for tests.
 #include <cuda_runtime.h>
 
 #include "engine/inst/tile_cuda.cuh"
 
 namespace strom::engine::inst {
+
+/// Runs states[i] in block i, after what is in the stream.
+cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream) {
+  run_morsels<<<count, platform::kCudaBlockThreads, 0, stream>>>(states, results);
+  return cudaGetLastError();
+}
 
 /// cudaSuccess and *result, or why the kernel did not run.
 cudaError_t run_morsel_cuda(block::TileState* state, block::RunResult* result) {

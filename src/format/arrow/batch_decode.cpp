@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,7 @@ namespace strom::format::arrow {
 
 namespace {
 
+using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
 
@@ -158,87 +160,187 @@ std::optional<int64_t> values_bytes(const Field& field, int64_t rows) {
   const int64_t width = columnar::value_width(field.layout, field.byte_width);
   if (width == 0) return (rows - 1) / 8 + 1;
   int64_t bytes;
-  const int64_t values = columnar::has_offsets(field.layout) ? rows + 1 : rows;
+  const bool one_more = columnar::has_offsets(field.layout) || columnar::has_list_offsets(field.layout);
+  const int64_t values = one_more ? rows + 1 : rows;
   if (rows == INT64_MAX || __builtin_mul_overflow(values, width, &bytes)) return std::nullopt;
   return bytes;
 }
 
-/// One column of one record batch. Buffers of compressed ones come into memory, as much of them as is needed.
+/// What one column points to, with those that it consists of.
+struct Owned {
+  std::shared_ptr<BufferPool> pool;
+  std::vector<Memory> buffers;
+  std::deque<std::vector<const char*>> addresses;
+  std::deque<std::vector<int64_t>> sizes;
+  std::deque<std::vector<ColumnView>> children;
+  std::vector<std::shared_ptr<const void>> dictionaries;
+
+  explicit Owned(std::shared_ptr<BufferPool> from) : pool(std::move(from)) {}
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    for (Memory& buffer : buffers)
+      if (pool != nullptr) pool->give(std::move(buffer));
+  }
+};
+
+/// What the loaders of one column share.
+struct ColumnContext {
+  const FileBytes& file;
+  const BatchLayout& batch;
+  const Dictionaries& dictionaries;
+  int version;
+  const std::string& name;  // of the column, for messages
+  std::shared_ptr<BufferPool> pool;
+  std::shared_ptr<Owned> memory;  // nullptr until something is in it
+};
+
+/// One column of one record batch, or a part of one. Buffers of compressed batches come into memory, as much of them
+/// as is needed.
 class ColumnLoader {
  public:
-  ColumnLoader(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch, int field,
-               std::shared_ptr<BufferPool> pool)
-      : file_(file),
-        batch_(batch),
-        field_(schema.schema.fields[static_cast<size_t>(field)]),
-        place_(schema.places[static_cast<size_t>(field)]),
-        first_(batch.first_buffer(place_)),
-        pool_(std::move(pool)) {}
+  ColumnLoader(ColumnContext& context, const Field& field, const FieldPlace& place)
+      : file_(context.file),
+        batch_(context.batch),
+        context_(context),
+        field_(field),
+        place_(place),
+        first_(batch_.first_buffer(place.at)),
+        memory_(context.memory) {}
 
-  /// Indexes into `dictionary`; values where they are no text.
-  Result<LoadedColumn> load_encoded(const DictionaryEncoding& encoding, const DictionaryView& dictionary) {
-    STROM_ASSIGN(LoadedColumn view, begin());
-    view.layout = Layout::kDictionary;
-    view.byte_width = encoding.index_width;
-    int64_t wanted;
-    if (__builtin_mul_overflow(view.length, int64_t{encoding.index_width}, &wanted))
-      return bad(1, "claims " + std::to_string(view.length) + " rows, for which any buffer is too small");
-    STROM_ASSIGN(const Bytes indexes, fixed(1, wanted, "a buffer"));
-    view.values = indexes.data;
-    view.dictionary_size = dictionary.size;
-    view.dictionary = dictionary.texts;
-    if (dictionary.nulls != nullptr) STROM_TRY(add_nulls(dictionary, &view));
-    if (!columnar::is_text(field_.layout)) STROM_TRY(decode_values(dictionary, &view));
-    if (memory_) memory_->dictionary = dictionary.memory;
-    view.memory = memory_;
-    if (!memory_) view.memory = dictionary.memory;
-    return view;
+  /// Of the buffers up to `end` of the batch.
+  Result<int64_t> memory_bytes(size_t end) const {
+    int64_t sum = 0;
+    for (size_t i = 0; i + first_ < end; ++i) {
+      STROM_ASSIGN(const int64_t bytes, declared_size(i));
+      if (__builtin_add_overflow(sum, bytes, &sum)) return INT64_MAX;
+    }
+    return sum;
   }
 
-  Result<LoadedColumn> load() {
-    STROM_ASSIGN(LoadedColumn view, begin());
-    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
+  Result<ColumnView> load() {
+    if (field_.dictionary) return load_encoded();
+    if (columnar::is_nested(field_.layout)) return load_nested();
+    STROM_ASSIGN(ColumnView view, begin());
+    if (field_.layout == Layout::kNull) return view;
+    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.at.nodes)];
     const auto wanted = values_bytes(field_, node.length);
-    if (!wanted) return bad(1, "claims " + std::to_string(node.length) + " rows, for which any buffer is too small");
+    if (!wanted) return too_many_rows(node.length);
     STROM_ASSIGN(const Bytes values, fixed(1, *wanted, "a buffer"));
     view.values = values.data;
     if (columnar::has_offsets(field_.layout)) {
       STROM_TRY(load_text(&view));
-    } else if (field_.layout == Layout::kUtf8View) {
+    } else if (columnar::is_view(field_.layout)) {
       STROM_TRY(load_view_buffers(&view));
     }
-    view.memory = std::move(memory_);
     return view;
   }
 
  private:
-  Result<LoadedColumn> begin() {
-    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.nodes)];
-    LoadedColumn view;
+  /// Indexes into a dictionary; values where they are of a fixed width.
+  Result<ColumnView> load_encoded() {
+    const DictionaryEncoding& encoding = *place_.dictionary;
+    STROM_ASSIGN(const DictionaryView dictionary, context_.dictionaries.find(file_, encoding, context_.version));
+    STROM_ASSIGN(ColumnView view, begin());
+    view.layout = Layout::kDictionary;
+    view.byte_width = encoding.index_width;
+    int64_t wanted;
+    if (__builtin_mul_overflow(view.length, int64_t{encoding.index_width}, &wanted)) return too_many_rows(view.length);
+    STROM_ASSIGN(const Bytes indexes, fixed(1, wanted, "a buffer"));
+    view.values = indexes.data;
+    view.dictionary_size = dictionary.size;
+    view.dictionary = dictionary.texts;
+    view.children = dictionary.parts;
+    view.child_count = dictionary.part_count;
+    if (dictionary.nulls != nullptr) STROM_TRY(add_nulls(dictionary, &view));
+    if (dictionary.values != nullptr) STROM_TRY(decode_values(dictionary, &view));
+    own().dictionaries.push_back(dictionary.memory);
+    return view;
+  }
+
+  Result<ColumnView> load_nested() {
+    STROM_ASSIGN(ColumnView view, begin());
+    size_t values = 1;
+    if (columnar::is_union(field_.layout)) values = batch_.is_v4 ? 1 : 0;  // there is a bitmap without meaning
+    if (columnar::value_width(field_.layout, 0) > 0) {
+      const auto wanted = values_bytes(field_, view.length);
+      if (!wanted) return too_many_rows(view.length);
+      STROM_ASSIGN(const Bytes bytes, fixed(values, *wanted, "a buffer"));
+      view.values = bytes.data;
+    }
+    int64_t second = 0;
+    if (columnar::is_list_view(field_.layout)) second = columnar::value_width(field_.layout, 0);
+    if (field_.layout == Layout::kDenseUnion) second = sizeof(int32_t);
+    if (second > 0) {
+      int64_t wanted;
+      if (__builtin_mul_overflow(view.length, second, &wanted)) return too_many_rows(view.length);
+      STROM_ASSIGN(const Bytes bytes, fixed(values + 1, wanted, "a buffer"));
+      view.data = reinterpret_cast<const char*>(bytes.data);
+      view.data_size = wanted;
+    }
+    STROM_TRY(load_children(&view));
+    return view;
+  }
+
+  bool has_v4_bitmap() const { return columnar::is_union(field_.layout) || field_.layout == Layout::kRunEndEncoded; }
+
+  Status load_children(ColumnView* view) {
+    std::vector<ColumnView> children;
+    for (size_t i = 0; i < field_.children.size(); ++i) {
+      STROM_ASSIGN(children.emplace_back(), ColumnLoader(context_, field_.children[i], place_.children[i]).load());
+      STROM_TRY(check_length(*view, children.back()));
+    }
+    own().children.push_back(std::move(children));
+    view->children = memory_->children.back().data();
+    view->child_count = static_cast<int32_t>(field_.children.size());
+    return Status::ok();
+  }
+
+  /// Rows of structs and sparse unions are those of their children, and of lists of fixed size a multiple.
+  Status check_length(const ColumnView& view, const ColumnView& child) const {
+    int64_t wanted = 0;
+    if (field_.layout == Layout::kStruct || field_.layout == Layout::kSparseUnion) wanted = view.length;
+    if (field_.layout == Layout::kFixedList && __builtin_mul_overflow(view.length, int64_t{view.byte_width}, &wanted))
+      wanted = INT64_MAX;
+    if (child.length >= wanted) return Status::ok();
+    return file_.corrupt(batch_.location.offset, "column \"" + context_.name + "\" of record batch " +
+                                                     std::to_string(batch_.number) + " has a part of " +
+                                                     std::to_string(child.length) + " rows where it needs " +
+                                                     std::to_string(wanted));
+  }
+
+  Result<ColumnView> begin() {
+    const NodeSize& node = batch_.nodes[static_cast<size_t>(place_.at.nodes)];
+    ColumnView view;
     view.layout = field_.layout;
     view.unit = field_.unit;
     view.byte_width = field_.byte_width;
     view.length = node.length;
     view.null_count = node.null_count;
-    if (node.null_count > 0) {
+    const bool has_bitmap = field_.dictionary || (has_v4_bitmap() ? batch_.is_v4 : field_.layout != Layout::kNull);
+    if (node.null_count > 0 && has_bitmap) {
       STROM_ASSIGN(const Bytes validity, fixed(0, (node.length - 1) / 8 + 1, "a validity bitmap"));
       view.validity = validity.data;
     }
     return view;
   }
 
+  Owned& own() {
+    if (!memory_) memory_ = std::make_shared<Owned>(context_.pool);
+    return *memory_;
+  }
+
   Result<char*> own_memory(int64_t size) {
-    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
     Memory memory;
     memory.bytes.reset(static_cast<char*>(std::calloc(static_cast<size_t>(size) + 1, 1)));
     if (memory.bytes == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory for a column");
     memory.capacity = size;
-    memory_->buffers.push_back(std::move(memory));
+    own().buffers.push_back(std::move(memory));
     return memory_->buffers.back().bytes.get();
   }
 
   /// Rows whose index leads to a NULL are NULL.
-  Status add_nulls(const DictionaryView& dictionary, LoadedColumn* view) {
+  Status add_nulls(const DictionaryView& dictionary, ColumnView* view) {
     STROM_ASSIGN(char* const bits, own_memory(view->length / 8 + 1));
     view->null_count = 0;
     for (int64_t row = 0; row < view->length; ++row) {
@@ -252,7 +354,7 @@ class ColumnLoader {
     return Status::ok();
   }
 
-  Status decode_values(const DictionaryView& dictionary, LoadedColumn* view) {
+  Status decode_values(const DictionaryView& dictionary, ColumnView* view) {
     const auto width = static_cast<size_t>(columnar::value_width(field_.layout, field_.byte_width));
     int64_t bytes;
     if (__builtin_mul_overflow(view->length, static_cast<int64_t>(width), &bytes) || bytes == INT64_MAX)
@@ -276,26 +378,15 @@ class ColumnLoader {
     const uint8_t* data = nullptr;
     int64_t size = 0;
   };
-  struct Owned {
-    std::shared_ptr<BufferPool> pool;
-    std::vector<Memory> buffers;
-    std::vector<const char*> addresses;
-    std::vector<int64_t> sizes;
-    std::shared_ptr<const void> dictionary;
-
-    explicit Owned(std::shared_ptr<BufferPool> from) : pool(std::move(from)) {}
-    Owned(const Owned&) = delete;
-    Owned& operator=(const Owned&) = delete;
-    ~Owned() {
-      for (Memory& buffer : buffers)
-        if (pool != nullptr) pool->give(std::move(buffer));
-    }
-  };
-
   const BufferPlace& buffer(size_t index) const { return batch_.buffers[first_ + index]; }
 
   Status bad(size_t index, const std::string& what) const {
-    return file_.corrupt(buffer(index).offset, "column \"" + field_.name + "\" " + what);
+    return file_.corrupt(buffer(index).offset, "column \"" + context_.name + "\" " + what);
+  }
+
+  Status too_many_rows(int64_t rows) const {
+    return file_.corrupt(batch_.location.offset, "column \"" + context_.name + "\" claims " + std::to_string(rows) +
+                                                     " rows, for which any buffer is too small");
   }
 
   Status too_small(size_t index, const char* what, int64_t size, int64_t wanted) const {
@@ -338,7 +429,7 @@ class ColumnLoader {
 
   Result<Bytes> expand(size_t index, int64_t declared, int64_t wanted) {
     const BufferPlace& place = buffer(index);
-    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    own();
     if (wanted == 0) return Bytes{file_.data + place.offset, 0};
     const bool stored = file_.load<int64_t>(place.offset) == kNotCompressed;
     const uint8_t* data = file_.data + place.offset + kPrefixBytes;
@@ -349,7 +440,7 @@ class ColumnLoader {
     if (stored) {
       STROM_ASSIGN(made, copy(data, std::min(size, wanted)));
     } else {
-      auto result = decompress(batch_.codec, data, size, declared, wanted, pool_.get());
+      auto result = decompress(batch_.codec, data, size, declared, wanted, context_.pool.get());
       if (result.status().code() == ErrorCode::kCorruptFile)
         return bad(index, "of record batch " + std::to_string(batch_.number) + " has damaged " +
                               codec_name(batch_.codec) + " data: " + result.status().message());
@@ -370,7 +461,7 @@ class ColumnLoader {
   }
 
   /// Text of compressed batches as far as the last offset goes.
-  Status load_text(LoadedColumn* view) {
+  Status load_text(ColumnView* view) {
     if (batch_.codec == Codec::kNone) {
       STROM_ASSIGN(const Bytes data, whole(2));
       view->data = reinterpret_cast<const char*>(data.data);
@@ -379,8 +470,9 @@ class ColumnLoader {
     }
     int64_t end = 0;
     if (view->length > 0)
-      end = field_.layout == Layout::kUtf8 ? static_cast<const int32_t*>(view->values)[view->length]
-                                           : static_cast<const int64_t*>(view->values)[view->length];
+      end = columnar::value_width(field_.layout, 0) == sizeof(int32_t)
+                ? static_cast<const int32_t*>(view->values)[view->length]
+                : static_cast<const int64_t*>(view->values)[view->length];
     STROM_ASSIGN(const int64_t declared, declared_size(2));
     if (end < 0 || end > declared) return bad(2, "has text that ends outside of its buffer");
     STROM_ASSIGN(const Bytes data, expand(2, declared, end));
@@ -389,8 +481,8 @@ class ColumnLoader {
     return Status::ok();
   }
 
-  Status load_view_buffers(LoadedColumn* view) {
-    const auto group = static_cast<size_t>(place_.view_groups);
+  Status load_view_buffers(ColumnView* view) {
+    const auto group = static_cast<size_t>(place_.at.view_groups);
     const auto count = static_cast<size_t>(batch_.view_buffers[group + 1] - batch_.view_buffers[group]);
     view->variadic_count = static_cast<int32_t>(count);
     if (batch_.codec == Codec::kNone) {
@@ -398,14 +490,17 @@ class ColumnLoader {
       view->variadic_sizes = batch_.sizes.data() + first_ + 2;
       return Status::ok();
     }
-    if (!memory_) memory_ = std::make_shared<Owned>(pool_);
+    std::vector<const char*> addresses;
+    std::vector<int64_t> sizes;
     for (size_t i = 0; i < count; ++i) {
       STROM_ASSIGN(const Bytes data, whole(2 + i));
-      memory_->addresses.push_back(reinterpret_cast<const char*>(data.data));
-      memory_->sizes.push_back(data.size);
+      addresses.push_back(reinterpret_cast<const char*>(data.data));
+      sizes.push_back(data.size);
     }
-    view->variadic = memory_->addresses.data();
-    view->variadic_sizes = memory_->sizes.data();
+    own().addresses.push_back(std::move(addresses));
+    memory_->sizes.push_back(std::move(sizes));
+    view->variadic = memory_->addresses.back().data();
+    view->variadic_sizes = memory_->sizes.back().data();
     return Status::ok();
   }
 
@@ -413,11 +508,11 @@ class ColumnLoader {
 
   const FileBytes& file_;
   const BatchLayout& batch_;
+  ColumnContext& context_;
   const Field& field_;
-  const EntryCounts& place_;
+  const FieldPlace& place_;
   const size_t first_;
-  const std::shared_ptr<BufferPool> pool_;
-  std::shared_ptr<Owned> memory_;
+  std::shared_ptr<Owned>& memory_;
 };
 
 }  // namespace
@@ -433,10 +528,28 @@ Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& fi
 }
 
 Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary) {
-  ColumnLoader loader(file, schema, batch, field, pool);
-  if (dictionary == nullptr) return loader.load();
-  return loader.load_encoded(*schema.dictionaries[static_cast<size_t>(field)], *dictionary);
+                                 int field_index, const std::shared_ptr<BufferPool>& pool,
+                                 const Dictionaries& dictionaries, int version) {
+  const auto index = static_cast<size_t>(field_index);
+  const Field& field = schema.schema.fields[index];
+  const size_t end = batch.first_buffer(schema.places[index + 1]);
+  for (size_t i = batch.first_buffer(schema.places[index]); i < end; ++i)
+    file.will_need(batch.buffers[i].offset, batch.buffers[i].length);
+  ColumnContext context{file, batch, dictionaries, version, field.name, pool, nullptr};
+  LoadedColumn loaded;
+  STROM_ASSIGN(static_cast<ColumnView&>(loaded), ColumnLoader(context, field, schema.trees[index]).load());
+  loaded.memory = std::move(context.memory);
+  return loaded;
+}
+
+Result<int64_t> column_memory_bytes(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
+                                    int field_index) {
+  if (batch.codec == Codec::kNone) return int64_t{0};
+  const auto index = static_cast<size_t>(field_index);
+  const Field& field = schema.schema.fields[index];
+  const Dictionaries none;
+  ColumnContext context{file, batch, none, 0, field.name, nullptr, nullptr};
+  return ColumnLoader(context, field, schema.trees[index]).memory_bytes(batch.first_buffer(schema.places[index + 1]));
 }
 
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field_index) {

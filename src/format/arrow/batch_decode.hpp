@@ -55,13 +55,19 @@ Result<std::unique_ptr<const BatchLayout>> decode_batch(const FileBytes& file, c
 Result<std::unique_ptr<const BatchLayout>> decode_dictionary(const FileBytes& file, const DecodedSchema& values,
                                                              const BatchLocation& location);
 
-struct DictionaryView;
+class Dictionaries;
 
-/// A field that is readable (not Field::unsupported), decompressed if need be, with memory of `pool` if there is one.
-/// `dictionary`: of a dictionary-encoded field. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may
-/// lead into `batch`.
+/// A field that is readable (not Field::unsupported) with its children, decompressed if need be, with memory of `pool`
+/// if there is one. Of dictionary-encoded columns those among `dictionaries` are meant that stand before record batch
+/// `version`. Errors: kCorruptFile, kOutOfMemory. The view's variadic pointers may lead into `batch`.
 Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
-                                 int field, const std::shared_ptr<BufferPool>& pool, const DictionaryView* dictionary);
+                                 int field, const std::shared_ptr<BufferPool>& pool, const Dictionaries& dictionaries,
+                                 int version);
+
+/// Bytes that load_column() decompresses at most, by what stands in front of the field's buffers; 0 for batches that
+/// are not compressed. Errors: kCorruptFile.
+Result<int64_t> column_memory_bytes(const FileBytes& file, const DecodedSchema& schema, const BatchLayout& batch,
+                                    int field);
 
 /// Bytes of the field's buffers.
 int64_t column_buffer_bytes(const DecodedSchema& schema, const BatchLayout& batch, int field);

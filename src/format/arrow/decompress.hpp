@@ -1,6 +1,6 @@
 // Buffers of compressed record batches. The declared sizes in front of them come from the file and are not trusted:
 // what cannot be of that size is refused before anything is allocated, and large buffers grow with what is found.
-// Private to src/format/arrow.
+// Private to src/format.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,11 @@ namespace strom::format::arrow {
 /// The values that indexes of one record batch mean.
 struct DictionaryView {
   int64_t size = 0;
-  const registry::StrView* texts = nullptr;  // of a text layout; else
-  const char* values = nullptr;              // values of the layout's width
-  const uint8_t* nulls = nullptr;            // a byte for each value, 1 = NULL; nullptr when there are none
+  const registry::StrView* texts = nullptr;     // of layouts of texts and bytes; else
+  const char* values = nullptr;                 // values of the layout's width; else
+  const columnar::ColumnView* parts = nullptr;  // columns, one behind the other
+  int32_t part_count = 0;
+  const uint8_t* nulls = nullptr;  // of texts and values: a byte for each, 1 = NULL; nullptr: none
   std::shared_ptr<const void> memory;
 };
 
@@ -43,17 +45,22 @@ class Dictionaries {
   using Versions = std::vector<std::shared_ptr<Values>>;
 
   Status sort_messages(const FileBytes& file) const;
+  Result<const Versions*> versions_of(const FileBytes& file, const DictionaryEncoding& encoding) const;
   Result<Versions> load(const FileBytes& file, const DictionaryEncoding& encoding) const;
 
   std::vector<Message> messages_;
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;  // dictionaries may have dictionary-encoded parts
   mutable bool sorted_ = false;
   struct Part {
     size_t message;
     bool is_delta;
   };
   mutable std::map<int64_t, std::vector<Part>> parts_;  // by id, in the file's order
-  mutable std::map<int64_t, Versions> loaded_;
+  struct Loaded {
+    const DictionaryEncoding* encoding;
+    Versions versions;
+  };
+  mutable std::multimap<int64_t, Loaded> loaded_;  // by id; columns of different types may share one
 };
 
 }  // namespace strom::format::arrow

@@ -3,11 +3,19 @@
 
 #include <utility>
 
+#include "format/arrow/append_mark.hpp"
+
 namespace strom::format::arrow {
 
 Result<FileTail> FileTail::open(const std::string& path) {
+  STROM_ASSIGN(auto mapping, base::MappedFile::open(path));
+  return load(std::move(mapping));
+}
+
+Result<FileTail> FileTail::load(std::shared_ptr<const base::MappedFile> mapping) {
   FileTail tail;
-  STROM_ASSIGN(tail.mapping, base::MappedFile::open(path));
+  tail.mapping = std::move(mapping);
+  const std::string& path = tail.mapping->path();
   tail.bytes = {path, tail.mapping->data(), tail.mapping->size()};
   const FileBytes& bytes = tail.bytes;
   const auto is_magic = [&](int64_t offset) { return std::memcmp(bytes.data + offset, kMagic, kMagicBytes) == 0; };
@@ -19,7 +27,7 @@ Result<FileTail> FileTail::open(const std::string& path) {
   const auto size = bytes.load<int32_t>(trailer);
   tail.footer_offset = trailer - size;
   if (size <= 0 || tail.footer_offset < kHeaderBytes) return bytes.corrupt(trailer, "the footer's size is impossible");
-  STROM_ASSIGN(tail.footer, Metadata<fbs::Footer>::load(bytes, tail.footer_offset, size, "the footer"));
+  STROM_ASSIGN(tail.footer, load_footer(bytes, tail.footer_offset, trailer));
   if (tail.footer.root().schema() == nullptr) return bytes.corrupt(tail.footer_offset, "the footer has no schema");
   return tail;
 }

@@ -20,6 +20,7 @@ struct FileTail {
 
   /// Errors: those of opening a file; kCorruptFile.
   static Result<FileTail> open(const std::string& path);
+  static Result<FileTail> load(std::shared_ptr<const base::MappedFile> mapping);
   /// The block lies between the start of the file and the footer.
   bool is_inside(const fbs::Block& block) const;
 };

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/mapped_file.hpp"
 #include "base/status.hpp"
 
 namespace strom::format::arrow {
@@ -25,7 +26,12 @@ struct FileBytes {
   std::string path;
   const uint8_t* data = nullptr;
   int64_t size = 0;
+  const base::MappedFile* mapping = nullptr;  // that `data` is, if any
 
+  /// These bytes, which are inside, will be read.
+  void will_need(int64_t offset, int64_t bytes) const {
+    if (mapping != nullptr && bytes > 0) mapping->will_need(data + offset, bytes);
+  }
   Status corrupt(int64_t offset, const std::string& what) const {
     return Status(ErrorCode::kCorruptFile, "corrupt Arrow file \"" + path + "\"")
         .with_detail("At byte offset " + std::to_string(offset) + ": " + what + ".");
@@ -46,6 +52,7 @@ class Metadata {
  public:
   /// `size` > 0 bytes at `offset`, which the caller knows to be inside of the file.
   static Result<Metadata> load(const FileBytes& file, int64_t offset, int64_t size, const char* what) {
+    file.will_need(offset, size);
     constexpr int64_t kMaxBytes = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
     constexpr flatbuffers::uoffset_t kMaxDepth = 64, kMaxTables = 1'000'000;
     if (size <= 0 || size > kMaxBytes) return file.corrupt(offset, std::string(what) + " has an impossible size");

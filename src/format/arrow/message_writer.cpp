@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/arrow/ipc.hpp"
+#include "format/arrow/schema_encode.hpp"
 
 namespace strom::format::arrow {
 
@@ -81,7 +82,8 @@ Status MessageWriter::finish(const SchemaEncoder& schema) {
   const auto root = schema(builder);
   const auto dictionaries = builder.CreateVectorOfStructs(dictionaries_);
   const auto batches = builder.CreateVectorOfStructs(batches_);
-  builder.Finish(fbs::CreateFooter(builder, fbs::MetadataVersion::V5, root, dictionaries, batches));
+  const auto metadata = metadata_.empty() ? 0 : encode_metadata(builder, metadata_);
+  builder.Finish(fbs::CreateFooter(builder, fbs::MetadataVersion::V5, root, dictionaries, batches, metadata));
   const auto footer_size = static_cast<int32_t>(builder.GetSize());
   STROM_TRY(sink_->append({piece(builder.GetBufferPointer(), footer_size), piece(&footer_size, sizeof(footer_size)),
                            piece(kMagic, kMagicBytes)}));

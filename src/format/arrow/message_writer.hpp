@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrow_ipc_generated.h"
+#include "columnar/schema.hpp"
 #include "format/arrow/batch_body.hpp"
 #include "format/byte_sink.hpp"
 
@@ -26,6 +27,8 @@ class MessageWriter {
   void resume(std::vector<fbs::Block> dictionaries, std::vector<fbs::Block> batches);
   Status write_batch(const BatchBody& body);
   Status write_dictionary(int64_t id, const BatchBody& body, bool is_delta);
+  /// Custom metadata of the footer.
+  void set_metadata(columnar::KeyValues metadata) { metadata_ = std::move(metadata); }
   /// The end of the stream, and the footer; commits the sink.
   Status finish(const SchemaEncoder& schema);
 
@@ -41,6 +44,7 @@ class MessageWriter {
   std::unique_ptr<ByteSink> sink_;
   bool stream_;
   std::vector<fbs::Block> dictionaries_, batches_;
+  columnar::KeyValues metadata_;
 };
 
 }  // namespace strom::format::arrow

@@ -192,6 +192,19 @@ Result<std::vector<std::string>> ExistingFile::dictionary(int64_t id) const {
   return values;
 }
 
+Result<int64_t> ExistingFile::count_rows() const {
+  int64_t rows = 0;
+  for (const fbs::Block& block : content->batches) {
+    const int64_t body = block.offset() + block.metadata_length();
+    STROM_ASSIGN(const Message message, load_message(content->tail.bytes, block.offset(), body, "a record batch"));
+    const auto* header = message.root().header_as_RecordBatch();
+    if (header == nullptr || header->length() < 0)
+      return content->tail.bytes.corrupt(block.offset(), "a record batch is empty");
+    rows += header->length();
+  }
+  return rows;
+}
+
 Status ExistingFile::copy_messages(StagedFile& file) const {
   const std::string& path = content->tail.bytes.path;
   const int source = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

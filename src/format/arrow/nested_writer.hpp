@@ -52,6 +52,8 @@ struct ExistingFile {
   static Result<std::shared_ptr<const ExistingFile>> open(const std::string& path);
   /// Values of a dictionary of text. kUnsupported when they are compressed or not text; kCorruptFile.
   Result<std::vector<std::string>> dictionary(int64_t id) const;
+  /// Of all record batches. kCorruptFile.
+  Result<int64_t> count_rows() const;
   /// Copies all messages to the beginning of `file`. Errors: those of reading and writing; kFileChanged when the file
   /// is not what open() saw.
   Status copy_messages(StagedFile& file) const;

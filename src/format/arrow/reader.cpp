@@ -1,6 +1,8 @@
 // See reader.hpp.
 #include "format/arrow/reader.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <map>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "format/arrow/append_mark.hpp"
 #include "format/arrow/batch_decode.hpp"
 #include "format/arrow/dictionary.hpp"
 #include "format/arrow/ipc.hpp"
@@ -36,7 +39,7 @@ class Reader final : public FileReader {
  public:
   explicit Reader(std::shared_ptr<const base::MappedFile> mapping)
       : mapping_(std::move(mapping)), identity_(mapping_->identity()) {
-    file_ = {mapping_->path(), mapping_->data(), mapping_->size()};
+    file_ = {mapping_->path(), mapping_->data(), mapping_->size(), mapping_.get()};
   }
   Reader(const std::string& name, std::span<const uint8_t> bytes) {
     file_ = {name, bytes.data(), static_cast<int64_t>(bytes.size())};
@@ -47,9 +50,12 @@ class Reader final : public FileReader {
     for (size_t i = 0; i < locations_.size(); ++i) delete batches_[i].load(std::memory_order_relaxed);
   }
 
+  /// Before load().
+  void use_footer(std::string footer) { pending_footer_ = std::move(footer); }
+
   /// To be called once, before the reader is shared.
   Status load() {
-    Status status = load_footer();
+    Status status = is_stream() ? load_stream() : load_footer();
     if (status.is_ok() && !locations_.empty()) status = batch_layout(0).status();
     if (status.code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
     return status;
@@ -81,6 +87,12 @@ class Reader final : public FileReader {
   Result<bool> is_compressed(int batch) const override {
     STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
     return layout->codec != Codec::kNone;
+  }
+
+  Result<int64_t> memory_bytes(int batch, int field) const override {
+    STROM_TRY(check_readable(field));
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return column_memory_bytes(file_, schema_, *layout, field);
   }
 
   Result<int64_t> column_bytes(int batch, int field) const override {
@@ -121,15 +133,18 @@ class Reader final : public FileReader {
     });
   }
 
-  Status check_unchanged() const override { return mapping_ ? mapping_->check_unchanged() : Status::ok(); }
+  Status check_unchanged() const override {
+    if (mapping_ == nullptr) return Status::ok();
+    Status status = mapping_->check_unchanged();
+    if (status.is_ok() || mapping_->is_poisoned()) return status;
+    if (!pending_footer_.empty()) return Status::ok();  // the writer's own
+    return was_appended_to() ? Status::ok() : status;
+  }
   bool is_poisoned() const override { return mapping_ != nullptr && mapping_->is_poisoned(); }
 
  private:
   Result<LoadedColumn> load(const BatchLayout& layout, int field, const std::shared_ptr<BufferPool>& pool) const {
-    const auto& encoding = schema_.dictionaries[static_cast<size_t>(field)];
-    if (encoding == nullptr) return load_column(file_, schema_, layout, field, pool, nullptr);
-    STROM_ASSIGN(const DictionaryView dictionary, dictionaries_.find(file_, *encoding, layout.number));
-    return load_column(file_, schema_, layout, field, pool, &dictionary);
+    return load_column(file_, schema_, layout, field, pool, dictionaries_, layout.number);
   }
 
   using AllBounds = std::vector<std::optional<columnar::Bounds>>;
@@ -177,17 +192,36 @@ class Reader final : public FileReader {
         .with_detail("Columns that use it cannot be read.");
   }
 
+  /// Whether what changed is only what FileAppender does. The answer is kept for the state that was looked at.
+  bool was_appended_to() const {
+    const FileIdentity now = mapping_->identity_now();
+    std::lock_guard lock(append_mutex_);
+    if (accepted_.size == now.size && accepted_.mtime_ns == now.mtime_ns && now.size > 0) return true;
+    // Its end may be cut off between two of the looks that this takes.
+    constexpr int kTries = 5, kPauseMicros = 1000;
+    for (int i = 0; i < kTries; ++i) {
+      const auto mapping = mapping_->reopen();
+      if (!mapping.is_ok()) return false;
+      if (mapping.value() == nullptr) return true;  // replaced meanwhile
+      const auto tail = FileTail::load(mapping.value());
+      if (!tail.is_ok()) continue;
+      if (!holds_after_append(tail.value(), mark_, identity_, footer_offset_)) {
+        usleep(kPauseMicros);  // who gives up cuts the file, and then sets its time
+        if (mapping_->check_unchanged().is_ok()) return true;
+        continue;
+      }
+      accepted_ = mapping.value()->identity();
+      return !mapping_->is_poisoned();
+    }
+    return false;
+  }
+
   Status check_ends(int64_t* footer_offset, int64_t* footer_size) const {
     const auto has_magic = [&](int64_t offset) { return std::memcmp(file_.data + offset, kMagic, kMagicBytes) == 0; };
     constexpr int64_t kSmallest = kHeaderBytes + kTrailerBytes;
     if (file_.size < kSmallest)
       return file_.corrupt(0, "a file of " + std::to_string(file_.size) + " bytes is too short");
-    if (!has_magic(0)) {
-      if (file_.load<uint32_t>(0) == kContinuation) {
-        return file_.corrupt(0, "this looks like the Arrow streaming format, not the file format");
-      }
-      return file_.corrupt(0, "the file does not start with ARROW1");
-    }
+    if (!has_magic(0)) return file_.corrupt(0, "the file does not start with ARROW1");
     if (!has_magic(file_.size - kMagicBytes)) {
       return file_.corrupt(file_.size - kMagicBytes, "the file does not end with ARROW1, it may have been cut off");
     }
@@ -200,13 +234,78 @@ class Reader final : public FileReader {
     return Status::ok();
   }
 
+  /// A file without magic and footer: one message behind the other, of which the first is a schema.
+  bool is_stream() const {
+    if (file_.size < 2 * static_cast<int64_t>(sizeof(uint32_t))) return false;
+    if (std::memcmp(file_.data, kMagic, kMagicBytes) == 0) return false;
+    if (file_.load<uint32_t>(0) == kContinuation) return true;
+    const auto first = load_message(file_, 0, file_.size, "the schema message");  // before format 0.15
+    return first.is_ok() && first.value().root().header_as_Schema() != nullptr;
+  }
+
+  Status load_stream() {
+    int64_t offset = 0;
+    STROM_ASSIGN(const Message first, load_message(file_, 0, file_.size, "the schema message"));
+    const fbs::Schema* source = first.root().header_as_Schema();
+    if (source == nullptr) return file_.corrupt(first.metadata_offset, "the first message is not a schema");
+    STROM_ASSIGN(schema_, decode_schema(file_, first.metadata_offset, first.metadata.size(), *source));
+    STROM_TRY(skip_message(first, &offset).status());
+    while (!ends_stream(offset)) {
+      STROM_ASSIGN(const Message message, load_message(file_, offset, file_.size, "a message"));
+      STROM_ASSIGN(const BatchLocation location, skip_message(message, &offset));
+      switch (message.root().header_type()) {
+        case fbs::MessageHeader::DictionaryBatch:
+          dictionaries_.add(location, static_cast<int>(locations_.size()));
+          break;
+        case fbs::MessageHeader::RecordBatch: locations_.push_back(location); break;
+        default: return file_.corrupt(location.offset, "a message is neither a record batch nor a dictionary");
+      }
+    }
+    batches_ = std::make_unique<std::atomic<const BatchLayout*>[]>(locations_.size());
+    return Status::ok();
+  }
+
+  /// A stream ends with a message of size 0, or with the file.
+  bool ends_stream(int64_t offset) const {
+    constexpr int64_t kWord = sizeof(uint32_t);
+    const int64_t left = file_.size - offset;
+    if (left < kWord) return left == 0;
+    const auto word = file_.load<uint32_t>(offset);
+    return word == 0 || (word == kContinuation && left >= 2 * kWord && file_.load<uint32_t>(offset + kWord) == 0);
+  }
+
+  /// Where `message`, which starts at `*offset`, stands; behind it if its body is all there.
+  Result<BatchLocation> skip_message(const Message& message, int64_t* offset) const {
+    const int64_t body = message.metadata_offset + message.metadata.size(), size = message.root().body_length();
+    if (size < 0 || size > file_.size - body)
+      return file_.corrupt(*offset, "a message has a body of " + std::to_string(size) + " bytes where the file has " +
+                                        std::to_string(file_.size - body));
+    const BatchLocation location{*offset, static_cast<int32_t>(body - *offset), size};
+    *offset = body + size;
+    return location;
+  }
+
   Status load_footer() {
     int64_t footer_offset = 0, footer_size = 0;
     STROM_TRY(check_ends(&footer_offset, &footer_size));
-    STROM_ASSIGN(const auto metadata, Metadata<fbs::Footer>::load(file_, footer_offset, footer_size, "the footer"));
+    footer_offset_ = footer_offset;
+    FileBytes bytes = file_;
+    int64_t begin = footer_offset;
+    if (!pending_footer_.empty()) {
+      bytes = {file_.path, reinterpret_cast<const uint8_t*>(pending_footer_.data()),
+               static_cast<int64_t>(pending_footer_.size())};
+      begin = 0;
+      footer_size = bytes.size;
+      footer_offset = file_.size;  // what is in front of it can be referred to
+    }
+    STROM_ASSIGN(const auto metadata, strom::format::arrow::load_footer(bytes, begin, begin + footer_size));
+    footer_size = metadata.size();
     const fbs::Footer& footer = metadata.root();
+    mark_ = AppendMark::read(footer);
     const fbs::MetadataVersion version = footer.version();  // messages have their own, which may be older
-    if (version < fbs::MetadataVersion::V4) {
+    // Some writers of V4 have left it out of the footer; the messages' is what counts.
+    if (version < fbs::MetadataVersion::V4 &&
+        !load_message(file_, kHeaderBytes, footer_offset, "the schema message").is_ok()) {
       return Status(ErrorCode::kUnsupported,
                     "file \"" + file_.path + "\" uses an Arrow format before metadata version V4");
     }
@@ -215,7 +314,7 @@ class Reader final : public FileReader {
                     "file \"" + file_.path + "\" uses an Arrow format after metadata version V5");
     }
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
-    STROM_ASSIGN(schema_, decode_schema(file_, footer_offset, footer_size, *footer.schema()));
+    STROM_ASSIGN(schema_, decode_schema(bytes, begin, footer_size, *footer.schema()));
     STROM_TRY(compare_schema_message(footer_offset));
     STROM_TRY(load_dictionary_blocks(footer, footer_offset));
     return load_blocks(footer, footer_offset);
@@ -299,6 +398,11 @@ class Reader final : public FileReader {
   std::vector<BatchLocation> locations_;
   std::unique_ptr<std::atomic<const BatchLayout*>[]> batches_;  // one per location
   Dictionaries dictionaries_;
+  int64_t footer_offset_ = 0;
+  AppendMark mark_;
+  std::string pending_footer_;  // empty: the file's own
+  mutable std::mutex append_mutex_;
+  mutable FileIdentity accepted_;  // a later state in which what was read holds
   mutable std::mutex bounds_mutex_;
   mutable std::map<int, AllBounds> bounds_;  // by field, of those that were asked for
 };
@@ -314,8 +418,22 @@ std::shared_ptr<BufferPool> make_buffer_pool() { return std::make_shared<BufferP
 
 Result<std::shared_ptr<const FileReader>> FileReader::open(const std::string& path) {
   return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {
+    // A writer that gives up cuts the file's end off, which may be between two of the looks that this takes.
+    constexpr int kTries = 5;
+    for (int i = 1;; ++i) {
+      STROM_ASSIGN(auto mapping, base::MappedFile::open(path));
+      auto reader = loaded(std::make_shared<Reader>(std::move(mapping)));
+      if (reader.status().code() != ErrorCode::kFileChanged || i == kTries) return reader;
+    }
+  });
+}
+
+Result<std::shared_ptr<const FileReader>> FileReader::open_pending(const std::string& path, std::string footer) {
+  return within_memory(path, [&]() -> Result<std::shared_ptr<const FileReader>> {
     STROM_ASSIGN(auto mapping, base::MappedFile::open(path));
-    return loaded(std::make_shared<Reader>(std::move(mapping)));
+    auto reader = std::make_shared<Reader>(std::move(mapping));
+    reader->use_footer(std::move(footer));
+    return loaded(std::move(reader));
   });
 }
 

@@ -1,4 +1,4 @@
-// Reader of Apache Arrow IPC files (format metadata V4 and V5, little endian, no dictionaries).
+// Reader of Apache Arrow IPC files and of files in the streaming format (metadata V4 and V5, little endian).
 // The file is mapped read-only; columns are handed out as views into the mapping, or of what was decompressed, and only
 // columns that are asked for are touched. Everything in the file is untrusted: flatbuffers go through the Verifier,
 // buffers are checked against the file's size before a view is handed out. Offsets of text columns are checked by
@@ -38,9 +38,13 @@ struct LoadedColumn : columnar::ColumnView {
 class BufferPool;
 std::shared_ptr<BufferPool> make_buffer_pool();
 
-/// An open file. Immutable after open() and safe to share between threads.
+/// An open file. Immutable after open() and safe to share between threads. format/parquet has another kind, whose
+/// record batches are row groups.
 class FileReader {
  public:
+  /// null_count() where nothing is known.
+  static constexpr int64_t kUnknownNulls = -1;
+
   /// Opens, maps and checks footer, schema and the first record batch. Errors: kFileNotFound, kPermissionDenied,
   /// kIoError, kOutOfMemory, kOverBudget (too many mappings), kCorruptFile (message names the path, detail the offset),
   /// kUnsupported (big-endian file).
@@ -49,8 +53,13 @@ class FileReader {
   /// path in messages.
   static Result<std::shared_ptr<const FileReader>> open_memory(const std::string& name, std::span<const uint8_t> bytes);
 
+  /// A file with another footer than its own, for whoever is adding record batches to it (FileAppender).
+  static Result<std::shared_ptr<const FileReader>> open_pending(const std::string& path, std::string footer);
+
   virtual ~FileReader() = default;
   virtual const std::string& path() const = 0;
+  /// Of the file: "arrow" or "parquet".
+  virtual const char* format() const { return "arrow"; }
   virtual const FileIdentity& identity() const = 0;
   virtual const columnar::Schema& schema() const = 0;
   virtual int batch_count() const = 0;
@@ -67,17 +76,20 @@ class FileReader {
   Result<LoadedColumn> column(int batch, int field) const { return column(batch, field, nullptr); }
   /// Columns of this batch are in memory of their own.
   virtual Result<bool> is_compressed(int batch) const = 0;
+  /// Bytes that column() decompresses at most, by what the batch says of itself; 0 when it is not compressed.
+  virtual Result<int64_t> memory_bytes(int batch, int field) const = 0;
   /// Bytes of the column's buffers in the file, for statistics.
   virtual Result<int64_t> column_bytes(int batch, int field) const = 0;
-  /// Rows of the column that are NULL.
+  /// Rows of the column that are NULL, or kUnknownNulls.
   virtual Result<int64_t> null_count(int batch, int field) const = 0;
   /// What the file's statistics say of the column's values; nullopt when they say nothing that can be used. Of the
   /// columns that share a name only those with statistics in their own metadata have any.
   virtual Result<std::optional<columnar::Bounds>> bounds(int batch, int field) const = 0;
-  /// False when bounds() has nothing for the first record batch: then the file is taken to have none for this column.
+  /// False when the file is taken to have no bounds for this column: an Arrow file whose first record batch has none.
   virtual Result<bool> has_bounds(int field) const = 0;
   /// kFileChanged when the bytes under the mapping may not be those that open() saw: the file was shrunk (a page
-  /// vanished under a reader) or written to. A file that was replaced or unlinked goes on being readable.
+  /// vanished under a reader) or written to, other than by FileAppender. A file that was replaced or unlinked goes on
+  /// being readable.
   virtual Status check_unchanged() const = 0;
   /// The part of check_unchanged() that costs no system call, for use after each row: bytes that are gone were read.
   virtual bool is_poisoned() const = 0;

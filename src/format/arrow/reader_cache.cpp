@@ -5,9 +5,15 @@
 #include <new>
 #include <utility>
 
+#include "base/file_times.hpp"
 #include "base/mapped_file.hpp"
+#include "format/parquet/reader.hpp"
 
 namespace strom::format::arrow {
+
+Result<std::shared_ptr<const FileReader>> open_any(const std::string& path) {
+  return parquet::is_parquet_file(path) ? parquet::open_file(path) : FileReader::open(path);
+}
 
 Result<std::shared_ptr<const FileReader>> ReaderCache::open(const std::string& path) {
   try {
@@ -16,39 +22,44 @@ Result<std::shared_ptr<const FileReader>> ReaderCache::open(const std::string& p
       forget(path);
       return identity.status();
     }
-    auto known = find(path);
-    if (known != nullptr && known->identity() == identity.value() && known->check_unchanged().is_ok()) return known;
-    known.reset();
+    if (auto known = find(path, identity.value())) return known;
     forget(path);  // unmaps the old file before the new one is mapped, unless somebody reads it
-    STROM_ASSIGN(auto reader, FileReader::open(path));
-    remember(path, reader);
+    const int64_t before = base::clock_ns();
+    STROM_ASSIGN(auto reader, open_any(path));
+    remember(path, reader, base::is_settled(reader->identity(), before));
     return reader;
   } catch (const std::bad_alloc&) {
     return Status(ErrorCode::kOutOfMemory, "out of memory while opening file \"" + path + "\"");
   }
 }
 
-std::shared_ptr<const FileReader> ReaderCache::find(const std::string& path) {
-  std::lock_guard lock(mutex_);
-  const auto found = by_path_.find(path);
-  if (found == by_path_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return found->second->second;
+std::shared_ptr<const FileReader> ReaderCache::find(const std::string& path, const FileIdentity& identity) {
+  std::shared_ptr<const FileReader> reader;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = by_path_.find(path);
+    if (found == by_path_.end()) return nullptr;
+    if (!found->second->is_settled || found->second->reader->identity() != identity) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    reader = found->second->reader;
+  }
+  return reader->check_unchanged().is_ok() ? reader : nullptr;
 }
 
-void ReaderCache::remember(const std::string& path, std::shared_ptr<const FileReader> reader) {
+void ReaderCache::remember(const std::string& path, std::shared_ptr<const FileReader> reader, bool is_settled) {
   std::list<Entry> dropped;  // destroyed after the lock is released: unmapping takes time
   std::lock_guard lock(mutex_);
   const auto found = by_path_.find(path);
   if (found != by_path_.end()) {  // another thread opened it meanwhile
-    found->second->second.swap(reader);
+    found->second->reader.swap(reader);
+    found->second->is_settled = is_settled;
     entries_.splice(entries_.begin(), entries_, found->second);
     return;
   }
-  entries_.emplace_front(path, std::move(reader));
+  entries_.push_front({path, std::move(reader), is_settled});
   by_path_.emplace(path, entries_.begin());
   while (entries_.size() > max_files_) {
-    by_path_.erase(entries_.back().first);
+    by_path_.erase(entries_.back().path);
     dropped.splice(dropped.begin(), entries_, std::prev(entries_.end()));
   }
 }

@@ -2,6 +2,7 @@
 #include "format/arrow/schema_decode.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "columnar/layout.hpp"
 
@@ -12,45 +13,13 @@ namespace {
 using columnar::Field;
 using columnar::Layout;
 
-const char* type_name(fbs::Type type) {
-  switch (type) {
-    case fbs::Type::Null: return "type Null";
-    case fbs::Type::Binary: return "type Binary";
-    case fbs::Type::Time: return "type Time";
-    case fbs::Type::Interval: return "type Interval";
-    case fbs::Type::List: return "type List";
-    case fbs::Type::Struct_: return "type Struct";
-    case fbs::Type::Union: return "type Union";
-    case fbs::Type::FixedSizeList: return "type FixedSizeList";
-    case fbs::Type::Map: return "type Map";
-    case fbs::Type::Duration: return "type Duration";
-    case fbs::Type::LargeBinary: return "type LargeBinary";
-    case fbs::Type::LargeList: return "type LargeList";
-    case fbs::Type::RunEndEncoded: return "run-end encoding";
-    case fbs::Type::BinaryView: return "type BinaryView";
-    case fbs::Type::ListView: return "type ListView";
-    case fbs::Type::LargeListView: return "type LargeListView";
-    default: return "a type that is not known to this version";
-  }
-}
+constexpr const char* kUnknownType = "a type that is not known to this version";
 
-/// Adds the entries of one field and its children; false when its type is unknown. Recursion and work are bounded by
-/// the verifier's limits on depth and number of tables.
-bool add_value_entries(const fbs::Field& field, EntryCounts& counts);
-
-bool add_entries(const fbs::Field& field, EntryCounts& counts) {
-  if (field.dictionary() == nullptr) return add_value_entries(field, counts);
+/// Adds the entries of one field without its children; false when its type is unknown.
+bool add_own_entries(const fbs::Field& field, EntryCounts& counts) {
   counts.nodes += 1;
-  counts.buffers += 2;  // the batch holds the indexes only
-  return true;
-}
-
-/// Of the values, whether they stand in the batch or in a dictionary.
-bool add_value_entries(const fbs::Field& field, EntryCounts& counts) {
-  counts.nodes += 1;
-  bool nested = false;
   switch (field.type_type()) {
-    case fbs::Type::Null: break;
+    case fbs::Type::Null: return true;
     case fbs::Type::Int:
     case fbs::Type::FloatingPoint:
     case fbs::Type::Bool:
@@ -60,49 +29,33 @@ bool add_value_entries(const fbs::Field& field, EntryCounts& counts) {
     case fbs::Type::Timestamp:
     case fbs::Type::Interval:
     case fbs::Type::Duration:
-    case fbs::Type::FixedSizeBinary: counts.buffers += 2; break;
+    case fbs::Type::FixedSizeBinary:
+    case fbs::Type::List:
+    case fbs::Type::LargeList:
+    case fbs::Type::Map: counts.buffers += 2; return true;
     case fbs::Type::Binary:
     case fbs::Type::Utf8:
     case fbs::Type::LargeBinary:
-    case fbs::Type::LargeUtf8: counts.buffers += 3; break;
+    case fbs::Type::LargeUtf8:
+    case fbs::Type::ListView:
+    case fbs::Type::LargeListView: counts.buffers += 3; return true;
     case fbs::Type::BinaryView:
     case fbs::Type::Utf8View:
       counts.buffers += 2;
       counts.view_groups += 1;
-      break;
-    case fbs::Type::List:
-    case fbs::Type::LargeList:
-    case fbs::Type::Map:
-      counts.buffers += 2;
-      nested = true;
-      break;
-    case fbs::Type::ListView:
-    case fbs::Type::LargeListView:
-      counts.buffers += 3;
-      nested = true;
-      break;
+      return true;
     case fbs::Type::Struct_:
-    case fbs::Type::FixedSizeList:
-      counts.buffers += 1;
-      nested = true;
-      break;
-    case fbs::Type::RunEndEncoded:
-      counts.v4_bitmaps += 1;
-      nested = true;
-      break;
+    case fbs::Type::FixedSizeList: counts.buffers += 1; return true;
+    case fbs::Type::RunEndEncoded: counts.v4_bitmaps += 1; return true;
     case fbs::Type::Union: {
       const auto* type = field.type_as_Union();
       const bool dense = type != nullptr && type->mode() == fbs::UnionMode::Dense;
       counts.buffers += dense ? 2 : 1;
       counts.v4_bitmaps += 1;
-      nested = true;
-      break;
+      return true;
     }
     default: return false;
   }
-  if (!nested || field.children() == nullptr) return true;
-  return std::all_of(field.children()->begin(), field.children()->end(),
-                     [&](const fbs::Field* child) { return add_entries(*child, counts); });
 }
 
 class SchemaDecoder {
@@ -118,19 +71,17 @@ class SchemaDecoder {
     if (source.endianness() != fbs::Endianness::Little) return file_.corrupt(offset_, "unknown endianness");
     DecodedSchema out;
     out.places.emplace_back();
-    bool placed = true;
     for (int64_t i = 0; i < vector_size(source.fields()); ++i) {
       const fbs::Field& from = *source.fields()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      STROM_ASSIGN(Field field, decode_field(from, i));
-      STROM_ASSIGN(out.dictionaries.emplace_back(), decode_encoding(from, i, &field));
+      index_ = i;
       EntryCounts place = out.places.back();
-      placed = placed && add_entries(from, place);
-      if (placed) {
+      Field& field = out.schema.fields.emplace_back();
+      STROM_TRY(decode_tree(from, &place, &field, &out.trees.emplace_back()));
+      if (placed_) {
         out.placed_fields = static_cast<int32_t>(i + 1);
       } else if (field.unsupported.empty()) {
         field.unsupported = "a place behind a column of a type that is not known to this version";
       }
-      out.schema.fields.push_back(std::move(field));
       out.places.push_back(place);
     }
     STROM_ASSIGN(out.schema.metadata, decode_metadata(source.custom_metadata()));
@@ -162,40 +113,83 @@ class SchemaDecoder {
     return out;
   }
 
-  Result<Field> decode_field(const fbs::Field& from, int64_t index) {
-    Field field;
-    STROM_TRY(copy(from.name(), field.name));
-    STROM_ASSIGN(field.metadata, decode_metadata(from.custom_metadata()));
-    field.nullable = from.nullable();
-    if (from.type_type() == fbs::Type::NONE || from.type() == nullptr) return bad_field(index, "no type");
-    STROM_TRY(decode_type(from, index, field));
-    return field;
+  /// A field with its children, and their places from `counts` on. Recursion and work are bounded by the verifier's
+  /// limits on depth and number of tables.
+  Status decode_tree(const fbs::Field& from, EntryCounts* counts, Field* field, FieldPlace* place) {
+    STROM_TRY(copy(from.name(), field->name));
+    STROM_ASSIGN(field->metadata, decode_metadata(from.custom_metadata()));
+    field->nullable = from.nullable();
+    if (from.type_type() == fbs::Type::NONE || from.type() == nullptr) return bad_field(index_, "no type");
+    STROM_TRY(decode_type(from, index_, *field));
+    place->at = *counts;
+    if (from.dictionary() == nullptr) return decode_value(from, counts, field, place);
+    counts->nodes += 1;
+    counts->buffers += 2;  // the batch holds the indexes only
+    return decode_encoding(from, field, place);
   }
 
-  /// nullptr for a field that is not dictionary-encoded, or not in a way that can be read.
-  Result<std::shared_ptr<const DictionaryEncoding>> decode_encoding(const fbs::Field& from, int64_t index,
-                                                                    Field* field) const {
-    std::shared_ptr<DictionaryEncoding> encoding;
-    if (from.dictionary() == nullptr) return std::shared_ptr<const DictionaryEncoding>();
-    field->dictionary = true;
-    if (field->unsupported.empty() && field->layout == Layout::kBool) field->unsupported = "type Bool";
-    if (!field->unsupported.empty()) {
-      field->unsupported = "dictionary encoding of " + field->unsupported;
-      return std::shared_ptr<const DictionaryEncoding>();
+  /// Entries and children, whether they stand in the batch or in a dictionary.
+  Status decode_value(const fbs::Field& from, EntryCounts* counts, Field* field, FieldPlace* place) {
+    placed_ = add_own_entries(from, *counts) && placed_;
+    if (!columnar::is_nested(field->layout) || !field->unsupported.empty()) return Status::ok();
+    for (int64_t i = 0; i < vector_size(from.children()); ++i) {
+      const fbs::Field& child = *from.children()->Get(static_cast<flatbuffers::uoffset_t>(i));
+      STROM_TRY(decode_tree(child, counts, &field->children.emplace_back(), &place->children.emplace_back()));
+      const std::string& missing = field->children.back().unsupported;
+      if (!missing.empty() && field->unsupported.empty())
+        field->unsupported = columnar::layout_name(field->layout) + std::string(" of ") + missing;
     }
-    encoding = std::make_shared<DictionaryEncoding>();
+    return check_children(field);
+  }
+
+  Status check_children(Field* field) const {
+    const size_t count = field->children.size();
+    switch (field->layout) {
+      case Layout::kMap: {
+        if (count != 1) return bad_field(index_, "a bad number of children");
+        const Field& entry = field->children[0];
+        if (entry.dictionary || entry.layout != Layout::kStruct || entry.children.size() != 2)
+          return bad_field(index_, "entries of a map that are no pairs");
+        return Status::ok();
+      }
+      case Layout::kRunEndEncoded: {
+        if (count != 2) return bad_field(index_, "a bad number of children");
+        const Layout ends = field->children[0].layout;
+        if (field->children[0].dictionary ||
+            (ends != Layout::kInt16 && ends != Layout::kInt32 && ends != Layout::kInt64))
+          return bad_field(index_, "a bad type of run ends");
+        return Status::ok();
+      }
+      case Layout::kStruct: return Status::ok();
+      case Layout::kSparseUnion:
+      case Layout::kDenseUnion:
+        if (field->type_ids.empty())
+          for (size_t i = 0; i < count; ++i) field->type_ids.push_back(static_cast<int32_t>(i));
+        return field->type_ids.size() == count ? Status::ok() : bad_field(index_, "a bad number of children");
+      default: return count == 1 ? Status::ok() : bad_field(index_, "a bad number of children");
+    }
+  }
+
+  Status decode_encoding(const fbs::Field& from, Field* field, FieldPlace* place) {
+    auto encoding = std::make_shared<DictionaryEncoding>();
     encoding->id = from.dictionary()->id();
     if (const fbs::Int* type = from.dictionary()->index_type()) {
       const int bits = type->bit_width();
-      if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return bad_field(index, "a bad integer width");
+      if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return bad_field(index_, "a bad integer width");
       encoding->index_width = bits / 8;
     }
-    encoding->values.schema.fields = {*field};
-    encoding->values.schema.fields.front().dictionary = false;
-    encoding->values.dictionaries = {nullptr};
-    encoding->values.places.resize(2);
-    if (add_value_entries(from, encoding->values.places[1])) encoding->values.placed_fields = 1;
-    return std::shared_ptr<const DictionaryEncoding>(std::move(encoding));
+    DecodedSchema& values = encoding->values;
+    values.places.resize(2);
+    const bool placed = std::exchange(placed_, true);
+    STROM_TRY(decode_value(from, &values.places[1], field, &values.trees.emplace_back()));
+    if (std::exchange(placed_, placed)) values.placed_fields = 1;
+    values.schema.fields = {*field};
+    field->dictionary = true;
+    if (field->unsupported.empty())
+      place->dictionary = std::move(encoding);
+    else
+      field->unsupported = "dictionary encoding of " + field->unsupported;
+    return Status::ok();
   }
 
   Status decode_type(const fbs::Field& from, int64_t index, Field& field) {
@@ -221,7 +215,36 @@ class SchemaDecoder {
         if (field.byte_width < 0) return bad_field(index, "a negative byte width");
         if (field.byte_width == 0) field.unsupported = "type FixedSizeBinary(0)";
         break;
-      default: field.unsupported = type_name(from.type_type());
+      case fbs::Type::Null: field.layout = Layout::kNull; break;
+      case fbs::Type::Binary: field.layout = Layout::kBinary; break;
+      case fbs::Type::LargeBinary: field.layout = Layout::kLargeBinary; break;
+      case fbs::Type::BinaryView: field.layout = Layout::kBinaryView; break;
+      case fbs::Type::Time: return decode_time(*from.type_as_Time(), index, field);
+      case fbs::Type::Duration:
+        field.layout = Layout::kDuration;
+        return decode_unit(from.type_as_Duration()->unit(), index, field);
+      case fbs::Type::Interval:
+        switch (from.type_as_Interval()->unit()) {
+          case fbs::IntervalUnit::YearMonth: field.layout = Layout::kIntervalMonths; break;
+          case fbs::IntervalUnit::DayTime: field.layout = Layout::kIntervalDayTime; break;
+          case fbs::IntervalUnit::MonthDayNano: field.layout = Layout::kIntervalMonthDayNano; break;
+          default: return bad_field(index, "a bad interval unit");
+        }
+        break;
+      case fbs::Type::List: field.layout = Layout::kList; break;
+      case fbs::Type::LargeList: field.layout = Layout::kLargeList; break;
+      case fbs::Type::ListView: field.layout = Layout::kListView; break;
+      case fbs::Type::LargeListView: field.layout = Layout::kLargeListView; break;
+      case fbs::Type::Map: field.layout = Layout::kMap; break;
+      case fbs::Type::Struct_: field.layout = Layout::kStruct; break;
+      case fbs::Type::RunEndEncoded: field.layout = Layout::kRunEndEncoded; break;
+      case fbs::Type::FixedSizeList:
+        field.layout = Layout::kFixedList;
+        field.byte_width = from.type_as_FixedSizeList()->list_size();
+        if (field.byte_width < 0) return bad_field(index, "a negative list size");
+        break;
+      case fbs::Type::Union: return decode_union(*from.type_as_Union(), index, field);
+      default: field.unsupported = kUnknownType;
     }
     return Status::ok();
   }
@@ -231,17 +254,14 @@ class SchemaDecoder {
       case 8: field.layout = type.is_signed() ? Layout::kInt8 : Layout::kUInt8; return Status::ok();
       case 16: field.layout = type.is_signed() ? Layout::kInt16 : Layout::kUInt16; return Status::ok();
       case 32: field.layout = type.is_signed() ? Layout::kInt32 : Layout::kUInt32; return Status::ok();
-      case 64:
-        field.layout = Layout::kInt64;
-        if (!type.is_signed()) field.unsupported = "type UInt64";
-        return Status::ok();
+      case 64: field.layout = type.is_signed() ? Layout::kInt64 : Layout::kUInt64; return Status::ok();
       default: return bad_field(index, "a bad integer width");
     }
   }
 
   Status decode_float(const fbs::FloatingPoint& type, int64_t index, Field& field) {
     switch (type.precision()) {
-      case fbs::Precision::Half: field.unsupported = "type Float16"; return Status::ok();
+      case fbs::Precision::Half: field.layout = Layout::kFloat16; return Status::ok();
       case fbs::Precision::Single: field.layout = Layout::kFloat32; return Status::ok();
       case fbs::Precision::Double: field.layout = Layout::kFloat64; return Status::ok();
     }
@@ -257,7 +277,7 @@ class SchemaDecoder {
       case 32: field.layout = Layout::kDecimal32; break;
       case 64: field.layout = Layout::kDecimal64; break;
       case 128: break;
-      case 256: field.unsupported = "type Decimal" + std::to_string(type.bit_width()); return Status::ok();
+      case 256: field.layout = Layout::kDecimal256; break;
       default: return bad_field(index, "a bad decimal width");
     }
     if (field.precision < 1 || field.precision > columnar::max_precision(field.layout))
@@ -268,31 +288,57 @@ class SchemaDecoder {
 
   Status decode_timestamp(const fbs::Timestamp& type, int64_t index, Field& field) {
     field.layout = Layout::kTimestamp;
-    switch (type.unit()) {
-      case fbs::TimeUnit::Second: field.unit = columnar::TimeUnit::kSecond; break;
-      case fbs::TimeUnit::Millisecond: field.unit = columnar::TimeUnit::kMilli; break;
-      case fbs::TimeUnit::Microsecond: field.unit = columnar::TimeUnit::kMicro; break;
-      case fbs::TimeUnit::Nanosecond: field.unit = columnar::TimeUnit::kNano; break;
-      default: return bad_field(index, "a bad time unit");
-    }
+    STROM_TRY(decode_unit(type.unit(), index, field));
     return copy(type.timezone(), field.timezone);
+  }
+
+  Status decode_time(const fbs::Time& type, int64_t index, Field& field) const {
+    field.layout = type.bit_width() == 32 ? Layout::kTime32 : Layout::kTime64;
+    STROM_TRY(decode_unit(type.unit(), index, field));
+    const bool is_coarse = type.unit() == fbs::TimeUnit::Second || type.unit() == fbs::TimeUnit::Millisecond;
+    if (type.bit_width() != (is_coarse ? 32 : 64)) return bad_field(index, "a bad time width");
+    return Status::ok();
+  }
+
+  Status decode_unit(fbs::TimeUnit unit, int64_t index, Field& field) const {
+    switch (unit) {
+      case fbs::TimeUnit::Second: field.unit = columnar::TimeUnit::kSecond; return Status::ok();
+      case fbs::TimeUnit::Millisecond: field.unit = columnar::TimeUnit::kMilli; return Status::ok();
+      case fbs::TimeUnit::Microsecond: field.unit = columnar::TimeUnit::kMicro; return Status::ok();
+      case fbs::TimeUnit::Nanosecond: field.unit = columnar::TimeUnit::kNano; return Status::ok();
+    }
+    return bad_field(index, "a bad time unit");
+  }
+
+  Status decode_union(const fbs::Union& type, int64_t index, Field& field) const {
+    constexpr int64_t kMostChildren = 128;
+    field.layout = type.mode() == fbs::UnionMode::Dense ? Layout::kDenseUnion : Layout::kSparseUnion;
+    if (type.mode() != fbs::UnionMode::Dense && type.mode() != fbs::UnionMode::Sparse)
+      return bad_field(index, "a bad union mode");
+    if (vector_size(type.type_ids()) > kMostChildren) return bad_field(index, "a bad number of children");
+    for (int64_t i = 0; i < vector_size(type.type_ids()); ++i)
+      field.type_ids.push_back(vector_element<int32_t>(*type.type_ids(), static_cast<flatbuffers::uoffset_t>(i)));
+    return Status::ok();
   }
 
   const FileBytes& file_;
   int64_t offset_;
   int64_t text_budget_;
+  int64_t index_ = 0;   // of the column being decoded
+  bool placed_ = true;  // no type so far is unknown
 };
-
-bool same_type(const Field& a, const Field& b) {
-  return a.name == b.name && a.layout == b.layout && a.dictionary == b.dictionary && a.unsupported == b.unsupported &&
-         a.precision == b.precision && a.scale == b.scale && a.byte_width == b.byte_width && a.unit == b.unit &&
-         a.timezone == b.timezone;
-}
 
 }  // namespace
 
 Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source) {
   return SchemaDecoder(file, offset, size).decode(source);
+}
+
+bool same_type(const Field& a, const Field& b) {
+  return a.name == b.name && a.layout == b.layout && a.dictionary == b.dictionary && a.unsupported == b.unsupported &&
+         a.precision == b.precision && a.scale == b.scale && a.byte_width == b.byte_width && a.unit == b.unit &&
+         a.timezone == b.timezone && a.type_ids == b.type_ids &&
+         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), same_type);
 }
 
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b) {

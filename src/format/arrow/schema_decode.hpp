@@ -22,10 +22,16 @@ struct EntryCounts {
 
 struct DictionaryEncoding;
 
+/// Where a field and its children stand in a batch.
+struct FieldPlace {
+  EntryCounts at;                                        // the entries before its own
+  std::shared_ptr<const DictionaryEncoding> dictionary;  // nullptr when it is not dictionary-encoded
+  std::vector<FieldPlace> children;                      // of a field that is not
+};
+
 struct DecodedSchema {
   columnar::Schema schema;
-  /// For each field how it is dictionary-encoded; nullptr when it is not.
-  std::vector<std::shared_ptr<const DictionaryEncoding>> dictionaries;
+  std::vector<FieldPlace> trees;  // for each field
   /// For each field the entries that stand before its own; one element more than fields.
   std::vector<EntryCounts> places;
   /// Fields before this index can be found in a batch; a type newer than this reader hides those behind it.
@@ -44,6 +50,9 @@ struct DictionaryEncoding {
 /// `offset` and `size` are those of the flatbuffer that `source` stands in, for messages and as a limit of memory.
 /// Errors: kCorruptFile, kUnsupported (big-endian). Fields that cannot be read are marked, see Field::unsupported.
 Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source);
+
+/// Same name and type, those of the children included, whatever the metadata.
+bool same_type(const columnar::Field& a, const columnar::Field& b);
 
 /// Same columns with the same types, whatever the metadata.
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b);

@@ -63,7 +63,7 @@ TypeOffset encode_type(FlatBufferBuilder& builder, const Field& field) {
     case Layout::kUtf8View: return {fbs::Type::Utf8View, fbs::CreateUtf8View(builder).Union()};
     case Layout::kFixedBinary:
       return {fbs::Type::FixedSizeBinary, fbs::CreateFixedSizeBinary(builder, field.byte_width).Union()};
-    case Layout::kDictionary: break;  // of views, not of fields
+    default: break;  // see check_writable()
   }
   return {fbs::Type::NONE, 0};
 }
@@ -89,6 +89,9 @@ Status check_writable(const columnar::Schema& schema) {
       return Status(ErrorCode::kUnsupported, column + " cannot be written with layout Utf8View")
           .with_hint("Use Utf8 or LargeUtf8.");
     }
+    if (!columnar::is_basic(field.layout))
+      return Status(ErrorCode::kUnsupported,
+                    column + " cannot be written with layout " + columnar::layout_name(field.layout));
     const int most = columnar::max_precision(field.layout);
     if (columnar::is_decimal(field.layout) && (field.precision < 1 || field.precision > most)) {
       return Status(ErrorCode::kInvalidParameter, column + " has decimal precision " + std::to_string(field.precision))

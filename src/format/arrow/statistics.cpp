@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "columnar/layout.hpp"
+#include "format/arrow/statistics_text.hpp"
 
 namespace strom::format::arrow {
 
@@ -146,33 +147,17 @@ std::optional<Bounds> stored_bounds(const Field& field, std::string_view low_tex
   return ordered(std::move(bounds));
 }
 
-const std::string* find(const columnar::KeyValues& metadata, std::string_view key) {
-  for (const auto& [name, value] : metadata)
-    if (name == key) return &value;
-  return nullptr;
-}
-
-std::vector<std::string_view> split(std::string_view list) {
-  std::vector<std::string_view> items;
-  for (;;) {
-    const size_t comma = list.find(',');
-    items.push_back(list.substr(0, comma));
-    if (comma == std::string_view::npos) return items;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 }  // namespace
 
 bool has_field_bounds(const Field& field) {
-  return find(field.metadata, kFieldMinimums) != nullptr && find(field.metadata, kFieldMaximums) != nullptr;
+  return find_value(field.metadata, kMinValuesKey) != nullptr && find_value(field.metadata, kMaxValuesKey) != nullptr;
 }
 
 std::vector<std::optional<Bounds>> field_bounds(const Field& field, int batches) {
-  const std::string* low = find(field.metadata, kFieldMinimums);
-  const std::string* high = find(field.metadata, kFieldMaximums);
+  const std::string* low = find_value(field.metadata, kMinValuesKey);
+  const std::string* high = find_value(field.metadata, kMaxValuesKey);
   if (low == nullptr || high == nullptr) return {};
-  const std::vector<std::string_view> lows = split(*low), highs = split(*high);
+  const std::vector<std::string_view> lows = split_list(*low), highs = split_list(*high);
   if (lows.size() != static_cast<size_t>(batches) || highs.size() != lows.size()) return {};
   std::vector<std::optional<Bounds>> all;
   for (size_t i = 0; i < lows.size(); ++i) all.push_back(stored_bounds(field, lows[i], highs[i]));
@@ -181,7 +166,7 @@ std::vector<std::optional<Bounds>> field_bounds(const Field& field, int batches)
 
 std::optional<Bounds> batch_bounds(const Field& field, std::string_view value) {
   Bounds bounds;
-  const std::vector<std::string_view> pair = split(value);
+  const std::vector<std::string_view> pair = split_list(value);
   if (pair.size() != 2 || !columnar::bounds_kind(field.layout, &bounds.kind)) return std::nullopt;
   if (bounds.kind == Bounds::Kind::kText) {  // writers cut texts: after some bytes, and where there is a comma
     bounds.low_text = pair[0];

@@ -1,6 +1,5 @@
 // Lowest and highest values that writers leave in a file's metadata, in both forms that there are (docs/dev/arrow.md):
-//   - custom metadata of a field, keys min_values and max_values: for each record batch a number as it is stored
-//     (floating point as the number that its bits are), or "null";
+//   - custom metadata of a field, see statistics_text.hpp;
 //   - custom metadata of a record batch's message, key min_max_stats.COLUMN: "LOWEST,HIGHEST" as decimal text.
 // What cannot be read counts as not known. Private to src/format/arrow.
 #pragma once
@@ -14,7 +13,6 @@
 
 namespace strom::format::arrow {
 
-inline constexpr std::string_view kFieldMinimums = "min_values", kFieldMaximums = "max_values";
 inline constexpr std::string_view kBatchBoundsPrefix = "min_max_stats.";
 
 /// The field has the first form.

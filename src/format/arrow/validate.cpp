@@ -8,6 +8,7 @@
 #include "base/int128.hpp"
 #include "base/utf8.hpp"
 #include "columnar/layout.hpp"
+#include "columnar/nested_view.hpp"
 #include "columnar/text.hpp"
 #include "format/arrow/value_range.hpp"
 
@@ -42,8 +43,12 @@ class ColumnValidator {
       case Layout::kDecimal64: check_decimals<int64_t>(); break;
       case Layout::kDecimal128: check_decimals<base::int128>(); break;
       case Layout::kDate64: check_days(); break;
+      case Layout::kBinary:
+      case Layout::kLargeBinary:
+      case Layout::kBinaryView: check_bytes(); break;
       default: break;
     }
+    if (view_.child_count > 0) check_parts();
     check_statistics();
     return std::move(findings_);
   }
@@ -95,6 +100,60 @@ class ColumnValidator {
       add(row, "has a text that is not UTF-8, or has a zero byte");
       return false;
     });
+  }
+
+  void check_bytes() {
+    for_values([&](int64_t row) {
+      const char* bytes = nullptr;
+      int64_t size = 0;
+      if (columnar::text_at(view_, row, &bytes, &size)) return true;
+      add(row, "has a value outside of its buffers");
+      return false;
+    });
+  }
+
+  /// That rows lead to rows of parts, and the parts themselves. Structs and lists of fixed size have been checked when
+  /// they were loaded; their rows, and those of runs, may be more than there are bytes.
+  void check_parts() {
+    if (view_.layout == Layout::kRunEndEncoded)
+      check_runs();
+    else if (view_.layout != Layout::kStruct && view_.layout != Layout::kFixedList)
+      check_places();
+    for (int i = 0; i < view_.child_count; ++i) {
+      const bool is_dictionary = view_.layout == Layout::kDictionary;
+      const Field& field = is_dictionary ? field_ : field_.children[static_cast<size_t>(i)];
+      const std::string name = is_dictionary ? "its dictionary" : "its part \"" + field.name + "\"";
+      for (const Finding& finding : ColumnValidator(field, view_.children[i], batch_, 0).run())
+        add(-1, "has a fault in " + name + (finding.row < 0 ? "" : ", row " + std::to_string(finding.row)) + ": it " +
+                    finding.what);
+    }
+  }
+
+  void check_places() {
+    const bool is_list = columnar::is_list(view_.layout) || view_.layout == Layout::kMap;
+    for_values([&](int64_t row) {
+      columnar::ChildRows rows;
+      int child = 0;
+      int64_t child_row = 0;
+      if (is_list ? columnar::list_rows(view_, row, &rows)
+                  : columnar::value_row(view_, field_.type_ids, row, &child, &child_row))
+        return true;
+      add(row, "refers to values outside of its parts");
+      return false;
+    });
+  }
+
+  void check_runs() {
+    const ColumnView& ends = view_.children[0];
+    int64_t before = 0;
+    for (int64_t run = 0; run < ends.length; ++run) {
+      const int64_t end = ends.layout == Layout::kInt16   ? load<int16_t>(ends.values, run)
+                          : ends.layout == Layout::kInt32 ? load<int32_t>(ends.values, run)
+                                                          : load<int64_t>(ends.values, run);
+      if (end <= before) return add(-1, "has runs that do not ascend");
+      before = end;
+    }
+    if (before < view_.length || view_.children[1].length < ends.length) add(-1, "has fewer runs than rows");
   }
 
   template <class T>

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/int128.hpp"
+#include "columnar/bounds.hpp"
 
 namespace strom::format::arrow {
 
@@ -19,19 +20,6 @@ using base::int128;
 using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
-
-std::string integer_text(int128 value) {
-  const bool negative = value < 0;
-  auto magnitude = negative ? -static_cast<base::uint128>(value) : static_cast<base::uint128>(value);
-  std::string digits;
-  do {
-    digits += static_cast<char>('0' + static_cast<int>(magnitude % 10));
-    magnitude /= 10;
-  } while (magnitude != 0);
-  if (negative) digits += '-';
-  std::reverse(digits.begin(), digits.end());
-  return digits;
-}
 
 std::optional<int128> parse_integer(std::string_view text) {
   const bool negative = text.starts_with('-');
@@ -126,22 +114,6 @@ ValueRange range_of(const ColumnView& column) {
   return {stored_text(found.low), stored_text(found.high)};
 }
 
-const std::string* find(const columnar::KeyValues& metadata, std::string_view key) {
-  for (const auto& [name, value] : metadata)
-    if (name == key) return &value;
-  return nullptr;
-}
-
-std::vector<std::string> split(std::string_view list) {
-  std::vector<std::string> items;
-  for (;;) {
-    const size_t comma = list.find(',');
-    items.emplace_back(list.substr(0, comma));
-    if (comma == std::string_view::npos) return items;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 /// A number that orders as the value does.
 std::optional<double> real_of(Layout layout, const std::string& text) {
   const auto bits = parse_integer(text);
@@ -155,24 +127,8 @@ std::optional<double> real_of(Layout layout, const std::string& text) {
 }  // namespace
 
 bool has_value_range(Layout layout) {
-  switch (layout) {
-    case Layout::kInt8:
-    case Layout::kInt16:
-    case Layout::kInt32:
-    case Layout::kInt64:
-    case Layout::kUInt8:
-    case Layout::kUInt16:
-    case Layout::kUInt32:
-    case Layout::kFloat32:
-    case Layout::kFloat64:
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128:
-    case Layout::kDate32:
-    case Layout::kDate64:
-    case Layout::kTimestamp: return true;
-    default: return false;
-  }
+  columnar::Bounds::Kind kind;
+  return columnar::bounds_kind(layout, &kind) && kind != columnar::Bounds::Kind::kText;
 }
 
 ValueRange value_range(const ColumnView& column) {
@@ -197,13 +153,13 @@ ValueRange value_range(const ColumnView& column) {
 }
 
 std::vector<ValueRange> stated_ranges(const Field& field, int batches) {
-  const std::string* low = find(field.metadata, kMinValuesKey);
-  const std::string* high = find(field.metadata, kMaxValuesKey);
+  const std::string* low = find_value(field.metadata, kMinValuesKey);
+  const std::string* high = find_value(field.metadata, kMaxValuesKey);
   if (low == nullptr || high == nullptr || batches == 0) return {};
-  std::vector<std::string> lows = split(*low), highs = split(*high);
+  const std::vector<std::string_view> lows = split_list(*low), highs = split_list(*high);
   if (lows.size() != static_cast<size_t>(batches) || highs.size() != lows.size()) return {};
   std::vector<ValueRange> ranges;
-  for (size_t i = 0; i < lows.size(); ++i) ranges.push_back({std::move(lows[i]), std::move(highs[i])});
+  for (size_t i = 0; i < lows.size(); ++i) ranges.push_back({std::string(lows[i]), std::string(highs[i])});
   return ranges;
 }
 

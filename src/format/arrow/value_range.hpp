@@ -1,9 +1,6 @@
 // Lowest and highest value of columns, for the statistics that let readers leave out record batches. Used by arrowstat
 // and arrow-info.
-//
-// The form is that of the custom metadata of a field, keys `min_values` and `max_values`: for each record batch one
-// integer, with commas between, or `null` for a batch that nothing is said of. Integers, dates and times are written as
-// they are stored, decimals without their scale, floating-point numbers as the signed integer that their bits are.
+// The form is that of statistics_text.hpp.
 #pragma once
 
 #include <string>
@@ -12,11 +9,9 @@
 
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
+#include "format/arrow/statistics_text.hpp"
 
 namespace strom::format::arrow {
-
-inline constexpr std::string_view kMinValuesKey = "min_values", kMaxValuesKey = "max_values";
-inline constexpr std::string_view kNoValue = "null";
 
 /// There are statistics for columns of this layout.
 bool has_value_range(columnar::Layout layout);

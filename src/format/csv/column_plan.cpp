@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "columnar/layout.hpp"
 #include "format/csv/datetime_text.hpp"
 #include "format/csv/number_text.hpp"
 #include "format/csv/text_form.hpp"
@@ -28,13 +29,10 @@ std::string_view pg_type_name(const Field& field) {
   return {};
 }
 
-BinaryKind binary_kind(const Field& field, bool binary_hex) {
-  const std::string_view type = pg_type_name(field);
-  const int32_t width = field.byte_width;
-  if (type == "uuid" && width == 16) return BinaryKind::kUuid;
-  if ((type == "macaddr" && width == 6) || (type == "macaddr8" && width == 8)) return BinaryKind::kMac;
-  if ((type == "inet" || type == "cidr") && (width == 4 || width == 16)) return BinaryKind::kAddress;
-  return type == "bytea" || binary_hex ? BinaryKind::kHex : BinaryKind::kText;
+bool is_extension(const Field& field, std::string_view name) {
+  for (const auto& [key, value] : field.metadata)
+    if (key == "ARROW:extension:name") return value == name;
+  return false;
 }
 
 char* put_hex(char* out, const uint8_t* bytes, int64_t count) {
@@ -67,15 +65,22 @@ int64_t value_room(const Field& field, BinaryKind binary) {
     case Layout::kFixedBinary:
       if (binary == BinaryKind::kText) return 0;
       return std::max<int64_t>(INET6_ADDRSTRLEN, 2 + 3 * int64_t{field.byte_width});
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View:
-    case Layout::kDictionary: return 0;
+    default: return 0;
   }
   return 0;
 }
 
 }  // namespace
+
+BinaryKind binary_kind(const Field& field, bool binary_hex) {
+  const std::string_view type = pg_type_name(field);
+  const int32_t width = field.byte_width;
+  const bool is_uuid = type == "uuid" || is_extension(field, "arrow.uuid");
+  if (is_uuid && width == 16) return BinaryKind::kUuid;
+  if ((type == "macaddr" && width == 6) || (type == "macaddr8" && width == 8)) return BinaryKind::kMac;
+  if ((type == "inet" || type == "cidr") && (width == 4 || width == 16)) return BinaryKind::kAddress;
+  return type == "bytea" || binary_hex ? BinaryKind::kHex : BinaryKind::kText;
+}
 
 char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width) {
   switch (kind) {
@@ -120,7 +125,8 @@ Result<std::vector<Column>> plan_columns(const std::vector<Field>& fields, const
     column.field = field;
     column.frame.null_text = options.style == Style::kJsonLines ? "null" : options.null_text;
     if (field.layout == Layout::kFixedBinary) column.binary = binary_kind(field, options.binary_hex);
-    column.room = value_room(field, column.binary);
+    column.is_rendered = !columnar::is_basic(field.layout) || (field.dictionary && field.layout == Layout::kBool);
+    column.room = column.is_rendered ? 0 : value_room(field, column.binary);
     column.is_text = column.room == 0;
   }
   return columns;

@@ -28,8 +28,9 @@ struct Column {
   Frame frame;
   columnar::Field field;
   BinaryKind binary = BinaryKind::kText;
-  bool is_text = false;  // written by the style's form
-  int64_t room = 0;      // of a value that is not text
+  bool is_text = false;      // written by the style's form
+  bool is_rendered = false;  // is_text: what value_text.hpp makes of the values
+  int64_t room = 0;          // of a value that is not text
 };
 
 void set_before(Frame& frame, std::string text);
@@ -38,6 +39,9 @@ void set_behind(Frame& frame, std::string_view text);
 
 /// Columns without what stands before and behind their values. Errors: kUnsupported.
 Result<std::vector<Column>> plan_columns(const std::vector<columnar::Field>& fields, const TextOptions& options);
+
+/// How values of kFixedBinary are written, by the field's metadata.
+BinaryKind binary_kind(const columnar::Field& field, bool binary_hex);
 
 /// A value of a column whose kind is not kText.
 char* put_binary(char* out, BinaryKind kind, const uint8_t* bytes, int64_t width);

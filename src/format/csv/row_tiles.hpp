@@ -20,6 +20,7 @@
 #include "format/csv/datetime_text.hpp"
 #include "format/csv/number_text.hpp"
 #include "format/csv/text_form.hpp"
+#include "format/csv/value_text.hpp"
 
 namespace strom::format::csv {
 
@@ -41,6 +42,7 @@ struct TextTile {
   int64_t size[kMostTileRows];  // -1: null
   bool is_clean = false;        // no byte is special
   bool has_tail = false;        // 16 bytes can be read from where each text begins
+  std::string rendered;         // the texts, one behind the other, of values that are no texts
 };
 
 struct Scratch {
@@ -204,6 +206,7 @@ class RowTextOf final : public RowText {
 
   /// Where the texts are, checked; offsets in a mapped file may change, so this is the only time they are read.
   Status find_texts(const Column& column, const ColumnView& view, int64_t begin, int rows, TextTile& tile) const {
+    if (column.is_rendered) return render_texts(column, view, begin, rows, tile);
     const char* first = nullptr;
     const char* last = nullptr;
     int64_t sum = 0;
@@ -237,6 +240,38 @@ class RowTextOf final : public RowText {
     return Status::ok();
   }
 
+  static ValueState append_text(const columnar::Field& field, const ColumnView& view, int64_t row, std::string& out) {
+    if constexpr (kIsJson) {
+      const size_t before = out.size();
+      const ValueState state = append_json(field, view, row, out);
+      if (out.compare(before, std::string::npos, "null") != 0) return state;
+      out.resize(before);
+      return ValueState::kNull;
+    }
+    return append_value(field, view, row, out);
+  }
+
+  Status render_texts(const Column& column, const ColumnView& view, int64_t begin, int rows, TextTile& tile) const {
+    tile.is_clean = tile.has_tail = false;
+    tile.rendered.clear();
+    for (int r = 0; r < rows; ++r) {
+      const size_t before = tile.rendered.size();
+      const auto state = append_text(column.field, view, begin + r, tile.rendered);
+      tile.size[r] = state == ValueState::kNull ? -1 : static_cast<int64_t>(tile.rendered.size() - before);
+      if (state != ValueState::kCorrupt) continue;
+      return Status(ErrorCode::kCorruptFile, "corrupt data in column \"" + column.field.name + "\"")
+          .with_detail("Row " + std::to_string(begin + r) +
+                       " of the record batch refers to values outside of its column's buffers.");
+    }
+    const char* text = tile.rendered.data();
+    for (int r = 0; r < rows; ++r) {
+      if (tile.size[r] < 0) continue;
+      tile.text[r] = text;
+      text += tile.size[r];
+    }
+    return Status::ok();
+  }
+
   void append_texts(const Column& column, const ColumnView& view, int64_t begin, int rows, const TextTile& tile,
                     char** at) const {
     const auto put_clean = [&](char* out, int r, auto copy) {
@@ -250,6 +285,7 @@ class RowTextOf final : public RowText {
     };
     const auto put_any = [&](char* out, int r) {
       if (tile.size[r] < 0) return put_null(column.frame, out);  // the bitmap changed meanwhile
+      if (kIsJson && column.is_rendered) return put_bytes(out, tile.text[r], tile.size[r]);
       if (tiles::has_special(form_, tile.text[r], tile.size[r]))
         return form_.put_special(out, tile.text[r], tile.size[r]);
       return put_clean(out, r, put_bytes);
@@ -383,10 +419,7 @@ class RowTextOf final : public RowText {
           return put_binary(out, column.binary, static_cast<const uint8_t*>(view.values) + row * view.byte_width,
                             view.byte_width);
         });
-      case Layout::kUtf8:
-      case Layout::kLargeUtf8:
-      case Layout::kUtf8View:
-      case Layout::kDictionary: return;  // text, see append_texts()
+      default: return;  // text, see append_texts()
     }
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "columnar/utf8.hpp"
+#include "format/pgwire/geometry.hpp"
 #include "format/pgwire/network.hpp"
 #include "format/pgwire/numeric.hpp"
 
@@ -48,6 +49,8 @@ enum class Problem : uint8_t {
   kElementType,
   kDimensions,
   kLowerBound,
+  kGeometry,
+  kSrid,
   kFull,
 };
 
@@ -83,6 +86,10 @@ Status explain(Problem problem, const std::string& place) {
     case Problem::kElementType: return corrupt("An array or a record has elements of another type than its column.");
     case Problem::kDimensions: return unsupported("array of several dimensions", kCastHint);
     case Problem::kLowerBound: return unsupported("array whose first index is not 1", kCastHint);
+    case Problem::kGeometry: return corrupt("A geometry is damaged.");
+    case Problem::kSrid:
+      return unsupported("geometry with another SRID than those before",
+                         "Dump each SRID by itself, with a query given by -c.");
     case Problem::kFull:
       return Status(ErrorCode::kOverBudget, "more than 2 GiB in " + place)
           .with_hint("Make the record batches smaller with -s.");
@@ -256,8 +263,17 @@ Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* byt
       if (!network_to_text(bytes, size, text)) return Problem::kWidth;
       return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Problem::kNone : Problem::kFull;
     }
+    case Wire::kGeometry: {
+      uint32_t srid;
+      std::string wkb;
+      if (!geometry_to_wkb(bytes, size, srid, wkb)) return Problem::kGeometry;
+      if (srid != wire.srid) return Problem::kSrid;
+      return column.append_bytes(wkb.data(), static_cast<int64_t>(wkb.size())) ? Problem::kNone : Problem::kFull;
+    }
     case Wire::kEnum: {
-      const int32_t index = wire.labels->find({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)});
+      const std::string_view text(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size));
+      if (wire.check_utf8 && !columnar::is_utf8(text)) return Problem::kUtf8;
+      const int32_t index = wire.lookup->find(text);
       if (index < 0) return Problem::kLabel;
       column.append(index);
       return Problem::kNone;
@@ -268,19 +284,18 @@ Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* byt
   return Problem::kLayout;
 }
 
+/// One for each decoder, since decoders run in threads of their own.
+void make_lookups(WireColumn& wire) {
+  if (wire.labels != nullptr) wire.lookup = std::make_shared<columnar::LabelLookup>(wire.labels);
+  for (WireColumn& child : wire.children) make_lookups(child);
+}
+
 }  // namespace
 
-Labels::Labels(std::vector<std::string> labels) : labels_(std::move(labels)) {
-  for (size_t i = 0; i < labels_.size(); ++i) index_.emplace(labels_[i], static_cast<int32_t>(i));
-}
-
-int32_t Labels::find(std::string_view label) const {
-  const auto found = index_.find(label);
-  return found == index_.end() ? -1 : found->second;
-}
-
 CopyDecoder::CopyDecoder(std::vector<WireColumn> wires, std::vector<NestedBuilder>* columns)
-    : wires_(std::move(wires)), columns_(columns) {}
+    : wires_(std::move(wires)), columns_(columns) {
+  for (WireColumn& wire : wires_) make_lookups(wire);
+}
 
 Status CopyDecoder::corrupt(const std::string& what) const {
   return Status(ErrorCode::kCorruptFile, "unexpected bytes from the server after row " + std::to_string(rows_))

@@ -8,11 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
+#include "columnar/labels.hpp"
 #include "columnar/nested_builder.hpp"
 
 namespace strom::format::pgwire {
@@ -32,31 +31,21 @@ enum class Wire : uint8_t {
   kTimestamp,    // [Timestamp in microseconds]
   kInterval,     // [Interval]
   kNetwork,      // inet, cidr [Utf8]
-  kEnum,         // a label [index into a dictionary]
+  kGeometry,     // of PostGIS [Binary: ISO WKB]
+  kEnum,         // a label, or any text when labels grow [index into a dictionary]
   kArray,        // one dimension [List]
   kRecord,       // [Struct]
 };
 
-/// Index of each label of an enum; the labels are those of its dictionary.
-class Labels {
- public:
-  explicit Labels(std::vector<std::string> labels);
-  /// -1: no such label.
-  int32_t find(std::string_view label) const;
-  const std::vector<std::string>& all() const { return labels_; }
-
- private:
-  std::vector<std::string> labels_;
-  std::unordered_map<std::string_view, int32_t> index_;
-};
-
 struct WireColumn {
   Wire wire = Wire::kText;
-  uint32_t oid = 0;               // checked in arrays and records; 0: any
-  bool infinity_is_null = false;  // kDate, kTimestamp: otherwise an error
-  bool check_utf8 = false;        // kText, kJsonb, kEnum
-  std::shared_ptr<const Labels> labels{};
+  uint32_t oid = 0;                            // checked in arrays and records; 0: any
+  bool infinity_is_null = false;               // kDate, kTimestamp: otherwise an error
+  bool check_utf8 = false;                     // kText, kJsonb, kEnum
+  uint32_t srid = 0;                           // kGeometry: of all values
+  std::shared_ptr<columnar::Labels> labels{};  // kEnum; they may grow
   std::vector<WireColumn> children{};
+  std::shared_ptr<columnar::LabelLookup> lookup{};  // made by the decoder
 };
 
 /// Appends rows to `columns`. One for each COPY; not thread-safe.

@@ -1,4 +1,4 @@
-// PostgreSQL's numeric as its send function writes it. Private to src/format/pgwire.
+// PostgreSQL's numeric as its send function writes it. Used by the decoder here and by pg/codec.
 #pragma once
 
 #include <cstdint>

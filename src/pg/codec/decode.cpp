@@ -5,6 +5,7 @@
 
 #include "base/half.hpp"
 #include "base/int128.hpp"
+#include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -17,15 +18,8 @@ namespace {
 
 constexpr int32_t kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;  // 1970-01-01 to 2000-01-01
 constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
+constexpr int kMostShortScale = 38;  // that numeric_from_int128() is used for
 constexpr int64_t kMillisPerDay = SECS_PER_DAY * INT64CONST(1000);
-
-// Buffers in a file need not be aligned.
-template <class T>
-T load(const void* values, int64_t row) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
 
 constexpr int64_t floor_div(int64_t value, int64_t divisor) { return value / divisor - (value % divisor < 0 ? 1 : 0); }
 
@@ -51,7 +45,10 @@ Datum read_int8(const Decoder& d, int64_t row) {
 
 Datum read_float4(const Decoder& d, int64_t row) { return Float4GetDatum(load<float>(d.view.values, row)); }
 
-Datum read_float8(const Decoder& d, int64_t row) { return Float8GetDatum(load<double>(d.view.values, row)); }
+template <class Stored>
+Datum read_float8(const Decoder& d, int64_t row) {
+  return Float8GetDatum(load<Stored>(d.view.values, row));
+}
 
 Datum numeric_from_decimal(__int128 decimal) {
   return numeric_from_int128(base::decimal_unscaled(decimal), base::decimal_scale(decimal));
@@ -65,7 +62,7 @@ Datum read_decimal(const Decoder& d, int64_t row) {
 
 // For an ereport about a value: where it stands, if that is known.
 int errcontext_place(const Decoder& d, int64_t row) {
-  if (d.place == nullptr) return 0;
+  if (d.place == nullptr || !d.names_place) return 0;
   return errcontext("column \"%s\" of file \"%s\", record batch %d, row %lld", d.place->column, d.place->file,
                     d.place->batch, static_cast<long long>(row));
 }
@@ -185,6 +182,164 @@ Datum timetz_datum(const void* values, int64_t row) {
   return TimeTzADTPGetDatum(time);
 }
 
+// Values of Arrow files that the engine's columns do not have.
+
+Datum read_uint32(const Decoder& d, int64_t row) { return UInt32GetDatum(load<uint32_t>(d.view.values, row)); }
+
+Datum read_int1(const Decoder& d, int64_t row) { return CharGetDatum(load<char>(d.view.values, row)); }
+
+Datum read_money(const Decoder& d, int64_t row) { return CashGetDatum(load<int64_t>(d.view.values, row)); }
+
+Datum read_half(const Decoder& d, int64_t row) { return UInt16GetDatum(load<uint16_t>(d.view.values, row)); }
+
+Datum read_half_as_float4(const Decoder& d, int64_t row) {
+  return Float4GetDatum(base::half_to_float(load<uint16_t>(d.view.values, row)));
+}
+
+Datum read_uint64_as_numeric(const Decoder& d, int64_t row) {
+  return numeric_from_int128(load<uint64_t>(d.view.values, row), 0);
+}
+
+Datum read_uint64(const Decoder& d, int64_t row) { return UInt64GetDatum(load<uint64_t>(d.view.values, row)); }
+
+Datum read_uint64_as_int8(const Decoder& d, int64_t row) {
+  const auto value = load<uint64_t>(d.view.values, row);
+  if (value > INT64_MAX)
+    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg("bigint out of range"),
+                    errdetail("The value is %llu.", static_cast<unsigned long long>(value)), errcontext_place(d, row)));
+  return Int64GetDatum(static_cast<int64_t>(value));
+}
+
+// A little-endian integer of `words` 32-bit words in two's complement, as decimal digits without sign in `out`.
+void put_digits(uint32_t* words, int count, bool negative, char* out) {
+  constexpr uint32_t kBillion = 1'000'000'000;
+  for (int i = 0, carry = 1; negative && i < count; ++i) {
+    words[i] = ~words[i] + static_cast<uint32_t>(carry);
+    carry = carry != 0 && words[i] == 0;
+  }
+  char reversed[90];
+  int size = 0;
+  for (bool more = true; more;) {
+    uint64_t rest = 0;
+    more = false;
+    for (int i = count; i-- > 0;) {
+      rest = rest << 32 | words[i];
+      words[i] = static_cast<uint32_t>(rest / kBillion);
+      rest %= kBillion;
+      more = more || words[i] != 0;
+    }
+    for (int i = 0; i < 9; ++i, rest /= 10) reversed[size++] = static_cast<char>('0' + rest % 10);
+  }
+  while (size > 1 && reversed[size - 1] == '0') --size;
+  while (size > 0) *out++ = reversed[--size];
+  *out = '\0';
+}
+
+// Decimals of any width and scale, by way of their text.
+template <int kBytes>
+Datum read_wide_decimal(const Decoder& d, int64_t row) {
+  constexpr int kWords = 8;
+  uint32_t words[kWords];
+  const char* from = static_cast<const char*>(d.view.values) + row * kBytes;
+  const bool negative = from[kBytes - 1] < 0;
+  std::memset(words, negative ? 0xff : 0, sizeof words);
+  std::memcpy(words, from, kBytes);
+  char digits[96];
+  put_digits(words, kWords, negative, digits);
+  // "-digits" with the point moved: -scale behind the last digit, all of which numeric_in() understands as an exponent.
+  char text[128];
+  snprintf(text, sizeof text, "%s%se%d", negative ? "-" : "", digits, -d.scale);
+  return DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
+void bad_value(const Decoder& d, int64_t row, const char* type, int64_t value) {
+  ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("%s out of range", type),
+                  errdetail("The stored value is %lld.", static_cast<long long>(value)), errcontext_place(d, row)));
+}
+
+// Microseconds of `value` in `unit`; what is finer is cut off towards the past.
+bool to_micros(int64_t value, TimeUnit unit, int64_t* micros) {
+  switch (unit) {
+    case TimeUnit::kSecond: return !__builtin_mul_overflow(value, INT64CONST(1000000), micros);
+    case TimeUnit::kMilli: return !__builtin_mul_overflow(value, INT64CONST(1000), micros);
+    case TimeUnit::kMicro: *micros = value; return true;
+    case TimeUnit::kNano: *micros = floor_div(value, 1000); return true;
+  }
+  return false;
+}
+
+// 24:00:00 is a time for PostgreSQL.
+template <class T>
+Datum read_time(const Decoder& d, int64_t row) {
+  const int64_t stored = load<T>(d.view.values, row);
+  int64_t micros = 0;
+  if (!to_micros(stored, d.unit, &micros) || micros < 0 || micros > USECS_PER_DAY) bad_value(d, row, "time", stored);
+  return TimeADTGetDatum(micros);
+}
+
+Datum interval_datum(int32_t months, int32_t days, int64_t micros) {
+  auto* interval = static_cast<Interval*>(palloc(sizeof(Interval)));
+  interval->month = months;
+  interval->day = days;
+  interval->time = micros;
+  return IntervalPGetDatum(interval);
+}
+
+Datum read_duration(const Decoder& d, int64_t row) {
+  const auto stored = load<int64_t>(d.view.values, row);
+  int64_t micros = 0;
+  if (!to_micros(stored, d.unit, &micros)) bad_value(d, row, "interval", stored);
+  return interval_datum(0, 0, micros);
+}
+
+Datum read_months(const Decoder& d, int64_t row) { return interval_datum(load<int32_t>(d.view.values, row), 0, 0); }
+
+Datum read_day_time(const Decoder& d, int64_t row) {
+  return interval_datum(0, load<int32_t>(d.view.values, 2 * row),
+                        load<int32_t>(d.view.values, 2 * row + 1) * INT64CONST(1000));
+}
+
+Datum read_month_day_nano(const Decoder& d, int64_t row) {
+  return interval_datum(load<int32_t>(d.view.values, 4 * row), load<int32_t>(d.view.values, 4 * row + 1),
+                        floor_div(load<int64_t>(d.view.values, 2 * row + 1), 1000));
+}
+
+// Bytes of a value of a file; they have not been checked to be anything else.
+const char* bytes_at(const Decoder& d, int64_t row, int64_t* size) {
+  const char* bytes = nullptr;
+  if (!columnar::text_at(d.view, row, &bytes, size))
+    ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+                    errmsg("corrupt Arrow file \"%s\"", d.place != nullptr ? d.place->file : ""),
+                    errdetail("A value lies outside of its column's buffer."), errcontext_place(d, row)));
+  return bytes;
+}
+
+Datum read_binary(const Decoder& d, int64_t row) {
+  int64_t size = 0;
+  const char* bytes = bytes_at(d, row, &size);
+  return PointerGetDatum(copy_text(bytes, size));
+}
+
+// uuid, macaddr and macaddr8 are these bytes, by reference.
+Datum read_fixed(const Decoder& d, int64_t row) {
+  int64_t size = 0;
+  const char* bytes = bytes_at(d, row, &size);
+  void* value = palloc(static_cast<Size>(size));
+  std::memcpy(value, bytes, static_cast<size_t>(size));
+  return PointerGetDatum(value);
+}
+
+Datum read_address(const Decoder& d, int64_t row) {
+  int64_t size = 0;
+  const char* bytes = bytes_at(d, row, &size);
+  auto* address = static_cast<inet*>(palloc0(sizeof(inet)));
+  ip_family(address) = size == 4 ? PGSQL_AF_INET : PGSQL_AF_INET6;
+  ip_bits(address) = static_cast<unsigned char>(8 * size);
+  std::memcpy(ip_addr(address), bytes, static_cast<size_t>(size));
+  SET_INET_VARSIZE(address);
+  return InetPGetDatum(address);
+}
+
 using Read = Datum (*)(const Decoder&, int64_t);
 
 Read timestamp_reader(TimeUnit unit) {
@@ -208,7 +363,7 @@ Read reader_of(const columnar::Field& field) {
     case Layout::kUInt32: return read_int8<uint32_t>;
     case Layout::kInt64: return read_int8<int64_t>;
     case Layout::kFloat32: return read_float4;
-    case Layout::kFloat64: return read_float8;
+    case Layout::kFloat64: return read_float8<double>;
     case Layout::kDecimal32: return read_decimal<int32_t>;
     case Layout::kDecimal64: return read_decimal<int64_t>;
     case Layout::kDecimal128: return read_decimal<__int128>;
@@ -220,8 +375,60 @@ Read reader_of(const columnar::Field& field) {
     case Layout::kUtf8View:
     case Layout::kFixedBinary:
     case Layout::kDictionary: return read_text;
+    default: return nullptr;  // see file_reader()
   }
-  pg_unreachable();
+}
+
+// Of fields whose numbers are narrower than those of the declared type; nullptr for others.
+Read widening_reader(Layout layout, Oid declared) {
+  const bool is_int4 = declared == INT4OID;
+  if (layout == Layout::kFloat32) return declared == FLOAT8OID ? read_float8<float> : nullptr;
+  if (!is_int4 && declared != INT8OID) return nullptr;
+  switch (layout) {
+    case Layout::kInt8: return is_int4 ? read_int4<int8_t> : read_int8<int8_t>;
+    case Layout::kUInt8: return is_int4 ? read_int4<uint8_t> : read_int8<uint8_t>;
+    case Layout::kInt16: return is_int4 ? read_int4<int16_t> : read_int8<int16_t>;
+    case Layout::kUInt16: return is_int4 ? read_int4<uint16_t> : read_int8<uint16_t>;
+    case Layout::kInt32: return is_int4 ? read_int4<int32_t> : read_int8<int32_t>;
+    default: return nullptr;
+  }
+}
+
+// Of values of `type` in a file.
+Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
+  if (const Read wider = widening_reader(field.layout, type)) return wider;
+  switch (field.layout) {
+    case Layout::kInt8: return type == INT2OID ? read_int2<int8_t> : read_int1;
+    case Layout::kInt64: return type == CASHOID ? read_money : read_int8<int64_t>;
+    case Layout::kUInt32: return type == INT8OID ? read_int8<uint32_t> : read_uint32;
+    case Layout::kUInt64:
+      return type == NUMERICOID ? read_uint64_as_numeric : type == XID8OID ? read_uint64 : read_uint64_as_int8;
+    case Layout::kFloat16: return is_half ? read_half : read_half_as_float4;
+    case Layout::kDecimal256: return read_wide_decimal<32>;
+    case Layout::kTime32: return read_time<int32_t>;
+    case Layout::kTime64: return read_time<int64_t>;
+    case Layout::kDuration: return read_duration;
+    case Layout::kIntervalMonths: return read_months;
+    case Layout::kIntervalDayTime: return read_day_time;
+    case Layout::kIntervalMonthDayNano: return read_month_day_nano;
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView: return read_binary;
+    case Layout::kFixedBinary:
+      switch (type) {
+        case BPCHAROID: return read_text;
+        case BYTEAOID: return read_binary;
+        case INETOID:
+        case CIDROID: return read_address;
+        default: return read_fixed;
+      }
+    default: break;
+  }
+  if (columnar::is_decimal(field.layout) && (field.scale < 0 || field.scale > kMostShortScale)) {
+    if (field.layout == Layout::kDecimal32) return read_wide_decimal<4>;
+    return field.layout == Layout::kDecimal64 ? read_wide_decimal<8> : read_wide_decimal<16>;
+  }
+  return reader_of(field);
 }
 
 // Of the types that only PostgreSQL has; nullptr for others.
@@ -252,27 +459,37 @@ Read reader_of(Oid type) {
 Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   Decoder decoder;
   decoder.read = reader_of(declared.oid);
+  if (decoder.read == nullptr) decoder.read = widening_reader(field.layout, declared.oid);
   if (decoder.read == nullptr) decoder.read = reader_of(field);
   decoder.scale = field.scale;
+  decoder.unit = field.unit;
   if (declared.oid == BPCHAROID && declared.typmod >= VARHDRSZ) decoder.length = declared.typmod - VARHDRSZ;
+  return decoder;
+}
+
+Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_half) {
+  Decoder decoder = make_decoder(field, base);
+  decoder.read = file_reader(field, base.oid, is_half);
   return decoder;
 }
 
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text) {
   using registry::TypeId;
+  Datum loaded;
+  if (load_datum(type, values, row, &loaded)) return loaded;
   switch (type) {
+    case TypeId::kInt4:
+    case TypeId::kInt8:
+    case TypeId::kFloat8:
+    case TypeId::kDate:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz: break;  // loaded
     case TypeId::kBool: return BoolGetDatum(load<uint8_t>(values, row) != 0);
     case TypeId::kInt2: return Int16GetDatum(static_cast<int16_t>(load<int32_t>(values, row)));
-    case TypeId::kInt4: return Int32GetDatum(load<int32_t>(values, row));
-    case TypeId::kInt8: return Int64GetDatum(load<int64_t>(values, row));
     case TypeId::kFloat4: return Float4GetDatum(load<float>(values, row));
-    case TypeId::kFloat8: return Float8GetDatum(load<double>(values, row));
     case TypeId::kNumeric: return numeric_from_int128(load<__int128>(values, row), scale);
     case TypeId::kDecimal: return numeric_from_decimal(load<__int128>(values, row));
-    case TypeId::kDate: return DateADTGetDatum(load<int32_t>(values, row));
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: return TimestampGetDatum(load<int64_t>(values, row));
     case TypeId::kTime: return TimeADTGetDatum(load<int64_t>(values, row));
     case TypeId::kOid:
     case TypeId::kEnum: return ObjectIdGetDatum(static_cast<Oid>(load<int64_t>(values, row)));

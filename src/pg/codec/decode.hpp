@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
@@ -26,26 +27,63 @@ struct Place {
 struct Decoder {
   Datum (*read)(const Decoder& decoder, int64_t row) = nullptr;
   columnar::ColumnView view;
-  int32_t scale = 0;    // of kDecimal128, or kOwnScale
-  int32_t length = -1;  // n of char(n), -1 = not padded
+  int32_t scale = 0;                                     // of decimals, or kOwnScale
+  int32_t length = -1;                                   // n of char(n), -1 = not padded
+  columnar::TimeUnit unit = columnar::TimeUnit::kMicro;  // of times and durations
   const Place* place = nullptr;
+  bool names_place = true;                       // errors say where the row stands; else somebody else does
+  const struct NestedDecoder* nested = nullptr;  // reads rows instead of `read`
 };
 
 /// `fit(field, declared)` must not be Fit::kNone. Neither raises nor throws.
 Decoder make_decoder(const columnar::Field& field, SqlType declared);
 
+/// Reader of a column of an Arrow file as any type that fits: `view` is of `field`, which outlives the decoder. What it
+/// needs is allocated in the current memory context. May throw.
+Decoder make_file_decoder(const columnar::Field& field, SqlType declared, const columnar::ColumnView& view,
+                          const Place* place);
+
+/// The value by file_decoder's decoder tree; see nested_decode.cpp.
+Datum decode_nested(const Decoder& decoder, int64_t row, bool* is_null);
+
 /// Value of row `row` (0 <= row < view.length).
 inline Datum decode(const Decoder& decoder, int64_t row, bool* is_null) {
+  if (decoder.nested != nullptr) return decode_nested(decoder, row, is_null);
   const columnar::ColumnView& view = decoder.view;
   *is_null = view.validity != nullptr && ((view.validity[row >> 3] >> (row & 7)) & 1) == 0;
   return *is_null ? Datum{0} : decoder.read(decoder, row);
 }
+
+/// The part of make_file_decoder() for values that are neither nested nor converted: Conversion::kValue, on a base
+/// type. `is_half`: the type is float2.
+Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_half);
 
 /// Value of row `row` of a column of engine registers (see registry::Phys) whose SQL type is `type`; `scale` is that
 /// of the fixed-point values of numeric, `length` the n of char(n) or -1. Text is in the server's encoding;
 /// `check_text`: it is an error if it is invalid there.
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text = true);
+/// Row `row` of values that lie one behind the other. Buffers in a file need not be aligned.
+template <class T>
+inline T load(const void* values, int64_t row) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+/// datum_from_register() of types that need no more than a load; false for all others.
+inline bool load_datum(registry::TypeId type, const void* values, int64_t row, Datum* datum) {
+  using registry::TypeId;
+  switch (type) {
+    case TypeId::kInt4: *datum = Int32GetDatum(load<int32_t>(values, row)); return true;
+    case TypeId::kDate: *datum = DateADTGetDatum(load<int32_t>(values, row)); return true;
+    case TypeId::kInt8:
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz: *datum = Int64GetDatum(load<int64_t>(values, row)); return true;
+    case TypeId::kFloat8: *datum = Float8GetDatum(load<double>(values, row)); return true;
+    default: return false;
+  }
+}
 /// False for text that is an error then.
 bool is_valid_text(registry::TypeId type, const void* values, int64_t row);
 

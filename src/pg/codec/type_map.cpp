@@ -1,7 +1,11 @@
 // Mapping between columnar layouts and SQL types.
 #include "pg/codec/type_map.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <string_view>
+#include <vector>
 
 #include "columnar/layout.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -19,83 +23,15 @@ int32_t numeric_typmod(int precision, int scale) { return ((precision << 16) | (
 int numeric_typmod_precision(int32_t typmod) { return ((typmod - VARHDRSZ) >> 16) & 0xffff; }
 int numeric_typmod_scale(int32_t typmod) { return (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024; }
 
-constexpr int kMaxDecimalScale = 38;  // digits of a 128-bit decimal; numeric's short header takes it too
-
-bool is_utf8(Layout layout) {
-  return layout == Layout::kUtf8 || layout == Layout::kLargeUtf8 || layout == Layout::kUtf8View;
-}
-
-const char* unit_name(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::kSecond: return "s";
-    case TimeUnit::kMilli: return "ms";
-    case TimeUnit::kMicro: return "us";
-    case TimeUnit::kNano: return "ns";
+/// Every value of type `from` is one of type `to`.
+bool widens(Oid from, Oid to) {
+  switch (to) {
+    case INT4OID: return from == INT2OID;
+    case INT8OID: return from == INT2OID || from == INT4OID;
+    case FLOAT8OID: return from == FLOAT4OID;
+    default: return false;
   }
-  return "?";
 }
-
-}  // namespace
-
-std::string unsupported_feature(const Field& field) {
-  if (!field.unsupported.empty()) return field.unsupported;
-  if (columnar::is_decimal(field.layout) && (field.scale < 0 || field.scale > kMaxDecimalScale))
-    return "decimal scale " + std::to_string(field.scale);
-  if (field.layout == Layout::kFixedBinary && (field.byte_width <= 0 || field.byte_width > MaxAttrSize))
-    return "fixed size binary of width " + std::to_string(field.byte_width);
-  return {};
-}
-
-SqlType sql_type_of(const Field& field) {
-  if (!unsupported_feature(field).empty()) return {};
-  switch (field.layout) {
-    case Layout::kBool: return {BOOLOID, -1};
-    case Layout::kInt8:
-    case Layout::kUInt8:
-    case Layout::kInt16: return {INT2OID, -1};
-    case Layout::kUInt16:
-    case Layout::kInt32: return {INT4OID, -1};
-    case Layout::kUInt32:
-    case Layout::kInt64: return {INT8OID, -1};
-    case Layout::kFloat32: return {FLOAT4OID, -1};
-    case Layout::kFloat64: return {FLOAT8OID, -1};
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128: return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
-    case Layout::kDate32:
-    case Layout::kDate64: return {DATEOID, -1};
-    case Layout::kTimestamp: return {static_cast<Oid>(field.timezone.empty() ? TIMESTAMPOID : TIMESTAMPTZOID), -1};
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View: return {TEXTOID, -1};
-    case Layout::kFixedBinary: return {BPCHAROID, field.byte_width + VARHDRSZ};
-    case Layout::kDictionary: break;
-  }
-  return {};
-}
-
-Fit fit(const Field& field, SqlType declared) {
-  const SqlType mapped = sql_type_of(field);
-  if (mapped.oid == InvalidOid) return Fit::kNone;
-  if (is_utf8(field.layout)) {
-    if (declared.oid == BPCHAROID) return Fit::kConverted;
-    const bool same_text = declared.oid == TEXTOID || declared.oid == VARCHAROID;
-    if (!same_text) return Fit::kNone;
-    return GetDatabaseEncoding() == PG_UTF8 ? Fit::kExact : Fit::kConverted;
-  }
-  if (declared.oid != mapped.oid) return Fit::kNone;
-  if (field.layout == Layout::kFixedBinary) {
-    return declared.typmod < 0 || declared.typmod == mapped.typmod ? Fit::kExact : Fit::kNone;
-  }
-  if (columnar::is_decimal(field.layout) && declared.typmod >= 0) {
-    const bool holds = numeric_typmod_scale(declared.typmod) == field.scale &&
-                       numeric_typmod_precision(declared.typmod) >= field.precision;
-    return holds ? Fit::kExact : Fit::kNone;
-  }
-  return Fit::kExact;
-}
-
-namespace {
 
 // int1 and float2 stand in pg_catalog beside their wider relatives, with OIDs of their own in each database.
 const registry::TypeInfo* own_type(Oid type) {
@@ -112,7 +48,357 @@ const registry::TypeInfo* own_type(Oid type) {
   return found;
 }
 
+constexpr int kMostEngineScale = 38;  // digits of a 128-bit decimal
+
+bool has_engine_scale(const Field& field) { return field.scale >= 0 && field.scale <= kMostEngineScale; }
+
+const std::string* find_metadata(const Field& field, std::string_view key) {
+  for (const auto& [name, value] : field.metadata)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+// The type called `name` in a schema, or InvalidOid. May ereport.
+Oid type_in_schema(Oid schema, const char* name) {
+  return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, PointerGetDatum(name), ObjectIdGetDatum(schema));
+}
+
+// Likewise the one that belongs to an extension, whatever its schema is here. May ereport.
+Oid type_of_extension(const char* extension, const char* name) {
+  const Oid owner = get_extension_oid(extension, true);
+  if (!OidIsValid(owner)) return InvalidOid;
+  Oid type = InvalidOid;
+  CatCList* list = SearchSysCacheList1(TYPENAMENSP, CStringGetDatum(name));
+  for (int i = 0; i < list->n_members; ++i) {
+    const Oid found = reinterpret_cast<Form_pg_type>(GETSTRUCT(&list->members[i]->tuple))->oid;
+    if (getExtensionOfObject(TypeRelationId, found) == owner) type = found;
+  }
+  ReleaseSysCacheList(list);
+  return type;
+}
+
+bool is_column_type(Oid type) {
+  return OidIsValid(type) && get_typtype(type) != TYPTYPE_PSEUDO && get_typisdefined(type);
+}
+
+// "schema.name" or "schema.name@extension", whose names are not quoted: a dot may belong to either.
+Oid find_named_type(const std::string& text) {
+  const size_t mark = text.rfind('@');
+  const std::string full = text.substr(0, mark), extension = mark == std::string::npos ? "" : text.substr(mark + 1);
+  for (size_t dot = full.find('.'); dot != std::string::npos; dot = full.find('.', dot + 1)) {
+    const std::string schema = full.substr(0, dot), name = full.substr(dot + 1);
+    if (schema.size() >= NAMEDATALEN || name.size() >= NAMEDATALEN || extension.size() >= NAMEDATALEN) continue;
+    const Oid found = boundary::guard([&] {
+      const Oid schema_oid = get_namespace_oid(schema.c_str(), true);
+      Oid type = OidIsValid(schema_oid) ? type_in_schema(schema_oid, name.c_str()) : InvalidOid;
+      if (!OidIsValid(type) && !extension.empty()) type = type_of_extension(extension.c_str(), name.c_str());
+      return is_column_type(type) ? type : InvalidOid;
+    });
+    if (OidIsValid(found)) return found;
+  }
+  return InvalidOid;
+}
+
+// What the field's metadata say; oid is InvalidOid when that is nothing.
+SqlType named_type(const Field& field) {
+  SqlType type;
+  if (const std::string* name = find_metadata(field, "pg_type")) {
+    type.oid = find_named_type(*name);
+    const std::string* modifier = find_metadata(field, "pg_typmod");
+    if (modifier != nullptr) std::from_chars(modifier->data(), modifier->data() + modifier->size(), type.typmod);
+    if (type.typmod < 0) type.typmod = -1;
+    if (type.oid == BPCHAROID && type.typmod < 0 && field.layout == Layout::kFixedBinary)
+      type.typmod = field.byte_width + VARHDRSZ;
+  } else if (const std::string* extension = find_metadata(field, "ARROW:extension:name")) {
+    if (*extension == "arrow.uuid") type.oid = UUIDOID;
+    if (*extension == "arrow.json") type.oid = JSONOID;
+  }
+  return type;
+}
+
+SqlType decimal_type(const Field& field) {
+#if PG_VERSION_NUM < 150000
+  if (field.scale < 0 || field.scale > field.precision) return {NUMERICOID, -1};
+#endif
+  return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
+}
+
 }  // namespace
+
+std::string unsupported_feature(const Field& field) { return field.unsupported; }
+
+const Field& value_field(const Field& field) {
+  const Field* at = &field;
+  while (at->layout == Layout::kRunEndEncoded) at = &at->children[1];
+  return *at;
+}
+
+SqlType stored_type_of(const Field& field) {
+  if (!field.unsupported.empty()) return {};
+  switch (field.layout) {
+    case Layout::kBool: return {BOOLOID, -1};
+    case Layout::kInt8:
+    case Layout::kUInt8:
+    case Layout::kInt16: return {INT2OID, -1};
+    case Layout::kUInt16:
+    case Layout::kInt32: return {INT4OID, -1};
+    case Layout::kUInt32:
+    case Layout::kInt64: return {INT8OID, -1};
+    case Layout::kUInt64: return {NUMERICOID, numeric_typmod(20, 0)};
+    case Layout::kFloat16: {
+      const Oid half = boundary::guard([] { return type_in_schema(PG_CATALOG_NAMESPACE, "float2"); });
+      return {OidIsValid(half) ? half : Oid{FLOAT4OID}, -1};
+    }
+    case Layout::kFloat32: return {FLOAT4OID, -1};
+    case Layout::kFloat64: return {FLOAT8OID, -1};
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kDecimal128:
+    case Layout::kDecimal256: return decimal_type(field);
+    case Layout::kDate32:
+    case Layout::kDate64: return {DATEOID, -1};
+    case Layout::kTime32:
+    case Layout::kTime64: return {TIMEOID, -1};
+    case Layout::kTimestamp: return {static_cast<Oid>(field.timezone.empty() ? TIMESTAMPOID : TIMESTAMPTZOID), -1};
+    case Layout::kDuration:
+    case Layout::kIntervalMonths:
+    case Layout::kIntervalDayTime:
+    case Layout::kIntervalMonthDayNano: return {INTERVALOID, -1};
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View:
+    case Layout::kNull: return {TEXTOID, -1};
+    case Layout::kFixedBinary:
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView: return {BYTEAOID, -1};
+    case Layout::kList:
+    case Layout::kLargeList:
+    case Layout::kListView:
+    case Layout::kLargeListView:
+    case Layout::kFixedList: {
+      const SqlType element = sql_type_of(field.children[0]);
+      const bool is_plain = !columnar::is_nested(value_field(field.children[0]).layout) || element.oid != JSONBOID;
+      const Oid array = boundary::guard([=] {
+        const bool nests = !OidIsValid(element.oid) || OidIsValid(get_element_type(element.oid));
+        return nests || !is_plain ? InvalidOid : get_array_type(element.oid);
+      });
+      return OidIsValid(array) ? SqlType{array, element.typmod} : SqlType{JSONBOID, -1};
+    }
+    case Layout::kRunEndEncoded: return sql_type_of(field.children[1]);
+    case Layout::kMap:
+    case Layout::kStruct:
+    case Layout::kSparseUnion:
+    case Layout::kDenseUnion: return {JSONBOID, -1};
+    case Layout::kDictionary: break;
+  }
+  return {};
+}
+
+SqlType sql_type_of(const Field& field) {
+  if (!unsupported_feature(field).empty()) return {};
+  const SqlType named = named_type(field);
+  if (OidIsValid(named.oid) && fit(field, named) != Fit::kNone) return named;
+  return stored_type_of(field);
+}
+
+bool has_statistics(const Field& field, SqlType declared) {
+  if (columnar::is_text(field.layout)) return declared.oid == TEXTOID || declared.oid == VARCHAROID;
+  if (columnar::is_decimal(field.layout) && !has_engine_scale(field)) return false;
+  const Oid stored = stored_type_of(field).oid;
+  return stored == declared.oid || widens(stored, declared.oid);
+}
+
+namespace {
+
+// Types whose values Arrow has, or that are read from nothing but their text type: a text is no value of theirs, unless
+// the file says so.
+bool has_arrow_type(Oid type) {
+  switch (type) {
+    case BOOLOID:
+    case INT2OID:
+    case INT4OID:
+    case INT8OID:
+    case FLOAT4OID:
+    case FLOAT8OID:
+    case NUMERICOID:
+    case DATEOID:
+    case TIMEOID:
+    case TIMESTAMPOID:
+    case TIMESTAMPTZOID:
+    case INTERVALOID:
+    case BYTEAOID: return true;
+    default: return false;
+  }
+}
+
+// The file says itself that its values are of this built-in type.
+bool is_named(const Field& field, Oid type) { return named_type(field).oid == type; }
+
+bool is_own_type(Oid type, registry::TypeId id) {
+  const registry::TypeInfo* info = boundary::guard([type] { return own_type(type); });
+  return info == &registry::type_info(id);
+}
+
+bool decimal_holds(const Field& field, SqlType declared) {
+  if (declared.typmod < 0) return true;
+  return numeric_typmod_scale(declared.typmod) == field.scale &&
+         numeric_typmod_precision(declared.typmod) >= field.precision;
+}
+
+bool reads_fixed_binary(int32_t width, SqlType base) {
+  switch (base.oid) {
+    case BYTEAOID: return true;
+    case BPCHAROID: return base.typmod < 0 || base.typmod == width + VARHDRSZ;
+    case UUIDOID: return width == 16;
+    case MACADDROID: return width == 6;
+    case MACADDR8OID: return width == 8;
+    case INETOID:
+    case CIDROID: return width == 4 || width == 16;
+    default: return false;
+  }
+}
+
+bool reads_value(const Field& field, SqlType base) {
+  if (columnar::is_decimal(field.layout)) return base.oid == NUMERICOID && decimal_holds(field, base);
+  switch (field.layout) {
+    case Layout::kFixedBinary: return reads_fixed_binary(field.byte_width, base);
+    case Layout::kUInt64:
+      return (base.oid == NUMERICOID && (base.typmod < 0 || (numeric_typmod_scale(base.typmod) == 0 &&
+                                                             numeric_typmod_precision(base.typmod) >= 20))) ||
+             base.oid == XID8OID || base.oid == INT8OID;
+    case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID || base.oid == XIDOID || base.oid == CIDOID;
+    case Layout::kInt8:
+      return base.oid == INT2OID || widens(INT2OID, base.oid) || is_own_type(base.oid, registry::TypeId::kInt1);
+    case Layout::kFloat16: return base.oid == FLOAT4OID || is_own_type(base.oid, registry::TypeId::kFloat2);
+    case Layout::kInt64: return base.oid == INT8OID || base.oid == CASHOID;
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: return base.oid == TEXTOID || base.oid == VARCHAROID || base.oid == BPCHAROID;
+    default: {
+      const Oid stored = stored_type_of(field).oid;
+      return base.oid == stored || widens(stored, base.oid);
+    }
+  }
+}
+
+}  // namespace
+
+Conversion conversion_of(const Field& field, SqlType base) {
+  const Field& values = value_field(field);
+  if (values.layout == Layout::kNull) return Conversion::kNull;
+  if (columnar::is_nested(values.layout)) {
+    if (base.oid == JSONBOID || base.oid == JSONOID) return Conversion::kJson;
+    const bool is_array = OidIsValid(boundary::guard([=] { return get_element_type(base.oid); }));
+    if (columnar::is_list(values.layout) && is_array) return Conversion::kArray;
+    const bool is_composite = boundary::guard([=] { return get_typtype(base.oid) == TYPTYPE_COMPOSITE; });
+    return values.layout == Layout::kStruct && is_composite ? Conversion::kComposite : Conversion::kNone;
+  }
+  if (reads_value(values, base)) return Conversion::kValue;
+  if (!columnar::is_text(values.layout)) return Conversion::kNone;
+  if (has_arrow_type(base.oid) && !is_named(values, base.oid)) return Conversion::kNone;
+  const bool has_values = boundary::guard([=] { return is_column_type(base.oid); });
+  return has_values ? Conversion::kText : Conversion::kNone;
+}
+
+const Field* array_leaf(const Field& field, int* dimensions) {
+  const Field* leaf = &value_field(field);
+  for (*dimensions = 0; columnar::is_list(leaf->layout); leaf = &value_field(leaf->children[0]))
+    if (++*dimensions > MAXDIM) return nullptr;
+  return leaf;
+}
+
+SqlType element_type(SqlType array) {
+  return {boundary::guard([=] { return get_element_type(array.oid); }), array.typmod};
+}
+
+SqlType domain_base(SqlType type) {
+  return boundary::guard([type] {
+    SqlType base = type;
+    base.oid = getBaseTypeAndTypmod(type.oid, &base.typmod);
+    return base;
+  });
+}
+
+namespace {
+
+std::vector<Part> composite_parts(SqlType composite) {
+  TupleDesc desc = boundary::guard([=] { return lookup_rowtype_tupdesc_copy(composite.oid, composite.typmod); });
+  std::vector<Part> parts;
+  for (int i = 0; i < desc->natts; ++i) {
+    const FormData_pg_attribute* attribute = TupleDescAttr(desc, i);
+    if (attribute->attisdropped) continue;
+    parts.push_back({attribute->attnum, NameStr(attribute->attname), {attribute->atttypid, attribute->atttypmod}, -1});
+  }
+  FreeTupleDesc(desc);
+  return parts;
+}
+
+}  // namespace
+
+bool match_parts(const Field& field, SqlType composite, std::vector<Part>* parts) {
+  *parts = composite_parts(composite);
+  const auto& children = field.children;
+  if (parts->size() != children.size()) return false;
+  bool by_name = true;
+  std::vector<bool> taken(children.size());
+  for (Part& part : *parts) {
+    size_t i = 0;
+    while (i < children.size() && (taken[i] || children[i].name != part.name)) ++i;
+    by_name = by_name && i < children.size();
+    if (!by_name) break;
+    taken[i] = true;
+    part.child = static_cast<int>(i);
+  }
+  for (size_t i = 0; !by_name && i < parts->size(); ++i) (*parts)[i].child = static_cast<int>(i);
+  return std::all_of(parts->begin(), parts->end(), [&](const Part& part) {
+    return fit(children[static_cast<size_t>(part.child)], part.type) != Fit::kNone;
+  });
+}
+
+namespace {
+
+// The engine has a loader for the field's layout whose values are those of `base`.
+bool is_loadable(const Field& field, SqlType base) {
+  if (field.dictionary && field.layout == Layout::kBool) return false;
+  if (columnar::is_text(field.layout))
+    return GetDatabaseEncoding() == PG_UTF8 && (base.oid == TEXTOID || base.oid == VARCHAROID);
+  if (columnar::is_decimal(field.layout))
+    return field.layout != Layout::kDecimal256 && base.oid == NUMERICOID && has_engine_scale(field);
+  switch (field.layout) {
+    case Layout::kFixedBinary: return base.oid == BPCHAROID || base.oid == BYTEAOID || base.oid == UUIDOID;
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView: return base.oid == BYTEAOID;
+    case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID;
+    default: return columnar::is_basic(field.layout) && base.oid == stored_type_of(field).oid;
+  }
+}
+
+}  // namespace
+
+Fit fit(const Field& field, SqlType declared) {
+  if (!unsupported_feature(field).empty()) return Fit::kNone;
+  const SqlType base = domain_base(declared);
+  switch (conversion_of(field, base)) {
+    case Conversion::kNone: return Fit::kNone;
+    case Conversion::kValue:
+      return base.oid == declared.oid && is_loadable(field, base) ? Fit::kExact : Fit::kConverted;
+    case Conversion::kArray: {
+      int dimensions;
+      const Field* leaf = array_leaf(field, &dimensions);
+      return leaf == nullptr || fit(*leaf, element_type(base)) == Fit::kNone ? Fit::kNone : Fit::kConverted;
+    }
+    case Conversion::kComposite: {
+      std::vector<Part> parts;
+      return match_parts(value_field(field), base, &parts) ? Fit::kConverted : Fit::kNone;
+    }
+    case Conversion::kText:
+    case Conversion::kJson:
+    case Conversion::kNull: return Fit::kConverted;
+  }
+  return Fit::kNone;
+}
 
 const registry::TypeInfo* engine_type(Oid type) {
   if (const registry::TypeInfo* info = registry::find_type(type)) return info;
@@ -129,6 +415,9 @@ SqlType base_type(SqlType type) {
   return type;
 }
 
+int declared_precision(SqlType type) { return type.typmod < VARHDRSZ ? -1 : numeric_typmod_precision(type.typmod); }
+int declared_scale(SqlType type) { return type.typmod < VARHDRSZ ? 0 : numeric_typmod_scale(type.typmod); }
+
 std::string type_name(SqlType type) {
   return boundary::guard([=] { return format_type_with_typemod(type.oid, type.typmod); });
 }
@@ -138,10 +427,16 @@ std::string arrow_type_name(const Field& field) {
   std::string name = (field.dictionary ? "dictionary-encoded " : "") + std::string(columnar::layout_name(field.layout));
   if (columnar::is_decimal(field.layout))
     name += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
-  if (field.layout == Layout::kTimestamp)
-    name += std::string("(") + unit_name(field.unit) + (field.timezone.empty() ? ")" : ", " + field.timezone + ")");
+  if (columnar::has_unit(field.layout))
+    name += std::string("(") + columnar::unit_name(field.unit) +
+            (field.timezone.empty() ? ")" : ", " + field.timezone + ")");
   if (field.layout == Layout::kFixedBinary) name += "(" + std::to_string(field.byte_width) + ")";
-  return name;
+  if (field.children.empty()) return name;
+  const bool has_names = field.layout == Layout::kStruct || columnar::is_union(field.layout);
+  std::string parts;
+  for (const Field& child : field.children)
+    parts += (parts.empty() ? "" : ", ") + (has_names ? child.name + ": " : "") + arrow_type_name(child);
+  return name + "<" + parts + ">";
 }
 
 }  // namespace strom::pg::codec

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "columnar/schema.hpp"
 #include "pg/boundary/postgres.hpp"
@@ -16,24 +17,67 @@ struct SqlType {
   int32_t typmod = -1;
 };
 
-/// The SQL type that `field` maps to; its oid is InvalidOid when the field cannot be read, and then
-/// unsupported_feature() says why.
+/// The SQL type that `field` maps to: the one that its metadata names (`pg_type`, `pg_typmod`, Arrow's extension types)
+/// if there is such a type and it can read the field, else the one of its layout. Its oid is InvalidOid when the field
+/// cannot be read, and then unsupported_feature() says why. May throw.
 SqlType sql_type_of(const columnar::Field& field);
 
-/// Name of what keeps `field` from being read ("dictionary encoding"); empty when it can be.
+/// The same without metadata.
+SqlType stored_type_of(const columnar::Field& field);
+
+/// Statistics of the field hold for values of the declared type, and Decoder decodes them.
+bool has_statistics(const columnar::Field& field, SqlType declared);
+
+/// Name of what keeps `field` from being read ("type Foo"); empty when it can be.
 std::string unsupported_feature(const columnar::Field& field);
 
 /// How well a column declared as a SQL type reads a field.
 enum class Fit {
   kNone,       // types differ: 42804
-  kConverted,  // readable, but values change on the way (char(n) padding): codec only, not the engine
+  kConverted,  // readable, but values change on the way (char(n) padding, wider numbers): codec only, not the engine
   kExact,      // the engine may load the field's bytes as values of the declared type
 };
 
-/// Declared type against field. The text types are interchangeable; all other types must be the mapped one, a
-/// numeric's declared scale must be the file's and its precision not smaller, a char(n)'s n that of the file.
-/// The length of varchar(n) is taken as the table's promise and not checked against values.
+/// Declared type against field. The text types are interchangeable, integers and floating point may be
+/// declared wider than the field is; a numeric's declared scale must be the file's and
+/// its precision not smaller, a char(n)'s n that of the file. The length of varchar(n) is taken as the table's promise
+/// and not checked against values. Types that Arrow does not have are read from their text. Lists are read as arrays,
+/// structs as composite types, and nested types of all kinds as json and jsonb. May throw.
 Fit fit(const columnar::Field& field, SqlType declared);
+
+/// How values of a field become values of a declared type, which is no domain.
+enum class Conversion : uint8_t {
+  kNone,
+  kValue,      // see file_reader()
+  kText,       // by the type's input function
+  kArray,      // of lists
+  kComposite,  // of structs
+  kJson,       // json or jsonb of nested types
+  kNull,       // all rows are NULL
+};
+/// Of the field itself, not of its children. May throw.
+Conversion conversion_of(const columnar::Field& field, SqlType base);
+
+/// The field whose values `field` has in another form: that of the values of a run-end encoded one.
+const columnar::Field& value_field(const columnar::Field& field);
+
+/// What a list's elements are, below all lists that nest in it, which are `dimensions`; nullptr when an array cannot
+/// have so many.
+const columnar::Field* array_leaf(const columnar::Field& field, int* dimensions);
+/// Type of the elements of an array type. May throw.
+SqlType element_type(SqlType array);
+/// `type`, or the type and modifier that it is a domain over. May throw.
+SqlType domain_base(SqlType type);
+
+/// A column of a composite type and the child of a struct that it reads.
+struct Part {
+  AttrNumber attnum = 0;
+  std::string name;
+  SqlType type;
+  int child = -1;
+};
+/// By name where all names agree, else by position. False when the struct is not of that type. May throw.
+bool match_parts(const columnar::Field& structure, SqlType composite, std::vector<Part>* parts);
 
 /// The engine's type for values of a SQL type: those of domains are of their base types, those of all enum types of
 /// one, and of all arrays. nullptr when the engine does not compute with them. May ereport.
@@ -41,6 +85,10 @@ const registry::TypeInfo* engine_type(Oid type);
 
 /// `type`, or the type and modifier that it is a domain over. May ereport.
 SqlType base_type(SqlType type);
+
+/// Of numeric(precision, scale); precision -1 for numeric alone.
+int declared_precision(SqlType type);
+int declared_scale(SqlType type);
 
 /// "integer", "numeric(10,2)": PostgreSQL's spelling. May throw.
 std::string type_name(SqlType type);

@@ -82,13 +82,8 @@ int sample(Relation relation, HeapTuple* tuples, int wanted, double* total_rows)
     while (end < rows.size() && rows[end] < first_row + chunk.rows) ++end;
     if (end > done) {
       const columnar::BatchView view = boundary::value_or_throw(source->batch(static_cast<int64_t>(index)));
-      for (size_t i = 0; i < decoders.size(); ++i) {
-        const SourceColumn& column = source->columns()[i];
-        places[i] = {column.name.c_str(), source->files()[chunk.file]->path().c_str(), chunk.batch};
-        decoders[i] = codec::make_decoder(source->field(chunk.file, static_cast<int>(i)), column.type);
-        decoders[i].view = view.columns[i];
-        decoders[i].place = &places[i];
-      }
+      for (size_t i = 0; i < decoders.size(); ++i)
+        decoders[i] = source->decoder(static_cast<int64_t>(index), static_cast<int>(i), view, &places[i]);
       const SampleChunk part{
           decoders.data(), attnums.data(), static_cast<int>(attnums.size()), &rows[done], static_cast<int>(end - done),
           first_row};
@@ -114,6 +109,8 @@ int acquire_sample(Relation relation, int elevel, HeapTuple* tuples, int wanted,
 }  // namespace strom::pg::fdw_arrow
 
 bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages) {
+  // Tables of arrow_fdw_import_file() may have more columns than a row that is sampled.
+  if (RelationGetNumberOfAttributes(relation) > MaxTupleAttributeNumber) return false;
   const auto bytes = strom::pg::boundary::entry(
       [&] { return strom::pg::fdw_arrow::open_all_columns(RelationGetRelid(relation))->file_bytes(); });
   *totalpages = static_cast<BlockNumber>(std::min<int64_t>((bytes + BLCKSZ - 1) / BLCKSZ, MaxBlockNumber));

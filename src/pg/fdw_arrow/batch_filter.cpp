@@ -548,11 +548,13 @@ void BatchFilter::load_columns(const Source& source, int64_t chunk) {
     ColumnState& state = states_[static_cast<size_t>(index)];
     const int64_t nulls = boundary::value_or_throw(source.null_count(chunk, index));
     state.all_null = nulls == place.rows;
-    state.has_null = nulls > 0;
     state.type = source.columns()[static_cast<size_t>(index)].type;
     state.field = &source.field(place.file, index);
+    // Their number may not be known; NULLs may stand in a dictionary or in children, and a composite of nothing but
+    // NULLs is one for IS NULL.
+    state.has_null = nulls != 0 || state.field->dictionary || state.field->layout >= columnar::Layout::kNull;
     auto bounds = boundary::value_or_throw(source.bounds(chunk, index));
-    state.has_bounds = bounds.has_value();
+    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type);
     if (bounds.has_value()) state.bounds = std::move(*bounds);
   }
 }

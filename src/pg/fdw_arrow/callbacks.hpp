@@ -25,6 +25,15 @@ void strom_arrow_initialize_dsm(ForeignScanState* node, ParallelContext* pcxt, v
 void strom_arrow_reinitialize_dsm(ForeignScanState* node, ParallelContext* pcxt, void* coordinate);
 void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* coordinate);
 
+// modify.cpp
+int strom_arrow_updatable(Relation relation);
+void strom_arrow_begin_modify(ModifyTableState* state, ResultRelInfo* target, List* fdw_private, int subplan,
+                              int eflags);
+void strom_arrow_begin_insert(ModifyTableState* state, ResultRelInfo* target);
+TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                   TupleTableSlot* plan_slot);
+void strom_arrow_truncate(List* relations, DropBehavior behavior, bool restart_sequences);
+
 // analyze.cpp
 bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
 

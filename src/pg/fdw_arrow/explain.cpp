@@ -2,6 +2,7 @@
 #include "pg/fdw_arrow/explain.hpp"
 
 #include <cstdio>
+#include <cstring>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
@@ -34,20 +35,24 @@ void explain_file(const Source& source, int file, ExplainState* es) {
   const format::arrow::FileReader& reader = *source.files()[file];
   const std::string label = "file" + std::to_string(file);
   std::string path = reader.path();
+  const bool is_arrow = std::strcmp(reader.format(), "arrow") == 0;
   if (guc::pg_strom::regression_test_mode) {
     path.erase(0, path.rfind('/') + 1);
+    if (!is_arrow) path += std::string(" (") + reader.format() + ")";
     guard([&] { ExplainPropertyText(label.c_str(), path.c_str(), es); });
     return;
   }
   const int64_t read = referenced_bytes(source, file), size = reader.identity().size;
   if (es->format == EXPLAIN_FORMAT_TEXT) {
-    path += " (read: " + format_bytes(read) + ", size: " + format_bytes(size) + ")";
+    path += std::string(" (") + (is_arrow ? "" : std::string(reader.format()) + ", ") + "read: " + format_bytes(read) +
+            ", size: " + format_bytes(size) + ")";
     guard([&] { ExplainPropertyText(label.c_str(), path.c_str(), es); });
     return;
   }
-  const std::string read_label = label + "-read", size_label = label + "-size";
+  const std::string read_label = label + "-read", size_label = label + "-size", format_label = label + "-format";
   guard([&] {
     ExplainPropertyText(label.c_str(), path.c_str(), es);
+    if (!is_arrow) ExplainPropertyText(format_label.c_str(), reader.format(), es);
     ExplainPropertyInteger(read_label.c_str(), "B", read, es);
     ExplainPropertyInteger(size_label.c_str(), "B", size, es);
   });

@@ -23,6 +23,11 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_handler) {
   routine->InitializeWorkerForeignScan = strom_arrow_initialize_worker;
   routine->AnalyzeForeignTable = strom_arrow_analyze;
   routine->ImportForeignSchema = strom_arrow_import;
+  routine->IsForeignRelUpdatable = strom_arrow_updatable;
+  routine->BeginForeignModify = strom_arrow_begin_modify;
+  routine->ExecForeignInsert = strom_arrow_insert;
+  routine->BeginForeignInsert = strom_arrow_begin_insert;
+  routine->ExecForeignTruncate = strom_arrow_truncate;
   PG_RETURN_POINTER(routine);
 }
 

@@ -1,4 +1,6 @@
 // IMPORT FOREIGN SCHEMA: the "remote schema" is the name of the table to make, its columns are those of the files.
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -6,135 +8,218 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/options.hpp"
-#include "pg/fdw_arrow/source.hpp"
+#include "pg/fdw_arrow/field_index.hpp"
+#include "pg/fdw_arrow/import.hpp"
+#include "pg/fdw_arrow/virtual_value.hpp"
 
 namespace strom::pg::fdw_arrow {
-namespace {
 
 using boundary::guard;
 using boundary::throw_if_failed;
 using columnar::Field;
 using format::arrow::FileReader;
 
-constexpr const char* kSystemColumns[] = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"};
-
 std::string quote_name(const std::string& name) {
   return guard([&name] { return quote_identifier(name.c_str()); });
 }
 
+namespace {
+
+constexpr const char* kSystemColumns[] = {"ctid", "xmin", "cmin", "xmax", "cmax", "tableoid"};
+
 std::string quote_text(const std::string& text) {
   return guard([&text] { return quote_literal_cstr(text.c_str()); });
-}
-
-// The file's names are UTF-8.
-std::string server_text(const std::string& utf8) {
-  return guard([&utf8] { return pg_any_to_server(utf8.c_str(), static_cast<int>(utf8.size()), PG_UTF8); });
 }
 
 std::string clipped(const std::string& name, int room) {
   return name.substr(0, pg_mbcliplen(name.c_str(), static_cast<int>(name.size()), room));
 }
 
-// A name that fits into a column's and is not `taken` yet: the field's own, cut and numbered where needed.
-std::string column_name(const std::string& field_name, std::set<std::string>* taken) {
-  const std::string base = field_name.empty() ? "column" : field_name;
-  std::string name = clipped(base, NAMEDATALEN - 1);
-  for (int n = 1; !taken->insert(name).second; ++n) {
-    const std::string ending = "_" + std::to_string(n);
-    name = clipped(base, NAMEDATALEN - 1 - static_cast<int>(ending.size())) + ending;
+/// Names for columns, each of them once.
+class ColumnNames {
+ public:
+  /// The field's own, cut and numbered where needed.
+  std::string add(const std::string& field_name) {
+    const std::string base = field_name.empty() ? "column" : field_name;
+    std::string name = clipped(base, NAMEDATALEN - 1);
+    for (int* n = &next_[name]; !taken_.insert(name).second;) {
+      const std::string ending = "_" + std::to_string(++*n);
+      name = clipped(base, NAMEDATALEN - 1 - static_cast<int>(ending.size())) + ending;
+    }
+    return name;
   }
-  return name;
-}
 
-// What the column option `field` has to say so that find_field() finds field `index`.
-Result<std::string> field_option(const columnar::Schema& schema, int index) {
-  const std::string& name = schema.fields[index].name;
-  int ordinal = 1;
-  for (int i = 0; i < index; ++i) ordinal += schema.fields[i].name == name;
-  std::string option = ordinal == 1 ? name : name + "#" + std::to_string(ordinal);
-  if (find_field(schema, option) == index) return option;
-  return Status(ErrorCode::kUnsupported, "several fields called \"" + name + "\" cannot be told apart");
-}
-
-Status check_same_field(const Field& field, const std::string& option, const FileReader& first,
-                        const FileReader& other) {
-  const int index = find_field(other.schema(), option);
-  if (index < 0)
-    return Status(ErrorCode::kTypeMismatch, "field \"" + option + "\" was not found in file \"" + other.path() + "\"")
-        .with_detail("File \"" + first.path() + "\" has it.");
-  const Field& found = other.schema().fields[index];
-  const codec::SqlType mapped = codec::sql_type_of(field);
-  if (codec::fit(found, mapped) != codec::Fit::kNone) return Status::ok();
-  return Status(ErrorCode::kTypeMismatch,
-                "field \"" + option + "\" of file \"" + other.path() + "\" has type " + codec::arrow_type_name(found))
-      .with_detail("In file \"" + first.path() + "\" its type is " + codec::arrow_type_name(field) + ".");
-}
+ private:
+  std::set<std::string> taken_{std::begin(kSystemColumns), std::end(kSystemColumns)};
+  std::map<std::string, int> next_;  // of a name, the last number that was tried
+};
 
 using Files = std::vector<std::shared_ptr<const FileReader>>;
 
-Files open_files(const std::vector<std::string>& paths, const std::string& dir) {
-  if (paths.empty())
-    throw_if_failed(
-        Status(ErrorCode::kFileNotFound, "directory \"" + dir + "\" has no Arrow file to take columns from"));
+Files open_files(const std::vector<FileEntry>& entries, const std::string& dir) {
+  if (entries.empty())
+    throw_if_failed(Status(ErrorCode::kFileNotFound,
+                           dir.empty() ? std::string("no file matches the pattern")
+                                       : "directory \"" + dir + "\" has no Arrow file to take columns from"));
   Files files;
-  for (const std::string& path : paths) {
+  for (const FileEntry& entry : entries) {
     boundary::check_for_interrupts();
-    files.push_back(boundary::value_or_throw(format::arrow::open_cached(path)));
+    files.push_back(boundary::value_or_throw(format::arrow::open_cached(entry.path)));
   }
   return files;
 }
 
-// "name type [OPTIONS (field '...')] [NOT NULL]" for one field of the first file, which all others must have too.
-std::string column_definition(const Files& files, int index, std::set<std::string>* taken) {
-  const columnar::Schema& schema = files[0]->schema();
-  const Field& field = schema.fields[index];
-  if (const std::string feature = codec::unsupported_feature(field); !feature.empty())
-    throw_if_failed(Status(ErrorCode::kUnsupported, "field \"" + field.name + "\" of file \"" + files[0]->path() +
-                                                        "\" cannot be read: " + feature + " is not supported"));
-  const std::string option = boundary::value_or_throw(field_option(schema, index));
-  bool nullable = field.nullable;
-  for (size_t i = 1; i < files.size(); ++i) {
-    throw_if_failed(check_same_field(field, option, *files[0], *files[i]));
-    nullable = nullable || files[i]->schema().fields[find_field(files[i]->schema(), option)].nullable;
-  }
-  const std::string name = column_name(server_text(field.name), taken);
-  std::string definition = quote_name(name) + " " + codec::type_name(codec::sql_type_of(field));
-  const std::string wanted = server_text(option);
-  if (name != wanted) definition += " OPTIONS (field " + quote_text(wanted) + ")";
-  if (!nullable) definition += " NOT NULL";
-  return definition;
+/// A column to be made.
+struct ImportedColumn {
+  std::string field;  // as FieldIndex::find() wants it
+  codec::SqlType type;
+  bool nullable;
+  size_t file;         // the first that has it
+  const Field* first;  // there
+};
+
+// All files so far, the fields of which are `fields`, can be read as `wider`.
+bool all_fit(const std::vector<const Field*>& fields, codec::SqlType wider) {
+  return std::all_of(fields.begin(), fields.end(),
+                     [&](const Field* field) { return codec::fit(*field, wider) != codec::Fit::kNone; });
 }
 
-// A field that only a later file has would be lost silently.
-void check_no_further_fields(const Files& files) {
-  for (const auto& file : files) {
-    if (file->schema().fields.size() <= files[0]->schema().fields.size()) continue;
-    for (const Field& field : file->schema().fields)
-      if (find_field(files[0]->schema(), field.name) < 0)
-        throw_if_failed(Status(ErrorCode::kTypeMismatch,
-                               "field \"" + field.name + "\" was not found in file \"" + files[0]->path() + "\"")
-                            .with_detail("File \"" + file->path() + "\" has it."));
+/// The fields of all files, in the order in which they come.
+class Columns {
+ public:
+  Columns(const Files& files, bool missing_is_null) : files_(files), missing_is_null_(missing_is_null) {
+    for (size_t file = 0; file < files.size(); ++file) {
+      boundary::check_for_interrupts();
+      add_file(file);
+    }
   }
+
+  std::vector<ImportedColumn> take() { return std::move(columns_); }
+
+ private:
+  void add_file(size_t file) {
+    const columnar::Schema& schema = files_[file]->schema();
+    const FieldIndex index(schema);
+    std::vector<bool> known(schema.fields.size());
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const int found = index.find(columns_[i].field);
+      if (found < 0)
+        missing(columns_[i].field, file, columns_[i].file, &columns_[i]);
+      else
+        merge(schema.fields[static_cast<size_t>(found)], file, i);
+      if (found >= 0) known[static_cast<size_t>(found)] = true;
+    }
+    for (size_t i = 0; i < schema.fields.size(); ++i)
+      if (!known[i]) add_column(index, static_cast<int>(i), file);
+  }
+
+  void missing(const std::string& field, size_t without, size_t with, ImportedColumn* column) const {
+    if (!missing_is_null_)
+      throw_if_failed(Status(ErrorCode::kTypeMismatch,
+                             "field \"" + field + "\" was not found in file \"" + files_[without]->path() + "\"")
+                          .with_detail("File \"" + files_[with]->path() + "\" has it.")
+                          .with_hint("With the table's option missing_columns 'null' it is NULL there."));
+    if (column != nullptr) column->nullable = true;
+  }
+
+  void add_column(const FieldIndex& index, int position, size_t file) {
+    const Field& field = files_[file]->schema().fields[static_cast<size_t>(position)];
+    const std::optional<std::string> name = index.name_of(position);
+    if (!name.has_value())
+      throw_if_failed(
+          Status(ErrorCode::kUnsupported, "several fields called \"" + field.name + "\" cannot be told apart"));
+    if (file > 0) missing(*name, 0, file, nullptr);
+    if (const std::string feature = codec::unsupported_feature(field); !feature.empty())
+      throw_if_failed(Status(ErrorCode::kUnsupported, "field \"" + field.name + "\" of file \"" + files_[file]->path() +
+                                                          "\" cannot be read: " + feature + " is not supported"));
+    columns_.push_back({*name, codec::sql_type_of(field), field.nullable || file > 0, file, &field});
+    fields_.push_back({&field});
+  }
+
+  // Of two types that differ by their width the wider one.
+  void merge(const Field& found, size_t file, size_t index) {
+    ImportedColumn& column = columns_[index];
+    if (codec::fit(found, column.type) == codec::Fit::kNone) {
+      const codec::SqlType wider = codec::sql_type_of(found);
+      if (!OidIsValid(wider.oid) || wider.oid == BPCHAROID || !all_fit(fields_[index], wider))
+        throw_if_failed(Status(ErrorCode::kTypeMismatch, "field \"" + column.field + "\" of file \"" +
+                                                             files_[file]->path() + "\" has type " +
+                                                             codec::arrow_type_name(found))
+                            .with_detail("In file \"" + files_[column.file]->path() + "\" its type is " +
+                                         codec::arrow_type_name(*column.first) + "."));
+      column.type = wider;
+    }
+    column.nullable = column.nullable || found.nullable;
+    if (codec::sql_type_of(found).oid != codec::sql_type_of(*fields_[index].back()).oid)
+      fields_[index].push_back(&found);
+  }
+
+  const Files& files_;
+  const bool missing_is_null_;
+  std::vector<ImportedColumn> columns_;
+  std::vector<std::vector<const Field*>> fields_;  // for each column those of different types
+};
+
+// Values that are all numbers, as far as they are there.
+bool are_numbers(const std::vector<FileEntry>& entries, const std::string& key) {
+  constexpr size_t kMostDigits = 18;
+  return std::all_of(entries.begin(), entries.end(), [&](const FileEntry& entry) {
+    const auto value = folder_value(entry.path, key);
+    return !value.has_value() || (!value->empty() && value->size() <= kMostDigits &&
+                                  value->find_first_not_of("0123456789") == std::string::npos);
+  });
 }
 
-std::string create_statement(const std::string& table, const std::string& server,
+// Columns that the files' names are asked for.
+void add_virtual_columns(const TableOptions& options, const std::vector<FileEntry>& entries,
+                         std::vector<TableColumn>* columns, ColumnNames* names) {
+  if (!options.pattern.has_value()) return;
+  const auto add = [&](const std::string& key, bool is_number) {
+    guard([&key] { pg_verifymbstr(key.c_str(), static_cast<int>(key.size()), false); });
+    columns->push_back({names->add(key), {static_cast<Oid>(is_number ? INT8OID : TEXTOID), -1}, "virtual", key, true});
+  };
+  std::set<std::string> known;
+  for (const auto& key : options.pattern->keys()) {
+    add(key.name, key.is_number);
+    known.insert(key.name);
+  }
+  if (!options.pattern->has_folders()) return;
+  for (const FileEntry& entry : entries)
+    for (const std::string& key : folder_keys(std::string_view(entry.path).substr(options.dir.size())))
+      if (known.insert(key).second) add(key, are_numbers(entries, key));
+}
+
+}  // namespace
+
+std::vector<TableColumn> import_columns(const TableOptions& options) {
+  const std::vector<FileEntry> entries = boundary::value_or_throw(list_files(options));
+  const Files files = open_files(entries, options.dir);
+  std::vector<TableColumn> columns;
+  ColumnNames names;
+  for (const ImportedColumn& column : Columns(files, options.missing_is_null).take()) {
+    const std::string wanted = server_text(column.field);
+    TableColumn made{names.add(server_text(column.first->name)), column.type, "", "", column.nullable};
+    if (made.name != wanted) made.option = "field", made.value = wanted;
+    columns.push_back(std::move(made));
+  }
+  add_virtual_columns(options, entries, &columns, &names);
+  return columns;
+}
+
+std::string create_statement(const std::string& table, const std::string& server, std::span<const TableColumn> columns,
                              const std::vector<catalog::Option>& options) {
-  const TableOptions parsed = boundary::value_or_throw(parse_table_options(options));
-  require_file_privilege();
-  const Files files = open_files(boundary::value_or_throw(list_files(parsed)), parsed.dir);
-  std::string sql = "CREATE FOREIGN TABLE " + quote_name(table) + " (";
-  std::set<std::string> taken(std::begin(kSystemColumns), std::end(kSystemColumns));
-  for (size_t i = 0; i < files[0]->schema().fields.size(); ++i)
-    sql += (i == 0 ? "" : ", ") + column_definition(files, static_cast<int>(i), &taken);
-  check_no_further_fields(files);
+  std::string sql = "CREATE FOREIGN TABLE " + table + " (";
+  for (const TableColumn& column : columns) {
+    sql += (&column == columns.data() ? "" : ", ") + quote_name(column.name) + " " + codec::type_name(column.type);
+    if (!column.option.empty()) sql += " OPTIONS (" + column.option + " " + quote_text(column.value) + ")";
+    if (!column.nullable) sql += " NOT NULL";
+  }
   sql += ") SERVER " + quote_name(server) + " OPTIONS (";
   for (size_t i = 0; i < options.size(); ++i)
     sql += (i == 0 ? "" : ", ") + quote_name(options[i].name) + " " + quote_text(options[i].value);
   return sql + ")";
 }
 
-}  // namespace
 }  // namespace strom::pg::fdw_arrow
 
 List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
@@ -142,8 +227,13 @@ List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("arrow_fdw does not support LIMIT TO and EXCEPT"),
                     errhint("The name after IMPORT FOREIGN SCHEMA is that of the one table to be made.")));
   return strom::pg::boundary::entry([&] {
+    namespace fdw = strom::pg::fdw_arrow;
     const auto options = strom::pg::catalog::read_options(stmt->options);
-    const std::string sql = strom::pg::fdw_arrow::create_statement(stmt->remote_schema, stmt->server_name, options);
+    const auto parsed = strom::pg::boundary::value_or_throw(fdw::parse_table_options(options));
+    fdw::require_file_privilege();
+    const std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed);
+    const std::string sql =
+        fdw::create_statement(fdw::quote_name(stmt->remote_schema), stmt->server_name, columns, options);
     return strom::pg::boundary::guard([&sql] { return list_make1(pstrdup(sql.c_str())); });
   });
 }

@@ -1,17 +1,12 @@
-// Parsing and checking of the options, and listing of files.
+// Parsing and checking of the options.
 #include "pg/fdw_arrow/options.hpp"
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <memory>
 #include <string_view>
 
 #include "base/nearest_name.hpp"
-#include "base/os_error.hpp"
+#include "format/arrow/compression.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::fdw_arrow {
@@ -20,8 +15,10 @@ using catalog::Option;
 
 namespace {
 
-constexpr std::string_view kTableOptions[] = {"file", "files", "dir", "suffix", "parallel_workers"};
-constexpr std::string_view kColumnOptions[] = {"field"};
+constexpr std::string_view kTableOptions[] = {
+    "file",     "files",      "dir",        "suffix",      "pattern",   "missing_columns", "parallel_workers",
+    "writable", "batch_rows", "batch_size", "compression", "statistics"};
+constexpr std::string_view kColumnOptions[] = {"field", "virtual", "virtual_metadata", "virtual_metadata_split"};
 constexpr int kMaxParallelWorkers = 1024;  // as for the storage parameter parallel_workers
 
 Status bad_option(std::string message) { return Status(ErrorCode::kBadOption, std::move(message)); }
@@ -71,6 +68,44 @@ Result<int> parse_workers(std::string_view text) {
   return workers;
 }
 
+Result<bool> parse_truth(const Option& option) {
+  bool value = false;
+  if (!parse_bool(option.value.c_str(), &value))
+    return bad_option("option " + quoted(option.name) + " needs a Boolean value");
+  return value;
+}
+
+Result<int64_t> parse_number(const Option& option, int64_t most) {
+  int64_t number = 0;
+  const char* end = option.value.data() + option.value.size();
+  const auto parsed = std::from_chars(option.value.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 1 || number > most)
+    return bad_option("option " + quoted(option.name) + " needs a number from 1 to " + std::to_string(most));
+  return number;
+}
+
+/// Of tables that are written to.
+Status set_write_option(const Option& option, TableOptions* result) {
+  constexpr int64_t kKilobyte = 1024, kMostKilobytes = 1 << 20, kMostRows = INT32_MAX;
+  if (option.name == "writable") {
+    STROM_ASSIGN(result->writable, parse_truth(option));
+  } else if (option.name == "statistics") {
+    STROM_ASSIGN(result->statistics, parse_truth(option));
+  } else if (option.name == "batch_rows") {
+    STROM_ASSIGN(result->batch_rows, parse_number(option, kMostRows));
+  } else if (option.name == "batch_size") {
+    STROM_ASSIGN(const int64_t kilobytes, parse_number(option, kMostKilobytes));
+    result->batch_bytes = kilobytes * kKilobyte;
+  } else if (option.name == "compression") {
+    if (!format::arrow::parse_compression(option.value).is_ok())
+      return bad_option("option \"compression\" needs none, lz4, zstd or zstd:LEVEL");
+    result->compression = option.value;
+  } else {
+    return unknown_option(option.name, kTableOptions);
+  }
+  return Status::ok();
+}
+
 Status set_option(const Option& option, TableOptions* result) {
   if (option.name == "file") return add_path("file", option.value, &result->files);
   if (option.name == "files") return add_path_list(option.value, &result->files);
@@ -81,23 +116,53 @@ Status set_option(const Option& option, TableOptions* result) {
   } else if (option.name == "suffix") {
     if (option.value.empty()) return bad_option("option \"suffix\" is empty");
     result->suffix = (option.value.front() == '.' ? "" : ".") + option.value;
+  } else if (option.name == "pattern") {
+    STROM_ASSIGN(result->pattern, PathPattern::parse(option.value));
+  } else if (option.name == "missing_columns") {
+    if (option.value != "null" && option.value != "error")
+      return bad_option("option \"missing_columns\" is \"null\" or \"error\", not " + quoted(option.value));
+    result->missing_is_null = option.value == "null";
   } else if (option.name == "parallel_workers") {
     STROM_ASSIGN(result->parallel_workers, parse_workers(option.value));
   } else {
-    return unknown_option(option.name, kTableOptions);
+    return set_write_option(option, result);
   }
   return Status::ok();
 }
 
-Status folder_error(const std::string& dir, int error) {
-  return base::os_error(error, "could not read directory \"" + dir + "\"");
+ColumnSource::Kind kind_of(std::string_view option) {
+  using Kind = ColumnSource::Kind;
+  if (option == "virtual") return Kind::kPath;
+  if (option == "virtual_metadata") return Kind::kMetadata;
+  if (option == "virtual_metadata_split") return Kind::kMetadataSplit;
+  return Kind::kField;
 }
 
-struct CloseDir {
-  void operator()(DIR* handle) const { closedir(handle); }
-};
+Result<ColumnSource> parse_column_options(std::span<const Option> options) {
+  ColumnSource source;
+  std::string_view first;
+  for (const Option& option : options) {
+    if (std::find(std::begin(kColumnOptions), std::end(kColumnOptions), option.name) == std::end(kColumnOptions))
+      return unknown_option(option.name, kColumnOptions);
+    if (!first.empty())
+      return bad_option("options " + quoted(first) + " and " + quoted(option.name) + " exclude each other");
+    first = option.name;
+    source = {kind_of(option.name), option.value};
+    if (source.kind == ColumnSource::Kind::kField) continue;
+    if (option.value.empty()) return bad_option("option " + quoted(option.name) + " is empty");
+    const bool is_special = source.kind == ColumnSource::Kind::kPath && option.value.front() == '@';
+    if (is_special && option.value != kPathName && option.value != kFileName)
+      return bad_option("option \"virtual\" does not know " + quoted(option.value))
+          .with_hint("Keys that begin with @ are @pathname and @filename.");
+  }
+  return source;
+}
 
 }  // namespace
+
+static bool has_file(std::span<const Option> options) {
+  return std::any_of(options.begin(), options.end(), [](const Option& option) { return option.name == "file"; });
+}
 
 Result<TableOptions> parse_table_options(std::span<const Option> options) {
   TableOptions result;
@@ -108,31 +173,15 @@ Result<TableOptions> parse_table_options(std::span<const Option> options) {
   }
   if (sources == 0) return bad_option("one of the options \"file\", \"files\" and \"dir\" is required");
   if (sources > 1) return bad_option("options \"file\", \"files\" and \"dir\" exclude each other");
+  if (result.writable && !has_file(options)) return bad_option("option \"writable\" needs option \"file\"");
   if (!result.suffix.empty() && result.dir.empty()) return bad_option("option \"suffix\" needs option \"dir\"");
   return result;
 }
 
-std::string field_name_of(const catalog::ForeignColumn& column) {
-  for (const Option& option : column.options)
-    if (option.name == "field") return option.value;
-  return column.name;
-}
-
-Result<std::vector<std::string>> list_files(const TableOptions& options) {
-  if (options.dir.empty()) return options.files;
-  std::unique_ptr<DIR, CloseDir> handle(opendir(options.dir.c_str()));
-  if (!handle) return folder_error(options.dir, errno);
-  std::vector<std::string> files;
-  for (errno = 0; const dirent* entry = readdir(handle.get()); errno = 0) {
-    const std::string_view name = entry->d_name;
-    if (name.front() == '.' || !name.ends_with(options.suffix)) continue;
-    std::string path = options.dir + (options.dir.back() == '/' ? "" : "/") + std::string(name);
-    struct stat info;
-    if (stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode)) files.push_back(std::move(path));
-  }
-  if (errno != 0) return folder_error(options.dir, errno);
-  std::sort(files.begin(), files.end());
-  return files;
+Result<ColumnSource> column_source(const catalog::ForeignColumn& column) {
+  STROM_ASSIGN(ColumnSource source, parse_column_options(column.options));
+  if (column.options.empty()) source.name = column.name;
+  return source;
 }
 
 void require_file_privilege() {
@@ -143,18 +192,25 @@ void require_file_privilege() {
           .with_hint("Only roles with privileges of the role \"pg_read_server_files\" may name files to read."));
 }
 
+void require_write_privilege() {
+  const bool allowed = boundary::guard([] { return has_privs_of_role(GetUserId(), ROLE_PG_WRITE_SERVER_FILES); });
+  if (allowed) return;
+  boundary::throw_if_failed(
+      Status(ErrorCode::kPermissionDenied, "permission denied to write Arrow files of the server")
+          .with_hint("Only roles with privileges of the role \"pg_write_server_files\" may name files to write."));
+}
+
 void validate_options(std::span<const Option> options, Oid catalog) {
   if (catalog == ForeignTableRelationId) {
-    boundary::throw_if_failed(parse_table_options(options).status());
+    const TableOptions parsed = boundary::value_or_throw(parse_table_options(options));
     require_file_privilege();
+    if (parsed.writable) require_write_privilege();
     return;
   }
-  const bool column = catalog == AttributeRelationId;
-  for (const Option& option : options) {
-    const std::span<const std::string_view> known = column ? kColumnOptions : std::span<const std::string_view>();
-    if (std::find(known.begin(), known.end(), option.name) == known.end())
-      boundary::throw_if_failed(unknown_option(option.name, known));
-  }
+  if (catalog == AttributeRelationId)
+    boundary::throw_if_failed(parse_column_options(options).status());
+  else if (!options.empty())
+    boundary::throw_if_failed(unknown_option(options.front().name, {}));
 }
 
 }  // namespace strom::pg::fdw_arrow

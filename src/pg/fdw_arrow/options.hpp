@@ -1,4 +1,4 @@
-// Options of foreign tables over Arrow files: which there are, what they mean, and the files that they name.
+// Options of foreign tables over Arrow files and of their columns: which there are, and what they mean.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/fdw_arrow/file_list.hpp"
 
 namespace strom::pg::fdw_arrow {
 
@@ -16,18 +17,35 @@ struct TableOptions {
   std::vector<std::string> files;       // of `file` or `files`
   std::string dir;                      // empty = none
   std::string suffix;                   // with its dot; empty = any
+  std::optional<PathPattern> pattern;   // files that do not match are left out
+  bool missing_is_null = false;         // fields that a file does not have
   std::optional<int> parallel_workers;  // as the storage parameter of the same name
+  bool writable = false;
+  // Of record batches that are written:
+  int64_t batch_bytes = int64_t{64} << 20, batch_rows = INT64_MAX;
+  std::string compression = "none";
+  bool statistics = true;
 };
+
+/// Where a column's values come from.
+struct ColumnSource {
+  enum class Kind {
+    kField,          // of the file's; `name` is the field's
+    kPath,           // `name` is a key of the pattern, of a folder, or kPathName or kFileName
+    kMetadata,       // `name` is KEY or FIELD.KEY of the file's custom metadata
+    kMetadataSplit,  // the same, an element for each record batch
+  };
+  Kind kind = Kind::kField;
+  std::string name;
+};
+
+inline constexpr std::string_view kPathName = "@pathname", kFileName = "@filename";
 
 /// Checks names, values and combinations. Errors: kBadOption.
 Result<TableOptions> parse_table_options(std::span<const catalog::Option> options);
 
-/// Name of the file's field that a column reads: option `field`, else the column's own name.
-std::string field_name_of(const catalog::ForeignColumn& column);
-
-/// Paths of all files of a table; those of `dir` are its regular files whose name does not begin with a dot, sorted by
-/// name, sub-folders left out. Errors: kFileNotFound, kPermissionDenied, kIoError for a folder that cannot be read.
-Result<std::vector<std::string>> list_files(const TableOptions& options);
+/// Errors: kBadOption.
+Result<ColumnSource> column_source(const catalog::ForeignColumn& column);
 
 /// The validator's work for options of an object of catalog `catalog` (OID of pg_foreign_table, pg_attribute, ...).
 /// Errors: kBadOption; kPermissionDenied for a table's path set by a role without pg_read_server_files. May throw.
@@ -35,5 +53,8 @@ void validate_options(std::span<const catalog::Option> options, Oid catalog);
 
 /// kPermissionDenied unless the current role may read server files. May throw.
 void require_file_privilege();
+
+/// The same for pg_write_server_files.
+void require_write_privilege();
 
 }  // namespace strom::pg::fdw_arrow

@@ -9,6 +9,7 @@
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/columns.hpp"
 #include "pg/fdw_arrow/estimate.hpp"
+#include "pg/fdw_arrow/pending.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/guc.hpp"
 
@@ -23,6 +24,7 @@ double bytes_per_row(const Source& source) {
   double bytes = 0;
   for (const SourceColumn& column : source.columns()) {
     const int field = column.fields[chunk.file];
+    if (field < 0) continue;
     bytes +=
         static_cast<double>(boundary::value_or_throw(source.files()[chunk.file]->column_bytes(chunk.batch, field)));
   }
@@ -128,7 +130,11 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
   ListCell* cell;
   foreach (cell, scan_clauses)
     if (!contain_subplans(static_cast<Node*>(lfirst(cell)))) hints = lappend(hints, lfirst(cell));
+  // Rows with all columns of a very wide table are more than PostgreSQL has room for.
+  if (list_length(tlist) > MaxTupleAttributeNumber) tlist = make_tlist_from_pathtarget(best_path->path.pathtarget);
   return make_foreignscan(tlist, scan_clauses, baserel->relid, hints, attnums, NIL, NIL, outer_plan);
 }
 
-bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte) { return true; }
+bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte) {
+  return !fdw::has_pending_rows(rte->relid);  // workers do not see them
+}

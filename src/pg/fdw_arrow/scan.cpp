@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
+#include "pg/boundary/in_context.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/explain.hpp"
 #include "pg/fdw_arrow/batch_filter.hpp"
@@ -43,6 +44,7 @@ struct ArrowScan {
   codec::Decoder* decoders;  // one for each referenced column
   AttrNumber* attnums;
   codec::Place* places;
+  MemoryContext decoder_memory;  // of the current chunk's
   int column_count;
   int64_t next_row, rows;                   // in the current chunk
   const format::arrow::FileReader* reader;  // of the current chunk
@@ -83,6 +85,7 @@ ArrowScan* open_scan(ForeignScanState* node, Oid relid, const ForeignScan* plan,
     auto* s = static_cast<ArrowScan*>(MemoryContextAllocZero(context, sizeof(ArrowScan)));
     s->decoders = static_cast<codec::Decoder*>(MemoryContextAllocZero(context, sizeof(codec::Decoder) * (count + 1)));
     s->places = static_cast<codec::Place*>(MemoryContextAllocZero(context, sizeof(codec::Place) * (count + 1)));
+    s->decoder_memory = AllocSetContextCreate(context, "arrow_fdw decoders", ALLOCSET_SMALL_SIZES);
     s->attnums = static_cast<AttrNumber*>(MemoryContextAllocZero(context, sizeof(AttrNumber) * (count + 1)));
     return s;
   });
@@ -137,13 +140,10 @@ bool next_chunk(ArrowScan* scan) {
   cursor.batch = boundary::value_or_throw(source.batch(index));
   cursor.current_file = chunk.file;
   scan->reader = source.files()[chunk.file].get();
-  for (int i = 0; i < scan->column_count; ++i) {
-    const SourceColumn& column = source.columns()[i];
-    scan->places[i] = {column.name.c_str(), scan->reader->path().c_str(), chunk.batch};
-    scan->decoders[i] = codec::make_decoder(source.field(chunk.file, i), column.type);
-    scan->decoders[i].view = cursor.batch.columns[i];
-    scan->decoders[i].place = &scan->places[i];
-  }
+  boundary::guard([scan] { MemoryContextReset(scan->decoder_memory); });
+  const boundary::InContext in_context(scan->decoder_memory);
+  for (int i = 0; i < scan->column_count; ++i)
+    scan->decoders[i] = source.decoder(index, i, cursor.batch, &scan->places[i]);
   scan->rows = chunk.rows;
   return true;
 }

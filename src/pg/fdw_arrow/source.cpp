@@ -1,11 +1,17 @@
 // Opening of the files of a foreign table and binding of its columns.
 #include "pg/fdw_arrow/source.hpp"
 
-#include <charconv>
+#include <algorithm>
+#include <cstdlib>
 
+#include "format/arrow/metadata_cache.hpp"
 #include "format/arrow/reader_cache.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/fdw_arrow/field_index.hpp"
 #include "pg/fdw_arrow/options.hpp"
+#include "pg/fdw_arrow/pending.hpp"
+#include "pg/fdw_arrow/virtual_value.hpp"
+#include "pg/guc.hpp"
 
 namespace strom::pg::fdw_arrow {
 
@@ -17,44 +23,44 @@ bool same_layout(const Field& a, const Field& b) {
   return a.layout == b.layout && a.unit == b.unit && a.scale == b.scale && a.byte_width == b.byte_width;
 }
 
+// Tables of so many files have them all mapped from the beginning, so that a query goes on with files that are replaced
+// meanwhile. Those of more are mapped when they are read, and only so many stay mapped to the query's end: the kernel
+// allows for 65530 of a process.
+constexpr size_t kMostMapped = 256, kMostHeld = 16384;
+
 // FNV-1a over 64-bit words.
 uint64_t mix(uint64_t hash, uint64_t word) { return (hash ^ word) * 0x100000001b3ull; }
 
-// The n-th field called `name`, counting from 1, or -1.
-int nth_field(const columnar::Schema& schema, std::string_view name, int n) {
-  for (size_t i = 0; i < schema.fields.size(); ++i)
-    if (schema.fields[i].name == name && --n == 0) return static_cast<int>(i);
-  return -1;
-}
-
 }  // namespace
-
-int find_field(const columnar::Schema& schema, const std::string& name) {
-  if (const int field = nth_field(schema, name, 1); field >= 0) return field;
-  const size_t mark = name.rfind('#');
-  if (mark == std::string::npos) return -1;
-  int ordinal = 0;
-  const char* end = name.data() + name.size();
-  const auto parsed = std::from_chars(name.data() + mark + 1, end, ordinal);
-  if (parsed.ec != std::errc() || parsed.ptr != end || ordinal < 1) return -1;
-  return nth_field(schema, std::string_view(name).substr(0, mark), ordinal);
-}
 
 std::shared_ptr<const Source> Source::open(Oid relid, std::span<const AttrNumber> attnums) {
   catalog::ForeignTable table = catalog::load_foreign_table(relid, attnums);
   const TableOptions options = boundary::value_or_throw(parse_table_options(table.options));
   std::shared_ptr<Source> source(new Source);
+  source->relid_ = relid;
   source->table_name_ = std::move(table.name);
   source->parallel_workers_ = options.parallel_workers.value_or(-1);
-  boundary::throw_if_failed(source->open_files(boundary::value_or_throw(list_files(options))));
-  boundary::throw_if_failed(source->bind_columns(table.columns));
+  boundary::throw_if_failed(source->open_files(boundary::value_or_throw(list_files(options)), options));
+  source->bind_columns(table.columns, options);
+  boundary::throw_if_failed(source->make_zeros());
   return source;
 }
 
-Status Source::open_files(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
+// A file that vanishes after its folder was read is not there, and that of a writable table need not be there yet.
+Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& options) {
+  const bool may_vanish = !options.dir.empty() || options.writable;
+  const bool are_many = entries.size() > kMostMapped;
+  holds_files_ = entries.size() <= kMostHeld;
+  if (are_many) format::arrow::metadata_cache().set_most_bytes(int64_t{guc::arrow_fdw::metadata_cache_size} * 1024);
+  for (FileEntry& entry : entries) {
     boundary::check_for_interrupts();
-    STROM_ASSIGN(auto file, format::arrow::open_cached(path));
+    auto file = options.writable ? pending_reader(relid_, entry.path) : nullptr;
+    if (file == nullptr) {
+      auto opened =
+          are_many ? format::arrow::open_lazily(entry.path, holds_files_) : format::arrow::open_cached(entry.path);
+      if (may_vanish && opened.status().code() == ErrorCode::kFileNotFound) continue;
+      STROM_ASSIGN(file, std::move(opened));
+    }
     const auto index = static_cast<int32_t>(files_.size());
     for (int batch = 0; batch < file->batch_count(); ++batch) {
       STROM_ASSIGN(const int64_t rows, file->batch_rows(batch));
@@ -65,42 +71,117 @@ Status Source::open_files(const std::vector<std::string>& paths) {
     }
     file_bytes_ += file->identity().size;
     files_.push_back(std::move(file));
+    entries_.push_back(std::move(entry));
   }
   return Status::ok();
 }
 
-Status Source::bind_columns(const std::vector<catalog::ForeignColumn>& columns) {
-  columns_.reserve(columns.size());
+void Source::bind_columns(const std::vector<catalog::ForeignColumn>& columns, const TableOptions& options) {
   for (const catalog::ForeignColumn& column : columns) {
-    SourceColumn bound{column.attnum, column.name, column.type, {}, true};
-    for (size_t file = 0; file < files_.size(); ++file) STROM_TRY(bind(column, static_cast<int>(file), &bound));
+    SourceColumn bound{column.attnum, column.name, column.type, {}, {}, nullptr, true};
+    bound.fields.assign(files_.size(), -1);
+    bound.constants.resize(files_.size());
     columns_.push_back(std::move(bound));
   }
+  std::vector<ColumnSource> sources;
+  for (const catalog::ForeignColumn& column : columns)
+    sources.push_back(boundary::value_or_throw(column_source(column)));
+  constexpr size_t kWorthAnIndex = 16;
+  for (int file = 0; file < static_cast<int>(files_.size()); ++file) {
+    const columnar::Schema& schema = files_[file]->schema();
+    std::optional<FieldIndex> index;
+    if (columns.size() > kWorthAnIndex) index.emplace(schema);
+    for (size_t i = 0; i < columns.size(); ++i) {
+      SourceColumn& bound = columns_[i];
+      if (sources[i].kind != ColumnSource::Kind::kField) {
+        bind_constant(sources[i], options, file, &bound);
+        continue;
+      }
+      const std::string& name = sources[i].name;
+      const int field = index.has_value() ? index->find(name) : find_field(schema, name);
+      if (field < 0 && options.missing_is_null) {
+        bound.constants[file] = {ConstantColumn::kNull};
+        constants_of(&bound);
+      } else {
+        boundary::throw_if_failed(bind_field(name, field, file, &bound));
+      }
+    }
+  }
+  for (size_t i = 0; i < columns.size(); ++i) settle_values(sources[i], &columns_[i]);
+}
+
+ConstantColumn& Source::constants_of(SourceColumn* column) const {
+  if (column->values == nullptr) column->values = std::make_shared<ConstantColumn>(column->name, column->type);
+  return *column->values;
+}
+
+// What the engine makes of a column that is not, or not only, one of fields.
+void Source::settle_values(const ColumnSource& from, SourceColumn* column) const {
+  if (from.kind != ColumnSource::Kind::kField) {
+    column->engine_readable = constants_of(column).engine_readable();
+    return;
+  }
+  if (column->values == nullptr) return;
+  const auto has_field = std::find_if(column->fields.begin(), column->fields.end(), [](int f) { return f >= 0; });
+  if (has_field == column->fields.end()) {
+    column->engine_readable = column->values->engine_readable();
+    return;
+  }
+  const auto file = static_cast<size_t>(has_field - column->fields.begin());
+  column->values->take_field(files_[file]->schema().fields[*has_field]);
+}
+
+void Source::bind_constant(const ColumnSource& from, const TableOptions& options, int file, SourceColumn* bound) const {
+  const format::arrow::FileReader& reader = *files_[file];
+  for (const auto& text : virtual_values(from, options, entries_[file], reader)) {
+    boundary::check_for_interrupts();
+    bound->constants[file].push_back(text.has_value() ? constants_of(bound).add(*text, reader.path())
+                                                      : ConstantColumn::kNull);
+  }
+}
+
+// What constants need: bytes that are never written, so that untouched pages cost nothing.
+Status Source::make_zeros() {
+  if (std::all_of(columns_.begin(), columns_.end(),
+                  [](const SourceColumn& column) { return column.values == nullptr; }))
+    return Status::ok();
+  int64_t most_rows = 0;
+  for (const Chunk& chunk : chunks_) most_rows = std::max(most_rows, chunk.rows);
+  constexpr size_t kWidest = 32, kSlack = 64;
+  auto* zeros = static_cast<uint8_t*>(std::calloc(static_cast<size_t>(most_rows) + kSlack, kWidest));
+  if (zeros == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory for columns that files do not have");
+  zeros_.reset(zeros, [](const uint8_t* memory) { std::free(const_cast<uint8_t*>(memory)); });
   return Status::ok();
 }
 
-Status Source::bind(const catalog::ForeignColumn& column, int file, SourceColumn* bound) const {
+int Source::constant(const Chunk& chunk, const SourceColumn& column) const {
+  const std::vector<int>& of_file = column.constants[chunk.file];
+  if (of_file.size() == 1) return of_file.front();
+  return static_cast<size_t>(chunk.batch) < of_file.size() ? of_file[chunk.batch] : ConstantColumn::kNull;
+}
+
+Status Source::bind_field(const std::string& wanted, int index, int file, SourceColumn* bound) const {
   const format::arrow::FileReader& reader = *files_[file];
-  const std::string wanted = field_name_of(column);
-  const std::string where = "column \"" + column.name + "\" of foreign table \"" + table_name_ + "\"";
-  const int index = find_field(reader.schema(), wanted);
+  const auto where = [&] { return "column \"" + bound->name + "\" of foreign table \"" + table_name_ + "\""; };
   if (index < 0)
     return Status(ErrorCode::kTypeMismatch, "field \"" + wanted + "\" was not found in file \"" + reader.path() + "\"")
-        .with_detail("It is to be read by " + where + ".");
+        .with_detail("It is to be read by " + where() + ".");
   const Field& field = reader.schema().fields[index];
   if (const std::string feature = codec::unsupported_feature(field); !feature.empty())
     return Status(ErrorCode::kUnsupported, "field \"" + wanted + "\" of file \"" + reader.path() +
                                                "\" cannot be read: " + feature + " is not supported")
-        .with_detail("It is to be read by " + where + ".");
-  const codec::Fit fit = codec::fit(field, column.type);
+        .with_detail("It is to be read by " + where() + ".");
+  const codec::Fit fit = codec::fit(field, bound->type);
   if (fit == codec::Fit::kNone)
-    return Status(ErrorCode::kTypeMismatch, where + " has type " + codec::type_name(column.type) + ", but file \"" +
+    return Status(ErrorCode::kTypeMismatch, where() + " has type " + codec::type_name(bound->type) + ", but file \"" +
                                                 reader.path() + "\" has " + codec::arrow_type_name(field))
         .with_hint("Declare the column as " + codec::type_name(codec::sql_type_of(field)) + ".");
   if (fit != codec::Fit::kExact) bound->engine_readable = false;
-  if (!bound->fields.empty() && !same_layout(field, files_[0]->schema().fields[bound->fields[0]]))
+  const auto first = std::find_if(bound->fields.begin(), bound->fields.end(), [](int f) { return f >= 0; });
+  if (first != bound->fields.end() &&
+      !same_layout(field, files_[static_cast<size_t>(first - bound->fields.begin())]->schema().fields[*first]))
     bound->engine_readable = false;
-  bound->fields.push_back(index);
+  bound->fields[file] = index;
   return Status::ok();
 }
 
@@ -111,17 +192,40 @@ int Source::column_of(AttrNumber attnum) const {
 }
 
 const Field& Source::field(int file, int column) const {
-  return files_[file]->schema().fields[columns_[column].fields[file]];
+  const SourceColumn& bound = columns_[column];
+  return bound.fields[file] < 0 ? bound.values->field() : files_[file]->schema().fields[bound.fields[file]];
 }
 
-Result<columnar::BatchView> Source::batch(int64_t chunk) const {
+codec::Decoder Source::decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::Place* place) const {
+  const Chunk& at = chunks_[chunk];
+  const SourceColumn& bound = columns_[column];
+  *place = {bound.name.c_str(), files_[at.file]->path().c_str(), at.batch};
+  if (bound.fields[at.file] < 0) return bound.values->decoder(constant(at, bound), batch.columns[column]);
+  return codec::make_file_decoder(field(at.file, column), bound.type, batch.columns[column], place);
+}
+
+Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* store) const {
   const Chunk& place = chunks_[chunk];
   columnar::BatchView view;
   view.rows = place.rows;
   view.columns.reserve(columns_.size());
   std::vector<std::shared_ptr<const void>> memory;
-  for (const SourceColumn& column : columns_) {
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const SourceColumn& column = columns_[i];
+    if (column.fields[place.file] < 0) {
+      std::shared_ptr<const void> values;
+      STROM_ASSIGN(view.columns.emplace_back(),
+                   column.values->view(constant(place, column), place.rows, zeros_.get(), &values));
+      if (values != nullptr) memory.push_back(std::move(values));
+      continue;
+    }
+    columnar::ColumnView kept;
+    if (store != nullptr && store->find(chunk, i, &kept)) {
+      view.columns.push_back(kept);
+      continue;
+    }
     STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file], pool_));
+    if (store != nullptr) store->offer(chunk, i, loaded);
     if (loaded.memory != nullptr) memory.push_back(std::move(loaded.memory));
     view.columns.push_back(loaded);
   }
@@ -139,6 +243,7 @@ Status Source::all_unchanged() const {
 
 Result<int64_t> Source::column_bytes(int file, int column) const {
   int64_t total = 0;
+  if (columns_[column].fields[file] < 0) return total;
   for (int batch = 0; batch < files_[file]->batch_count(); ++batch) {
     STROM_ASSIGN(const int64_t bytes, files_[file]->column_bytes(batch, columns_[column].fields[file]));
     total += bytes;
@@ -148,16 +253,21 @@ Result<int64_t> Source::column_bytes(int file, int column) const {
 
 Result<std::optional<columnar::Bounds>> Source::bounds(int64_t chunk, int column) const {
   const Chunk& place = chunks_[chunk];
-  return files_[place.file]->bounds(place.batch, columns_[column].fields[place.file]);
+  const SourceColumn& bound = columns_[column];
+  if (bound.fields[place.file] < 0) return bound.values->bounds(constant(place, bound));
+  return files_[place.file]->bounds(place.batch, bound.fields[place.file]);
 }
 
 Result<int64_t> Source::null_count(int64_t chunk, int column) const {
   const Chunk& place = chunks_[chunk];
-  return files_[place.file]->null_count(place.batch, columns_[column].fields[place.file]);
+  const SourceColumn& bound = columns_[column];
+  if (bound.fields[place.file] < 0) return bound.values->is_null(constant(place, bound)) ? place.rows : 0;
+  return files_[place.file]->null_count(place.batch, bound.fields[place.file]);
 }
 
 Result<bool> Source::has_bounds(int column) const {
   for (size_t file = 0; file < files_.size(); ++file) {
+    if (columns_[column].fields[file] < 0) return true;
     STROM_ASSIGN(const bool has, files_[file]->has_bounds(columns_[column].fields[file]));
     if (has) return true;
   }

@@ -16,9 +16,14 @@
 #include "format/arrow/reader.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/codec/decode.hpp"
 #include "pg/codec/type_map.hpp"
+#include "pg/fdw_arrow/constant_column.hpp"
+#include "pg/fdw_arrow/options.hpp"
 
 namespace strom::pg::fdw_arrow {
+
+struct TableOptions;
 
 /// One record batch with at least one row.
 struct Chunk {
@@ -32,10 +37,23 @@ struct SourceColumn {
   AttrNumber attnum = 0;
   std::string name;
   codec::SqlType type;      // as declared
-  std::vector<int> fields;  // for each file: index into its schema
+  std::vector<int> fields;  // for each file: index into its schema, or -1: `constants` has its values
+  /// For each file where it is needed: indexes into `values`, one for all record batches or one for each.
+  std::vector<std::vector<int>> constants;
+  std::shared_ptr<ConstantColumn> values;  // nullptr: all files have the field
   /// All files hold the column in the same layout (unit, scale and width included), and the engine may load it as
   /// values of the declared type. Vacuously true for a table without files.
   bool engine_readable = true;
+};
+
+/// Columns of compressed record batches that somebody keeps. Thread-safe, calls no PostgreSQL.
+class ColumnStore {
+ public:
+  virtual ~ColumnStore() = default;
+  /// Column `column` of a chunk; false when it is not kept.
+  virtual bool find(int64_t chunk, size_t column, columnar::ColumnView* view) const = 0;
+  /// What was not found has been decompressed.
+  virtual void offer(int64_t chunk, size_t column, const columnar::ColumnView& view) const = 0;
 };
 
 class Source {
@@ -46,6 +64,7 @@ class Source {
   /// another type); and PostgresError.
   static std::shared_ptr<const Source> open(Oid relid, std::span<const AttrNumber> attnums);
 
+  Oid relid() const { return relid_; }
   const std::string& table_name() const { return table_name_; }
   const std::vector<std::shared_ptr<const format::arrow::FileReader>>& files() const { return files_; }
   const std::vector<Chunk>& chunks() const { return chunks_; }
@@ -60,10 +79,16 @@ class Source {
 
   /// Some record batch is compressed: views of it are valid as long as the BatchView that has them.
   bool is_compressed() const { return is_compressed_; }
+  /// What views point to lives as long as this object, where it is not compressed.
+  bool holds_files() const { return holds_files_; }
 
-  /// Views of all columns() of a chunk, in order, decompressed by the calling thread; valid as long as this object and
-  /// the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
-  Result<columnar::BatchView> batch(int64_t chunk) const;
+  /// The reader of column `column` of a chunk, whose batch() is given; `place` outlives its use, as does
+  /// the current memory context. May throw.
+  codec::Decoder decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::Place* place) const;
+
+  /// Views of all columns() of a chunk, in order, from `store` or decompressed by the calling thread; valid as long as
+  /// this object, the store and the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
+  Result<columnar::BatchView> batch(int64_t chunk, const ColumnStore* store = nullptr) const;
 
   /// kFileChanged when bytes of a file that this object handed out may not be those of the file that was opened.
   /// Thread-safe, calls no PostgreSQL. To be asked after the last use of a batch and before its rows count as right.
@@ -85,22 +110,26 @@ class Source {
 
  private:
   Source() = default;
-  Status open_files(const std::vector<std::string>& paths);
-  Status bind_columns(const std::vector<catalog::ForeignColumn>& columns);
-  Status bind(const catalog::ForeignColumn& column, int file, SourceColumn* bound) const;
+  Status open_files(std::vector<FileEntry> entries, const TableOptions& options);
+  void bind_columns(const std::vector<catalog::ForeignColumn>& columns, const TableOptions& options);
+  Status bind_field(const std::string& wanted, int index, int file, SourceColumn* bound) const;
+  void bind_constant(const ColumnSource& from, const TableOptions& options, int file, SourceColumn* bound) const;
+  ConstantColumn& constants_of(SourceColumn* column) const;
+  void settle_values(const ColumnSource& from, SourceColumn* column) const;
+  Status make_zeros();
+  int constant(const Chunk& chunk, const SourceColumn& column) const;
 
+  Oid relid_ = InvalidOid;
   std::string table_name_;
   std::vector<std::shared_ptr<const format::arrow::FileReader>> files_;
+  std::vector<FileEntry> entries_;  // of files_
   std::vector<Chunk> chunks_;
   std::vector<SourceColumn> columns_;
+  std::shared_ptr<const uint8_t> zeros_;  // for the longest chunk's constants
   int64_t total_rows_ = 0, file_bytes_ = 0;
   int parallel_workers_ = -1;
-  bool is_compressed_ = false;
+  bool is_compressed_ = false, holds_files_ = true;
   std::shared_ptr<format::arrow::BufferPool> pool_ = format::arrow::make_buffer_pool();
 };
-
-/// Index of the field called `name` in `schema`, or -1. Where fields share a name, "name#2" is the second of them
-/// (unless a field is really called so) and "name" the first.
-int find_field(const columnar::Schema& schema, const std::string& name);
 
 }  // namespace strom::pg::fdw_arrow

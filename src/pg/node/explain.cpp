@@ -219,17 +219,27 @@ class Explainer {
     number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
   }
 
-  // Pages whose columns were kept from earlier queries, and those that were read.
+  // What was kept from earlier queries, and what was not: pages of a table, columns of compressed record batches.
   void kept_columns(size_t pipeline) {
-    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
-    if (heap == nullptr || heap->kept_blocks() == 0 || guc::pg_strom::regression_test_mode) return;
-    const int64_t read = heap->fetched_blocks() - heap->kept_blocks();
+    if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
+    if (const source::HeapRows* heap = run_.heap_rows(pipeline)) {
+      cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
+    } else if (const source::ArrowRows* files = run_.arrow_rows(pipeline)) {
+      const auto counts = files->decompressed_columns();
+      cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
+    }
+  }
+
+  void cache_use(const std::string& what, int64_t kept, const std::string& otherwise, int64_t others) {
+    if (kept == 0) return;
     if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      text("Column Cache", "[kept: " + std::to_string(heap->kept_blocks()) + ", read: " + std::to_string(read) + "]");
+      std::string lower = otherwise;
+      lower[0] = static_cast<char>(lower[0] - 'A' + 'a');
+      text("Column Cache", "[kept: " + std::to_string(kept) + ", " + lower + ": " + std::to_string(others) + "]");
       return;
     }
-    number("Column Cache Pages Kept", nullptr, heap->kept_blocks());
-    number("Column Cache Pages Read", nullptr, read);
+    number(("Column Cache " + what + " Kept").c_str(), nullptr, kept);
+    number(("Column Cache " + what + " " + otherwise).c_str(), nullptr, others);
   }
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.

@@ -159,6 +159,12 @@ QueryRun::Pruning QueryRun::pruning(size_t pipeline) {
   return result;
 }
 
+const source::ArrowRows* QueryRun::arrow_rows(size_t pipeline) const {
+  const PipelineSource& source = plan_.sources[pipeline];
+  if (source.relid == 0 || !source.leaves.empty() || !is_file(source.relid)) return nullptr;
+  return static_cast<source::ArrowRows*>(tables_[pipeline].get());
+}
+
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
   const PipelineSource& source = plan_.sources[pipeline];
   if (source.relid == 0 || !source.leaves.empty() || !is_file(source.relid)) return nullptr;
@@ -344,6 +350,7 @@ void QueryRun::start() {
       restrict_batches(i, rows);
       choose_blocks(i);
       rows->require_types(plan_.program.sources[i].columns);
+      rows->begin_run();
     }
     sources.push_back(row_source(i));
   }
@@ -663,7 +670,7 @@ void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) {
   }
   const engine::exec::ResultColumn& column = batch_->columns[index];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row_] & 1) != 0;
-  if (slot->tts_isnull[i]) return;
+  if (slot->tts_isnull[i] || codec::load_datum(output.type.type, column.values, row_, &slot->tts_values[i])) return;
   const bool invalid = reads_files_ && !codec::is_valid_text(output.type.type, column.values, row_);
   if (invalid)
     boundary::entry([this] { check_files(true); });  // zeros in place of text that has vanished are no valid text

@@ -71,6 +71,8 @@ class QueryRun {
   Pruning pruning(size_t pipeline);
   /// nullptr before the pipeline's table was read, and when it is not one of PostgreSQL's.
   const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline]; }
+  /// Of a pipeline that reads one Arrow table and has been opened, else nullptr.
+  const source::ArrowRows* arrow_rows(size_t pipeline) const;
   /// nullptr when the rows are not those of partitions or inheritance children.
   const Partitions* partitions(size_t pipeline) const { return partitions_[pipeline].get(); }
   const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }

@@ -46,8 +46,8 @@ constexpr double kSortStep = 0.5;
 // is bound by memory would be taken for one that is bound by disks.
 constexpr double kBufferedPage = 0.35;
 
-// A page whose columns are kept. What is read of them costs a quarter of this, but index look-ups, which PostgreSQL prices
-// as if they read from a disk, would hardly be taken any more.
+// A page whose columns are kept. What is read of them costs a quarter of this, but index look-ups, which PostgreSQL
+// prices as if they read from a disk, would hardly be taken any more.
 constexpr double kKeptPage = 0.12;
 
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }

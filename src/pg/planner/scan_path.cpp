@@ -147,7 +147,7 @@ void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
         continue;
       }
       if (column.type.oid == NUMERICOID && typmod < 0 && !source->files().empty())
-        typmod = codec::sql_type_of(source->field(0, static_cast<int>(i))).typmod;
+        typmod = codec::stored_type_of(source->field(0, static_cast<int>(i))).typmod;
       if (column.type.oid == NUMERICOID && typmod < 0)
         facts.reason = "numeric of files that are yet to come";
       else

@@ -90,6 +90,10 @@ void AppendRows::require_types(const std::vector<engine::plan::ValueType>& types
   for (const Leaf* leaf : chosen_) leaf->rows->require_types(types);
 }
 
+void AppendRows::begin_run() {
+  for (Leaf* leaf : chosen_) leaf->rows->begin_run();
+}
+
 Status AppendRows::unchanged() const {
   for (const Leaf& leaf : leaves_)
     if (leaf.rows != nullptr) STROM_TRY(leaf.rows->unchanged());

@@ -39,6 +39,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
 
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override;
+  void begin_run() override;
   void close() override;
 
   void begin_recheck() override;

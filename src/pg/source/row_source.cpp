@@ -39,6 +39,15 @@ ArrowRows::ArrowRows(std::shared_ptr<const fdw_arrow::Source> source)
   std::iota(chosen_.begin(), chosen_.end(), 0);
 }
 
+void ArrowRows::close() {
+  if (decompressed_ == nullptr) return;
+  decompressed_->close();
+  const DecompressedColumns::Counts run = decompressed_->counts();
+  counts_.kept += run.kept;
+  counts_.decompressed += run.decompressed;
+  decompressed_.reset();
+}
+
 void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
   decoded_chunk_ = -1;
   chosen_.clear();
@@ -92,18 +101,13 @@ void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types)
 std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   if (chunk == decoded_chunk_) return decoders_;
   const auto& columns = source_->columns();
-  const fdw_arrow::Chunk& place = this->place(chunk);
   decoded_chunk_ = -1;
   decoded_ = {};
   decoded_ = boundary::value_or_throw(source_->batch(place_of(chunk)));
   decoders_.clear();
   places_.resize(columns.size());
-  for (size_t i = 0; i < columns.size(); ++i) {
-    decoders_.push_back(codec::make_decoder(source_->field(place.file, static_cast<int>(i)), columns[i].type));
-    places_[i] = {columns[i].name.c_str(), source_->files()[place.file]->path().c_str(), place.batch};
-    decoders_[i].view = decoded_.columns[i];
-    decoders_[i].place = &places_[i];
-  }
+  for (size_t i = 0; i < columns.size(); ++i)
+    decoders_.push_back(source_->decoder(place_of(chunk), static_cast<int>(i), decoded_, &places_[i]));
   decoded_chunk_ = chunk;
   return decoders_;
 }

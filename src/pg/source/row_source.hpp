@@ -11,6 +11,7 @@
 #include "pg/codec/decode.hpp"
 #include "pg/fdw_arrow/batch_filter.hpp"
 #include "pg/fdw_arrow/source.hpp"
+#include "pg/source/decompressed_columns.hpp"
 #include "pg/source/spill_file.hpp"
 
 namespace strom::pg::source {
@@ -35,6 +36,8 @@ class RowSource : public engine::exec::ChunkSource {
   virtual int64_t skipped_chunks() const { return 0; }
   /// Arrow tables that have been opened so far.
   virtual std::vector<const fdw_arrow::Source*> arrow_tables() const { return {}; }
+  /// A run is about to begin, over the chunks that are chosen now. Main thread; may throw.
+  virtual void begin_run() {}
   /// Lets go of what a run holds. Main thread, when no engine thread reads any more; may throw.
   virtual void close() {}
 };
@@ -56,9 +59,11 @@ class ArrowRows : public DecodedRows {
 
   int64_t chunk_count() const override { return static_cast<int64_t>(chosen_.size()); }
   int64_t total_rows() const override { return rows_; }
-  Result<columnar::BatchView> chunk(int64_t index) const override { return source_->batch(place_of(index)); }
+  Result<columnar::BatchView> chunk(int64_t index) const override {
+    return source_->batch(place_of(index), decompressed_.get());
+  }
   int64_t chunk_rows(int64_t index) const override { return place(index).rows; }
-  bool stable_text() const override { return !source_->is_compressed(); }
+  bool stable_text() const override { return !source_->is_compressed() && source_->holds_files(); }
   std::string describe(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
@@ -69,7 +74,11 @@ class ArrowRows : public DecodedRows {
   std::vector<const fdw_arrow::Source*> arrow_tables() const override { return {source_.get()}; }
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override { return source_->all_unchanged(); }
+  void begin_run() override { decompressed_ = DecompressedColumns::open(*source_, chosen_); }
+  void close() override;
   const fdw_arrow::Source& source() const { return *source_; }
+  /// Of compressed record batches, in runs that have ended.
+  DecompressedColumns::Counts decompressed_columns() const { return counts_; }
 
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
@@ -77,6 +86,8 @@ class ArrowRows : public DecodedRows {
   const fdw_arrow::Chunk& place(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
 
   std::shared_ptr<const fdw_arrow::Source> source_;
+  std::unique_ptr<DecompressedColumns> decompressed_;
+  DecompressedColumns::Counts counts_;
   std::vector<int64_t> chosen_;  // chunks of source_
   int64_t rows_ = 0;             // in them
   std::vector<codec::Decoder> decoders_;

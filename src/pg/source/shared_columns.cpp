@@ -96,6 +96,7 @@ struct SharedColumns::Control {
     return sizeof(Control) + buckets * sizeof(uint32_t) + entries * sizeof(Entry);
   }
 
+  bool may_grow() const { return segment_count < std::min<uint64_t>(kMostSegments, allowed_bytes() / segment_bytes); }
   void set_up(uint64_t bytes, uint32_t entry_count, uint32_t bucket_count);
   void unlink(uint32_t index);
   void empty(uint32_t segment);
@@ -410,7 +411,7 @@ SharedColumns::Found SharedColumns::find(const GroupId& group, XLogRecPtr versio
     Locked locked(&control_->lock, LW_SHARED);
     for (uint32_t i = *control_->bucket_of(group); i != kNone; i = control_->entry(i)->next_in_bucket) {
       const Entry& entry = *control_->entry(i);
-      if (!(entry.group.file == group.file) || entry.group.begin != group.begin || entry.version != version) continue;
+      if (entry.group != group || entry.version != version) continue;
       const auto id = std::find(ids.begin(), ids.end(), entry.column);
       if (id == ids.end()) continue;
       if (entry.size == 0) return Found::kCannotBeKept;
@@ -462,8 +463,7 @@ bool SharedColumns::take_room(uint64_t size, const Turn& turn, Pins* pins, Room*
     return i != kNone && control_->segments[i].used + size <= control_->segment_bytes;
   };
   if (!has_room(control_->open_segment)) {
-    const uint64_t allowed = std::min<uint64_t>(kMostSegments, allowed_bytes() / control_->segment_bytes);
-    if (control_->segment_count < allowed) return false;
+    if (control_->may_grow()) return false;
     const uint32_t victim = control_->victim(turn.evictable);
     if (victim == kNone) return false;
     control_->empty(victim);
@@ -478,14 +478,15 @@ bool SharedColumns::take_room(uint64_t size, const Turn& turn, Pins* pins, Room*
   return true;
 }
 
+int64_t SharedColumns::largest_group() const { return static_cast<int64_t>(control_->segment_bytes / 2); }
+
 bool SharedColumns::reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room) {
   uint64_t size = 0;
   for (const NewColumn& column : columns) size += static_cast<uint64_t>(padded(column.size));
-  if (size > control_->segment_bytes / 2) return false;
-  if (!take_room(size, turn, pins, room)) {
-    const uint64_t allowed = std::min<uint64_t>(kMostSegments, allowed_bytes() / control_->segment_bytes);
-    if (control_->segment_count >= allowed || !add_segment() || !take_room(size, turn, pins, room)) return false;
-  }
+  if (size > static_cast<uint64_t>(largest_group())) return false;
+  if (!take_room(size, turn, pins, room) &&
+      !(control_->may_grow() && add_segment() && take_room(size, turn, pins, room)))
+    return false;
   uint8_t* segment = map(room->segment);
   room->bytes = segment + room->offset;
   if (segment == nullptr) return false;
@@ -501,7 +502,7 @@ bool SharedColumns::publish(const GroupId& group, XLogRecPtr version, const std:
     const Entry& entry = *control_->entry(i);
     const uint32_t next = entry.next_in_bucket;
     const bool replaced =
-        entry.group.file == group.file && entry.group.begin == group.begin &&
+        entry.group == group &&
         std::any_of(columns.begin(), columns.end(), [&](const NewColumn& column) { return column.id == entry.column; });
     if (replaced) control_->unlink(i);
     i = next;
@@ -545,7 +546,7 @@ double SharedColumns::kept_part(const compat::FileId& file, BlockNumber pages, c
     int found = 0;
     for (uint32_t e = *control_->bucket_of(group); e != kNone; e = control_->entry(e)->next_in_bucket) {
       const Entry& entry = *control_->entry(e);
-      if (entry.size == 0 || !(entry.group.file == file) || entry.group.begin != group.begin) continue;
+      if (entry.size == 0 || entry.group != group) continue;
       found += std::find(attributes, attributes + count, entry.column.attribute) != attributes + count;
     }
     kept += found >= count;

@@ -1,7 +1,7 @@
-// Columns of heap tables that are kept in dynamic shared memory between queries, for all sessions of the server, with
+// Columns of tables that are kept in dynamic shared memory between queries, for all sessions of the server, with
 // nothing preloaded. Bytes lie in segments that are filled from their beginning and emptied as a whole; an index finds
 // the columns of a group of pages. See docs/dev/column_cache.md. Main thread only, but for the bytes that find() tells
-// of, which any thread may read. Used by CachedTable.
+// of, which any thread may read. Used by CachedTable and DecompressedColumns.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,12 @@
 
 namespace strom::pg::source {
 
-/// A group of pages of a table's file.
+/// A group of pages of a table's file; of an Arrow table a column of a record batch, see DecompressedColumns.
 struct GroupId {
   compat::FileId file;
   BlockNumber begin;
+
+  bool operator==(const GroupId&) const = default;
 };
 
 /// A column, and how its values are kept. Attribute 0: the places of the rows, see format::heap::RowPlaces.
@@ -85,6 +87,21 @@ class SharedColumns {
   Found find(const GroupId& group, XLogRecPtr version, const std::vector<ColumnId>& ids, const Turn& turn, Pins* pins,
              FoundColumn* columns);
 
+  /// Room for columns of a group, one behind the other. It is lost, until its segment is emptied, unless it is
+  /// published.
+  struct Room {
+    uint32_t segment;
+    uint64_t offset;
+    uint8_t* bytes;
+  };
+  /// False when there is no room that may be taken. `pins` are to be held until the room is published. Throws
+  /// PostgresError.
+  bool reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room);
+  /// The columns have been written. False when they cannot be kept after all. Throws PostgresError.
+  bool publish(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Room& room);
+  /// Bytes of the largest group that reserve() may have room for.
+  int64_t largest_group() const;
+
   /// Keeps columns of a group: write(i, to) puts the i-th to an aligned place. False when there is no room that may be
   /// taken. Throws PostgresError.
   template <class Write>
@@ -119,16 +136,9 @@ class SharedColumns {
   struct Entry;
 
  private:
-  struct Room {
-    uint32_t segment;
-    uint64_t offset;
-    uint8_t* bytes;
-  };
   explicit SharedColumns(Control* control) : control_(control) {}
 
   static int64_t padded(int64_t size);
-  bool reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room);
-  bool publish(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Room& room);
   bool take_room(uint64_t size, const Turn& turn, Pins* pins, Room* room);
   bool add_segment();
   uint8_t* map(uint32_t segment);

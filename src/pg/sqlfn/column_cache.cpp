@@ -11,7 +11,8 @@ namespace {
 
 // May ereport.
 void put_row(ReturnSetInfo* result, const SharedColumns::Usage& usage) {
-  const Oid table = compat::table_of_file(usage.file);
+  // Arrow tables stand there themselves.
+  const Oid table = OidIsValid(usage.file.tablespace) ? compat::table_of_file(usage.file) : usage.file.file;
   const char* attribute = OidIsValid(table) ? get_attname(table, usage.attribute, true) : nullptr;
   if (attribute == nullptr) return;  // dropped or rewritten since
   NameData name;

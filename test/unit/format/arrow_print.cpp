@@ -1,10 +1,12 @@
 // See arrow_print.hpp.
 #include "arrow_print.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "columnar/layout.hpp"
+#include "columnar/nested_view.hpp"
 #include "columnar/text.hpp"
 
 namespace strom::test {
@@ -85,7 +87,11 @@ std::string print_value(const ColumnView& column, int64_t row) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
     case Layout::kFixedBinary:
-    case Layout::kDictionary: return print_text(column, row);
+    case Layout::kDictionary:
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView: return print_text(column, row);
+    default: break;
   }
   return "?";
 }
@@ -113,7 +119,7 @@ Result<std::string> print_file(const format::arrow::FileReader& reader) {
     out += "-- batch " + std::to_string(batch) + ": " + std::to_string(rows) + " rows\n";
     std::vector<format::arrow::LoadedColumn> columns;
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!fields[i].unsupported.empty()) continue;
+      if (!fields[i].unsupported.empty() || !columnar::is_basic(fields[i].layout)) continue;
       STROM_ASSIGN(columns.emplace_back(), reader.column(batch, static_cast<int>(i)));
     }
     for (int64_t row = 0; row < rows && !columns.empty(); ++row) {
@@ -132,7 +138,8 @@ uint64_t touch_column(const ColumnView& column) {
   const bool is_text = columnar::refers_to_texts(column.layout);
   if (column.validity != nullptr) add(reinterpret_cast<const char*>(column.validity), (column.length + 7) / 8);
   const int64_t width = columnar::value_width(column.layout, column.byte_width);
-  const int64_t entries = column.length + (columnar::has_offsets(column.layout) && column.length > 0 ? 1 : 0);
+  const bool one_more = columnar::has_offsets(column.layout) || columnar::has_list_offsets(column.layout);
+  const int64_t entries = column.length + (one_more && column.length > 0 ? 1 : 0);
   add(static_cast<const char*>(column.values),
       column.layout == Layout::kBool ? (column.length + 7) / 8 : entries * width);
   // Hostile offsets can make every row as long as the whole text: read all bytes of the first rows, both ends of
@@ -153,6 +160,28 @@ uint64_t touch_column(const ColumnView& column) {
   return sum;
 }
 
+uint64_t touch_parts(const columnar::Field& field, const ColumnView& column) {
+  uint64_t sum = touch_column(column);
+  // Rows of layouts without buffers are as many as the file says.
+  const int64_t rows = column.child_count > 0 ? std::min<int64_t>(column.length, 4096) : 0;
+  for (int64_t row = 0; row < rows && column.layout != Layout::kStruct; ++row) {
+    columnar::ChildRows found;
+    int child = 0;
+    int64_t child_row = 0;
+    if (!columnar::is_valid(column, row)) continue;
+    if (columnar::is_list(column.layout) || column.layout == Layout::kMap) {
+      if (columnar::list_rows(column, row, &found)) sum = sum * 31 + static_cast<uint64_t>(found.begin + found.count);
+    } else if (columnar::value_row(column, field.type_ids, row, &child, &child_row)) {
+      sum = sum * 31 + static_cast<uint64_t>(child) + static_cast<uint64_t>(child_row);
+    }
+  }
+  for (int i = 0; i < column.child_count; ++i) {
+    const bool is_dictionary = column.layout == Layout::kDictionary;
+    sum = sum * 31 + touch_parts(is_dictionary ? field : field.children[static_cast<size_t>(i)], column.children[i]);
+  }
+  return sum;
+}
+
 uint64_t touch_file(const format::arrow::FileReader& reader) {
   uint64_t sum = 0;
   for (int batch = 0; batch < reader.batch_count(); ++batch) {
@@ -163,7 +192,7 @@ uint64_t touch_file(const format::arrow::FileReader& reader) {
     for (size_t i = 0; i < reader.schema().fields.size(); ++i) {
       const auto column = reader.column(batch, static_cast<int>(i));
       const auto bytes = reader.column_bytes(batch, static_cast<int>(i));
-      if (column.is_ok()) sum = sum * 31 + touch_column(column.value());
+      if (column.is_ok()) sum = sum * 31 + touch_parts(reader.schema().fields[i], column.value());
       if (bytes.is_ok()) sum += static_cast<uint64_t>(bytes.value());
     }
   }

@@ -20,12 +20,14 @@ std::string print_value(const columnar::ColumnView& column, int64_t row);
 /// List)`.
 std::string print_field(const columnar::Field& field);
 
-/// All readable columns of all batches, a line per row, "-- batch N: ROWS rows" before each batch.
+/// All columns of basic layouts of all batches, a line per row, "-- batch N: ROWS rows" before each batch.
 Result<std::string> print_file(const format::arrow::FileReader& reader);
 
 /// Touches every byte that a query could touch: values, validity, text. For running under sanitizers. The result
 /// depends on all of them.
 uint64_t touch_column(const columnar::ColumnView& column);
+/// With its children.
+uint64_t touch_parts(const columnar::Field& field, const columnar::ColumnView& column);
 uint64_t touch_file(const format::arrow::FileReader& reader);
 
 }  // namespace strom::test

@@ -59,7 +59,7 @@ struct Table {
     wires.back().children = {wires[0], wires[3]};
     add(Wire::kEnum, Kind::kUtf8, 0);
     fields.back().dictionary = 0;
-    wires.back().labels = std::make_shared<Labels>(std::vector<std::string>{"a", "bc"});
+    wires.back().labels = std::make_shared<columnar::Labels>(std::vector<std::string>{"a", "bc"});
     add(Wire::kBool, Kind::kBool, 0);
     columns.reserve(fields.size());
     for (const NestedField& field : fields) columns.emplace_back(field);

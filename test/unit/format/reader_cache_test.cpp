@@ -4,21 +4,33 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
+#include "base/file_times.hpp"
+#include "format/arrow/metadata_cache.hpp"
 
 namespace strom::test {
 namespace {
 
 using format::arrow::FileReader;
+using format::arrow::MetadataCache;
 using format::arrow::ReaderCache;
+
+/// Until nothing can happen to the file without being seen.
+void settle(const std::string& path) {
+  const auto identity = base::identify_file(path).value();
+  while (!base::is_settled(identity, base::clock_ns())) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
 
 TEST(ReaderCache, SameFileSameReader) {
   const TempFolder folder;
   ASSERT_TRUE(write_sample(folder.path("f"), 1, 10, Nulls::kSome).is_ok());
+  EXPECT_NE(format::arrow::open_cached(folder.path("f")).value(), format::arrow::open_cached(folder.path("f")).value());
+  settle(folder.path("f"));
   const auto first = format::arrow::open_cached(folder.path("f"));
   ASSERT_TRUE(first.is_ok());
   EXPECT_EQ(format::arrow::open_cached(folder.path("f")).value(), first.value());
@@ -70,6 +82,7 @@ TEST(ReaderCache, LeastRecentlyUsedGoesFirst) {
   ReaderCache cache(2);
   const auto path = [&](int i) { return folder.path("f" + std::to_string(i)); };
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(write_sample(path(i), 1, 10, Nulls::kSome).is_ok());
+  settle(path(2));
   const auto first = cache.open(path(0)).value();
   const std::weak_ptr<const FileReader> second = cache.open(path(1)).value();
   EXPECT_EQ(cache.open(path(0)).value(), first);
@@ -87,6 +100,7 @@ TEST(ReaderCache, ManyThreads) {
   ReaderCache cache(3);
   const auto path = [&](size_t i) { return folder.path("f" + std::to_string(i)); };
   for (size_t i = 0; i < 5; ++i) ASSERT_TRUE(write_sample(path(i), 1, static_cast<int64_t>(i), Nulls::kNone).is_ok());
+  settle(path(4));
   std::vector<std::thread> threads;
   for (size_t t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -100,6 +114,65 @@ TEST(ReaderCache, ManyThreads) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(cache.size(), 3u);
+}
+
+TEST(MetadataCache, KnowsWhatTheReaderKnows) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_sample(folder.path("f"), 3, 10, Nulls::kSome).is_ok());
+  const auto reader = FileReader::open(folder.path("f")).value();
+  for (const bool hold : {true, false}) {
+    const auto lazy = format::arrow::open_lazily(folder.path("f"), hold).value();
+    EXPECT_EQ(lazy->identity(), reader->identity());
+    ASSERT_EQ(lazy->batch_count(), 3);
+    for (int batch = 0; batch < 3; ++batch) {
+      EXPECT_EQ(lazy->batch_rows(batch).value(), reader->batch_rows(batch).value());
+      EXPECT_EQ(lazy->batch_location(batch).value().offset, reader->batch_location(batch).value().offset);
+      for (int field = 0; field < static_cast<int>(reader->schema().fields.size()); ++field) {
+        if (!reader->schema().fields[static_cast<size_t>(field)].unsupported.empty()) continue;
+        EXPECT_EQ(lazy->null_count(batch, field).value(), reader->null_count(batch, field).value());
+        EXPECT_EQ(lazy->column_bytes(batch, field).value(), reader->column_bytes(batch, field).value());
+        EXPECT_EQ(lazy->bounds(batch, field).value().has_value(), reader->bounds(batch, field).value().has_value());
+      }
+    }
+    EXPECT_EQ(lazy->batch_rows(3).status().code(), ErrorCode::kInternal);
+    EXPECT_EQ(print_file(*lazy).value(), print_file(*reader).value());
+  }
+}
+
+TEST(MetadataCache, BelievesOnlyWhatIsStillSo) {
+  const TempFolder folder;
+  MetadataCache cache(1 << 20);
+  ASSERT_TRUE(write_sample(folder.path("f"), 1, 10, Nulls::kSome).is_ok());
+  const auto young = cache.find(folder.path("f")).value();
+  EXPECT_NE(cache.find(folder.path("f")).value(), young);
+  settle(folder.path("f"));
+  const auto settled = cache.find(folder.path("f")).value();
+  EXPECT_EQ(cache.find(folder.path("f")).value(), settled);
+  EXPECT_EQ(settled->schema, cache.find(folder.path("f")).value()->schema);
+  ASSERT_TRUE(write_sample(folder.path("f"), 2, 10, Nulls::kSome).is_ok());
+  EXPECT_EQ(cache.find(folder.path("f")).value()->batches.size(), 2u);
+  EXPECT_EQ(cache.stats().files, 1);
+  cache.set_most_bytes(0);
+  EXPECT_EQ(cache.stats().files, 0);
+  EXPECT_EQ(cache.stats().bytes, 0);
+  EXPECT_EQ(cache.find(folder.path("f")).value()->batches.size(), 2u);
+  std::filesystem::remove(folder.path("f"));
+  EXPECT_EQ(cache.find(folder.path("f")).status().code(), ErrorCode::kFileNotFound);
+}
+
+TEST(MetadataCache, FileThatIsReplacedBeforeItIsRead) {
+  const TempFolder folder;
+  ASSERT_TRUE(write_sample(folder.path("f"), 2, 10, Nulls::kSome).is_ok());
+  const auto lazy = format::arrow::open_lazily(folder.path("f"), true).value();
+  ASSERT_TRUE(write_sample(folder.path("g"), 2, 10, Nulls::kSome).is_ok());
+  std::filesystem::rename(folder.path("g"), folder.path("f"));
+  EXPECT_EQ(lazy->column(0, 0).status().code(), ErrorCode::kFileChanged);
+  const auto read = format::arrow::open_lazily(folder.path("f"), true).value();
+  ASSERT_TRUE(read->column(0, 0).is_ok());
+  ASSERT_TRUE(write_sample(folder.path("g"), 2, 10, Nulls::kSome).is_ok());
+  std::filesystem::rename(folder.path("g"), folder.path("f"));
+  EXPECT_TRUE(read->column(1, 0).is_ok());
+  EXPECT_TRUE(read->check_unchanged().is_ok());
 }
 
 }  // namespace

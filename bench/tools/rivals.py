@@ -1,0 +1,102 @@
+"""What the tools are compared with: one contender for each process, so that memory and threads are its own. Prints the
+seconds that the work took, without the start of Python and its imports, as JSON. Called by run.py:
+
+    rivals.py CONTENDER THREADS SOURCE SQL_OR_FILE KEY OUTPUT
+"""
+import json
+import sys
+import time
+
+
+def write_arrow(path, table):
+    import pyarrow.ipc as ipc
+
+    with ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+
+
+def adbc(threads, source, query, key, output):
+    import adbc_driver_postgresql.dbapi as dbapi
+    import pyarrow.ipc as ipc
+
+    begin = time.perf_counter()
+    with dbapi.connect(source) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        reader = cursor.fetch_record_batch()
+        rows = 0
+        with ipc.new_file(output, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+    return time.perf_counter() - begin, rows
+
+
+def connectorx(threads, source, query, key, output):
+    import connectorx
+    import pyarrow  # noqa: F401
+
+    begin = time.perf_counter()
+    more = {"partition_on": key, "partition_num": threads} if threads > 1 else {}
+    table = connectorx.read_sql(source, query, return_type="arrow", **more)
+    write_arrow(output, table)
+    return time.perf_counter() - begin, table.num_rows
+
+
+def pyarrow_csv(threads, source, path, key, output):
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    begin = time.perf_counter()
+    reader = pa.ipc.open_file(pa.memory_map(path))
+    rows = 0
+    with csv.CSVWriter(output, reader.schema) as writer:
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return time.perf_counter() - begin, rows
+
+
+def duckdb_csv(threads, source, path, key, output):
+    import duckdb
+    import pyarrow as pa
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {threads}")
+    begin = time.perf_counter()
+    table = pa.ipc.open_file(pa.memory_map(path)).read_all()
+    connection.register("t", table)
+    connection.execute(f"COPY t TO '{output}' (FORMAT csv, HEADER)")
+    return time.perf_counter() - begin, table.num_rows
+
+
+def pyarrow_read(threads, source, path, key, output):
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    pa.set_cpu_count(threads)
+    begin = time.perf_counter()
+    table = csv.read_csv(path)
+    write_arrow(output, table)
+    return time.perf_counter() - begin, table.num_rows
+
+
+def duckdb_read(threads, source, path, key, output):
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {threads}")
+    begin = time.perf_counter()
+    found = connection.sql(f"SELECT * FROM read_csv('{path}')").arrow()
+    table = found.read_all() if hasattr(found, "read_all") else found
+    write_arrow(output, table)
+    return time.perf_counter() - begin, table.num_rows
+
+
+CONTENDERS = {"adbc": adbc, "connectorx": connectorx, "pyarrow_csv": pyarrow_csv, "duckdb_csv": duckdb_csv,
+              "pyarrow_read": pyarrow_read, "duckdb_read": duckdb_read}
+
+if __name__ == "__main__":
+    name, thread_count, *rest = sys.argv[1:]
+    seconds, row_count = CONTENDERS[name](int(thread_count), *rest)
+    print(json.dumps({"seconds": seconds, "rows": row_count}))

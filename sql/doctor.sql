@@ -1,0 +1,21 @@
+-- The machine: what the engine finds there, and what it lacks.
+CREATE FUNCTION doctor(OUT "check" text, OUT status text, OUT detail text, OUT fix text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'strom_doctor'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION doctor() IS 'what decides whether the engine works well here, each failure with the command that mends it';
+
+REVOKE ALL ON FUNCTION doctor() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION doctor() TO pg_monitor;
+
+CREATE FUNCTION device_info(OUT device text, OUT name text, OUT instructions text, OUT threads int, OUT used boolean)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'strom_device_info'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION device_info() IS 'the CPU device and the GPUs of the machine';
+
+CREATE VIEW device_info AS SELECT * FROM device_info();
+
+COMMENT ON VIEW device_info IS 'the CPU device and the GPUs of the machine';

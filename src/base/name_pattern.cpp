@@ -1,0 +1,108 @@
+// See name_pattern.hpp.
+#include "base/name_pattern.hpp"
+
+#include <algorithm>
+
+namespace strom::base {
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+Status bad_pattern(const char* what, std::string_view text) {
+  return Status(ErrorCode::kBadOption, "pattern \"" + std::string(text) + "\" " + what);
+}
+
+}  // namespace
+
+void NamePattern::add_literal(char c) {
+  if (parts_.empty() || parts_.back().kind != Kind::kText) parts_.push_back({Kind::kText, {}, -1});
+  parts_.back().text += c;
+}
+
+Result<NamePattern> NamePattern::parse(std::string_view text) {
+  constexpr size_t kLongest = 4096;
+  if (text.size() > kLongest) return bad_pattern("is too long", text.substr(0, 64));
+  NamePattern pattern;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool is_key = (c == '$' || c == '@') && i + 1 < text.size() && text[i + 1] == '{';
+    if (c == '\\') {
+      if (++i == text.size()) return bad_pattern("ends with a backslash", text);
+      pattern.add_literal(text[i]);
+    } else if (c == '*') {
+      if (pattern.parts_.empty() || pattern.parts_.back().kind != Kind::kAny || pattern.parts_.back().key >= 0)
+        pattern.parts_.push_back({Kind::kAny, {}, -1});
+    } else if (is_key) {
+      const size_t end = text.find('}', i);
+      if (end == std::string_view::npos) return bad_pattern("has a key without its closing brace", text);
+      std::string name(text.substr(i + 2, end - i - 2));
+      if (name.empty()) return bad_pattern("has a key without a name", text);
+      if (name.find('{') != std::string::npos) return bad_pattern("has a brace in the name of a key", text);
+      for (const Key& other : pattern.keys_)
+        if (other.name == name) return bad_pattern(("has the key \"" + name + "\" twice").c_str(), text);
+      pattern.parts_.push_back({c == '@' ? Kind::kNumber : Kind::kAny, {}, static_cast<int>(pattern.keys_.size())});
+      pattern.keys_.push_back({std::move(name), c == '@'});
+      i = end;
+    } else {
+      pattern.add_literal(c);
+    }
+  }
+  return pattern;
+}
+
+/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again.
+class NamePattern::Matcher {
+ public:
+  Matcher(const NamePattern& pattern, std::string_view name, std::vector<std::string_view>* values)
+      : pattern_(pattern), name_(name), values_(values), failed_((pattern.parts_.size() + 1) * (name.size() + 1)) {
+    values_->assign(pattern.keys_.size(), {});
+  }
+
+  bool match(size_t part, size_t at) {
+    if (part == pattern_.parts_.size()) return at == name_.size();
+    const size_t state = part * (name_.size() + 1) + at;
+    if (failed_[state]) return false;
+    const bool fits = match_part(part, at);
+    failed_[state] = !fits;
+    return fits;
+  }
+
+ private:
+  bool match_part(size_t index, size_t at) {
+    const Part& part = pattern_.parts_[index];
+    switch (part.kind) {
+      case Kind::kText: return name_.substr(at).starts_with(part.text) && match(index + 1, at + part.text.size());
+      case Kind::kAny:
+        for (size_t end = at; end <= name_.size(); ++end)
+          if (take(index, at, end)) return true;
+        return false;
+      case Kind::kNumber: {
+        size_t end = at;
+        while (end < name_.size() && is_digit(name_[end])) ++end;
+        for (; end > at; --end)
+          if (take(index, at, end)) return true;
+        return false;
+      }
+    }
+    return false;
+  }
+
+  bool take(size_t index, size_t begin, size_t end) {
+    if (!match(index + 1, end)) return false;
+    const int key = pattern_.parts_[index].key;
+    if (key >= 0) (*values_)[static_cast<size_t>(key)] = name_.substr(begin, end - begin);
+    return true;
+  }
+
+  const NamePattern& pattern_;
+  const std::string_view name_;
+  std::vector<std::string_view>* values_;
+  std::vector<bool> failed_;
+};
+
+bool NamePattern::match(std::string_view name, std::vector<std::string_view>* values) const {
+  return Matcher(*this, name, values).match(0, 0);
+}
+
+}  // namespace strom::base

@@ -1,0 +1,99 @@
+// A device and what is on it: memory, streams, events. Owners release what they own. Used by the GPU service's runner
+// and by tests; the device itself is behind a module (module.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/status.hpp"
+#include "device/module.hpp"
+
+namespace strom::device {
+
+/// A loaded module. It stays in the process: CUDA cannot be unloaded.
+class Module {
+ public:
+  /// kFileNotFound when there is no such file, kUnsupported when it is no module of this version.
+  static Result<std::shared_ptr<const Module>> open(const std::string& path);
+
+  const ModuleTable& table() const { return *table_; }
+  /// Ok, or why the call has failed: kOutOfMemory, kDeviceLost (also: no device), kInternal.
+  Status check(int outcome, const char* what) const;
+
+ private:
+  explicit Module(const ModuleTable* table) : table_(table) {}
+  const ModuleTable* table_;
+};
+
+class Device;
+
+/// Something of a module that `release` gives back. Must not outlive its device.
+template <class T, int (*ModuleTable::*release)(T*)>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const ModuleTable* table, T* object) : table_(table), object_(object) {}
+  Owned(Owned&& other) noexcept : table_(other.table_), object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(table_, other.table_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() {
+    if (object_ != nullptr) (table_->*release)(object_);
+  }
+  T* get() const { return object_; }
+
+ private:
+  const ModuleTable* table_ = nullptr;
+  T* object_ = nullptr;
+};
+
+using DeviceMemory = Owned<void, &ModuleTable::release>;
+using PinnedMemory = Owned<void, &ModuleTable::release_pinned>;
+using Event = Owned<ModuleEvent, &ModuleTable::destroy_event>;
+
+/// What is put into a stream happens in that order, and while the host goes on.
+class Stream {
+ public:
+  /// Host memory of copies must stay until the stream has come so far; pinned memory makes them asynchronous.
+  Status copy_in(void* device, const void* host, size_t bytes) const;
+  Status copy_out(void* host, const void* device, size_t bytes) const;
+  Status fill(void* device, int byte, size_t bytes) const;
+  Status run_tiles(engine::block::TileState* states, engine::block::RunResult* results, int count) const;
+  Status record(const Event& event) const;
+  Status wait_for(const Event& event) const;
+  /// Waits until all is done; tells what has failed.
+  Status finish() const;
+
+ private:
+  friend class Device;
+  std::shared_ptr<const Module> module_;
+  Owned<ModuleStream, &ModuleTable::destroy_stream> stream_;
+};
+
+class Device {
+ public:
+  /// The device with this number, whose context is made. kDeviceLost when there is none.
+  static Result<std::unique_ptr<Device>> open(std::shared_ptr<const Module> module, int number);
+
+  const DeviceFacts& facts() const { return facts_; }
+  /// Every thread but the opening one calls this before anything else.
+  Status use() const;
+
+  Result<DeviceMemory> allocate(size_t bytes) const;
+  Result<PinnedMemory> allocate_pinned(size_t bytes) const;
+  Result<Stream> create_stream() const;
+  Result<Event> create_event() const;
+  Result<bool> is_done(const Event& event) const;
+
+ private:
+  Device(std::shared_ptr<const Module> module, int number) : module_(std::move(module)), number_(number) {}
+  const std::shared_ptr<const Module> module_;
+  const int number_;
+  DeviceFacts facts_{};
+};
+
+}  // namespace strom::device

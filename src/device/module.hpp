@@ -1,0 +1,79 @@
+// The table of functions of a device module: a shared object that drives one kind of device, opened by device::Module
+// in the GPU service only. Plain C, so that service and module may be of different compilers. The CUDA module is
+// cuda/module.cpp; tests build the same source over a runtime that interprets PTX.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace strom::engine::block {
+struct TileState;
+enum class RunResult : int32_t;
+}  // namespace strom::engine::block
+
+namespace strom::device {
+
+inline constexpr uint32_t kModuleVersion = 1;
+
+/// What a function of a module returns.
+enum ModuleOutcome : int {
+  kModuleOk = 0,
+  kModuleFailed,       // the call is without effect, the device goes on
+  kModuleOutOfMemory,  // likewise
+  kModuleNoDevice,     // no driver, no device, or a driver that is too old
+  kModuleLost,         // nothing works any more in this process
+};
+
+struct DeviceFacts {
+  char name[256];
+  char architecture[32];  // "sm_90"
+  uint64_t memory, free_memory;
+  int32_t processors;      // streaming multiprocessors
+  int32_t driver_version;  // CUDA's numbers: 13000
+  int32_t runtime_version;
+  int32_t shares_host_memory;  // kernels can use any memory of the process
+};
+
+struct ModuleStream;
+struct ModuleEvent;
+
+/// All are for any thread, once it has called use(). Pointers to device memory are not for the host.
+struct ModuleTable {
+  uint32_t version;
+  uint32_t size;  // of this struct
+
+  /// Why the last call of this thread has failed.
+  const char* (*error_text)();
+  int (*count)(int* devices);
+  int (*facts)(int device, DeviceFacts* facts);
+  /// Makes the device the calling thread's; the first call makes its context.
+  int (*use)(int device);
+
+  int (*allocate)(size_t bytes, void** memory);
+  int (*release)(void* memory);
+  int (*allocate_pinned)(size_t bytes, void** memory);
+  int (*release_pinned)(void* memory);
+
+  int (*create_stream)(ModuleStream** stream);
+  int (*destroy_stream)(ModuleStream* stream);
+  /// Waits; failures of what the stream did show here.
+  int (*finish_stream)(ModuleStream* stream);
+  int (*copy_in)(ModuleStream* stream, void* device, const void* host, size_t bytes);
+  int (*copy_out)(ModuleStream* stream, void* host, const void* device, size_t bytes);
+  int (*fill)(ModuleStream* stream, void* device, int byte, size_t bytes);
+  /// Block i runs states[i] until results[i]; both are in device memory.
+  int (*run_tiles)(ModuleStream* stream, engine::block::TileState* states, engine::block::RunResult* results,
+                   int count);
+
+  int (*create_event)(ModuleEvent** event);
+  int (*destroy_event)(ModuleEvent* event);
+  int (*record_event)(ModuleEvent* event, ModuleStream* stream);
+  int (*await_event)(ModuleStream* stream, ModuleEvent* event);  // the stream waits, the caller does not
+  int (*is_event_done)(ModuleEvent* event, int* is_done);
+};
+
+/// The one symbol that a module exports.
+using ModuleEntry = const ModuleTable* (*)();
+inline constexpr char kModuleSymbol[] = "strom_device_module";
+
+}  // namespace strom::device

@@ -1,0 +1,44 @@
+// Lowest and highest values of record batches that are written, in the form that stands in the footer's fields
+// (docs/format/arrow.md). Used by all that write with NestedBuilders: tools that dump rows, INSERT, arrow_export.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "columnar/nested_builder.hpp"
+
+namespace strom::format::arrow {
+
+/// Numbers, dates, times and timestamps can have them.
+bool can_have_bounds(const columnar::NestedField& field);
+
+/// As they are stored, in decimal; floating point as the number that its bits are. Nothing when all rows are null, or
+/// one is NaN.
+using Bounds = std::optional<std::pair<std::string, std::string>>;
+Bounds bounds_of(const columnar::NestedBuilder& column);
+
+/// Bounds of each batch of a file, for some of its columns.
+class Statistics {
+ public:
+  /// `columns`: indexes of fields.
+  explicit Statistics(std::vector<size_t> columns) : columns_(std::move(columns)), bounds_(columns_.size()) {}
+
+  const std::vector<size_t>& columns() const { return columns_; }
+  /// Of a batch that is about to be written.
+  std::vector<Bounds> of(const std::vector<columnar::NestedBuilder>& batch) const;
+  void add(std::vector<Bounds> batch);
+  /// What was added for batch `batch`.
+  std::vector<Bounds> of_batch(size_t batch) const;
+  /// What a file has already, for `batches` batches; unknown where it has none.
+  void resume(const columnar::NestedSchema& schema, int64_t batches);
+  /// Into the metadata min_values and max_values.
+  void put(columnar::NestedSchema& schema) const;
+
+ private:
+  std::vector<size_t> columns_;
+  std::vector<std::vector<Bounds>> bounds_;  // by column and batch
+};
+
+}  // namespace strom::format::arrow

@@ -1,0 +1,258 @@
+// See append_value.hpp.
+#include "format/csv/append_value.hpp"
+
+#include <algorithm>
+
+#include "columnar/utf8.hpp"
+
+namespace strom::format::csv {
+
+namespace {
+
+using columnar::Kind;
+using columnar::NestedBuilder;
+using columnar::NestedField;
+using columnar::TimeUnit;
+
+constexpr int64_t kMillisPerDay = 86'400'000;
+
+Appended outcome(Parsed parsed) {
+  switch (parsed) {
+    case Parsed::kExact: return Appended::kDone;
+    case Parsed::kMalformed: return Appended::kMalformed;
+    case Parsed::kTooLarge: return Appended::kTooLarge;
+    case Parsed::kTooPrecise: return Appended::kTooPrecise;
+  }
+  return Appended::kMalformed;
+}
+
+template <class T>
+void append_number(T value, int32_t bits, NestedBuilder& column) {
+  switch (bits) {
+    case 8: column.append(static_cast<uint8_t>(value)); break;
+    case 16: column.append(static_cast<uint16_t>(value)); break;
+    case 32: column.append(static_cast<uint32_t>(value)); break;
+    default: column.append(static_cast<uint64_t>(value)); break;
+  }
+}
+
+/// Most numbers are short and have no sign.
+bool append_short_integer(std::string_view text, int32_t bits, NestedBuilder& column) {
+  if (text.empty() || text.size() > (bits == 64 ? 18u : 9u) || bits < 32) return false;
+  int64_t value = 0;
+  for (const char c : text) {
+    const auto digit = static_cast<unsigned>(c - '0');
+    if (digit > 9) return false;
+    value = value * 10 + digit;
+  }
+  append_number(value, bits, column);
+  return true;
+}
+
+template <class T>
+Appended append_real(std::string_view text, NestedBuilder& column) {
+  T value;
+  const Parsed parsed = parse_real(text, value);
+  if (parsed == Parsed::kExact) column.append(value);
+  return outcome(parsed);
+}
+
+Appended append_date(std::string_view text, NestedBuilder& column) {
+  int64_t days;
+  const Parsed parsed = parse_date(text, days);
+  if (parsed != Parsed::kExact) return outcome(parsed);
+  append_number(column.field().bits == 32 ? days : days * kMillisPerDay, column.field().bits, column);
+  return Appended::kDone;
+}
+
+Appended append_text(std::string_view text, NestedBuilder& column) {
+  if (!columnar::is_utf8(text)) return Appended::kNotUtf8;
+  return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Appended::kDone : Appended::kFull;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Digits without zeros before them, as numbers are printed; how many there are, or -1.
+int32_t printed_digits(std::string_view text) {
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return -1;
+  return std::all_of(text.begin(), text.end(), is_digit) ? static_cast<int32_t>(text.size()) : -1;
+}
+
+bool is_printed_integer(std::string_view text) {
+  if (text == "-0") return false;
+  if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+  int64_t value;
+  return printed_digits(text) > 0 && parse_integer(text, 64, value) == Parsed::kExact;
+}
+
+/// Digits of the second in a time or timestamp.
+int32_t fraction_digits(std::string_view text) {
+  const size_t point = text.find('.');
+  if (point == std::string_view::npos) return 0;
+  size_t end = point + 1;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return static_cast<int32_t>(end - point - 1);
+}
+
+}  // namespace
+
+Appended append_value(std::string_view text, NestedBuilder& column) {
+  const NestedField& field = column.field();
+  switch (field.kind) {
+    case Kind::kUtf8: return append_text(text, column);
+    case Kind::kInt: {
+      if (append_short_integer(text, field.bits, column)) return Appended::kDone;
+      int64_t value;
+      const Parsed parsed = parse_integer(text, field.bits, value);
+      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      return outcome(parsed);
+    }
+    case Kind::kUInt: {
+      if (append_short_integer(text, field.bits, column)) return Appended::kDone;
+      uint64_t value;
+      const Parsed parsed = parse_unsigned(text, field.bits, value);
+      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      return outcome(parsed);
+    }
+    case Kind::kFloat: return field.bits == 32 ? append_real<float>(text, column) : append_real<double>(text, column);
+    case Kind::kDecimal:
+      return outcome(parse_decimal(text, field.precision, field.scale, field.bits, column.append_fixed()));
+    case Kind::kBool: {
+      bool value;
+      const Parsed parsed = parse_bool(text, value);
+      if (parsed == Parsed::kExact) column.append_bool(value);
+      return outcome(parsed);
+    }
+    case Kind::kDate: return append_date(text, column);
+    case Kind::kTime: {
+      int64_t value;
+      const Parsed parsed = parse_time(text, field.unit, value);
+      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      return outcome(parsed);
+    }
+    case Kind::kTimestamp: {
+      int64_t value;
+      const Parsed parsed = parse_timestamp(text, field.unit, !field.timezone.empty(), value);
+      if (parsed == Parsed::kExact) column.append(value);
+      return outcome(parsed);
+    }
+    case Kind::kBinary:
+      return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Appended::kDone : Appended::kFull;
+    default: return Appended::kMalformed;
+  }
+}
+
+bool TypeGuess::fits(Candidate candidate, std::string_view text) {
+  int64_t value;
+  switch (candidate) {
+    case kBool: return text == "true" || text == "false" || text == "t" || text == "f";
+    case kInt: return is_printed_integer(text);
+    case kDecimal: {
+      if (!text.empty() && text[0] == '-') text.remove_prefix(1);
+      const size_t point = text.find('.');
+      const int32_t whole = printed_digits(text.substr(0, point));
+      int32_t scale = 0;
+      if (point != std::string_view::npos) {
+        const std::string_view behind = text.substr(point + 1);
+        if (behind.empty() || !std::all_of(behind.begin(), behind.end(), is_digit)) return false;
+        scale = static_cast<int32_t>(behind.size());
+      }
+      if (whole < 0) return false;
+      whole_ = std::max(whole_, text[0] == '0' ? 0 : whole);
+      scale_ = std::max(scale_, scale);
+      return true;
+    }
+    case kReal: {
+      // Numbers with zeros before them are names: zip codes, telephone numbers.
+      const size_t sign = !text.empty() && (text[0] == '-' || text[0] == '+');
+      if (text.size() > sign + 1 && text[sign] == '0' && is_digit(text[sign + 1])) return false;
+      double real;
+      return parse_real(text, real) == Parsed::kExact;
+    }
+    case kDate: return parse_date(text, value) == Parsed::kExact;
+    case kTime:
+      fraction_ = std::max(fraction_, fraction_digits(text));
+      return parse_time(text, TimeUnit::kNano, value) == Parsed::kExact;
+    case kStamp:
+    case kStampZone: {
+      const int32_t digits = fraction_digits(text);
+      fraction_ = std::max(fraction_, digits);
+      const bool has_zone = candidate == kStampZone;
+      const TimeUnit unit = digits > 6 ? TimeUnit::kNano : TimeUnit::kMicro;
+      if (parse_timestamp(text, unit, has_zone, value) != Parsed::kExact || text.size() <= 10) return false;
+      nanos_fit_ = nanos_fit_ && parse_timestamp(text, TimeUnit::kNano, has_zone, value) == Parsed::kExact;
+      // A time without a zone is no time of UTC's.
+      return !has_zone || parse_timestamp(text, unit, false, value) != Parsed::kExact;
+    }
+    case kAll: break;
+  }
+  return false;
+}
+
+/// Most values of most files: a short whole number, which is a decimal and a real number, too, and nothing else.
+bool TypeGuess::observe_integer(std::string_view text) {
+  constexpr size_t kMost = 18;
+  if (text.empty() || text.size() > kMost || (text[0] == '0' && text.size() > 1)) return false;
+  if (!std::all_of(text.begin(), text.end(), is_digit)) return false;
+  whole_ = std::max(whole_, text[0] == '0' ? 0 : static_cast<int32_t>(text.size()));
+  open_ &= kInt | kDecimal | kReal;
+  return true;
+}
+
+void TypeGuess::observe(std::string_view text) {
+  ++seen_;
+  if (open_ == 0 || observe_integer(text)) return;
+  // What is a decimal is a real number, too.
+  if ((open_ & kDecimal) != 0 && (open_ & ~(kInt | kDecimal | kReal)) == 0 && fits(kDecimal, text)) {
+    if ((open_ & kInt) != 0 && !fits(kInt, text)) open_ &= ~kInt;
+    return;
+  }
+  for (uint32_t candidate = 1; open_ >= candidate; candidate <<= 1) {
+    if ((open_ & candidate) != 0 && !fits(static_cast<Candidate>(candidate), text)) open_ &= ~candidate;
+  }
+}
+
+void TypeGuess::merge(const TypeGuess& other) {
+  open_ &= other.open_;
+  seen_ += other.seen_;
+  whole_ = std::max(whole_, other.whole_);
+  scale_ = std::max(scale_, other.scale_);
+  fraction_ = std::max(fraction_, other.fraction_);
+  nanos_fit_ = nanos_fit_ && other.nanos_fit_;
+}
+
+void TypeGuess::choose(NestedField& field, bool reals) const {
+  constexpr int32_t kMost128 = 38, kMost256 = 76, kMicroDigits = 6;
+  const auto has = [&](Candidate candidate) { return seen_ > 0 && (open_ & candidate) != 0; };
+  const auto set = [&](Kind kind, int32_t bits) {
+    field.kind = kind;
+    field.bits = bits;
+  };
+  const int32_t digits = std::max(whole_ + scale_, 1);
+  const bool unit_fits = fraction_ <= kMicroDigits || nanos_fit_;
+  field.unit = fraction_ > kMicroDigits ? TimeUnit::kNano : TimeUnit::kMicro;
+  if (has(kBool)) {
+    set(Kind::kBool, 0);
+  } else if (has(kInt)) {
+    set(Kind::kInt, 64);
+  } else if (has(kDecimal) && digits <= kMost256 && !reals) {
+    set(Kind::kDecimal, digits <= kMost128 ? 128 : 256);
+    field.precision = digits;
+    field.scale = scale_;
+  } else if (has(kReal) && (reals || !has(kDecimal))) {
+    set(Kind::kFloat, 64);
+  } else if (has(kDate)) {
+    set(Kind::kDate, 32);
+  } else if (has(kTime)) {
+    set(Kind::kTime, 64);
+  } else if (has(kStamp) && unit_fits) {
+    set(Kind::kTimestamp, 0);
+  } else if (has(kStampZone) && unit_fits) {
+    set(Kind::kTimestamp, 0);
+    field.timezone = "UTC";
+  } else {
+    set(Kind::kUtf8, 0);
+  }
+}
+
+}  // namespace strom::format::csv

@@ -1,0 +1,48 @@
+// Fields of delimited text as values of Arrow columns, and what type a column's fields could have. Used by tsv2arrow.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "columnar/nested_builder.hpp"
+#include "format/csv/parse_value.hpp"
+#include "format/csv/row_reader.hpp"
+
+namespace strom::format::csv {
+
+enum class Appended : uint8_t { kDone, kMalformed, kTooLarge, kTooPrecise, kNotUtf8, kFull };
+
+/// Appends a field that is not NULL. The column is of a type without children and dictionary.
+Appended append_value(std::string_view text, columnar::NestedBuilder& column);
+
+/// Learns from texts which types can hold all of them, exactly.
+class TypeGuess {
+ public:
+  void observe(std::string_view text);
+  void merge(const TypeGuess& other);
+  /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals.
+  void choose(columnar::NestedField& field, bool reals) const;
+
+ private:
+  enum Candidate : uint32_t {
+    kBool = 1,
+    kInt = 2,
+    kDecimal = 4,
+    kReal = 8,
+    kDate = 16,
+    kTime = 32,
+    kStamp = 64,
+    kStampZone = 128,
+    kAll = 255
+  };
+  bool fits(Candidate candidate, std::string_view text);
+  bool observe_integer(std::string_view text);
+
+  uint32_t open_ = kAll;
+  int64_t seen_ = 0;
+  int32_t whole_ = 0, scale_ = 0;  // digits of decimals, before and behind the point
+  int32_t fraction_ = 0;           // digits of a second
+  bool nanos_fit_ = true;          // timestamps, in nanoseconds
+};
+
+}  // namespace strom::format::csv

@@ -1,0 +1,64 @@
+// Rows of delimited text, taken apart into fields. Used by tsv2arrow. The text is untrusted.
+//
+// Two forms, both as PostgreSQL's COPY reads them. With a quote character (CSV), quotes turn on and off what delimiters
+// and line ends mean, and two in a row inside of quotes are one. Without one (TSV), a backslash says that the next
+// character is another one than it looks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace strom::format::csv {
+
+struct Dialect {
+  char delimiter = '\t';
+  char quote = 0;                    // 0: backslashes
+  std::vector<std::string> nulls{};  // texts, as they stand in the file, that are NULL; never in quotes
+};
+
+struct TextField {
+  std::string_view text;  // without quotes and backslashes
+  bool is_null = false;
+  bool is_quoted = false;
+};
+
+/// Goes through `text` row by row. Not thread-safe.
+class RowReader {
+ public:
+  /// `dialect` and `text` outlive the reader. `text` begins with a row.
+  RowReader(const Dialect& dialect, std::string_view text);
+
+  /// The next row; false at the end. The fields stay until the next call.
+  bool next();
+  const std::vector<TextField>& fields() const { return fields_; }
+  /// Where the row that next() has read begins and ends, in bytes of the text.
+  int64_t row_begin() const { return row_begin_; }
+  int64_t position() const { return at_; }
+  /// The text ended inside of quotes.
+  bool is_unfinished() const { return unfinished_; }
+
+ private:
+  enum class Stop : uint8_t { kNo, kDelimiter, kLineEnd, kSpecial };
+
+  bool plain_field();
+  bool special_field(int64_t begin);
+  void add(std::string_view raw, std::string_view text, bool is_quoted);
+  bool is_null(std::string_view raw) const;
+
+  const Dialect& dialect_;
+  std::string_view text_;
+  int64_t at_ = 0, row_begin_ = 0;
+  bool unfinished_ = false;
+  Stop stops_[256] = {};
+  std::vector<TextField> fields_;
+  std::vector<std::string> made_;  // texts that differ from what stands in the file
+  size_t made_count_ = 0;
+};
+
+/// Where the row that begins before or at `from` ends and another begins, at or after `from`; the end of the text when
+/// there is none. `quotes`: whether the number of quotes before `from` is odd.
+int64_t next_row(const Dialect& dialect, std::string_view text, int64_t from, bool quotes);
+
+}  // namespace strom::format::csv

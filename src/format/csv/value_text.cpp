@@ -1,0 +1,385 @@
+// See value_text.hpp.
+#include "format/csv/value_text.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include "base/half.hpp"
+#include "columnar/layout.hpp"
+#include "columnar/nested_view.hpp"
+#include "format/csv/column_plan.hpp"
+#include "format/csv/datetime_text.hpp"
+#include "format/csv/number_text.hpp"
+#include "format/csv/text_form.hpp"
+
+namespace strom::format::csv {
+
+using columnar::ColumnView;
+using columnar::Field;
+using columnar::Layout;
+using columnar::TimeUnit;
+
+namespace {
+
+template <class T>
+T load(const ColumnView& view, int64_t index) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(view.values) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+/// Calls put(out), which writes at most `room` bytes.
+template <class Put>
+void append_put(std::string& out, int64_t room, Put put) {
+  const size_t before = out.size();
+  out.resize(before + static_cast<size_t>(room + kSlack));
+  char* const begin = out.data() + before;
+  out.resize(before + static_cast<size_t>(put(begin) - begin));
+}
+
+constexpr int64_t kNumberRoom = 64;
+
+template <class T>
+void append_integer(std::string& out, T value) {
+  append_put(out, kNumberRoom, [=](char* to) {
+    if constexpr (std::is_unsigned_v<T>) return put_uint64(to, value);
+    return put_int64(to, value);
+  });
+}
+
+template <class T>
+void append_float(std::string& out, T value) {
+  append_put(out, kFloatRoom, [=](char* to) { return put_float(to, value); });
+}
+
+/// `digits` with the decimal point moved by `scale`.
+void append_scaled(std::string& out, std::string digits, bool negative, int scale) {
+  if (scale < 0 && digits != "0") digits.append(static_cast<size_t>(-scale), '0');
+  if (scale > 0) {
+    const auto behind = static_cast<size_t>(scale);
+    if (digits.size() <= behind) digits.insert(0, behind + 1 - digits.size(), '0');
+    digits.insert(digits.size() - behind, 1, '.');
+  }
+  const bool is_zero = digits.find_first_not_of("0.") == std::string::npos;
+  out += (negative && !is_zero ? "-" : "") + digits;
+}
+
+/// A little-endian number in two's complement of `size` bytes.
+void append_decimal(std::string& out, const char* bytes, int size, int scale) {
+  constexpr uint32_t kBillion = 1'000'000'000;
+  constexpr int kWords = 8;
+  uint32_t words[kWords];
+  const bool negative = bytes[size - 1] < 0;
+  std::memset(words, negative ? 0xFF : 0, sizeof words);
+  std::memcpy(words, bytes, static_cast<size_t>(size));
+  uint64_t carry = 1;
+  for (uint32_t& word : words) {
+    if (!negative) break;
+    carry += ~word;
+    word = static_cast<uint32_t>(carry);
+    carry >>= 32;
+  }
+  std::string reversed;
+  for (bool more = true; more;) {
+    uint64_t rest = 0;
+    more = false;
+    for (int i = kWords; i-- > 0;) {
+      rest = rest << 32 | words[i];
+      words[i] = static_cast<uint32_t>(rest / kBillion);
+      rest %= kBillion;
+      more = more || words[i] != 0;
+    }
+    for (int i = 0; i < 9; ++i, rest /= 10) reversed += static_cast<char>('0' + rest % 10);
+  }
+  while (reversed.size() > 1 && reversed.back() == '0') reversed.pop_back();
+  append_scaled(out, {reversed.rbegin(), reversed.rend()}, negative, scale);
+}
+
+void append_two_digits(std::string& out, uint64_t value) {
+  if (value < 10) out += '0';
+  append_integer(out, value);
+}
+
+void append_fraction(std::string& out, uint32_t micros) {
+  append_put(out, 16, [=](char* to) { return put_fraction<6>(to, micros); });
+}
+
+/// `micros` of a day or longer, not negative.
+void append_clock(std::string& out, uint64_t micros) {
+  const uint64_t seconds = micros / 1'000'000;
+  append_two_digits(out, seconds / 3600);
+  out += ':';
+  append_two_digits(out, seconds / 60 % 60);
+  out += ':';
+  append_two_digits(out, seconds % 60);
+  append_fraction(out, static_cast<uint32_t>(micros % 1'000'000));
+}
+
+/// An interval in PostgreSQL's own style.
+void append_interval(std::string& out, int64_t months, int64_t days, __int128 micros) {
+  bool is_first = true, is_before = false;
+  const auto part = [&](int64_t value, const char* name) {
+    if (value == 0) return;
+    if (!is_first) out += ' ';
+    if (is_before && value > 0) out += '+';
+    append_integer(out, value);
+    out += ' ';
+    out += name;
+    if (value != 1) out += 's';
+    is_first = false;
+    is_before = value < 0;
+  };
+  part(months / 12, "year");
+  part(months % 12, "mon");
+  part(days, "day");
+  if (!is_first && micros == 0) return;
+  if (!is_first) out += ' ';
+  if (micros < 0)
+    out += '-';
+  else if (is_before)
+    out += '+';
+  append_clock(out, static_cast<uint64_t>(micros < 0 ? -micros : micros));
+}
+
+/// Microseconds; parts of one are cut off towards the past.
+__int128 micros_of(int64_t value, TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSecond: return __int128{value} * 1'000'000;
+    case TimeUnit::kMilli: return __int128{value} * 1'000;
+    case TimeUnit::kMicro: return value;
+    case TimeUnit::kNano: return value / 1'000 - (value % 1'000 < 0 ? 1 : 0);
+  }
+  return 0;
+}
+
+void append_time(std::string& out, int64_t value, TimeUnit unit) {
+  const __int128 micros = micros_of(value, unit);
+  if (micros < 0) out += '-';  // no time of day
+  append_clock(out, static_cast<uint64_t>(micros < 0 ? -micros : micros));
+}
+
+void append_timestamp(std::string& out, const Field& field, int64_t value, bool is_json) {
+  const std::string_view zone = field.timezone.empty() ? "" : is_json ? "+00:00" : "+00";
+  const auto size = static_cast<int64_t>(zone.size());
+  append_put(out, kTimestampRoom, [&](char* to) {
+    const char separator = is_json ? 'T' : ' ';
+    switch (field.unit) {
+      case TimeUnit::kSecond: return put_timestamp<0>(to, value, separator, zone.data(), size);
+      case TimeUnit::kMilli: return put_timestamp<3>(to, value, separator, zone.data(), size);
+      case TimeUnit::kMicro: return put_timestamp<6>(to, value, separator, zone.data(), size);
+      case TimeUnit::kNano: return put_timestamp<9>(to, value, separator, zone.data(), size);
+    }
+    return to;
+  });
+}
+
+void append_string(std::string& out, const char* text, int64_t size) {
+  const JsonForm form;
+  append_put(out, JsonForm::room(size) + 2, [&](char* to) { return form.put_special(to, text, size); });
+}
+
+void append_binary(std::string& out, const char* bytes, int64_t size) {
+  out += "\\x";
+  for (int64_t i = 0; i < size; ++i) {
+    out += "0123456789abcdef"[static_cast<uint8_t>(bytes[i]) >> 4];
+    out += "0123456789abcdef"[bytes[i] & 15];
+  }
+}
+
+/// The column and row where a value stands that is reached through run ends, dictionaries and unions.
+struct Found {
+  const Field* field;
+  const ColumnView* view;
+  int64_t row;
+  ValueState state = ValueState::kWritten;
+};
+
+Found find_value(const Field& field, const ColumnView& view, int64_t row) {
+  Found found{&field, &view, row};
+  for (;;) {
+    const Layout layout = found.view->layout;
+    if (layout == Layout::kNull || !columnar::is_valid(*found.view, found.row)) {
+      found.state = ValueState::kNull;
+      return found;
+    }
+    const bool has_parts = layout == Layout::kDictionary && found.view->dictionary == nullptr;
+    if (!has_parts && layout != Layout::kRunEndEncoded && !columnar::is_union(layout)) return found;
+    int child = 0;
+    if (!columnar::value_row(*found.view, found.field->type_ids, found.row, &child, &found.row)) {
+      found.state = ValueState::kCorrupt;
+      return found;
+    }
+    found.view = &found.view->children[child];
+    if (!has_parts) found.field = &found.field->children[static_cast<size_t>(child)];
+  }
+}
+
+/// What JSON writes without quotes.
+bool is_plain_json(Layout layout) {
+  switch (layout) {
+    case Layout::kBool:
+    case Layout::kInt8:
+    case Layout::kInt16:
+    case Layout::kInt32:
+    case Layout::kInt64:
+    case Layout::kUInt8:
+    case Layout::kUInt16:
+    case Layout::kUInt32:
+    case Layout::kUInt64:
+    case Layout::kFloat16:
+    case Layout::kFloat32:
+    case Layout::kFloat64: return true;
+    default: return columnar::is_decimal(layout);
+  }
+}
+
+void append_bytes(const Field& field, const char* bytes, int64_t size, std::string& out) {
+  const BinaryKind kind = binary_kind(field, true);
+  if (kind == BinaryKind::kHex || field.layout != Layout::kFixedBinary) return append_binary(out, bytes, size);
+  append_put(out, kNumberRoom + 3 * size,
+             [&](char* to) { return put_binary(to, kind, reinterpret_cast<const uint8_t*>(bytes), size); });
+}
+
+ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, bool is_json, std::string& out) {
+  const auto* bits = static_cast<const uint8_t*>(view.values);
+  const char* text = nullptr;
+  int64_t size = 0;
+  if (columnar::text_at(view, row, &text, &size)) {
+    if (columnar::is_text(field.layout) && is_json) {
+      append_string(out, text, size);
+    } else if (columnar::is_text(field.layout)) {
+      out.append(text, static_cast<size_t>(size));
+    } else {
+      append_bytes(field, text, size, out);
+    }
+    return ValueState::kWritten;
+  }
+  switch (field.layout) {
+    case Layout::kBool: {
+      const bool value = (bits[row >> 3] >> (row & 7)) & 1;
+      out += is_json ? (value ? "true" : "false") : value ? "t" : "f";
+      break;
+    }
+    case Layout::kInt8: append_integer(out, int64_t{load<int8_t>(view, row)}); break;
+    case Layout::kInt16: append_integer(out, int64_t{load<int16_t>(view, row)}); break;
+    case Layout::kInt32: append_integer(out, int64_t{load<int32_t>(view, row)}); break;
+    case Layout::kInt64: append_integer(out, load<int64_t>(view, row)); break;
+    case Layout::kUInt8: append_integer(out, uint64_t{load<uint8_t>(view, row)}); break;
+    case Layout::kUInt16: append_integer(out, uint64_t{load<uint16_t>(view, row)}); break;
+    case Layout::kUInt32: append_integer(out, uint64_t{load<uint32_t>(view, row)}); break;
+    case Layout::kUInt64: append_integer(out, load<uint64_t>(view, row)); break;
+    case Layout::kFloat16: append_float(out, base::half_to_float(load<uint16_t>(view, row))); break;
+    case Layout::kFloat32: append_float(out, load<float>(view, row)); break;
+    case Layout::kFloat64: append_float(out, load<double>(view, row)); break;
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kDecimal128:
+    case Layout::kDecimal256: {
+      const auto width = static_cast<int>(columnar::value_width(field.layout, 0));
+      append_decimal(out, static_cast<const char*>(view.values) + row * width, width, field.scale);
+      break;
+    }
+    case Layout::kDate32:
+      append_put(out, kDateRoom, [&](char* to) { return put_date(to, load<int32_t>(view, row)); });
+      break;
+    case Layout::kDate64:
+      append_put(out, kDateRoom, [&](char* to) { return put_date_of_millis(to, load<int64_t>(view, row)); });
+      break;
+    case Layout::kTimestamp: append_timestamp(out, field, load<int64_t>(view, row), is_json); break;
+    case Layout::kTime32: append_time(out, load<int32_t>(view, row), field.unit); break;
+    case Layout::kTime64: append_time(out, load<int64_t>(view, row), field.unit); break;
+    case Layout::kDuration: append_interval(out, 0, 0, micros_of(load<int64_t>(view, row), field.unit)); break;
+    case Layout::kIntervalMonths: append_interval(out, load<int32_t>(view, row), 0, 0); break;
+    case Layout::kIntervalDayTime:
+      append_interval(out, 0, load<int32_t>(view, 2 * row),
+                      micros_of(load<int32_t>(view, 2 * row + 1), TimeUnit::kMilli));
+      break;
+    case Layout::kIntervalMonthDayNano:
+      append_interval(out, load<int32_t>(view, 4 * row), load<int32_t>(view, 4 * row + 1),
+                      micros_of(load<int64_t>(view, 2 * row + 1), TimeUnit::kNano));
+      break;
+    default: return ValueState::kCorrupt;  // texts whose offsets lead outside
+  }
+  return ValueState::kWritten;
+}
+
+ValueState append_list(const Found& found, std::string& out) {
+  columnar::ChildRows rows;
+  if (!columnar::list_rows(*found.view, found.row, &rows)) return ValueState::kCorrupt;
+  out += '[';
+  for (int64_t i = 0; i < rows.count; ++i) {
+    if (i > 0) out += ", ";
+    if (append_json(found.field->children[0], *rows.child, rows.begin + i, out) == ValueState::kCorrupt)
+      return ValueState::kCorrupt;
+  }
+  out += ']';
+  return ValueState::kWritten;
+}
+
+ValueState append_struct(const Found& found, std::string& out) {
+  out += '{';
+  for (int i = 0; i < found.view->child_count; ++i) {
+    const Field& field = found.field->children[static_cast<size_t>(i)];
+    if (i > 0) out += ", ";
+    append_string(out, field.name.data(), static_cast<int64_t>(field.name.size()));
+    out += ": ";
+    if (append_json(field, found.view->children[i], found.row, out) == ValueState::kCorrupt)
+      return ValueState::kCorrupt;
+  }
+  out += '}';
+  return ValueState::kWritten;
+}
+
+ValueState append_map(const Found& found, std::string& out) {
+  columnar::ChildRows rows;
+  if (!columnar::list_rows(*found.view, found.row, &rows) || rows.child->child_count < 2) return ValueState::kCorrupt;
+  const Field& key = found.field->children[0].children[0];
+  const Field& value = found.field->children[0].children[1];
+  const ColumnView *keys = &rows.child->children[0], *values = &rows.child->children[1];
+  const Field* key_values = &key;
+  while (key_values->layout == Layout::kRunEndEncoded) key_values = &key_values->children[1];
+  const bool is_object = columnar::is_text(key_values->layout);
+  out += is_object ? '{' : '[';
+  for (int64_t row = rows.begin; row < rows.begin + rows.count; ++row) {
+    if (row > rows.begin) out += ", ";
+    if (!is_object) out += "{\"key\": ";
+    if (append_json(key, *keys, row, out) == ValueState::kCorrupt) return ValueState::kCorrupt;
+    out += is_object ? ": " : ", \"value\": ";
+    if (append_json(value, *values, row, out) == ValueState::kCorrupt) return ValueState::kCorrupt;
+    if (!is_object) out += '}';
+  }
+  out += is_object ? '}' : ']';
+  return ValueState::kWritten;
+}
+
+ValueState append_found(const Found& found, std::string& out) {
+  const Layout layout = found.view->layout;
+  if (columnar::is_list(layout)) return append_list(found, out);
+  if (layout == Layout::kStruct) return append_struct(found, out);
+  if (layout == Layout::kMap) return append_map(found, out);
+  if (columnar::is_text(found.field->layout)) return append_flat(*found.field, *found.view, found.row, true, out);
+  std::string text;
+  const ValueState state = append_flat(*found.field, *found.view, found.row, true, text);
+  if (is_plain_json(found.field->layout) && text.find_first_of("Ny") == std::string::npos)
+    out += text;
+  else  // also NaN and Infinity
+    append_string(out, text.data(), static_cast<int64_t>(text.size()));
+  return state;
+}
+
+}  // namespace
+
+ValueState append_value(const Field& field, const ColumnView& view, int64_t row, std::string& out) {
+  const Found found = find_value(field, view, row);
+  if (found.state != ValueState::kWritten) return found.state;
+  if (columnar::is_nested(found.view->layout)) return append_found(found, out);
+  return append_flat(*found.field, *found.view, found.row, false, out);
+}
+
+ValueState append_json(const Field& field, const ColumnView& view, int64_t row, std::string& out) {
+  const Found found = find_value(field, view, row);
+  if (found.state == ValueState::kNull) out += "null";
+  return found.state == ValueState::kWritten ? append_found(found, out) : found.state;
+}
+
+}  // namespace strom::format::csv

@@ -1,0 +1,135 @@
+// See builtin_types.hpp.
+#include "format/pgwire/builtin_types.hpp"
+
+#include <algorithm>
+
+namespace strom::format::pgwire {
+
+namespace {
+
+using columnar::Kind;
+using columnar::NestedField;
+
+// Types that are built into PostgreSQL have numbers that never change (pg_type.dat).
+enum : uint32_t {
+  kBool = 16,
+  kBytea = 17,
+  kName = 19,
+  kInt8 = 20,
+  kInt2 = 21,
+  kInt4 = 23,
+  kText = kTextType,
+  kOid = 26,
+  kXid = 28,
+  kCid = 29,
+  kJson = 114,
+  kCidr = 650,
+  kFloat4 = 700,
+  kFloat8 = 701,
+  kMacaddr8 = 774,
+  kMacaddr = 829,
+  kInet = 869,
+  kBpchar = 1042,
+  kVarchar = 1043,
+  kDate = 1082,
+  kTime = 1083,
+  kTimestamp = 1114,
+  kTimestampTz = 1184,
+  kInterval = 1186,
+  kNumeric = 1700,
+  kUuid = 2950,
+  kJsonb = 3802,
+  kXid8 = 5069,
+};
+
+void set_numeric(int32_t modifier, const NumericChoice& choice, NestedField& field, WireColumn& wire) {
+  constexpr int32_t kHeader = 4;  // of every modifier
+  constexpr int32_t kMaxDecimal128 = 38, kMaxDecimal256 = 76;
+  int32_t precision = 0, scale = 0;
+  if (modifier >= kHeader) {
+    precision = (modifier - kHeader) >> 16 & 0xFFFF;
+    scale = (((modifier - kHeader) & 0x7FF) ^ 1024) - 1024;
+  }
+  NumericChoice::As as = NumericChoice::As::kDecimal;
+  if (precision < 1 || precision > kMaxDecimal256) {
+    as = choice.as;
+    precision = choice.precision;
+    scale = choice.scale;
+  }
+  switch (as) {
+    case NumericChoice::As::kDecimal:
+      wire.wire = Wire::kDecimal;
+      field.kind = Kind::kDecimal;
+      field.bits = precision <= kMaxDecimal128 ? 128 : 256;
+      field.precision = precision;
+      field.scale = scale;
+      break;
+    case NumericChoice::As::kText:
+      wire.wire = Wire::kNumericText;
+      field.kind = Kind::kUtf8;
+      break;
+    case NumericChoice::As::kReal:
+      wire.wire = Wire::kNumericReal;
+      field.kind = Kind::kFloat;
+      field.bits = 64;
+      break;
+  }
+}
+
+}  // namespace
+
+bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& numeric, const std::string& timezone,
+                      NestedField& field, WireColumn& wire) {
+  const auto set = [&](Wire form, Kind kind, int32_t bits = 0) {
+    wire.wire = form;
+    field.kind = kind;
+    field.bits = bits;
+  };
+  const auto fixed = [&](int32_t width) {
+    set(Wire::kFixed, Kind::kFixedBinary);
+    field.byte_width = width;
+  };
+  switch (type) {
+    case kBool: set(Wire::kBool, Kind::kBool); break;
+    case kInt2: set(Wire::kInt, Kind::kInt, 16); break;
+    case kInt4: set(Wire::kInt, Kind::kInt, 32); break;
+    case kInt8: set(Wire::kInt, Kind::kInt, 64); break;
+    case kOid:
+    case kXid:
+    case kCid: set(Wire::kInt, Kind::kUInt, 32); break;
+    case kXid8: set(Wire::kInt, Kind::kUInt, 64); break;
+    case kFloat4: set(Wire::kInt, Kind::kFloat, 32); break;
+    case kFloat8: set(Wire::kInt, Kind::kFloat, 64); break;
+    case kNumeric: set_numeric(modifier, numeric, field, wire); break;
+    case kText:
+    case kVarchar:
+    case kBpchar:
+    case kName:
+    case kJson: set(Wire::kText, Kind::kUtf8); break;
+    case kJsonb: set(Wire::kJsonb, Kind::kUtf8); break;
+    case kInet:
+    case kCidr: set(Wire::kNetwork, Kind::kUtf8); break;
+    case kBytea: set(Wire::kBytes, Kind::kBinary); break;
+    case kDate: set(Wire::kDate, Kind::kDate, 32); break;
+    case kTime: set(Wire::kInt, Kind::kTime, 64); break;
+    case kTimestampTz: field.timezone = timezone; [[fallthrough]];
+    case kTimestamp: set(Wire::kTimestamp, Kind::kTimestamp); break;
+    case kInterval: set(Wire::kInterval, Kind::kInterval); break;
+    case kUuid: fixed(16); break;
+    case kMacaddr: fixed(6); break;
+    case kMacaddr8: fixed(8); break;
+    default: return false;
+  }
+  return true;
+}
+
+std::string arrow_timezone(const std::string& setting) {
+  const bool plain = std::all_of(setting.begin(), setting.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_' ||
+           c == '-' || c == '+';
+  });
+  const bool is_name = plain && setting.find_first_of("abcdefghijklmnopqrstuvwxyz/") != std::string::npos;
+  return is_name && setting != "localtime" ? setting : "UTC";
+}
+
+}  // namespace strom::format::pgwire

@@ -1,0 +1,31 @@
+// What PostgreSQL's built-in types become in Arrow, and how their values are read: the same for pg2arrow, which gets
+// them from the wire, and for the server, which has them as Datums. See docs/format/arrow.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "columnar/nested.hpp"
+#include "format/pgwire/copy_decoder.hpp"
+
+namespace strom::format::pgwire {
+
+/// How numeric columns without precision, or with more digits than decimals have, are written.
+struct NumericChoice {
+  enum class As : uint8_t { kDecimal, kText, kReal };
+  As as = As::kDecimal;
+  int32_t precision = 36, scale = 9;
+};
+
+/// Number of the type text, which never changes.
+inline constexpr uint32_t kTextType = 25;
+
+/// Sets the type of `field`, and `wire.wire`. False, and nothing is set, for types that are written as their text.
+/// `timezone`: of columns of timestamptz.
+bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& numeric, const std::string& timezone,
+                      columnar::NestedField& field, WireColumn& wire);
+
+/// The time zone for a setting TimeZone: itself when it is one of the IANA names, which readers know; otherwise UTC.
+std::string arrow_timezone(const std::string& setting);
+
+}  // namespace strom::format::pgwire

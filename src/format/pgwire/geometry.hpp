@@ -1,0 +1,14 @@
+// PostGIS's geometry as its send function writes it (EWKB), and as the standard has it (ISO WKB), which GeoArrow wants.
+// Private to src/format/pgwire.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace strom::format::pgwire {
+
+/// Appends the standard's form to `out`; `srid` is the geometry's, 0 when it has none. False when the bytes are no such
+/// geometry.
+bool geometry_to_wkb(const uint8_t* bytes, int64_t size, uint32_t& srid, std::string& out);
+
+}  // namespace strom::format::pgwire

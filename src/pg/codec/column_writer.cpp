@@ -1,0 +1,571 @@
+// See column_writer.hpp.
+#include "pg/codec/column_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/stored_numeric.hpp"
+#include "columnar/layout.hpp"
+#include "format/pgwire/numeric.hpp"
+#include "pg/boundary/boundary.hpp"
+
+namespace strom::pg::codec {
+
+using boundary::guard;
+using columnar::Kind;
+using columnar::NestedBuilder;
+using columnar::NestedField;
+using columnar::TimeUnit;
+using format::pgwire::Wire;
+
+/// How values of one type are appended. Functions of this kind may ereport and may throw, and hold nothing with a
+/// destructor.
+struct ValueWriter {
+  void (*append)(const ValueWriter& writer, NestedBuilder& to, Datum value) = nullptr;
+  const NestedField* field = nullptr;
+  const char* column = "";  // for messages
+  int64_t* text_bytes = nullptr;
+  base::StoredNumericReader numeric{0};
+  base::int128 limit = 0;  // of decimals: 10^precision, 0: not to be read the fast way
+  int64_t per_unit = 1;    // microseconds
+  FmgrInfo output{};       // of types that are written as their text
+  Oid type = InvalidOid;   // of elements, of composites
+  int32_t modifier = -1;
+  int16 length = -1;  // of elements
+  bool by_value = false;
+  char align = 'i';
+  TupleDesc row = nullptr;
+  std::vector<std::pair<Oid, int32_t>> labels;  // sorted
+  std::vector<std::unique_ptr<ValueWriter>> children;
+};
+
+namespace {
+
+constexpr int32_t kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
+constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
+
+[[noreturn]] void out_of_range(const ValueWriter& writer, int code, const char* what) {
+  ereport(ERROR, (errcode(code), errmsg("%s in column \"%s\" cannot be written to Arrow", what, writer.column)));
+  pg_unreachable();
+}
+
+void add_text(const ValueWriter& writer, NestedBuilder& to, const char* bytes, size_t size) {
+  if (!to.append_bytes(bytes, static_cast<int64_t>(size)))
+    out_of_range(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "more than 2 GB of one record batch");
+  *writer.text_bytes += static_cast<int64_t>(size);
+}
+
+void add_server_text(const ValueWriter& writer, NestedBuilder& to, const char* bytes, size_t size) {
+  if (GetDatabaseEncoding() == PG_UTF8) return add_text(writer, to, bytes, size);
+  char* utf8 = pg_server_to_any(bytes, static_cast<int>(size), PG_UTF8);
+  add_text(writer, to, utf8, utf8 == bytes ? size : std::strlen(utf8));
+}
+
+struct Varlena {
+  const char* bytes;
+  size_t size;
+};
+
+Varlena plain(Datum value) {
+  const struct varlena* detoasted = pg_detoast_datum_packed(reinterpret_cast<struct varlena*>(DatumGetPointer(value)));
+  return {VARDATA_ANY(detoasted), VARSIZE_ANY_EXHDR(detoasted)};
+}
+
+void append_bool(const ValueWriter&, NestedBuilder& to, Datum value) { to.append_bool(DatumGetBool(value)); }
+template <class T>
+void append_word(const ValueWriter&, NestedBuilder& to, Datum value) {
+  to.append(static_cast<T>(value));  // also of floating point: the bits
+}
+
+void append_text(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Varlena text = plain(value);
+  add_server_text(writer, to, text.bytes, text.size);
+}
+void append_bytes(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Varlena text = plain(value);
+  add_text(writer, to, text.bytes, text.size);
+}
+void append_name(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const char* name = NameStr(*DatumGetName(value));
+  add_server_text(writer, to, name, std::strlen(name));
+}
+void append_output(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const char* text = OutputFunctionCall(const_cast<FmgrInfo*>(&writer.output), value);
+  add_server_text(writer, to, text, std::strlen(text));
+}
+void append_fixed(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  std::memcpy(to.append_fixed(), DatumGetPointer(value), static_cast<size_t>(writer.field->byte_width));
+}
+
+void append_date(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const DateADT date = DatumGetDateADT(value);
+  if (DATE_NOT_FINITE(date)) out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite date");
+  const int64_t days = int64_t{date} + kEpochDays;
+  if (writer.field->bits == 64)
+    to.append(days * (SECS_PER_DAY * INT64CONST(1000)));
+  else
+    to.append(static_cast<int32_t>(days));
+}
+
+/// `micros` in the unit of the field.
+int64_t in_unit(const ValueWriter& writer, int64_t micros) {
+  int64_t value = micros;
+  if (writer.per_unit == 0) {  // nanoseconds
+    if (__builtin_mul_overflow(micros, int64_t{1000}, &value))
+      out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a time that takes more than 64 bits of nanoseconds");
+  } else if (writer.per_unit > 1) {
+    if (micros % writer.per_unit != 0)
+      out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a time with more digits than the file's");
+    value = micros / writer.per_unit;
+  }
+  return value;
+}
+
+void append_timestamp(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Timestamp micros = DatumGetTimestamp(value);
+  int64_t unix_micros = 0;
+  if (TIMESTAMP_NOT_FINITE(micros)) out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite timestamp");
+  if (__builtin_add_overflow(micros, kEpochMicros, &unix_micros))
+    out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a timestamp after the year 294246");
+  to.append(in_unit(writer, unix_micros));
+}
+
+void append_time(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const int64_t time = in_unit(writer, DatumGetTimeADT(value));
+  if (writer.field->bits == 32)
+    to.append(static_cast<int32_t>(time));
+  else
+    to.append(time);
+}
+
+void append_interval(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Interval* interval = DatumGetIntervalP(value);
+#if PG_VERSION_NUM >= 170000
+  if (INTERVAL_NOT_FINITE(interval)) out_of_range(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an infinite interval");
+#endif
+  int64_t nanos = 0;
+  if (__builtin_mul_overflow(interval->time, int64_t{1000}, &nanos))
+    out_of_range(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an interval of more than 64 bits of nanoseconds");
+  const int32_t parts[2] = {interval->month, interval->day};
+  uint8_t* place = to.append_fixed();
+  std::memcpy(place, parts, sizeof(parts));
+  std::memcpy(place + sizeof(parts), &nanos, sizeof(nanos));
+}
+
+/// Any numeric, by way of its form on the wire.
+void append_any_decimal(const ValueWriter& writer, NestedBuilder& to, const Varlena& stored) {
+  using format::pgwire::DecimalOutcome;
+  using format::pgwire::NumericView;
+  base::NumericHeader header;
+  if (!base::read_numeric_header(stored.bytes, static_cast<int64_t>(stored.size), &header))
+    out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "NaN or infinity of numeric");
+  NumericView view;
+  view.count = static_cast<int32_t>((static_cast<int64_t>(stored.size) - header.size) / 2);
+  view.weight = header.weight;
+  view.scale = header.scale;
+  view.sign = header.negative ? NumericView::Sign::kNegative : NumericView::Sign::kPositive;
+  auto* digits = static_cast<uint8_t*>(palloc(static_cast<Size>(view.count) * 2 + 1));
+  for (int32_t i = 0; i < view.count; ++i) {
+    const auto digit = base::load_unaligned<uint16_t>(stored.bytes + header.size + 2 * i);
+    digits[2 * i] = static_cast<uint8_t>(digit >> 8);
+    digits[2 * i + 1] = static_cast<uint8_t>(digit);
+  }
+  view.digits = digits;
+  const NestedField& field = *writer.field;
+  uint8_t value[32];
+  const int32_t bits = field.bits == 256 ? 256 : 128;
+  switch (format::pgwire::numeric_to_decimal(view, field.precision, field.scale, bits, value)) {
+    case DecimalOutcome::kExact: break;
+    case DecimalOutcome::kTooLarge:
+      out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "a number with more digits than the decimal has");
+    case DecimalOutcome::kTooPrecise:
+      out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
+                   "a number with more digits behind the point than the decimal has");
+  }
+  std::memcpy(to.append_fixed(), value, static_cast<size_t>(field.bits / 8));  // little-endian: the low bytes
+}
+
+void append_decimal(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Varlena stored = plain(value);
+  base::int128 unscaled;
+  if (writer.limit > 0 && writer.numeric.read(stored.bytes, static_cast<int64_t>(stored.size), &unscaled) &&
+      unscaled < writer.limit && unscaled > -writer.limit)
+    return to.append(unscaled);
+  append_any_decimal(writer, to, stored);
+}
+
+void append_numeric_real(const ValueWriter&, NestedBuilder& to, Datum value) {
+  to.append(DatumGetFloat8(DirectFunctionCall1(numeric_float8, value)));
+}
+
+void append_enum(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const Oid label = DatumGetObjectId(value);
+  const auto found = std::lower_bound(writer.labels.begin(), writer.labels.end(), std::pair(label, int32_t{0}));
+  if (found == writer.labels.end() || found->first != label)
+    out_of_range(writer, ERRCODE_INVALID_TEXT_REPRESENTATION, "a label that was added meanwhile");
+  to.append(found->second);
+}
+
+void append_array(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  ArrayType* array = DatumGetArrayTypeP(value);
+  if (ARR_NDIM(array) > 1) out_of_range(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array of more than one dimension");
+  if (ARR_NDIM(array) == 1 && ARR_LBOUND(array)[0] != 1)
+    out_of_range(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array whose first index is not 1");
+  Datum* elements;
+  bool* nulls;
+  int count;
+  deconstruct_array(array, writer.type, writer.length, writer.by_value, writer.align, &elements, &nulls, &count);
+  const ValueWriter& element = *writer.children[0];
+  for (int i = 0; i < count; ++i) {
+    if (nulls[i])
+      to.child(0).append_null();
+    else
+      element.append(element, to.child(0), elements[i]);
+  }
+  *writer.text_bytes += int64_t{count} * 8;
+  to.append_list();
+}
+
+void append_composite(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  HeapTupleHeader header = DatumGetHeapTupleHeader(value);
+  HeapTupleData tuple;
+  tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+  ItemPointerSetInvalid(&tuple.t_self);
+  tuple.t_tableOid = InvalidOid;
+  tuple.t_data = header;
+  const int count = writer.row->natts;
+  auto* values = static_cast<Datum*>(palloc(sizeof(Datum) * static_cast<Size>(count + 1)));
+  auto* nulls = static_cast<bool*>(palloc(sizeof(bool) * static_cast<Size>(count + 1)));
+  heap_deform_tuple(&tuple, writer.row, values, nulls);
+  size_t part = 0;
+  for (int i = 0; i < count; ++i) {
+    if (TupleDescAttr(writer.row, i)->attisdropped) continue;
+    const ValueWriter& child = *writer.children[part];
+    if (nulls[i])
+      to.child(part).append_null();
+    else
+      child.append(child, to.child(part), values[i]);
+    ++part;
+  }
+  *writer.text_bytes += int64_t{count} * 8;
+  to.append_struct();
+}
+
+int64_t micros_of(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSecond: return 1'000'000;
+    case TimeUnit::kMilli: return 1'000;
+    case TimeUnit::kMicro: return 1;
+    case TimeUnit::kNano: return 0;
+  }
+  return 1;
+}
+
+/// Schema, name and extension of a type as they stand in the field's metadata.
+std::string type_path(Oid type) {
+  struct Names {
+    const char *schema, *name, *extension;
+  };
+  const Names names = guard([type] {
+    Names n{"", "", nullptr};
+    HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+    if (!HeapTupleIsValid(tuple)) return n;
+    const auto* row = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
+    n.name = pstrdup(NameStr(row->typname));
+    n.schema = get_namespace_name(row->typnamespace);
+    ReleaseSysCache(tuple);
+    const Oid extension = type < FirstGenbkiObjectId ? InvalidOid : getExtensionOfObject(TypeRelationId, type);
+    if (OidIsValid(extension)) n.extension = get_extension_name(extension);
+    return n;
+  });
+  return std::string(names.schema == nullptr ? "" : names.schema) + "." + names.name +
+         (names.extension == nullptr ? "" : std::string("@") + names.extension);
+}
+
+}  // namespace
+
+/// Finds out what a type becomes.
+struct Describer {
+  RowWriter& owner;
+  const char* column;
+
+  struct Described {
+    NestedField field;
+    std::unique_ptr<ValueWriter> writer;
+    bool is_text = false;  // for want of anything better
+  };
+
+  Described describe(const std::string& name, SqlType type) {
+    Described out;
+    out.writer = std::make_unique<ValueWriter>();
+    out.writer->column = column;
+    out.writer->text_bytes = &owner.text_bytes_;
+    out.field.name = name;
+    out.field.metadata.emplace_back("pg_type", type_path(type.oid));
+    if (type.typmod >= 0) out.field.metadata.emplace_back("pg_typmod", std::to_string(type.typmod));
+    const SqlType base = guard([type] {
+      SqlType t = type;
+      t.oid = getBaseTypeAndTypmod(t.oid, &t.typmod);
+      return t;
+    });
+    const Oid element = guard([base] { return get_element_type(base.oid); });
+    const char kind = guard([base] { return get_typtype(base.oid); });
+    if (kind == TYPTYPE_ENUM && owner.settings_.enum_as_dictionary)
+      describe_enum(base.oid, out);
+    else if (OidIsValid(element))
+      describe_array({element, base.typmod}, out);
+    else if (kind == TYPTYPE_COMPOSITE)
+      describe_composite(base.oid, out);
+    else
+      describe_plain(base, out);
+    return out;
+  }
+
+  void as_text(Oid type, Described& out) {
+    out.field.kind = Kind::kUtf8;
+    out.field.bits = out.field.precision = out.field.scale = 0;
+    out.field.children.clear();
+    out.writer->children.clear();
+    out.is_text = true;
+    by_output(type, *out.writer);
+  }
+
+  void by_output(Oid type, ValueWriter& writer) {
+    writer.append = append_output;
+    FmgrInfo* output = &writer.output;
+    MemoryContext memory = owner.memory_;
+    guard([=] {
+      Oid function;
+      bool is_varlena;
+      getTypeOutputInfo(type, &function, &is_varlena);
+      fmgr_info_cxt(function, output, memory);
+    });
+  }
+
+  void describe_plain(SqlType type, Described& out) {
+    if (owner.settings_.numeric_needs_precision && type.oid == NUMERICOID && type.typmod < 0) {
+      throw boundary::StatusError(
+          Status(ErrorCode::kUnsupported, std::string("column \"") + column + "\" is numeric without a precision")
+              .with_hint("Declare it as numeric(p,s), or make the file with another program first."));
+    }
+    format::pgwire::WireColumn wire;
+    const std::string zone = format::pgwire::arrow_timezone(pg_get_timezone_name(session_timezone));
+    if (!format::pgwire::set_builtin_type(type.oid, type.typmod, owner.settings_.numeric, zone, out.field, wire))
+      return as_text(type.oid, out);
+    set_function(wire.wire, type.oid, out.field, *out.writer);
+  }
+
+  void set_function(Wire wire, Oid type, const NestedField& field, ValueWriter& writer) {
+    switch (wire) {
+      case Wire::kBool: writer.append = append_bool; break;
+      case Wire::kInt:
+        writer.append = field.kind == Kind::kTime ? append_time
+                        : field.bits == 16        ? append_word<int16_t>
+                        : field.bits == 32        ? append_word<int32_t>
+                                                  : append_word<int64_t>;
+        break;
+      case Wire::kDecimal: writer.append = append_decimal; break;
+      case Wire::kNumericReal: writer.append = append_numeric_real; break;
+      case Wire::kText: writer.append = type == NAMEOID ? append_name : append_text; break;
+      case Wire::kBytes: writer.append = append_bytes; break;
+      case Wire::kFixed: writer.append = append_fixed; break;
+      case Wire::kDate: writer.append = append_date; break;
+      case Wire::kTimestamp: writer.append = append_timestamp; break;
+      case Wire::kInterval: writer.append = append_interval; break;
+      default: by_output(type, writer);
+    }
+  }
+
+  void describe_enum(Oid type, Described& out) {
+    struct Labels {
+      Oid* oids;
+      char** names;
+      int count;
+    };
+    const Labels labels = guard([type] {
+      CatCList* list = SearchSysCacheList1(ENUMTYPOIDNAME, ObjectIdGetDatum(type));
+      Labels l{static_cast<Oid*>(palloc(sizeof(Oid) * static_cast<Size>(list->n_members + 1))),
+               static_cast<char**>(palloc(sizeof(char*) * static_cast<Size>(list->n_members + 1))), list->n_members};
+      auto* order = static_cast<float4*>(palloc(sizeof(float4) * static_cast<Size>(l.count + 1)));
+      for (int i = 0; i < l.count; ++i) {  // insertion sort by the enum's order
+        const auto* row = reinterpret_cast<Form_pg_enum>(GETSTRUCT(&list->members[i]->tuple));
+        int at = i;
+        for (; at > 0 && order[at - 1] > row->enumsortorder; --at) {
+          order[at] = order[at - 1];
+          l.oids[at] = l.oids[at - 1];
+          l.names[at] = l.names[at - 1];
+        }
+        order[at] = row->enumsortorder;
+        l.oids[at] = row->oid;
+        char* name = pstrdup(NameStr(row->enumlabel));
+        l.names[at] = pg_server_to_any(name, static_cast<int>(std::strlen(name)), PG_UTF8);
+      }
+      ReleaseCatCacheList(list);
+      return l;
+    });
+    for (int i = 0; i < labels.count; ++i) out.writer->labels.emplace_back(labels.oids[i], i);
+    std::sort(out.writer->labels.begin(), out.writer->labels.end());
+    out.writer->append = append_enum;
+    out.field.kind = Kind::kUtf8;
+    out.field.ordered = true;
+    const auto known =
+        std::find_if(owner.enums_.begin(), owner.enums_.end(), [type](const auto& item) { return item.first == type; });
+    if (known != owner.enums_.end()) {
+      out.field.dictionary = known->second;
+      return;
+    }
+    out.field.dictionary = static_cast<int64_t>(owner.enums_.size());
+    owner.enums_.emplace_back(type, out.field.dictionary);
+    owner.dictionaries_.emplace_back(out.field.dictionary,
+                                     std::vector<std::string>(labels.names, labels.names + labels.count));
+  }
+
+  void describe_array(SqlType element, Described& out) {
+    Described inner = describe("element", element);
+    out.writer->append = append_array;
+    out.writer->type = element.oid;
+    ValueWriter* writer = out.writer.get();
+    guard([=] { get_typlenbyvalalign(element.oid, &writer->length, &writer->by_value, &writer->align); });
+    out.field.kind = Kind::kList;
+    out.field.children.push_back(std::move(inner.field));
+    out.writer->children.push_back(std::move(inner.writer));
+  }
+
+  void describe_composite(Oid type, Described& out) {
+    MemoryContext memory = owner.memory_;
+    TupleDesc row = guard([=] {
+      MemoryContext old = MemoryContextSwitchTo(memory);
+      TupleDesc desc = lookup_rowtype_tupdesc_copy(type, -1);
+      MemoryContextSwitchTo(old);
+      return desc;
+    });
+    std::vector<Described> parts;
+    for (int i = 0; i < row->natts; ++i) {
+      const auto* attribute = TupleDescAttr(row, i);
+      if (attribute->attisdropped) continue;
+      parts.push_back(describe(NameStr(attribute->attname), {attribute->atttypid, attribute->atttypmod}));
+      if (parts.back().is_text) return as_text(type, out);  // as pg2arrow does
+    }
+    out.writer->append = append_composite;
+    out.writer->row = row;
+    out.field.kind = Kind::kStruct;
+    for (Described& part : parts) {
+      out.field.children.push_back(std::move(part.field));
+      out.writer->children.push_back(std::move(part.writer));
+    }
+  }
+
+  /// Writers refer to their fields, which have their place now.
+  static void bind(ValueWriter& writer, const NestedField& field) {
+    writer.field = &field;
+    if (field.dictionary < 0 && field.kind == Kind::kDecimal) {
+      const bool fast = field.bits == 128 && field.scale >= 0 && field.scale <= 38 && field.precision <= 38;
+      writer.numeric = base::StoredNumericReader(fast ? field.scale : 0);
+      writer.limit = fast ? base::power_of_ten(field.precision) : 0;
+    }
+    if (field.kind == Kind::kTimestamp || field.kind == Kind::kTime) writer.per_unit = micros_of(field.unit);
+    for (size_t i = 0; i < writer.children.size(); ++i) bind(*writer.children[i], field.children[i]);
+  }
+};
+
+namespace {
+
+int64_t row_bytes_of(const NestedField& field) {
+  if (field.dictionary >= 0) return sizeof(int32_t);
+  int64_t bytes = columnar::fixed_width(field);
+  if (field.kind == Kind::kBinary || field.kind == Kind::kUtf8 || field.kind == Kind::kList) bytes += sizeof(int32_t);
+  for (const NestedField& child : field.children) bytes += row_bytes_of(child);
+  return bytes + 1;
+}
+
+/// A file's field takes what `ours` would hold: units and digits may be others, of which every value is checked.
+bool takes(const NestedField& file, const NestedField& ours) {
+  if (file.same_type(ours)) return file.dictionary < 0;
+  if (file.dictionary >= 0 || file.kind != ours.kind) return false;
+  switch (file.kind) {
+    case Kind::kDecimal: return true;
+    case Kind::kDate:
+    case Kind::kTime: return true;
+    case Kind::kTimestamp: return file.timezone.empty() == ours.timezone.empty();
+    case Kind::kList: return takes(file.children[0], ours.children[0]);
+    default: return false;
+  }
+}
+
+}  // namespace
+
+RowWriter::RowWriter(WriteSettings settings) : settings_(std::move(settings)) {
+  memory_ = guard([] { return AllocSetContextCreate(TopMemoryContext, "Arrow columns", ALLOCSET_SMALL_SIZES); });
+  scratch_ = guard([this] { return AllocSetContextCreate(memory_, "Arrow values", ALLOCSET_DEFAULT_SIZES); });
+}
+
+RowWriter::~RowWriter() { MemoryContextDelete(memory_); }
+
+void RowWriter::add_column(const std::string& name, SqlType type, int source) {
+  MemoryContext memory = memory_;
+  const char* text = name.c_str();
+  Describer describer{*this, guard([=] { return MemoryContextStrdup(memory, text); })};
+  auto described = describer.describe(name, type);
+  fields_.push_back(std::move(described.field));
+  writers_.push_back(std::move(described.writer));
+  sources_.push_back(source);
+}
+
+void RowWriter::add_column(const NestedField& field, const std::string& name, SqlType type, int source) {
+  const bool needs = settings_.numeric_needs_precision;
+  settings_.numeric_needs_precision = false;  // the file has one
+  const auto choice = settings_.numeric;
+  if (field.kind == Kind::kUtf8) settings_.numeric.as = format::pgwire::NumericChoice::As::kText;
+  if (field.kind == Kind::kFloat) settings_.numeric.as = format::pgwire::NumericChoice::As::kReal;
+  add_column(name, type, source);
+  settings_.numeric_needs_precision = needs;
+  settings_.numeric = choice;
+  if (!takes(field, fields_.back())) {
+    throw boundary::StatusError(
+        Status(ErrorCode::kTypeMismatch, "column \"" + name + "\" cannot be written to field \"" + field.name + "\"")
+            .with_detail("Values of type " + type_name(type) + " become " + columnar::type_text(fields_.back()) +
+                         "; the file has " + columnar::type_text(field) + "."));
+  }
+  fields_.back() = field;
+}
+
+void RowWriter::add_nulls(const NestedField& field) {
+  fields_.push_back(field);
+  writers_.emplace_back();
+  sources_.push_back(-1);
+}
+
+void RowWriter::start() {
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    if (writers_[i] != nullptr) Describer::bind(*writers_[i], fields_[i]);
+    columns_.emplace_back(fields_[i]);
+    row_bytes_ += row_bytes_of(fields_[i]);
+  }
+}
+
+void RowWriter::append(const Datum* values, const bool* nulls) {
+  constexpr int64_t kRowsBetweenResets = 64, kTextBetweenResets = 1 << 20;
+  if (rows_ % kRowsBetweenResets == 0 || text_bytes_ - reset_at_ > kTextBetweenResets) {
+    MemoryContextReset(scratch_);
+    reset_at_ = text_bytes_;
+  }
+  MemoryContext old = MemoryContextSwitchTo(scratch_);
+  const size_t count = columns_.size();
+  for (size_t i = 0; i < count; ++i) {
+    const int source = sources_[i];
+    if (source < 0 || nulls[source])
+      columns_[i].append_null();
+    else
+      writers_[i]->append(*writers_[i], columns_[i], values[source]);
+  }
+  ++rows_;
+  MemoryContextSwitchTo(old);
+}
+
+void RowWriter::cut(int64_t rows) {
+  for (NestedBuilder& column : columns_) column.truncate(rows);
+  rows_ = rows;
+  if (rows == 0) text_bytes_ = reset_at_ = 0;
+}
+
+}  // namespace strom::pg::codec

@@ -1,0 +1,70 @@
+// Datum to Arrow columns of any type, for what the server writes: INSERT into Arrow tables, arrow_export(),
+// arrow_ipc(). Types become what they become in pg2arrow.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "columnar/nested_builder.hpp"
+#include "format/pgwire/builtin_types.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/codec/type_map.hpp"
+
+namespace strom::pg::codec {
+
+struct WriteSettings {
+  format::pgwire::NumericChoice numeric;
+  bool numeric_needs_precision = false;  // a numeric without precision is an error
+  bool enum_as_dictionary = true;
+};
+
+struct ValueWriter;
+
+/// Labels of an enum, which are a dictionary of the file.
+using DictionaryLabels = std::vector<std::pair<int64_t, std::vector<std::string>>>;
+
+/// Rows of Datums into one NestedBuilder for each column. Main thread only.
+class RowWriter {
+ public:
+  explicit RowWriter(WriteSettings settings);
+  ~RowWriter();
+  RowWriter(const RowWriter&) = delete;
+  RowWriter& operator=(const RowWriter&) = delete;
+
+  /// A column, of values with index `source` in append()'s arrays. May throw: kUnsupported.
+  void add_column(const std::string& name, SqlType type, int source);
+  /// A column of a file that exists; without a source, its values are NULL. May throw: kTypeMismatch.
+  void add_column(const columnar::NestedField& field, const std::string& name, SqlType type, int source);
+  void add_nulls(const columnar::NestedField& field);
+  /// After the last column.
+  void start();
+
+  const std::vector<columnar::NestedField>& fields() const { return fields_; }
+  const DictionaryLabels& dictionaries() const { return dictionaries_; }
+  std::vector<columnar::NestedBuilder>& columns() { return columns_; }
+  int64_t rows() const { return rows_; }
+  /// About what the rows take.
+  int64_t bytes() const { return rows_ * row_bytes_ + text_bytes_; }
+
+  /// Appends a row. May ereport, and may throw; then cut() is to be called before the next one. Errors name the column.
+  void append(const Datum* values, const bool* nulls);
+  /// Only the first `rows` rows stay.
+  void cut(int64_t rows);
+
+ private:
+  friend struct Describer;
+  WriteSettings settings_;
+  std::vector<columnar::NestedField> fields_;
+  std::vector<std::unique_ptr<ValueWriter>> writers_;  // nullptr: NULL
+  std::vector<int> sources_;
+  std::vector<columnar::NestedBuilder> columns_;
+  DictionaryLabels dictionaries_;
+  std::vector<std::pair<Oid, int64_t>> enums_;  // and their dictionaries
+  MemoryContext scratch_, memory_;              // of values; of what writers keep
+  int64_t rows_ = 0, row_bytes_ = 0, text_bytes_ = 0, reset_at_ = 0;
+};
+
+}  // namespace strom::pg::codec

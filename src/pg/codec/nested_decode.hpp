@@ -1,0 +1,90 @@
+// Trees of decoders: for nested columns of Arrow files, and for values that are converted by more than a copy. Private
+// to src/pg/codec; decode.hpp hands them out.
+#pragma once
+
+#include <cstdint>
+
+#include "pg/codec/decode.hpp"
+
+namespace strom::pg::codec {
+
+/// Builds the values of a type from text.
+struct TextInput {
+  FmgrInfo function;
+  Oid parameter = InvalidOid;
+  int32_t typmod = -1;
+};
+
+/// Elements of an array type.
+struct ArrayShape {
+  Oid element = InvalidOid;
+  int16_t length = 0;
+  bool by_value = false;
+  char alignment = 'i';
+  int dimensions = 0;
+};
+
+struct CompositeShape {
+  TupleDesc desc = nullptr;
+  int* children = nullptr;  // for each attribute: the struct's child, or -1
+};
+
+/// What becomes of a leaf in jsonb, as to_jsonb() has it.
+enum class JsonForm : uint8_t {
+  kBool,
+  kNumber,  // what is no JSON number (NaN) becomes a string
+  kTime,    // dates and timestamps in ISO 8601
+  kJson,    // json or jsonb itself
+  kBytes,   // \x and hexadecimal digits
+  kString,
+};
+
+struct JsonLeaf {
+  JsonForm form = JsonForm::kString;
+  Oid type = InvalidOid;  // of the value
+  FmgrInfo output;        // kNumber, kString
+};
+
+/// One column or part of one, as values of one SQL type. Plain data in a memory context.
+struct NestedDecoder {
+  const columnar::Field* field = nullptr;
+  columnar::ColumnView view;
+  Conversion conversion = Conversion::kNone;  // of the rows found in this column itself
+  NestedDecoder* children = nullptr;          // one for each of the view's
+  Decoder value;                              // kValue; kText: of the text
+  TextInput* input = nullptr;                 // kText
+  ArrayShape* array = nullptr;                // kArray; of outer lists only
+  CompositeShape* composite = nullptr;        // kComposite
+  bool is_json_text = false;                  // kJson: the type is json, not jsonb
+  JsonLeaf* json = nullptr;                   // of a leaf inside of a kJson
+  Oid domain = InvalidOid;                    // the type, if it is a domain
+  void** domain_cache = nullptr;
+  const Place* place = nullptr;
+};
+
+/// A row of one of `root`'s descendants: where the values of row `row` really stand.
+struct FoundRow {
+  const NestedDecoder* decoder = nullptr;  // nullptr: the row is NULL
+  int64_t row = 0;
+};
+/// Follows run ends, parts of dictionaries and unions. May ereport.
+FoundRow find_row(const NestedDecoder* root, int64_t row);
+
+/// The elements of a list. May ereport.
+void find_elements(const FoundRow& list, int64_t* begin, int64_t* count);
+
+/// Any row's value. May ereport.
+Datum decode_row(const NestedDecoder* root, int64_t row, bool* is_null);
+
+/// The value of a leaf that find_row() found. May ereport.
+Datum decode_leaf(const FoundRow& leaf);
+
+/// A row of a nested column as jsonb. May ereport.
+Datum decode_jsonb(const NestedDecoder* root, int64_t row);
+
+/// How values of `type` become jsonb. May ereport.
+JsonLeaf* make_json_leaf(Oid type);
+
+void raise_corrupt(const NestedDecoder* decoder, const char* what) pg_attribute_noreturn();
+
+}  // namespace strom::pg::codec

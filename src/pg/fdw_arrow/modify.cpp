@@ -1,0 +1,80 @@
+// INSERT, COPY FROM and TRUNCATE on writable Arrow tables.
+#include "pg/boundary/boundary.hpp"
+#include "pg/catalog/foreign_table.hpp"
+#include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/fdw_arrow/options.hpp"
+#include "pg/fdw_arrow/pending.hpp"
+
+namespace fdw = strom::pg::fdw_arrow;
+namespace catalog = strom::pg::catalog;
+namespace boundary = strom::pg::boundary;
+using boundary::entry;
+
+namespace {
+
+/// What the executor leaves to foreign servers: this one has nobody else to leave it to. May ereport.
+void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
+  Relation relation = target->ri_RelationDesc;
+  slot->tts_tableOid = RelationGetRelid(relation);
+  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
+  if (relation->rd_rel->relispartition && target->ri_RootResultRelInfo == nullptr)
+    ExecPartitionCheck(target, slot, estate, true);
+}
+
+}  // namespace
+
+int strom_arrow_updatable(Relation relation) {
+  const Oid relid = RelationGetRelid(relation);
+  const bool writable = entry([relid] {
+    const catalog::ForeignTable table = catalog::load_foreign_table(relid, {});
+    return boundary::value_or_throw(fdw::parse_table_options(table.options)).writable;
+  });
+  return writable ? 1 << CMD_INSERT : 0;
+}
+
+void strom_arrow_begin_modify(ModifyTableState*, ResultRelInfo* target, List*, int, int eflags) {
+  if (eflags & EXEC_FLAG_EXPLAIN_ONLY) return;
+  const Oid relid = RelationGetRelid(target->ri_RelationDesc);
+  target->ri_FdwState = entry([relid] { return fdw::begin_write(relid); });
+}
+
+void strom_arrow_begin_insert(ModifyTableState*, ResultRelInfo* target) {
+  const Oid relid = RelationGetRelid(target->ri_RelationDesc);
+  target->ri_FdwState = entry([relid] { return fdw::begin_write(relid); });
+}
+
+TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
+  auto* write = static_cast<fdw::PendingWrite*>(target->ri_FdwState);
+  check_constraints(estate, target, slot);
+  entry([=] { fdw::write_row(write, slot); });
+  // The executor has made a slot that forms tuples, which nobody needs here.
+  if (target->ri_newTupleSlot != nullptr && target->ri_projectNew == nullptr &&
+      !TTS_IS_VIRTUAL(target->ri_newTupleSlot))
+    target->ri_newTupleSlot = ExecInitExtraTupleSlot(estate, slot->tts_tupleDescriptor, &TTSOpsVirtual);
+  return slot;
+}
+
+void strom_arrow_truncate(List* relations, DropBehavior, bool) {
+  ListCell* cell;
+  foreach (cell, relations) {
+    const Oid relid = RelationGetRelid(static_cast<Relation>(lfirst(cell)));
+    entry([relid] { fdw::truncate_table(relid); });
+  }
+}
+
+STROM_SQL_FUNCTION(strom_arrow_fdw_truncate) {
+  const Oid relid = PG_GETARG_OID(0);
+  const char* name = boundary::guard([relid] {
+    const char* schema = get_namespace_name(get_rel_namespace(relid));
+    const char* relation = get_rel_name(relid);
+    if (relation == nullptr) ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no such table")));
+    return quote_qualified_identifier(schema, relation);
+  });
+  // As the statement, with its locks, rights and triggers.
+  boundary::guard([name] {
+    if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+    if (SPI_execute(psprintf("TRUNCATE %s", name), false, 0) != SPI_OK_UTILITY) elog(ERROR, "TRUNCATE failed");
+    SPI_finish();
+  });
+  PG_RETURN_VOID();
+}

@@ -1,0 +1,28 @@
+// Rows that this transaction has written to Arrow tables, until it ends. docs/dev/arrow.md, "Writing".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "format/arrow/reader.hpp"
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::fdw_arrow {
+
+class PendingWrite;
+
+/// Makes a writable foreign table ready to be written to: locks it, opens its file or makes one. Main thread; may
+/// throw.
+PendingWrite* begin_write(Oid relid);
+/// Appends a row. May ereport, and may throw.
+void write_row(PendingWrite* write, TupleTableSlot* slot);
+/// No rows are left. May throw.
+void truncate_table(Oid relid);
+
+/// This transaction has written to the table.
+bool has_pending_rows(Oid relid);
+/// The file `path` of table `relid` with the rows that this transaction has written; nullptr when there are none. May
+/// throw.
+std::shared_ptr<const format::arrow::FileReader> pending_reader(Oid relid, const std::string& path);
+
+}  // namespace strom::pg::fdw_arrow

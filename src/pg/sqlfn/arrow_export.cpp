@@ -1,0 +1,218 @@
+// The SQL functions arrow_export, arrow_ipc and arrow_ipc_stream. Queries run with the rights of the caller and the
+// snapshot of the statement that calls, and are read-only.
+#include <string>
+
+#include "format/staged_file.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/boundary/context_owned.hpp"
+#include "pg/fdw_arrow/options.hpp"
+#include "pg/sqlfn/arrow_output.hpp"
+
+namespace strom::pg::sqlfn {
+namespace {
+
+using boundary::ContextOwned;
+using boundary::entry;
+using boundary::guard;
+using boundary::throw_if_failed;
+
+/// Takes rows of the executor.
+struct Receiver {
+  DestReceiver base;
+  ArrowOutput* output;
+  bool flushes;  // full batches; otherwise it stops when one is full
+};
+
+bool receive(TupleTableSlot* slot, DestReceiver* self) {
+  auto* receiver = reinterpret_cast<Receiver*>(self);
+  return entry([=] {
+    receiver->output->add(slot);
+    if (!receiver->output->is_full()) return true;
+    if (receiver->flushes) receiver->output->flush();
+    return receiver->flushes;
+  });
+}
+
+Receiver make_receiver(ArrowOutput* output, bool flushes) {
+  Receiver receiver = {};
+  receiver.base.receiveSlot = receive;
+  receiver.base.rStartup = [](DestReceiver*, int, TupleDesc) {};
+  receiver.base.rShutdown = [](DestReceiver*) {};
+  receiver.base.rDestroy = [](DestReceiver*) {};
+  receiver.base.mydest = DestNone;
+  receiver.output = output;
+  receiver.flushes = flushes;
+  return receiver;
+}
+
+/// A cursor over `query` that outlives the call. May ereport.
+Portal open_portal(const char* query) {
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  // A cursor that can go back would keep planner and executor from what makes sorting and materializing cheap.
+  SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_NO_SCROLL);
+  if (plan == nullptr)
+    ereport(ERROR,
+            (errcode(ERRCODE_SYNTAX_ERROR), errmsg("query is not valid: %s", SPI_result_code_string(SPI_result))));
+  if (!SPI_is_cursor_plan(plan))
+    ereport(ERROR, (errcode(ERRCODE_INVALID_CURSOR_DEFINITION), errmsg("query must be one that returns rows"),
+                    errhint("Give one SELECT, VALUES, TABLE or WITH ... SELECT statement.")));
+  Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
+  SPI_freeplan(plan);
+  SPI_finish();
+  return portal;
+}
+
+Portal open_portal_guarded(const std::string& query) {
+  const char* text = query.c_str();
+  return guard([text] { return open_portal(text); });
+}
+
+void close_portal(Portal portal) {
+  guard([portal] { PortalDrop(portal, false); });
+}
+
+/// All rows, or those that fill a record batch. May throw.
+void fetch(Portal portal, ArrowOutput* output, bool flushes) {
+  Receiver receiver = make_receiver(output, flushes);
+  DestReceiver* dest = &receiver.base;
+  guard([=] {
+    // As fetching by SPI does: what the query's functions do belongs to a snapshot of its own.
+    PortalRunFetch(portal, FETCH_FORWARD, FETCH_ALL, dest);
+    // A portal takes a receiver that stops for one that wants no more.
+    if (!flushes && output->is_full()) portal->atEnd = false;
+  });
+}
+
+/// All rows of `query` to `sink`; their number. May throw.
+int64_t run(const std::string& query, const OutputSettings& settings, bool stream,
+            std::unique_ptr<format::ByteSink> sink) {
+  Portal portal = open_portal_guarded(query);
+  ArrowOutput output(settings, stream);
+  output.start(portal->tupDesc, std::move(sink));
+  fetch(portal, &output, true);
+  output.finish();
+  close_portal(portal);
+  return output.total_rows();
+}
+
+std::string text_argument(FunctionCallInfo fcinfo, int index) {
+  return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
+}
+
+bytea* make_bytes(const MemorySink& sink) {
+  const char* data = sink.data();
+  const int64_t size = sink.size();
+  if (size > static_cast<int64_t>(MaxAllocSize) - VARHDRSZ) {
+    throw boundary::StatusError(Status(ErrorCode::kOverBudget, "the result takes more than 1 GB")
+                                    .with_hint("Use arrow_ipc_stream(), which returns it in pieces."));
+  }
+  return guard([=] {
+    auto* bytes = static_cast<bytea*>(palloc(static_cast<Size>(size) + VARHDRSZ));
+    SET_VARSIZE(bytes, static_cast<Size>(size) + VARHDRSZ);
+    memcpy(VARDATA(bytes), data, static_cast<size_t>(size));
+    return bytes;
+  });
+}
+
+/// State of arrow_ipc_stream() between its calls.
+struct Stream {
+  ArrowOutput output;
+  MemorySink* sink = nullptr;  // in output
+  std::string portal;
+  bool is_done = false;
+
+  explicit Stream(const OutputSettings& settings) : output(settings, true) {}
+
+  void start(const std::string& query) {
+    Portal opened = open_portal_guarded(query);
+    portal = opened->name;
+    auto memory = std::make_unique<MemorySink>();
+    sink = memory.get();
+    output.start(opened->tupDesc, std::move(memory));
+  }
+
+  /// Fills the sink with the next piece. May throw.
+  void next() {
+    const char* name = portal.c_str();
+    Portal opened = guard([name] { return GetPortalByName(name); });
+    if (!PortalIsValid(opened))
+      throw_if_failed(Status(ErrorCode::kInternal, "the cursor of arrow_ipc_stream() is gone"));
+    fetch(opened, &output, false);
+    if (output.is_full()) return output.flush();
+    output.finish();
+    close_portal(opened);
+    is_done = true;
+  }
+};
+
+}  // namespace
+}  // namespace strom::pg::sqlfn
+
+using namespace strom::pg::sqlfn;
+namespace boundary = strom::pg::boundary;
+
+STROM_SQL_FUNCTION(strom_arrow_export) {
+  strom::pg::fdw_arrow::require_write_privilege();
+  const std::string query = text_argument(fcinfo, 0), path = text_argument(fcinfo, 1);
+  if (path.empty() || path.front() != '/')
+    boundary::throw_if_failed(
+        strom::Status(strom::ErrorCode::kInvalidParameter, "arrow_export() needs an absolute path"));
+  OutputSettings settings;
+  read_settings(PG_GETARG_DATUM(2), &settings);
+  auto file = boundary::value_or_throw(strom::format::StagedFile::create(path, settings.overwrite));
+  PG_RETURN_INT64(run(query, settings, false, std::move(file)));
+}
+
+STROM_SQL_FUNCTION(strom_arrow_ipc) {
+  OutputSettings settings;
+  read_settings(PG_GETARG_DATUM(1), &settings);
+  // The writer that owns the sink is gone when run() returns.
+  class Forward final : public strom::format::ByteSink {
+   public:
+    explicit Forward(MemorySink& to) : to_(to) {}
+    strom::Status append(std::vector<struct iovec> pieces) override { return to_.append(std::move(pieces)); }
+    int64_t position() const override { return to_.position(); }
+    const std::string& path() const override { return to_.path(); }
+    strom::Status commit() override { return strom::Status::ok(); }
+
+   private:
+    MemorySink& to_;
+  };
+  MemorySink sink;
+  run(text_argument(fcinfo, 0), settings, true, std::make_unique<Forward>(sink));
+  PG_RETURN_BYTEA_P(make_bytes(sink));
+}
+
+extern "C" {
+PGDLLEXPORT PG_FUNCTION_INFO_V1(strom_arrow_ipc_stream);
+
+PGDLLEXPORT Datum strom_arrow_ipc_stream(PG_FUNCTION_ARGS) {
+  if (SRF_IS_FIRSTCALL()) {
+    FuncCallContext* first = SRF_FIRSTCALL_INIT();
+    first->user_fctx = boundary::entry([&]() -> void* {
+      OutputSettings settings;
+      read_settings(PG_GETARG_DATUM(2), &settings);
+      constexpr int64_t kMostBytes = int64_t{900} << 20;
+      settings.batch_bytes = PG_GETARG_INT64(1);
+      if (settings.batch_bytes < 1 || settings.batch_bytes > kMostBytes)
+        boundary::throw_if_failed(strom::Status(strom::ErrorCode::kInvalidParameter,
+                                                "batch_bytes must be between 1 and " + std::to_string(kMostBytes)));
+      auto stream = boundary::ContextOwned<Stream>::make(first->multi_call_memory_ctx, settings);
+      stream->start(text_argument(fcinfo, 0));
+      return stream.get();
+    });
+  }
+  FuncCallContext* call = SRF_PERCALL_SETUP();
+  auto* stream = static_cast<Stream*>(call->user_fctx);
+  bytea* piece = boundary::entry([&]() -> bytea* {
+    if (stream->is_done) return nullptr;
+    if (stream->sink->size() == 0) stream->next();  // but for the schema, which is there
+    bytea* bytes = make_bytes(*stream->sink);
+    // The sink went with the writer's end.
+    if (!stream->is_done) stream->sink->clear();
+    return bytes;
+  });
+  if (piece == nullptr) SRF_RETURN_DONE(call);
+  SRF_RETURN_NEXT(call, PointerGetDatum(piece));
+}
+}

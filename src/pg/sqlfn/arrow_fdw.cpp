@@ -1,0 +1,100 @@
+// SQL functions about Arrow tables and their files: what sql/arrow_fdw.sql declares, but for the import.
+#include "format/arrow/metadata_cache.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/fdw_arrow/file_list.hpp"
+#include "pg/fdw_arrow/source.hpp"
+#include "pg/fdw_arrow/virtual_value.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace fdw = strom::pg::fdw_arrow;
+using boundary::guard;
+
+namespace {
+
+// Raises an error unless the current role may read the table, which is one of ours. May ereport.
+void require_readable_table(Oid relid) {
+  const char* name = get_rel_name(relid);
+  if (name == nullptr) ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no relation %u", relid)));
+  if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
+  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE ||
+      GetFdwRoutineByRelId(relid)->ImportForeignSchema != strom_arrow_import)
+    ereport(ERROR,
+            (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a foreign table over Arrow files", name)));
+}
+
+/// Rows of arrow_fdw_metadata_info() about one file.
+class MetadataRows {
+ public:
+  MetadataRows(ReturnSetInfo* result, Oid relid, std::string file)
+      : result_(result), relid_(relid), file_(std::move(file)) {}
+
+  void add(const std::string* field, const strom::columnar::KeyValues& metadata) const {
+    for (const auto& [key, value] : metadata) {
+      const std::string texts[] = {file_, field != nullptr ? fdw::server_text(*field) : std::string(),
+                                   fdw::server_text(key), fdw::server_text(value)};
+      guard([&] {
+        Datum values[] = {ObjectIdGetDatum(relid_), 0, 0, 0, 0};
+        bool nulls[5] = {false, false, field == nullptr, false, false};
+        for (int i = 0; i < 4; ++i) values[i + 1] = CStringGetTextDatum(texts[i].c_str());
+        tuplestore_putvalues(result_->setResult, result_->setDesc, values, nulls);
+      });
+    }
+  }
+
+ private:
+  ReturnSetInfo* result_;
+  Oid relid_;
+  std::string file_;
+};
+
+}  // namespace
+
+/// pgstrom.arrow_fdw_check_pattern(filename, pattern) -> text
+STROM_SQL_FUNCTION(strom_arrow_fdw_check_pattern) {
+  const auto argument = [fcinfo](int n) { return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(n)); }); };
+  const auto pattern = boundary::value_or_throw(fdw::PathPattern::parse(argument(1)));
+  std::vector<std::string> values;
+  std::string answer = "false";
+  if (pattern.match(argument(0), &values)) {
+    answer = "true";
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto& key = pattern.keys()[i];
+      answer += std::string(i == 0 ? " {" : ", ") + (key.is_number ? "@[" : "$[") + key.name + "]=[" + values[i] + "]";
+    }
+    if (!values.empty()) answer += "}";
+  }
+  return guard([&answer] { return CStringGetTextDatum(answer.c_str()); });
+}
+
+/// pgstrom.arrow_fdw_metadata_stats() -> json
+STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_stats) {
+  const auto stats = strom::format::arrow::metadata_cache().stats();
+  return guard([&stats] {
+    return CStringGetTextDatum(psprintf(
+        R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
+        R"("cache_hits": %lld, "cache_misses": %lld})",
+        static_cast<long long>(stats.most_bytes), static_cast<long long>(stats.bytes),
+        static_cast<long long>(stats.files), static_cast<long long>(stats.hits), static_cast<long long>(stats.misses)));
+  });
+}
+
+/// pgstrom.arrow_fdw_metadata_info(regclass) -> setof (relid, filename, field, key, value)
+STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_info) {
+  const Oid relid = PG_GETARG_OID(0);
+  guard([=] {
+    require_readable_table(relid);
+    InitMaterializedSRF(fcinfo, 0);
+    LockRelationOid(relid, AccessShareLock);
+  });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const auto source = fdw::Source::open(relid, {});
+  for (const auto& file : source->files()) {
+    boundary::check_for_interrupts();
+    const MetadataRows rows(result, relid, file->path());
+    rows.add(nullptr, file->schema().metadata);
+    for (const auto& field : file->schema().fields) rows.add(&field.name, field.metadata);
+  }
+  return Datum{0};
+}

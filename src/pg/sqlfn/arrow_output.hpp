@@ -1,0 +1,71 @@
+// A query's rows as Arrow record batches, for the SQL functions that write them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "format/arrow/batch_statistics.hpp"
+#include "format/arrow/nested_writer.hpp"
+#include "pg/codec/column_writer.hpp"
+
+namespace strom::pg::sqlfn {
+
+/// What the functions' option `options` may say.
+struct OutputSettings {
+  codec::WriteSettings columns;
+  format::arrow::Compression compression;
+  int64_t batch_bytes = int64_t{64} << 20, batch_rows = INT64_MAX;
+  bool overwrite = false, statistics = true;
+};
+
+/// Changes `settings` as a jsonb object says. May throw: kInvalidParameter.
+void read_settings(Datum jsonb, OutputSettings* settings);
+
+/// Rows in, record batches out. Main thread only.
+class ArrowOutput {
+ public:
+  ArrowOutput(const OutputSettings& settings, bool stream) : settings_(settings), stream_(stream) {}
+
+  /// Columns are those of `row`; schema and dictionaries are written. May throw.
+  void start(TupleDesc row, std::unique_ptr<format::ByteSink> sink);
+  /// May ereport, and may throw.
+  void add(TupleTableSlot* slot) {
+    slot_getallattrs(slot);
+    rows_->append(slot->tts_values, slot->tts_isnull);
+  }
+  bool is_full() const { return rows_->bytes() >= settings_.batch_bytes || rows_->rows() >= settings_.batch_rows; }
+  /// Writes what was added as a record batch. May throw.
+  void flush();
+  /// The last batch and the end. May throw.
+  void finish();
+  int64_t total_rows() const { return total_rows_; }
+
+ private:
+  const OutputSettings settings_;
+  bool stream_;
+  std::unique_ptr<codec::RowWriter> rows_;
+  std::unique_ptr<format::arrow::NestedWriter> writer_;
+  std::unique_ptr<format::arrow::Compressor> compressor_;
+  format::arrow::Statistics statistics_{{}};
+  int64_t total_rows_ = 0;
+};
+
+/// A sink in memory, whose bytes may be taken at any time.
+class MemorySink final : public format::ByteSink {
+ public:
+  Status append(std::vector<struct iovec> pieces) override;
+  int64_t position() const override { return position_; }
+  const std::string& path() const override { return name_; }
+  Status commit() override { return Status::ok(); }
+
+  int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
+  const char* data() const { return bytes_.data(); }
+  void clear() { bytes_.clear(); }
+
+ private:
+  std::vector<char> bytes_;
+  std::string name_ = "memory";
+  int64_t position_ = 0;
+};
+
+}  // namespace strom::pg::sqlfn

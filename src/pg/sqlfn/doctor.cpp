@@ -1,0 +1,191 @@
+// SQL functions about the machine: pgstrom.doctor() and pgstrom.device_info(), see sql/doctor.sql.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "engine/exec/execution.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc.hpp"
+#include "pg/node/thread_slots.hpp"
+#include "pg/sqlfn/findings.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace guc = strom::pg::guc;
+using boundary::guard;
+using namespace strom::pg::sqlfn;
+
+namespace {
+
+uint64_t machine_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t bytes_of_buffers() { return static_cast<uint64_t>(NBuffers) * BLCKSZ; }
+
+/// Libraries of a setting: a, "b", $libdir/c.
+std::vector<std::string> libraries_of(const char* setting) {
+  std::vector<std::string> names;
+  std::istringstream parts(setting == nullptr ? "" : setting);
+  for (std::string part; std::getline(parts, part, ',');) {
+    std::erase_if(part, [](char c) { return c == ' ' || c == '"' || c == '\''; });
+    if (!part.empty()) names.push_back(part);
+  }
+  return names;
+}
+
+bool has_us(const std::vector<std::string>& libraries) {
+  return std::any_of(libraries.begin(), libraries.end(), [](const std::string& name) {
+    return name == "pg_strom" || name.ends_with("/pg_strom") || name.ends_with("/pg_strom.so");
+  });
+}
+
+void check_preload(std::vector<Finding>* findings) {
+  const auto shared = libraries_of(shared_preload_libraries_string);
+  const auto session = libraries_of(session_preload_libraries_string);
+  if (has_us(shared) || has_us(session)) {
+    findings->push_back({"preload", Health::kOk, "Every session has the engine from its start.", ""});
+    return;
+  }
+  std::string others;
+  for (const std::string& name : session) others += "'" + name + "', ";
+  findings->push_back(
+      {"preload", Health::kWarning,
+       "A session has the engine only after it has used an Arrow table or a function of the extension; "
+       "until then queries on other tables do without.",
+       "ALTER SYSTEM SET session_preload_libraries = " + others + "'pg_strom'; SELECT pg_reload_conf();"});
+}
+
+void check_engine(std::vector<Finding>* findings) {
+  if (!guc::pg_strom::enabled)
+    findings->push_back({"engine", Health::kWarning, "It is switched off.", "SET pg_strom.enabled = on;"});
+  else if (guc::pg_strom::device() == guc::DeviceChoice::kOff)
+    findings->push_back({"engine", Health::kWarning, "No device is allowed.", "SET pg_strom.device = auto;"});
+  else
+    findings->push_back({"engine", Health::kOk,
+                         "A query uses up to " + std::to_string(strom::pg::node::wanted_threads()) + " threads.", ""});
+}
+
+void check_memory(std::vector<Finding>* findings) {
+  constexpr uint64_t kPart = 4;  // of the machine
+  const uint64_t setting = static_cast<uint64_t>(guc::pg_strom::work_memory) << 10;
+  const std::string detail =
+      "A query's tables may take " + size_text(setting) + ", and the machine has " + size_text(machine_memory()) + ".";
+  if (setting > machine_memory() / kPart)
+    findings->push_back({"work memory", Health::kWarning, detail,
+                         "SET pg_strom.work_memory = '" + size_text(machine_memory() / kPart / kPart) + "';"});
+  else
+    findings->push_back({"work memory", Health::kOk, detail, ""});
+
+  constexpr uint64_t kInitial = uint64_t{128} << 20, kLarge = uint64_t{4} << 30;  // as initdb leaves it; worth changing
+  const std::string buffers = "They are " + size_text(bytes_of_buffers()) + " of " + size_text(machine_memory());
+  if (bytes_of_buffers() <= kInitial && machine_memory() >= kLarge)
+    findings->push_back({"shared buffers", Health::kWarning,
+                         buffers + ", as after initdb; more would keep more of the tables in memory.",
+                         "ALTER SYSTEM SET shared_buffers = '" + size_text(machine_memory() / kPart) +
+                             "';   -- and restart the server"});
+  else
+    findings->push_back({"shared buffers", Health::kOk, buffers + ".", ""});
+}
+
+void check_file_rights(std::vector<Finding>* findings) {
+  const bool may_read = guard([] { return has_privs_of_role(GetUserId(), ROLE_PG_READ_SERVER_FILES); });
+  const char* quoted = guard([] { return quote_identifier(GetUserNameFromId(GetUserId(), false)); });
+  if (may_read)
+    findings->push_back({"Arrow files", Health::kOk, "This role may make tables of files.", ""});
+  else
+    findings->push_back({"Arrow files", Health::kNote, "This role may not make tables of files.",
+                         std::string("GRANT pg_read_server_files TO ") + quoted + ";"});
+}
+
+uint64_t column_cache_limit() {
+  const int setting = guc::pg_strom::column_cache_memory;
+  return setting < 0 ? bytes_of_buffers() / 2 : static_cast<uint64_t>(setting) << 10;
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> findings;
+  check_preload(&findings);
+  check_engine(&findings);
+  check_processor(&findings);
+  check_memory(&findings);
+  check_shared_memory(column_cache_limit(), dynamic_shared_memory_type == DSM_IMPL_POSIX, &findings);
+  check_limits(&findings);
+  check_file_rights(&findings);
+  const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });
+  check_gpu(strom::device::inspect_nvidia_driver(), user, std::string(pkglib_path) + "/pg_strom_cuda.so", &findings);
+  return findings;
+}
+
+const char* health_word(Health health) {
+  switch (health) {
+    case Health::kOk: return "ok";
+    case Health::kNote: return "note";
+    case Health::kWarning: return "warning";
+    case Health::kError: return "error";
+  }
+  return "?";
+}
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+struct DeviceRow {
+  const char *device, *name, *instructions;  // instructions may be nullptr
+  int threads;                               // -1: unknown
+  bool is_used;
+};
+
+// May ereport.
+void put_device(ReturnSetInfo* result, const DeviceRow& row) {
+  Datum values[] = {CStringGetTextDatum(row.device), CStringGetTextDatum(row.name),
+                    row.instructions == nullptr ? Datum{0} : CStringGetTextDatum(row.instructions),
+                    Int32GetDatum(row.threads), BoolGetDatum(row.is_used)};
+  bool nulls[] = {false, false, row.instructions == nullptr, row.threads < 0, false};
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+}  // namespace
+
+/// pgstrom.doctor() -> setof (check, status, detail, fix)
+STROM_SQL_FUNCTION(strom_doctor) {
+  guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  for (const Finding& finding : examine()) {
+    const char* texts[] = {finding.check.c_str(), health_word(finding.health), finding.detail.c_str(),
+                           finding.fix.c_str()};
+    guard([&texts, result] {
+      Datum values[4];
+      for (int i = 0; i < 4; ++i) values[i] = CStringGetTextDatum(texts[i]);
+      bool nulls[] = {false, false, false, *texts[3] == '\0'};
+      tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+    });
+  }
+  return Datum{0};
+}
+
+/// pgstrom.device_info() -> setof (device, name, instructions, threads, used)
+STROM_SQL_FUNCTION(strom_device_info) {
+  guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  const bool is_used = guc::pg_strom::enabled && guc::pg_strom::device() != guc::DeviceChoice::kOff;
+  const std::string processor = processor_name();
+  const char* instructions = strom::engine::exec::isa_name(strom::engine::exec::best_isa());
+  const DeviceRow cpu = {"cpu", processor.c_str(), instructions, strom::pg::node::wanted_threads(), is_used};
+  guard([&cpu, result] { put_device(result, cpu); });
+  int number = 0;
+  for (const strom::device::NvidiaGpu& gpu : strom::device::inspect_nvidia_driver().gpus) {
+    const std::string device = "gpu" + std::to_string(number++);
+    const std::string name = gpu.name.empty() ? "NVIDIA GPU at " + gpu.address : gpu.name;
+    const DeviceRow row = {device.c_str(), name.c_str(), nullptr, -1, false};
+    guard([&row, result] { put_device(result, row); });
+  }
+  return Datum{0};
+}

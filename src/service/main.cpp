@@ -1,0 +1,100 @@
+// pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
+//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--life-descriptor N]
+// Exit status: 0 after SIGTERM or when the life descriptor's pipe was closed, 3 when there is no device, 1 after other
+// failures, 2 when called wrongly. What is wrong is told on standard error.
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "service/device_runner.hpp"
+#include "service/server.hpp"
+
+namespace {
+
+using namespace strom;
+
+constexpr int kFailed = 1, kWrongCall = 2, kNoDevice = 3;
+constexpr int kGraceSeconds = 3;
+
+service::Server* running = nullptr;
+
+struct Arguments {
+  service::ServerOptions server;
+  std::string module;
+  int device = 0;
+};
+
+bool parse_number(const char* text, int low, int high, int* number) {
+  const char* end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, *number);
+  return error == std::errc() && rest == end && *number >= low && *number <= high;
+}
+
+bool parse(int argc, char** argv, Arguments* arguments) {
+  if (argc % 2 == 0) return false;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    const char* value = argv[i + 1];
+    bool is_right = true;
+    if (name == "--socket")
+      arguments->server.socket_path = value;
+    else if (name == "--module")
+      arguments->module = value;
+    else if (name == "--device")
+      is_right = parse_number(value, 0, 63, &arguments->device);
+    else if (name == "--workers")
+      is_right = parse_number(value, 1, 256, &arguments->server.workers);
+    else if (name == "--life-descriptor")
+      is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
+    else
+      is_right = false;
+    if (!is_right) return false;
+  }
+  return !arguments->server.socket_path.empty() && !arguments->module.empty();
+}
+
+int fail(const Status& status, int exit_status) {
+  std::fprintf(stderr, "pg_strom_gpu_service: %s\n", status.message().c_str());
+  if (!status.detail().empty()) std::fprintf(stderr, "DETAIL:  %s\n", status.detail().c_str());
+  if (!status.hint().empty()) std::fprintf(stderr, "HINT:  %s\n", status.hint().c_str());
+  return exit_status;
+}
+
+/// A thousand clients, each with descriptors.
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, &arguments)) {
+    std::fprintf(stderr,
+                 "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
+                 " [--life-descriptor N]\n");
+    return kWrongCall;
+  }
+  arguments.server.grace_seconds = kGraceSeconds;
+  if (arguments.server.life_descriptor >= 0) fcntl(arguments.server.life_descriptor, F_SETFD, FD_CLOEXEC);
+  raise_descriptor_limit();
+  std::signal(SIGPIPE, SIG_IGN);
+
+  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device);
+  if (!runner.is_ok())
+    return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
+  const auto server = service::Server::create(arguments.server, runner.value().get());
+  if (!server.is_ok()) return fail(server.status(), kFailed);
+  running = server.value().get();
+  for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, [](int) { running->stop(); });
+  const Status outcome = running->serve();
+  return outcome.is_ok() ? 0 : fail(outcome, kFailed);
+}

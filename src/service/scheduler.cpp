@@ -1,0 +1,155 @@
+#include "service/scheduler.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strom::service {
+namespace {
+
+// Counted when a task starts, so that sessions take turns before the first of their tasks is done.
+constexpr double kStartCharge = 1000;
+
+}  // namespace
+
+void Scheduler::Session::charge(double microseconds) { clock += std::ldexp(microseconds, -row.priority); }
+
+void Scheduler::add_session(uint32_t session, int32_t process, int32_t priority, std::string name) {
+  const std::lock_guard lock(mutex_);
+  Session& added = sessions_[session];
+  added.row.session = session;
+  added.row.process = process;
+  added.row.priority = std::clamp(priority, kLowestPriority, kHighestPriority);
+  added.row.name = std::move(name);
+}
+
+void Scheduler::remove_session(uint32_t session) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return;
+  found->second.removed = true;
+  found->second.queue.clear();
+  for (const auto& task : found->second.running) task->stop = true;
+  forget_if_done(session);
+  changed_.notify_all();
+}
+
+void Scheduler::forget_if_done(uint32_t session) {
+  const auto found = sessions_.find(session);
+  if (found->second.removed && !found->second.is_active()) sessions_.erase(found);
+}
+
+Status Scheduler::submit(std::shared_ptr<Task> task) {
+  if (task->memory > device_memory_)
+    return Status(ErrorCode::kOutOfMemory, "a query's budget is larger than the device's memory")
+        .with_detail("It asks for " + std::to_string(task->memory) + " bytes, and there are " +
+                     std::to_string(device_memory_) + ".");
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(task->session);
+  if (found == sessions_.end() || found->second.removed || ends_)
+    return Status(ErrorCode::kDeviceLost, "the GPU service ends");
+  Session& session = found->second;
+  if (session.queue.size() >= kMostQueued)
+    return Status(ErrorCode::kOverBudget, "too many tasks of one session wait for the GPU")
+        .with_detail("At most " + std::to_string(kMostQueued) + " may wait.");
+  const auto has_tag = [&task](const auto& other) { return other->tag == task->tag; };
+  if (std::any_of(session.queue.begin(), session.queue.end(), has_tag) ||
+      std::any_of(session.running.begin(), session.running.end(), has_tag))
+    return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: tag in use");
+  if (!session.is_active()) {
+    // Time in which a session asked for nothing is not saved up.
+    const Session* slowest = nullptr;
+    for (const auto& [number, other] : sessions_)
+      if (other.is_active() && (slowest == nullptr || other.clock < slowest->clock)) slowest = &other;
+    if (slowest != nullptr) session.clock = std::max(session.clock, slowest->clock);
+  }
+  session.queue.push_back(std::move(task));
+  changed_.notify_one();
+  return {};
+}
+
+bool Scheduler::cancel(uint32_t session, uint32_t tag) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return false;
+  for (const auto& task : found->second.running)
+    if (task->tag == tag) task->stop = true;
+  const size_t dropped = std::erase_if(found->second.queue, [tag](const auto& task) { return task->tag == tag; });
+  changed_.notify_all();  // what was behind it may start
+  return dropped > 0;
+}
+
+// The first task, by the sessions' clocks, whose memory is free.
+std::shared_ptr<Task> Scheduler::next_task() {
+  std::vector<Session*> waiting;
+  for (auto& [number, session] : sessions_)
+    if (!session.queue.empty()) waiting.push_back(&session);
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [](const Session* a, const Session* b) { return a->clock < b->clock; });
+  std::vector<Task*> passed;
+  for (Session* session : waiting) {
+    const std::shared_ptr<Task> task = session->queue.front();
+    if (task->memory > device_memory_ - memory_used_) {
+      if (task->overtaken >= kMostOvertaken) return nullptr;
+      passed.push_back(task.get());
+      continue;
+    }
+    for (Task* other : passed) ++other->overtaken;
+    session->queue.pop_front();
+    session->running.push_back(task);
+    session->charge(kStartCharge);
+    memory_used_ += task->memory;
+    return task;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Task> Scheduler::take() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (ends_) return nullptr;
+    if (std::shared_ptr<Task> task = next_task()) return task;
+    changed_.wait(lock);
+  }
+}
+
+void Scheduler::finish(const Task& task, uint64_t elapsed_us) {
+  const std::lock_guard lock(mutex_);
+  Session& session = sessions_.at(task.session);
+  std::erase_if(session.running, [&task](const auto& other) { return other.get() == &task; });
+  session.charge(static_cast<double>(elapsed_us));
+  session.row.busy_us += elapsed_us;
+  ++session.row.tasks_done;
+  memory_used_ -= task.memory;
+  forget_if_done(task.session);
+  changed_.notify_all();
+}
+
+void Scheduler::shut_down() {
+  const std::lock_guard lock(mutex_);
+  ends_ = true;
+  for (auto& [number, session] : sessions_) {
+    session.queue.clear();
+    for (const auto& task : session.running) task->stop = true;
+  }
+  changed_.notify_all();
+}
+
+Ledger Scheduler::ledger(uint32_t after) const {
+  const std::lock_guard lock(mutex_);
+  Ledger ledger;
+  ledger.device_memory = device_memory_;
+  ledger.memory_used = memory_used_;
+  for (auto found = sessions_.upper_bound(after); found != sessions_.end(); ++found) {
+    if (ledger.rows.size() == kLedgerRowsPerMessage) break;
+    const Session& session = found->second;
+    LedgerRow row = session.row;
+    row.queued = static_cast<uint32_t>(session.queue.size());
+    row.running = static_cast<uint32_t>(session.running.size());
+    for (const auto& task : session.running) row.memory += task->memory;
+    for (const auto& task : session.queue) row.memory_wanted += task->memory;
+    ledger.rows.push_back(std::move(row));
+  }
+  return ledger;
+}
+
+}  // namespace strom::service

@@ -1,0 +1,85 @@
+// Which task of which session runs next, and the device memory that tasks have: the service's queue and ledger. Knows
+// nothing of sockets and devices. The server submits, its worker threads take. All functions may be called by any
+// thread.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "service/protocol.hpp"
+#include "service/sockets.hpp"
+
+namespace strom::service {
+
+struct Task {
+  uint32_t session = 0, tag = 0;
+  uint16_t kind = 0;
+  uint64_t memory = 0;  // bytes of device memory, held from take() to finish()
+  std::string arguments;
+  std::vector<Descriptor> descriptors;
+  std::atomic<bool> stop = false;  // whoever runs the task looks at it often
+
+  int overtaken = 0;  // the scheduler's own
+};
+
+/// Sessions share the device by the time that their tasks take, weighted by 2^priority (weighted fair queueing); tasks
+/// of one session start in their order. A task starts when its memory is free. While it waits for that, tasks behind it
+/// may overtake it, but only so often.
+class Scheduler {
+ public:
+  static constexpr size_t kMostQueued = 64;  // tasks of one session
+  static constexpr int kMostOvertaken = 16;
+
+  explicit Scheduler(uint64_t device_memory) : device_memory_(device_memory) {}
+
+  void add_session(uint32_t session, int32_t process, int32_t priority, std::string name);
+  /// Queued tasks are dropped, running ones told to stop; what they hold is theirs until finish().
+  void remove_session(uint32_t session);
+
+  /// kOutOfMemory when it asks for more than there is, kOverBudget when too many tasks are queued, kProtocolViolation
+  /// when the tag is in use.
+  Status submit(std::shared_ptr<Task> task);
+  /// Tells a running task to stop. True when the task was still queued, and is dropped.
+  bool cancel(uint32_t session, uint32_t tag);
+
+  /// Waits for a task that may start; nullptr after shut_down().
+  std::shared_ptr<Task> take();
+  /// The task has run for so long and gives its memory back.
+  void finish(const Task& task, uint64_t elapsed_us);
+  /// Running tasks are told to stop, nothing starts any more.
+  void shut_down();
+
+  /// Sessions with a number above `after`, by number.
+  Ledger ledger(uint32_t after) const;
+
+ private:
+  struct Session {
+    LedgerRow row;
+    std::deque<std::shared_ptr<Task>> queue;
+    std::vector<std::shared_ptr<Task>> running;
+    double clock = 0;  // weighted time used, in microseconds
+    bool removed = false;
+
+    bool is_active() const { return !queue.empty() || !running.empty(); }
+    void charge(double microseconds);
+  };
+
+  std::shared_ptr<Task> next_task();
+  void forget_if_done(uint32_t session);
+
+  const uint64_t device_memory_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint32_t, Session> sessions_;
+  uint64_t memory_used_ = 0;
+  bool ends_ = false;
+};
+
+}  // namespace strom::service

@@ -1,0 +1,355 @@
+#include "service/server.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/os_error.hpp"
+
+namespace strom::service {
+namespace {
+
+constexpr size_t kMostUnsent = 256;  // answers to one client that does not read
+constexpr int kHelloSeconds = 10;    // a connection that says nothing for so long is closed
+constexpr int kMessagesInARow = 16;  // of one client, before others have their turn
+constexpr uint64_t kListenerEvent = 0, kWakeEvent = 1, kLifeEvent = 2, kFirstSession = 16;
+
+struct Answer {
+  std::string bytes;
+  Descriptor bulk;
+};
+
+struct Connection {
+  Descriptor socket;
+  Peer peer;
+  bool has_said_hello = false;
+  bool waits_to_send = false;
+  bool ends = false;  // after what is unsent
+  std::deque<Answer> unsent;
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+};
+
+class ServerImpl final : public Server {
+ public:
+  ServerImpl(ServerOptions options, TaskRunner* runner, Listener listener, Descriptor poll, Descriptor wake)
+      : options_(std::move(options)),
+        runner_(runner),
+        listener_(std::move(listener)),
+        poll_(std::move(poll)),
+        wake_(std::move(wake)),
+        scheduler_(runner->device_memory()) {}
+
+  Status start();
+  Status serve() override;
+  void stop() override;
+
+ private:
+  struct Done {
+    uint32_t session, tag;
+    Result<TaskOutput> output;
+  };
+
+  Status watch(int descriptor, uint64_t event, uint32_t events, int operation);
+  Status poll_events();
+  void run_tasks();
+  void wake();
+  void accept_clients();
+  void listen_again();
+  void close_silent_clients();
+  void read_from(uint32_t session);
+  void handle(uint32_t session, Packet packet);
+  void open_session(uint32_t session, const Hello& hello);
+  void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
+  void send_done();
+  void answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk = {});
+  void refuse(uint32_t session, const Status& status);
+  void send_unsent(uint32_t session);
+  void end_session(uint32_t session);
+
+  const ServerOptions options_;
+  TaskRunner* const runner_;
+  Listener listener_;
+  Descriptor poll_, wake_;
+  Scheduler scheduler_;
+  std::unordered_map<uint32_t, Connection> connections_;
+  uint32_t next_session_ = kFirstSession;
+  bool accepts_ = true;
+  std::atomic<bool> ends_ = false;
+
+  std::mutex done_mutex_;
+  std::vector<Done> done_;
+  Status lost_;  // under done_mutex_
+};
+
+Status ServerImpl::watch(int descriptor, uint64_t event, uint32_t events, int operation) {
+  epoll_event wanted = {};
+  wanted.events = events;
+  wanted.data.u64 = event;
+  if (epoll_ctl(poll_.get(), operation, descriptor, &wanted) != 0)
+    return base::os_error(errno, "could not watch a descriptor");
+  return {};
+}
+
+Status ServerImpl::start() {
+  STROM_TRY(watch(listener_.socket.get(), kListenerEvent, EPOLLIN, EPOLL_CTL_ADD));
+  STROM_TRY(watch(wake_.get(), kWakeEvent, EPOLLIN, EPOLL_CTL_ADD));
+  if (options_.life_descriptor >= 0)
+    STROM_TRY(watch(options_.life_descriptor, kLifeEvent, EPOLLIN | EPOLLHUP, EPOLL_CTL_ADD));
+  return {};
+}
+
+void ServerImpl::wake() {
+  const uint64_t one = 1;
+  (void)!write(wake_.get(), &one, sizeof one);
+}
+
+void ServerImpl::stop() {
+  ends_ = true;
+  wake();
+}
+
+// A worker thread. Signals are for the thread that serves.
+void ServerImpl::run_tasks() {
+  while (const std::shared_ptr<Task> task = scheduler_.take()) {
+    const auto begin = std::chrono::steady_clock::now();
+    Result<TaskOutput> output = Status(ErrorCode::kCancelled, "canceled on the GPU");
+    if (!task->stop) output = runner_->run(*task);
+    const auto elapsed = std::chrono::steady_clock::now() - begin;
+    const Status status = output.status();
+    // The client may submit the same tag, and ask for the ledger, as soon as it has the answer.
+    scheduler_.finish(*task,
+                      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count()));
+    {
+      const std::lock_guard lock(done_mutex_);
+      done_.push_back({task->session, task->tag, std::move(output)});
+      if (status.code() == ErrorCode::kDeviceLost) {
+        lost_ = status;
+        ends_ = true;
+      }
+    }
+    wake();
+  }
+}
+
+Status ServerImpl::serve() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::vector<std::thread> workers;
+  for (int i = 0; i < options_.workers; ++i) workers.emplace_back([this] { run_tasks(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+
+  Status outcome;
+  while (!ends_ && outcome.is_ok()) outcome = poll_events();
+  scheduler_.shut_down();
+  if (options_.grace_seconds > 0) alarm(static_cast<unsigned>(options_.grace_seconds));
+  for (std::thread& worker : workers) worker.join();
+  send_done();
+  connections_.clear();
+  unlink(options_.socket_path.c_str());
+  return outcome.is_ok() ? lost_ : outcome;
+}
+
+Status ServerImpl::poll_events() {
+  constexpr int kEvents = 64, kMilliseconds = 1000;
+  epoll_event events[kEvents];
+  const int count = epoll_wait(poll_.get(), events, kEvents, kMilliseconds);
+  if (count < 0 && errno != EINTR) return base::os_error(errno, "could not wait for clients");
+  for (int i = 0; i < count; ++i) {
+    const uint64_t event = events[i].data.u64;
+    if (event == kListenerEvent) {
+      accept_clients();
+    } else if (event == kWakeEvent) {
+      uint64_t woken;
+      (void)!read(wake_.get(), &woken, sizeof woken);
+      send_done();
+    } else if (event == kLifeEvent) {
+      ends_ = true;
+    } else {
+      const auto session = static_cast<uint32_t>(event);
+      if ((events[i].events & EPOLLOUT) != 0) send_unsent(session);
+      if ((events[i].events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) read_from(session);
+    }
+  }
+  close_silent_clients();
+  return {};
+}
+
+void ServerImpl::accept_clients() {
+  for (int i = 0; i < kMessagesInARow; ++i) {
+    Descriptor socket(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) {
+      // Without descriptors, who connects has to wait until somebody leaves.
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        accepts_ = false;
+        (void)watch(listener_.socket.get(), kListenerEvent, 0, EPOLL_CTL_MOD);
+      }
+      return;
+    }
+    const Result<Peer> peer = peer_of(socket.get());
+    if (!peer.is_ok()) continue;
+    do {
+      if (++next_session_ == 0) next_session_ = kFirstSession + 1;
+    } while (connections_.contains(next_session_));
+    const uint32_t session = next_session_;
+    if (!watch(socket.get(), session, EPOLLIN, EPOLL_CTL_ADD).is_ok()) continue;
+    Connection& connection = connections_[session];
+    connection.socket = std::move(socket);
+    connection.peer = peer.value();
+    if (peer.value().user != options_.user)
+      refuse(session, Status(ErrorCode::kPermissionDenied,
+                             "user " + std::to_string(peer.value().user) + " may not use this GPU service"));
+    else if (connections_.size() > static_cast<size_t>(options_.most_sessions))
+      refuse(session, Status(ErrorCode::kOverBudget, "the GPU service has too many sessions")
+                          .with_detail("At most " + std::to_string(options_.most_sessions) + " are possible."));
+  }
+}
+
+void ServerImpl::listen_again() {
+  if (accepts_) return;
+  accepts_ = watch(listener_.socket.get(), kListenerEvent, EPOLLIN, EPOLL_CTL_MOD).is_ok();
+}
+
+void ServerImpl::close_silent_clients() {
+  const auto limit = std::chrono::steady_clock::now() - std::chrono::seconds(kHelloSeconds);
+  std::vector<uint32_t> silent;
+  for (const auto& [session, connection] : connections_)
+    if (!connection.has_said_hello && connection.since < limit) silent.push_back(session);
+  for (const uint32_t session : silent) end_session(session);
+  listen_again();
+}
+
+void ServerImpl::read_from(uint32_t session) {
+  for (int i = 0; i < kMessagesInARow; ++i) {
+    const auto found = connections_.find(session);
+    if (found == connections_.end()) return;
+    Packet packet;
+    const Result<Transfer> received = receive_packet(found->second.socket.get(), false, &packet);
+    if (!received.is_ok()) return refuse(session, received.status());
+    if (received.value() == Transfer::kWouldBlock) return;
+    if (received.value() == Transfer::kClosed) return end_session(session);
+    if (!found->second.ends) handle(session, std::move(packet));
+  }
+}
+
+void ServerImpl::handle(uint32_t session, Packet packet) {
+  Result<TaggedMessage> decoded = decode(packet.bytes);
+  if (!decoded.is_ok()) return refuse(session, decoded.status());
+  const uint32_t tag = decoded.value().tag;
+  Message& message = decoded.value().message;
+  const bool is_known = connections_.at(session).has_said_hello;
+  if (auto* hello = std::get_if<Hello>(&message); hello != nullptr && !is_known) return open_session(session, *hello);
+  if (is_known && tag != 0) {
+    if (auto* request = std::get_if<Submit>(&message))
+      return submit(session, tag, std::move(*request), std::move(packet.descriptors));
+    if (std::holds_alternative<Cancel>(message)) {
+      if (scheduler_.cancel(session, tag))
+        answer(session, tag, describe(Status(ErrorCode::kCancelled, "canceled before it ran on the GPU")));
+      return;
+    }
+    if (const auto* ask = std::get_if<AskLedger>(&message)) return answer(session, tag, scheduler_.ledger(ask->after));
+  }
+  refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected kind"));
+}
+
+void ServerImpl::open_session(uint32_t session, const Hello& hello) {
+  if (hello.name.size() > kMaxNameBytes)
+    return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: name too long"));
+  Connection& connection = connections_.at(session);
+  connection.has_said_hello = true;
+  scheduler_.add_session(session, connection.peer.process, hello.priority, hello.name);
+  answer(session, 0, Welcome{session, getpid(), runner_->device_memory(), runner_->device_name()});
+}
+
+void ServerImpl::submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors) {
+  auto task = std::make_shared<Task>();
+  task->session = session;
+  task->tag = tag;
+  task->kind = request.task;
+  task->memory = request.memory;
+  task->arguments = std::move(request.arguments);
+  task->descriptors = std::move(descriptors);
+  if (const Status status = scheduler_.submit(std::move(task)); !status.is_ok()) answer(session, tag, describe(status));
+}
+
+void ServerImpl::send_done() {
+  std::vector<Done> done;
+  {
+    const std::lock_guard lock(done_mutex_);
+    done.swap(done_);
+  }
+  for (Done& task : done) {
+    if (task.output.is_ok())
+      answer(task.session, task.tag, Finished{std::move(task.output.value().values)},
+             std::move(task.output.value().bulk));
+    else
+      answer(task.session, task.tag, describe(task.output.status()));
+  }
+}
+
+void ServerImpl::answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk) {
+  const auto found = connections_.find(session);
+  if (found == connections_.end()) return;  // it has died
+  Result<std::string> bytes = encode(tag, message);
+  if (!bytes.is_ok()) bytes = encode(tag, describe(bytes.status()));
+  found->second.unsent.push_back({std::move(bytes).value(), std::move(bulk)});
+  send_unsent(session);
+}
+
+// Without a session nothing more is read. The text may be lost when the client does not read it.
+void ServerImpl::refuse(uint32_t session, const Status& status) {
+  if (const auto found = connections_.find(session); found != connections_.end()) found->second.ends = true;
+  answer(session, 0, describe(status));
+}
+
+void ServerImpl::send_unsent(uint32_t session) {
+  const auto found = connections_.find(session);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  while (!connection.unsent.empty()) {
+    const Answer& next = connection.unsent.front();
+    std::vector<int> descriptors;
+    if (next.bulk.is_open()) descriptors.push_back(next.bulk.get());
+    const Result<Transfer> sent = send_packet(connection.socket.get(), next.bytes, descriptors, false);
+    if (!sent.is_ok() || sent.value() == Transfer::kClosed) return end_session(session);
+    if (sent.value() == Transfer::kWouldBlock) break;
+    connection.unsent.pop_front();
+  }
+  if (connection.unsent.size() > kMostUnsent || (connection.ends && connection.unsent.empty()))
+    return end_session(session);
+  const bool waits = !connection.unsent.empty();
+  if (waits == connection.waits_to_send) return;
+  connection.waits_to_send = waits;
+  if (!watch(connection.socket.get(), session, EPOLLIN | (waits ? EPOLLOUT : 0u), EPOLL_CTL_MOD).is_ok())
+    end_session(session);
+}
+
+void ServerImpl::end_session(uint32_t session) {
+  scheduler_.remove_session(session);
+  connections_.erase(session);
+  listen_again();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options, TaskRunner* runner) {
+  STROM_ASSIGN(Listener listener, listen_at(options.socket_path));
+  Descriptor poll(epoll_create1(EPOLL_CLOEXEC));
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!poll.is_open() || !wake.is_open()) return base::os_error(errno, "could not prepare waiting for clients");
+  auto server =
+      std::make_unique<ServerImpl>(std::move(options), runner, std::move(listener), std::move(poll), std::move(wake));
+  STROM_TRY(server->start());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace strom::service

@@ -1,0 +1,57 @@
+// The GPU service's server: sessions over a UNIX socket, whose tasks run on worker threads. One thread, the one that
+// calls serve(), does all that concerns sockets. See docs/dev/gpu-service.md.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "service/protocol.hpp"
+#include "service/scheduler.hpp"
+#include "service/sockets.hpp"
+
+namespace strom::service {
+
+struct TaskOutput {
+  std::string values;  // small: fits a message
+  Descriptor bulk;     // or a memory file
+};
+
+/// What runs tasks: the device.
+class TaskRunner {
+ public:
+  virtual ~TaskRunner() = default;
+  virtual std::string device_name() const = 0;
+  virtual uint64_t device_memory() const = 0;  // bytes that tasks may have together
+  /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
+  /// service: nothing else can run either.
+  virtual Result<TaskOutput> run(Task& task) = 0;
+};
+
+struct ServerOptions {
+  std::string socket_path;
+  int workers = 4;  // tasks at a time
+  int most_sessions = 1000;
+  uid_t user = geteuid();    // whose processes may connect
+  int life_descriptor = -1;  // the server ends when the other end of this pipe is closed
+  int grace_seconds = 0;  // not 0: the process is killed by SIGALRM when its tasks do not end so soon after the server
+};
+
+class Server {
+ public:
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, TaskRunner* runner);
+  virtual ~Server() = default;
+
+  /// Serves until stop(), or until the device is lost, which is the Status then. Tasks that run are told to stop, and
+  /// waited for.
+  virtual Status serve() = 0;
+  /// From any thread or signal handler.
+  virtual void stop() = 0;
+};
+
+}  // namespace strom::service

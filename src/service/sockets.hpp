@@ -1,0 +1,65 @@
+// UNIX sockets of the GPU service: packets with file descriptors, who is at the other end, and a socket file that a
+// dead service left behind. Used by the server and the client.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strom::service {
+
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { reset(); }
+
+  int get() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  void reset();
+
+ private:
+  int number_ = -1;
+};
+
+struct Packet {
+  std::string bytes;
+  std::vector<Descriptor> descriptors;
+};
+
+enum class Transfer { kDone, kWouldBlock, kClosed };
+
+/// Sends one packet. kClosed: the other end is gone. Errors: kIoError.
+Result<Transfer> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors, bool wait);
+
+/// Receives one packet. kProtocolViolation when it is larger than a message may be or has lost descriptors.
+Result<Transfer> receive_packet(int socket, bool wait, Packet* packet);
+
+struct Peer {
+  pid_t process = 0;
+  uid_t user = 0;
+};
+Result<Peer> peer_of(int socket);
+
+/// A socket file with the right to serve it: as long as this lives nobody else can listen at the path.
+struct Listener {
+  Descriptor lock, socket;
+};
+
+/// Listens at `path`, whose file is readable by this user only. A socket file of a dead service is replaced; of a
+/// living one kIoError. The lock is on PATH.lock, which stays.
+Result<Listener> listen_at(const std::string& path);
+
+/// Connects within a second or so. kDeviceLost when nobody listens there.
+Result<Descriptor> connect_to(const std::string& path);
+
+}  // namespace strom::service

@@ -1,0 +1,81 @@
+-- Results of queries as Arrow files and streams.
+SELECT current_setting('data_directory') || '/strom_export' AS folder \gset
+\setenv STROM_FOLDER :folder
+\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set file :folder '/e.arrow'
+CREATE SCHEMA arrow_export;
+SET search_path = arrow_export;
+SET timezone = 'UTC';
+CREATE FUNCTION stats_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line ~ 'Stats-Hint' THEN RETURN NEXT line; END IF;
+  END LOOP;
+END $$;
+CREATE TABLE source AS
+  SELECT i AS id, i % 7 = 0 AS seventh, (i * 1.5)::numeric(12,3) AS amount, date '2000-01-01' + i AS day,
+         timestamptz '2000-01-01 00:00+00' + i * interval '1 second' AS at, 'text ' || i AS t, i::float8 / 3 AS f
+    FROM generate_series(1, 5000) i;
+INSERT INTO source VALUES (NULL);
+SELECT pgstrom.arrow_export('SELECT * FROM arrow_export.source', :'file');
+IMPORT FOREIGN SCHEMA copy FROM SERVER arrow_fdw INTO arrow_export OPTIONS (file :'file');
+SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'copy'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT count(*) FROM (TABLE source EXCEPT ALL TABLE copy) d;
+SELECT count(*) FROM (TABLE copy EXCEPT ALL TABLE source) d;
+-- Nothing is overwritten unless told.
+\set VERBOSITY terse
+\set VERBOSITY sqlstate
+SELECT pgstrom.arrow_export('SELECT 1 AS id', :'file') IS NULL;
+\set VERBOSITY terse
+SELECT count(*) FROM copy;
+SELECT pgstrom.arrow_export('SELECT * FROM arrow_export.source ORDER BY id', :'file',
+                            '{"overwrite": true, "compression": "lz4", "batch_rows": 1000}');
+SELECT count(*) FROM (TABLE source EXCEPT ALL TABLE copy) d;
+SET pg_strom.enabled = off;
+SELECT * FROM stats_of('SELECT id FROM copy WHERE id BETWEEN 1500 AND 1600');
+RESET pg_strom.enabled;
+-- An error leaves nothing.
+SELECT pgstrom.arrow_export('SELECT 1 / (5 - i) FROM generate_series(1, 9) i', :'folder' || '/broken.arrow');
+\! ls -A $STROM_FOLDER
+-- Streams.
+SELECT length(pgstrom.arrow_ipc('SELECT id FROM arrow_export.source')) > 20000;
+SELECT count(*), bool_and(length(b) % 8 = 0) FROM pgstrom.arrow_ipc_stream('SELECT id FROM arrow_export.source', 8000) b;
+SELECT count(*) FROM (SELECT pgstrom.arrow_ipc_stream('SELECT id FROM arrow_export.source', 1000) LIMIT 2) x;
+SELECT string_agg(b, '')= pgstrom.arrow_ipc('SELECT id FROM arrow_export.source') AS same
+  FROM pgstrom.arrow_ipc_stream('SELECT id FROM arrow_export.source') b;
+SELECT length(pgstrom.arrow_ipc('SELECT WHERE false')) > 0 AS no_columns;
+-- A piece is full when a row has filled it, also when rows get larger.
+SELECT count(*) > 150 AS many, max(length(b)) < 130000 AS small
+  FROM pgstrom.arrow_ipc_stream($$SELECT repeat('x', 10 * g) AS v FROM generate_series(1, 2000) g$$, 100000) b;
+-- The statement's snapshot; nothing is written.
+BEGIN READ ONLY;
+SELECT length(pgstrom.arrow_ipc('SELECT 1')) > 0 AS read_only;
+SELECT pgstrom.arrow_ipc('DELETE FROM arrow_export.source RETURNING id');
+ROLLBACK;
+SELECT pgstrom.arrow_ipc('DELETE FROM arrow_export.source RETURNING id');
+SELECT pgstrom.arrow_ipc('DROP TABLE arrow_export.source');
+SELECT pgstrom.arrow_ipc('SELECT 1; SELECT 2');
+SELECT pgstrom.arrow_ipc('SELEC 1');
+SELECT pgstrom.arrow_ipc('SELECT ''NaN''::numeric AS n');
+SELECT pgstrom.arrow_ipc('SELECT ''infinity''::date AS d');
+SELECT pgstrom.arrow_ipc('SELECT ARRAY[[1,2],[3,4]] AS a');
+SELECT pgstrom.arrow_ipc('SELECT 1', '{"compresion": "lz4"}');
+SELECT pgstrom.arrow_ipc('SELECT 1', '{"compression": "gzip"}');
+SELECT pgstrom.arrow_ipc('SELECT 1', '{"numeric": "99,2"}');
+SELECT pgstrom.arrow_ipc('SELECT 1', '[]');
+SELECT pgstrom.arrow_ipc($$SELECT '[0:1]={1,2}'::int[] AS v$$);
+SELECT pgstrom.arrow_ipc('SELECT ARRAY[[1],[2]] AS v');
+SELECT count(*) FROM pgstrom.arrow_ipc_stream('SELECT 1', 0);
+SELECT pgstrom.arrow_export('SELECT 1', 'relative.arrow');
+SELECT pgstrom.arrow_export('SELECT 1', '/nonexistent/x.arrow');
+CREATE ROLE regress_arrow_export;
+GRANT USAGE ON SCHEMA pgstrom TO regress_arrow_export;
+SET ROLE regress_arrow_export;
+SELECT pgstrom.arrow_export('SELECT 1', '/tmp/x.arrow');
+SELECT pgstrom.arrow_ipc('SELECT * FROM arrow_export.source');
+RESET ROLE;
+REVOKE ALL ON SCHEMA pgstrom FROM regress_arrow_export;
+DROP ROLE regress_arrow_export;
+DROP SCHEMA arrow_export CASCADE;
+\! rm -rf $STROM_FOLDER

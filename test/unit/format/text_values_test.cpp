@@ -1,0 +1,121 @@
+// Text of values and of rows: parse_value.hpp, row_reader.hpp.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "format/csv/parse_value.hpp"
+#include "format/csv/row_reader.hpp"
+
+namespace strom::format::csv {
+namespace {
+
+using columnar::TimeUnit;
+
+TEST(ParseValue, Integers) {
+  int64_t value = 0;
+  EXPECT_EQ(parse_integer("-128", 8, value), Parsed::kExact);
+  EXPECT_EQ(value, -128);
+  EXPECT_EQ(parse_integer("128", 8, value), Parsed::kTooLarge);
+  EXPECT_EQ(parse_integer("9223372036854775808", 64, value), Parsed::kTooLarge);
+  for (const char* text : {"", "-", "+", "+-1", "1 ", " 1", "1.0", "0x1"})
+    EXPECT_EQ(parse_integer(text, 64, value), Parsed::kMalformed) << text;
+  uint64_t number = 0;
+  EXPECT_EQ(parse_unsigned("18446744073709551615", 64, number), Parsed::kExact);
+  EXPECT_EQ(number, UINT64_MAX);
+  EXPECT_EQ(parse_unsigned("-1", 64, number), Parsed::kTooLarge);
+  EXPECT_EQ(parse_unsigned("-", 64, number), Parsed::kMalformed);
+}
+
+__int128 decimal(std::string_view text, int32_t precision, int32_t scale) {
+  __int128 value = 0;
+  EXPECT_EQ(parse_decimal(text, precision, scale, 128, reinterpret_cast<uint8_t*>(&value)), Parsed::kExact) << text;
+  return value;
+}
+
+TEST(ParseValue, Decimals) {
+  EXPECT_EQ(decimal("-12.5", 5, 2), -1250);
+  EXPECT_EQ(decimal(".5", 5, 2), 50);
+  EXPECT_EQ(decimal("5.", 5, 2), 500);
+  EXPECT_EQ(decimal("1.25e2", 5, 2), 12500);
+  EXPECT_EQ(decimal("125e-2", 5, 2), 125);
+  EXPECT_EQ(decimal("0e99999", 5, 2), 0);
+  EXPECT_EQ(decimal("1.500000", 5, 2), 150);
+  EXPECT_EQ(decimal("000999.99", 5, 2), 99999);
+  uint8_t out[32];
+  EXPECT_EQ(parse_decimal("1000", 5, 2, 128, out), Parsed::kTooLarge);
+  EXPECT_EQ(parse_decimal("1e99999", 5, 2, 128, out), Parsed::kTooLarge);
+  EXPECT_EQ(parse_decimal("0.001", 5, 2, 128, out), Parsed::kTooPrecise);
+  for (const char* text : {"", ".", "-", "1e", "1..2", "1,5", "NaN", "--1"})
+    EXPECT_EQ(parse_decimal(text, 5, 2, 128, out), Parsed::kMalformed) << text;
+  // -1 and 10^76 - 1 in 256 bits.
+  ASSERT_EQ(parse_decimal("-1", 76, 0, 256, out), Parsed::kExact);
+  for (const uint8_t byte : out) EXPECT_EQ(byte, 0xFF);
+  EXPECT_EQ(parse_decimal(std::string(76, '9'), 76, 0, 256, out), Parsed::kExact);
+  EXPECT_EQ(parse_decimal(std::string(77, '9'), 76, 0, 256, out), Parsed::kTooLarge);
+}
+
+TEST(ParseValue, DatesAndTimes) {
+  EXPECT_EQ(days_of(1970, 1, 1), 0);
+  EXPECT_EQ(days_of(1969, 12, 31), -1);
+  EXPECT_EQ(days_of(2000, 2, 29), 11016);
+  EXPECT_EQ(days_of(0, 2, 29), -719469);
+  EXPECT_EQ(days_of(-4712, 1, 1), -2440550);
+  EXPECT_FALSE(days_of(1900, 2, 29));
+  EXPECT_FALSE(days_of(2024, 0, 1));
+  EXPECT_FALSE(days_of(2024, 4, 31));
+  int64_t value = 0;
+  EXPECT_EQ(parse_timestamp("1970-01-01 00:00:00.000001", TimeUnit::kMicro, false, value), Parsed::kExact);
+  EXPECT_EQ(value, 1);
+  EXPECT_EQ(parse_timestamp("1970-01-01T01:00:00+01:30", TimeUnit::kSecond, true, value), Parsed::kExact);
+  EXPECT_EQ(value, -1800);
+  EXPECT_EQ(parse_timestamp("1970-01-01 00:00:00+01", TimeUnit::kSecond, false, value), Parsed::kMalformed);
+  EXPECT_EQ(parse_timestamp("1970-01-01 00:00:00.1", TimeUnit::kSecond, false, value), Parsed::kTooPrecise);
+  EXPECT_EQ(parse_timestamp("9999-01-01", TimeUnit::kNano, false, value), Parsed::kTooLarge);
+  EXPECT_EQ(parse_time("24:00", TimeUnit::kSecond, value), Parsed::kTooLarge);
+  for (const char* text : {"", "1:00", "01", "01:00:", "01:00:00.", "01:00x"})
+    EXPECT_EQ(parse_time(text, TimeUnit::kSecond, value), Parsed::kMalformed) << text;
+}
+
+std::vector<std::vector<std::string>> rows_of(const Dialect& dialect, std::string_view text) {
+  std::vector<std::vector<std::string>> rows;
+  RowReader reader(dialect, text);
+  while (reader.next()) {
+    auto& row = rows.emplace_back();
+    for (const TextField& field : reader.fields()) row.push_back(field.is_null ? "NULL" : std::string(field.text));
+  }
+  return rows;
+}
+
+TEST(RowReader, Rows) {
+  using Rows = std::vector<std::vector<std::string>>;
+  const Dialect csv{',', '"', {""}}, tsv{'\t', 0, {"\\N"}};
+  EXPECT_EQ(rows_of(csv, "a,\"b\"\"\n,\",\n\"\",c\r\n"), (Rows{{"a", "b\"\n,", "NULL"}, {"", "c"}}));
+  EXPECT_EQ(rows_of(csv, "x\"y,\"z,w"), (Rows{{"xy,z", "w"}}));
+  EXPECT_EQ(rows_of(csv, "a,"), (Rows{{"a", "NULL"}}));
+  EXPECT_EQ(rows_of(csv, "\n\n"), (Rows{{"NULL"}, {"NULL"}}));
+  EXPECT_EQ(rows_of(tsv, "a\\tb\t\\N\n\\\\N\t\\\n\n"), (Rows{{"a\tb", "NULL"}, {"\\N", "\n"}}));
+  EXPECT_EQ(rows_of(tsv, "\\"), (Rows{{"\\"}}));
+}
+
+/// Wherever the text is cut, the pieces' rows are those of the whole.
+TEST(RowReader, CutAnywhere) {
+  const std::string quotes = "a,\"b\nc\"\n\"\"\"\n\",x\n\n,\"\"\nlast,\"row\"",
+                    slashes = "a\\\nb\tc\n\\\\\n\\\\\\\nx\ty\nlast";
+  for (const auto& [dialect, text] :
+       {std::pair(Dialect{',', '"', {}}, quotes), std::pair(Dialect{'\t', 0, {}}, slashes)}) {
+    const auto whole = rows_of(dialect, text);
+    for (size_t at = 0; at <= text.size(); ++at) {
+      const bool odd = std::count(text.begin(), text.begin() + static_cast<int64_t>(at), '"') % 2 == 1;
+      const auto cut = static_cast<size_t>(next_row(dialect, text, static_cast<int64_t>(at), odd));
+      ASSERT_GE(cut, at);
+      auto rows = rows_of(dialect, std::string_view(text).substr(0, cut));
+      for (auto& row : rows_of(dialect, std::string_view(text).substr(cut))) rows.push_back(row);
+      EXPECT_EQ(rows, whole) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strom::format::csv

@@ -1,0 +1,101 @@
+// What pgstrom.doctor() says of GPUs and machines that the tests do not have.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "pg/sqlfn/findings.hpp"
+
+namespace strom::pg::sqlfn {
+namespace {
+
+using device::NvidiaDriver;
+
+std::vector<Finding> examine(const NvidiaDriver& driver, const std::string& module = "/nowhere/pg_strom_cuda.so") {
+  std::vector<Finding> findings;
+  check_gpu(driver, "postgres", module, &findings);
+  return findings;
+}
+
+Finding found(const std::vector<Finding>& findings, const std::string& check) {
+  const auto place =
+      std::find_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.check == check; });
+  EXPECT_NE(place, findings.end()) << check;
+  return place == findings.end() ? Finding() : *place;
+}
+
+NvidiaDriver working_driver() {
+  NvidiaDriver driver;
+  driver.gpus = {{"0000:01:00.0", "NVIDIA H200", "nvidia"}, {"0000:02:00.0", "", "nvidia"}};
+  driver.version = "580.65.06";
+  driver.cuda_library = "/usr/lib64/libcuda.so.1";
+  return driver;
+}
+
+TEST(Doctor, no_gpu) {
+  NvidiaDriver driver;
+  driver.cuda_library = "/usr/lib64/libcuda.so.1";  // libcuda without a device
+  const auto findings = examine(driver);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].health, Health::kNote);
+  EXPECT_EQ(findings[0].fix, "");
+}
+
+TEST(Doctor, a_gpu_that_works_is_not_said_to_be_used) {
+  NvidiaDriver driver = working_driver();
+  driver.nvidia_fs_version = "2.25.7";
+  driver.cufile_library = "/usr/lib64/libcufile.so.0";
+  const auto findings = examine(driver, "/proc/self/exe");
+  EXPECT_NE(found(findings, "GPU").detail.find("NVIDIA H200 at 0000:01:00.0, NVIDIA GPU at 0000:02:00.0"),
+            std::string::npos);
+  EXPECT_NE(found(findings, "GPU").detail.find("runs no queries on GPUs"), std::string::npos);
+  for (const Finding& finding : findings) {
+    if (finding.check == "GPU") continue;
+    EXPECT_EQ(finding.health, Health::kOk) << finding.check;
+  }
+}
+
+TEST(Doctor, each_failure_has_its_cure) {
+  NvidiaDriver driver = working_driver();
+  EXPECT_EQ(found(examine(driver), "CUDA module").health, Health::kNote);
+  EXPECT_NE(found(examine(driver), "GPUDirect Storage").fix.find("nvidia-fs"), std::string::npos);
+  driver.nvidia_fs_version = "2.25.7";
+  EXPECT_NE(found(examine(driver), "GPUDirect Storage").fix.find("libcufile"), std::string::npos);
+
+  const auto expect_error = [&driver](const std::string& check, const std::string& fix) {
+    const Finding finding = found(examine(driver), check);
+    EXPECT_EQ(finding.health, Health::kError) << check;
+    EXPECT_NE(finding.fix.find(fix), std::string::npos) << finding.fix;
+  };
+  driver.closed_files = {"/dev/nvidiactl"};
+  expect_error("GPU device files", "usermod -aG video postgres");
+  driver.missing_files = {"/dev/nvidia-uvm"};
+  expect_error("GPU device files", "nvidia-modprobe");
+  driver.cuda_library = "";
+  expect_error("CUDA library", "libcuda1");
+  driver.version = "550.54";
+  expect_error("GPU driver", "--only-upgrade");
+  driver.version = "";
+  expect_error("GPU driver", "modprobe nvidia");
+  driver.gpus[0].driver = "nouveau";
+  expect_error("GPU driver", "apt-get install nvidia-driver");
+}
+
+TEST(Doctor, shared_memory) {
+  std::vector<Finding> findings;
+  check_shared_memory(0, true, &findings);
+  EXPECT_EQ(findings.back().health, Health::kNote);
+  check_shared_memory(uint64_t{1} << 60, false, &findings);
+  EXPECT_EQ(findings.back().health, Health::kOk);
+  check_shared_memory(uint64_t{1} << 60, true, &findings);
+  if (findings.back().health != Health::kWarning) GTEST_SKIP() << "no /dev/shm";
+  EXPECT_NE(findings.back().fix.find("mount -o remount"), std::string::npos);
+}
+
+TEST(Doctor, sizes) {
+  EXPECT_EQ(size_text(1 << 10), "1kB");
+  EXPECT_EQ(size_text(1 << 30), "1024MB");
+  EXPECT_EQ(size_text(uint64_t{64} << 30), "64GB");
+}
+
+}  // namespace
+}  // namespace strom::pg::sqlfn

@@ -1,0 +1,174 @@
+// The program pg_strom_gpu_service: how it is called and ends, and, with nvcc, its tasks on the emulated device.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "service/device_runner.hpp"
+#include "test_server.hpp"
+
+namespace strom::service::test {
+namespace {
+
+pid_t start(const std::vector<std::string>& arguments) {
+  const pid_t process = fork();
+  if (process != 0) return process;
+  std::vector<char*> words = {const_cast<char*>(STROM_SERVICE_PROGRAM)};
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  execv(STROM_SERVICE_PROGRAM, words.data());
+  _exit(127);
+}
+
+/// Its exit status, or minus the signal that ended it.
+int end_of(pid_t process) {
+  int outcome = 0;
+  waitpid(process, &outcome, 0);
+  return WIFEXITED(outcome) ? WEXITSTATUS(outcome) : -WTERMSIG(outcome);
+}
+
+TEST(Program, wrong_calls) {
+  Folder folder;
+  const std::string socket = folder.path("socket");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--socket", socket},
+                                             {"--module", "x"},
+                                             {"--socket"},
+                                             {"--socket", socket, "--module", "x", "--device", "-1"},
+                                             {"--socket", socket, "--module", "x", "--workers", "many"},
+                                             {"--socket", socket, "--module", "x", "--life-descriptor", "1"},
+                                             {"--socket", socket, "--module", "x", "--unknown", "1"}})
+    EXPECT_EQ(end_of(start(arguments)), 2);
+  EXPECT_EQ(end_of(start({"--socket", socket, "--module", "/nowhere/module.so"})), 1);
+  EXPECT_NE(access(socket.c_str(), F_OK), 0);
+}
+
+#ifdef STROM_EMULATED_MODULE_PATH
+class EmulatedService : public testing::Test {
+ protected:
+  void SetUp() override { run(); }
+  void TearDown() override {
+    if (process_ > 0) {
+      kill(process_, SIGKILL);
+      end_of(process_);
+    }
+  }
+  void run(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"--socket", socket_, "--module", STROM_EMULATED_MODULE_PATH};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    process_ = start(arguments);
+  }
+  void expect_end(int outcome) { EXPECT_EQ(end_of(std::exchange(process_, 0)), outcome); }
+
+  // Of a file with these bytes; what it says, or the failure.
+  static Result<SelfTest> self_test(Client& client, const std::string& bytes) {
+    const Descriptor file = memory_file(bytes);
+    STROM_ASSIGN([[maybe_unused]] const uint32_t tag,
+                 client.submit({static_cast<uint16_t>(TaskKind::kSelfTest), kSelfTestMemory, ""}, {file.get()}));
+    STROM_ASSIGN(const std::optional<Reply> reply, client.wait(30000));
+    if (!reply) return Status(ErrorCode::kInternal, "no answer");
+    if (const auto* failed = std::get_if<Failed>(&reply->message)) return status_of(*failed);
+    SelfTest result;
+    const std::string& values = std::get<Finished>(reply->message).values;
+    EXPECT_EQ(values.size(), sizeof result);
+    std::memcpy(&result, values.data(), std::min(values.size(), sizeof result));
+    return result;
+  }
+
+  Folder folder_;
+  const std::string socket_ = folder_.path("socket");
+  pid_t process_ = 0;
+};
+
+TEST_F(EmulatedService, self_test) {
+  const auto client = connect_soon(socket_);
+  EXPECT_EQ(client->welcome().device, "PTX interpreter (sm_90)");
+  EXPECT_EQ(client->welcome().process, process_);
+  EXPECT_GT(client->welcome().device_memory, kSelfTestMemory);
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{kSelfTestMemory}, size_t{kSelfTestMemory * 3 + 5}}) {
+    const auto result = self_test(*client, std::string(size, 'b'));
+    ASSERT_TRUE(result.is_ok()) << result.status().message();
+    EXPECT_EQ(result.value().bytes, size);
+  }
+}
+
+TEST_F(EmulatedService, tasks_that_cannot_be) {
+  const auto client = connect_soon(socket_);
+  const auto code_of = [&client](const Submit& request) {
+    EXPECT_TRUE(client->submit(request).is_ok());
+    const auto reply = client->wait(10000);
+    return status_of(std::get<Failed>(reply.value()->message)).code();
+  };
+  const auto self = static_cast<uint16_t>(TaskKind::kSelfTest);
+  EXPECT_EQ(code_of({self, kSelfTestMemory, ""}), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(code_of({self, 0, ""}), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(code_of({1234, 0, ""}), ErrorCode::kUnsupported);
+  EXPECT_EQ(code_of({self, uint64_t{1} << 60, ""}), ErrorCode::kOutOfMemory);
+  EXPECT_TRUE(self_test(*client, "x").is_ok());
+}
+
+TEST_F(EmulatedService, killed_and_started_again) {
+  for (int i = 0; i < 3; ++i) {
+    const auto client = connect_soon(socket_);
+    EXPECT_TRUE(self_test(*client, "bytes").is_ok());
+    kill(process_, SIGKILL);
+    expect_end(-SIGKILL);
+    EXPECT_EQ(self_test(*client, "bytes").status().code(), ErrorCode::kDeviceLost);
+    run();
+  }
+  EXPECT_TRUE(self_test(*connect_soon(socket_), "bytes").is_ok());
+}
+
+TEST_F(EmulatedService, terminated) {
+  const auto client = connect_soon(socket_);
+  kill(process_, SIGTERM);
+  expect_end(0);
+  EXPECT_NE(access(socket_.c_str(), F_OK), 0);
+  EXPECT_EQ(client->wait(1000).status().code(), ErrorCode::kDeviceLost);
+}
+
+TEST_F(EmulatedService, ends_with_its_pipe) {
+  kill(process_, SIGKILL);
+  expect_end(-SIGKILL);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, 0), 0);
+  const int writing = fcntl(ends[1], F_DUPFD_CLOEXEC, 0);  // the service must not have it
+  close(ends[1]);
+  run({"--life-descriptor", std::to_string(ends[0])});
+  close(ends[0]);
+  connect_soon(socket_);
+  close(writing);
+  expect_end(0);
+}
+
+TEST_F(EmulatedService, second_one_leaves) {
+  const auto client = connect_soon(socket_);
+  EXPECT_EQ(end_of(start({"--socket", socket_, "--module", STROM_EMULATED_MODULE_PATH})), 1);
+  EXPECT_TRUE(self_test(*client, "bytes").is_ok());
+  EXPECT_EQ(end_of(start({"--socket", folder_.path("other"), "--module", STROM_EMULATED_MODULE_PATH, "--device", "5"})),
+            3);
+}
+
+TEST_F(EmulatedService, many_clients) {
+  constexpr int kClients = 32;
+  std::atomic<int> right = 0;
+  connect_soon(socket_);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kClients; ++i)
+    threads.emplace_back([&, i] {
+      const auto client = connect(socket_, i % 3 - 1);
+      for (int k = 0; k < 5; ++k)
+        if (self_test(*client, std::string(static_cast<size_t>(10000 * i + k), 'm')).is_ok()) ++right;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, kClients * 5);
+}
+#endif
+
+}  // namespace
+}  // namespace strom::service::test

@@ -1,0 +1,58 @@
+// See query_text.hpp.
+#include "dump/query_text.hpp"
+
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+namespace strom::tool {
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::string replaced(std::string text, std::string_view from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// `file://PATH` stands for what the file holds. A semicolon at the end is taken off, since the query becomes part of
+/// another statement.
+Result<std::string> command_text(const std::string& command) {
+  constexpr std::string_view kFile = "file://";
+  std::string text = command;
+  if (command.rfind(kFile, 0) == 0) {
+    const std::string path = command.substr(kFile.size());
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream content;
+    content << file.rdbuf();
+    if (!file) return Status(ErrorCode::kFileNotFound, "could not read file \"" + path + "\"");
+    text = content.str();
+  }
+  while (!text.empty() && (isspace(static_cast<unsigned char>(text.back())) || text.back() == ';')) text.pop_back();
+  if (text.empty()) return usage_error("the query is empty");
+  return text;
+}
+
+Result<std::string> with_parameters(std::string text, const NamedValues& parameters) {
+  for (const auto& [name, value] : parameters) {
+    const std::string token = "@(" + name + ")";
+    if (!contains(text, token)) return usage_error("the query has no " + token + " for --param=" + name);
+    text = replaced(std::move(text), token, value);
+  }
+  return text;
+}
+
+Result<std::vector<std::string>> for_keys(const std::string& text, const std::vector<std::string>& keys) {
+  if (!contains(text, kKeyToken)) return usage_error("-k needs " + std::string(kKeyToken) + " in the query");
+  std::vector<std::string> queries;
+  for (const std::string& key : keys) queries.push_back(replaced(text, kKeyToken, key));
+  return queries;
+}
+
+std::string for_worker(std::string text, int64_t worker, int64_t workers) {
+  text = replaced(std::move(text), kWorkerToken, std::to_string(worker));
+  return replaced(std::move(text), kWorkersToken, std::to_string(workers));
+}
+
+}  // namespace strom::tool

@@ -1,0 +1,31 @@
+// Queries as they are given on the command line, with tokens in them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dump/settings.hpp"
+
+namespace strom::tool {
+
+inline constexpr std::string_view kWorkerToken = "$(WORKER_ID)", kWorkersToken = "$(N_WORKERS)",
+                                  kKeyToken = "$(PARALLEL_KEY)";
+
+bool contains(const std::string& text, std::string_view part);
+std::string replaced(std::string text, std::string_view from, const std::string& to);
+
+/// `file://PATH` stands for what the file holds. A semicolon at the end is taken off, since the query becomes part of
+/// another statement.
+Result<std::string> command_text(const std::string& command);
+
+/// @(NAME) becomes the value; kInvalidParameter when the text has none.
+Result<std::string> with_parameters(std::string text, const NamedValues& parameters);
+
+/// One query for each of the keys, which stand for $(PARALLEL_KEY).
+Result<std::vector<std::string>> for_keys(const std::string& text, const std::vector<std::string>& keys);
+
+/// $(WORKER_ID) and $(N_WORKERS) replaced.
+std::string for_worker(std::string text, int64_t worker, int64_t workers);
+
+}  // namespace strom::tool

@@ -1,0 +1,142 @@
+// See dump.hpp.
+#include "mysql2arrow/dump.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dump/output_files.hpp"
+#include "dump/row_batches.hpp"
+#include "dump/sessions.hpp"
+#include "dump/sql_table.hpp"
+#include "dump/table_folder.hpp"
+#include "mysql2arrow/catalog.hpp"
+#include "mysql2arrow/query.hpp"
+#include "mysql2arrow/snapshot.hpp"
+
+namespace strom::mysql2arrow {
+
+namespace {
+
+using format::mysqlwire::RowDecoder;
+
+/// One session's part of the rows.
+Status run_worker(Connection& connection, const Settings& settings, const Columns& columns,
+                  const std::vector<ResultColumn>& described, const std::string& query, tool::OutputFiles& files,
+                  tool::Progress& progress, const tool::Failure& failure) {
+  tool::RowBatches batches(settings, files, progress);
+  RowDecoder decoder(columns.wires, &batches.columns());
+  STROM_ASSIGN(const auto statement, connection.prepare(query));
+  const std::vector<ResultColumn>& own = statement->columns();
+  if (!std::equal(own.begin(), own.end(), described.begin(), described.end(),
+                  [](const auto& a, const auto& b) { return a.is_like(b); }))
+    return Status(ErrorCode::kTypeMismatch, "the workers' queries have different columns");
+  STROM_TRY(statement->execute());
+  while (!failure.is_set()) {
+    STROM_ASSIGN(const auto row, statement->next());
+    if (row.bytes == nullptr) return batches.flush(decoder.rows());
+    STROM_TRY(decoder.append(row.bytes, row.size));
+    STROM_TRY(batches.advance(decoder.rows(), row.size));
+  }
+  return Status::ok();
+}
+
+/// As many sessions as queries, each in its transaction.
+class Sessions {
+ public:
+  static Result<std::unique_ptr<Sessions>> open(std::unique_ptr<Connection> first, const Settings& settings,
+                                                size_t count, const std::vector<Table>& tables, bool all_known,
+                                                tool::Progress& progress) {
+    auto sessions = std::make_unique<Sessions>();
+    sessions->all_.push_back(std::move(first));
+    while (sessions->all_.size() < count) {
+      STROM_ASSIGN(auto other, Connection::open(settings));
+      sessions->all_.push_back(std::move(other));
+    }
+    std::vector<Connection*> pointers;
+    for (const auto& session : sessions->all_) pointers.push_back(session.get());
+    STROM_ASSIGN(sessions->snapshot_, begin_snapshot(pointers, settings, tables, all_known));
+    progress.note("snapshot: " + sessions->snapshot_.how);
+    return sessions;
+  }
+  Connection& operator[](size_t index) { return *all_[index]; }
+  void cancel() const {
+    for (const auto& session : all_) session->cancel();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Connection>> all_;
+  Snapshot snapshot_;
+};
+
+Result<DumpResult> dump_queries(Sessions& sessions, const Settings& settings, const Queries& queries,
+                                tool::Progress& progress) {
+  std::vector<ResultColumn> described;
+  {
+    STROM_ASSIGN(const auto statement, sessions[0].prepare(queries.workers[0]));
+    described = statement->columns();
+  }
+  STROM_ASSIGN(Columns columns, make_columns(sessions[0], settings, described, queries.workers[0]));
+  progress.add_total(static_cast<int64_t>(queries.rows));
+  for (size_t i = 0; i < queries.workers.size(); ++i)
+    progress.note(fmt::format("worker:{} SQL=[{}]", i, queries.workers[i]));
+  STROM_ASSIGN(const auto files,
+               tool::OutputFiles::open(settings, columns.contents, {{"sql_command", queries.shown}}, progress));
+  for (size_t i = 0; i < columns.wires.size(); ++i) {
+    const int64_t dictionary = columns.contents.fields[i].dictionary;
+    if (dictionary >= 0) columns.wires[i].labels = columns.contents.dictionaries.at(dictionary).labels;
+  }
+  STROM_TRY(tool::run_sessions(
+      queries.workers.size(), [&] { sessions.cancel(); },
+      [&](size_t i, const tool::Failure& failure) {
+        return run_worker(sessions[i], settings, columns, described, queries.workers[i], *files, progress, failure);
+      }));
+  STROM_TRY(files->finish());
+  return files->result();
+}
+
+/// Tables whose columns a query returns.
+std::vector<Table> tables_of(const std::vector<ResultColumn>& columns) {
+  std::vector<Table> tables;
+  for (const ResultColumn& column : columns) {
+    if (!column.table.empty()) tables.push_back({column.database, column.table});
+  }
+  return tables;
+}
+
+}  // namespace
+
+Result<DumpResult> dump(const Settings& settings, tool::Progress& progress) {
+  STROM_ASSIGN(auto first, Connection::open(settings));
+  std::vector<Table> tables;
+  if (!settings.table.empty()) {
+    STROM_ASSIGN(const Table table, find_table(*first, settings.table));
+    tables.push_back(table);
+  }
+  STROM_ASSIGN(const Queries queries, make_queries(*first, settings, tables.empty() ? nullptr : tables.data()));
+  const bool all_known = !tables.empty();
+  if (!all_known && queries.workers.size() > 1) {
+    STROM_ASSIGN(const auto statement, first->prepare(queries.workers[0]));
+    tables = tables_of(statement->columns());
+  }
+  STROM_ASSIGN(const auto sessions,
+               Sessions::open(std::move(first), settings, queries.workers.size(), tables, all_known, progress));
+  return dump_queries(*sessions, settings, queries, progress);
+}
+
+Result<DumpResult> dump_all_tables(const Settings& settings, tool::Progress& progress) {
+  STROM_ASSIGN(auto first, Connection::open(settings));
+  STROM_ASSIGN(const std::vector<Table> tables, all_tables(*first));
+  std::vector<tool::SourceTable> sources;
+  for (const Table& table : tables) sources.push_back({table.name, table.name, tool::quoted_name(table.name)});
+  STROM_ASSIGN(const auto sessions, Sessions::open(std::move(first), settings, static_cast<size_t>(settings.workers),
+                                                   tables, true, progress));
+  return tool::dump_tables(settings, sources, [&](size_t index, const std::string& path) -> Result<DumpResult> {
+    Settings one = settings;
+    one.output.path = path;
+    STROM_ASSIGN(const Queries queries, make_queries((*sessions)[0], one, &tables[index]));
+    return dump_queries(*sessions, one, queries, progress);
+  });
+}
+
+}  // namespace strom::mysql2arrow

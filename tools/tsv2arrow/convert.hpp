@@ -1,0 +1,13 @@
+// Text files into an Arrow file, by several threads.
+#pragma once
+
+#include "common/progress.hpp"
+#include "tsv2arrow/settings.hpp"
+
+namespace strom::tsv2arrow {
+
+using tool::DumpResult;
+
+Result<DumpResult> convert(const Settings& settings, tool::Progress& progress);
+
+}  // namespace strom::tsv2arrow

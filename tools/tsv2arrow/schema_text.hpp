@@ -1,0 +1,16 @@
+// Columns as --schema names them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "columnar/nested.hpp"
+
+namespace strom::tsv2arrow {
+
+/// `NAME:TYPE[:EXTRA;…],…`, e.g. `id:int64:not_null,day:date,price:decimal(10,2)`. kInvalidParameter says what is
+/// wrong.
+Result<std::vector<columnar::NestedField>> parse_schema(const std::string& text);
+
+}  // namespace strom::tsv2arrow
