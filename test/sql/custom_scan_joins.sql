@@ -1,6 +1,7 @@
 -- Kinds of joins, types of keys, conditions, declined rows, and inner sides beyond pg_strom.work_memory.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.regression_test_mode = on;
 SET enable_memoize = off;
 -- What EXPLAIN says.
