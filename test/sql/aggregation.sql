@@ -1,6 +1,7 @@
 -- Aggregates, grouping sets, DISTINCT and the first rows of an order: plans, and answers beside PostgreSQL's.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
