@@ -95,7 +95,7 @@ class Campaign:
         user = os.environ.get("STROM_SERVER_USER") or (
             "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
         )
-        self.cluster = Cluster(self.bindir(), self.root / "cluster", user)
+        self.cluster = Cluster(self.bindir(), self.root / "cluster", user, keeps_columns=True)
         self.passed = self.failed = 0
         self.too_slow = 0  # answers that an emulated machine did not reach in time
         self.nodes, self.kinds, self.engine_kinds = Counter(), Counter(), Counter()

@@ -8,11 +8,19 @@ import subprocess
 import tempfile
 
 
+def shared_memory_type(keeps_columns):
+    """Memory of mmap is not taken for the column cache. Containers often have a /dev/shm of 64 MB."""
+    if not keeps_columns:
+        return "mmap"
+    space = os.statvfs("/dev/shm") if os.path.isdir("/dev/shm") else None
+    return "posix" if space is not None and space.f_blocks * space.f_frsize >= 1 << 30 else "sysv"
+
+
 class Cluster:
     """One data folder; start() may be called again with another environment for the server."""
 
-    def __init__(self, bindir, folder, user):
-        self.bindir, self.user = pathlib.Path(bindir), user
+    def __init__(self, bindir, folder, user, keeps_columns=False):
+        self.bindir, self.user, self.keeps_columns = pathlib.Path(bindir), user, keeps_columns
         self.folder = pathlib.Path(folder)
         self.data, self.log = self.folder / "data", self.folder / "start.log"
         # A socket's path holds 107 bytes at most.
@@ -56,7 +64,7 @@ class Cluster:
             conf.write(
                 f"listen_addresses = ''\nunix_socket_directories = '{self.socket}'\nport = 55999\n"
                 "fsync = off\nautovacuum = off\nshared_buffers = 64MB\nmax_connections = 20\n"
-                "timezone = 'UTC'\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
+                f"timezone = 'UTC'\ndynamic_shared_memory_type = {shared_memory_type(self.keeps_columns)}\nlog_min_messages = warning\n"
                 "log_error_verbosity = verbose\nmax_parallel_workers_per_gather = 0\n"
                 "log_min_error_statement = panic\nsession_preload_libraries = 'pg_strom'\n"
             )
