@@ -133,17 +133,38 @@ bool RemoteMachine::is_alive() {
   if (!lost_.is_ok() || is_reading_) return lost_.is_ok();
   // Answers that nobody waits for are read here, too.
   for (;;) {
-    const Result<std::optional<Reply>> reply = client_->poll();
+    Result<std::optional<Reply>> reply = client_->poll();
     if (!reply.is_ok()) lost_ = reply.status();
     if (!reply.is_ok() || !reply.value()) return lost_.is_ok();
+    take_reply(std::move(*reply.value()));
   }
 }
 
 /// Answers that come later are dropped.
-void RemoteMachine::abandon(uint32_t tag) {
+void RemoteMachine::abandon(uint32_t tag, bool allocates) {
   const std::lock_guard lock(mutex_);
   awaited_.erase(tag);
-  if (lost_.is_ok()) (void)client_->cancel(tag);
+  if (!lost_.is_ok()) return;
+  if (allocates) unwanted_memory_.insert(tag);
+  (void)client_->cancel(tag);
+}
+
+/// Under the lock: gives the answer to who waits for it. Memory that came too late for that goes back.
+void RemoteMachine::take_reply(Reply reply) {
+  const auto waiting = awaited_.find(reply.tag);
+  if (waiting != awaited_.end()) {
+    waiting->second = std::move(reply);
+    return;
+  }
+  if (unwanted_memory_.erase(reply.tag) == 0) return;
+  const auto* finished = std::get_if<Finished>(&reply.message);
+  if (finished == nullptr) return;
+  std::string_view values = finished->values;
+  Allocated allocated;
+  if (!take(&values, &allocated).is_ok()) return;
+  Release gone;
+  gone.region = allocated.region;
+  (void)client_->submit(request(TaskKind::kRelease, bytes_of(gone)));
 }
 
 /// The answer, if it comes within kPollMs: read by this thread, or by another one that waits.
@@ -162,8 +183,7 @@ Result<std::optional<Reply>> RemoteMachine::wait_a_moment(uint32_t tag) {
     if (!read.is_ok()) {
       lost_ = read.status();
     } else if (read.value()) {
-      const auto waiting = awaited_.find(read.value()->tag);
-      if (waiting != awaited_.end()) waiting->second = std::move(read).value();
+      take_reply(std::move(*read.value()));
     }
     changed_.notify_all();
   }
@@ -188,11 +208,11 @@ Result<Reply> RemoteMachine::ask(const Submit& submit, const KeepGoing& keep_goi
   struct Waiting {  // also for a `keep_going` that throws
     RemoteMachine* machine;
     uint32_t tag;
-    bool is_answered = false;
+    bool allocates, is_answered = false;
     ~Waiting() {
-      if (!is_answered) machine->abandon(tag);
+      if (!is_answered) machine->abandon(tag, allocates);
     }
-  } waiting{this, tag};
+  } waiting{this, tag, submit.task == static_cast<uint16_t>(TaskKind::kAllocate)};
   for (;;) {
     STROM_ASSIGN(std::optional<Reply> reply, wait_a_moment(tag));
     if (reply) {

@@ -40,7 +40,8 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   /// so or throws, and after so long (kOverBudget).
   Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms);
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
-  void abandon(uint32_t tag);
+  void abandon(uint32_t tag, bool allocates);
+  void take_reply(Reply reply);
   Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
                   size_t out_end, bool launch, const KeepGoing& keep_going);
   void release(uint64_t region);
@@ -50,6 +51,7 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   std::condition_variable changed_;
   bool is_reading_ = false;  // one of the waiting threads reads for all
   std::map<uint32_t, std::optional<Reply>> awaited_;
+  std::set<uint32_t> unwanted_memory_;  // tags of allocations that nobody waits for any more
   Status lost_;
   int64_t regions_ = 0;
 };
