@@ -271,7 +271,7 @@ class Benchmark:
         with self.server.connect("files_plain") as connection:
             socket_owner = Path(self.arguments.pg_socket_dir).stat()
             target = folder / "inserted"
-            target.mkdir(exist_ok=True)
+            target.mkdir(parents=True, exist_ok=True)
             os.chown(target, socket_owner.st_uid, socket_owner.st_gid)
             for kind, columns in (("narrow", "lo_orderkey, lo_orderdate, lo_revenue, lo_discount"), ("whole rows", "*")):
                 times: Dict[str, List[float]] = {"arrow": [], "heap": []}
