@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Arrow files in all forms, read and written: the Star Schema Benchmark over compressed, dictionary-encoded, many and sorted
 files against the same over plain files and against DuckDB; what pruning saves; what planning over thousands of files costs;
-bytes read of a wide file; INSERT. Prints tables and writes JSON. Every answer is compared with PostgreSQL's; the
+bytes read of a wide file; INSERT. Prints tables and writes JSON and an SVG chart. Every answer is compared with PostgreSQL's; the
 exit status is 1 when one differs. Called by `./strom bench files`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "ssb"))
 sys.path.insert(0, str(HERE))
 
+import chart  # noqa: E402
 import hardware  # noqa: E402
 import peers  # noqa: E402
 import postgres  # noqa: E402
@@ -48,7 +49,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--queries", default="", help="only these queries, separated by commas")
     add("--parts", default="forms,pruning,planning,wide,insert", help="only these parts, separated by commas")
     add("--threads", type=int, default=2, help="threads of every engine (default 2)")
-    add("--out", type=Path, required=True, help="JSON file")
+    add("--out", type=Path, required=True, help="JSON file; the chart goes beside it, with .svg as its ending")
     add("--data-dir", type=Path, required=True, help="where generated files are kept; the server must be able to read it")
     add("--build-dir", type=Path, default=Path("build"))
     add("--pg-socket-dir", required=True)
@@ -120,7 +121,8 @@ class Benchmark:
                 continue
             say(f"preparing {name}")
             engines: list = [plain, postgres.StromEngine(self.server, self.schema(name), self.arguments.threads)]
-            engines.append(peers.PeerProcess("duckdb_dataset", self.form(name), self.arguments.threads))
+            rival = "duckdb_parquet" if self.forms[name].is_parquet else "duckdb_dataset"
+            engines.append(peers.PeerProcess(rival, self.form(name), self.arguments.threads))
             if self.forms[name].can_be_mapped:
                 engines.append(peers.PeerProcess("duckdb_arrow", self.form(name), self.arguments.threads))
             for query in self.arguments.queries:
@@ -342,7 +344,7 @@ def print_report(report: dict) -> None:
 
 
 def best_duckdb(times: Dict[str, float]) -> Optional[float]:
-    found = [times[name] for name in ("duckdb_dataset", "duckdb_arrow") if name in times]
+    found = [times[name] for name in ("duckdb_dataset", "duckdb_arrow", "duckdb_parquet") if name in times]
     return min(found) if found else None
 
 
@@ -369,6 +371,26 @@ def form_lines(results: List[dict]) -> List[str]:
     return lines
 
 
+def chart_groups(report: dict) -> Dict[str, Dict[str, float]]:
+    """Milliseconds by form of files, each the geometric mean of the queries, and of INSERT."""
+    groups: Dict[str, Dict[str, float]] = {}
+    results = report.get("forms") or []
+    for form in dict.fromkeys(result["form"] for result in results):
+        mine = [dict(result["ms"], duckdb=best_duckdb(result["ms"])) for result in results if result["form"] == form]
+        groups[form] = {name: statistics.geometric_mean([times[name] for times in mine])
+                        for name in ("pg_strom", "plain", "duckdb") if all(times.get(name) for times in mine)}  # fmt: skip
+    for entry in report.get("insert") or []:
+        groups[f"INSERT, {entry['kind']}"] = {"pg_strom": entry["ms"]["arrow"], "postgres": entry["ms"]["heap"]}
+    return groups
+
+
+def draw_chart(report: dict) -> str:
+    note = (f"Geometric means of the queries' medians of {report['runs']} runs, {report['threads']} threads; INSERT of 10 million rows; "
+            "logarithmic: shorter is faster")  # fmt: skip
+    title = f"Arrow and Parquet files, Star Schema Benchmark, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
+    return chart.draw_groups(chart_groups(report), title, note, hardware.summary(report["hardware"]))
+
+
 def main(given: List[str]) -> int:
     arguments = parse_arguments(given)
     benchmark = Benchmark(arguments)
@@ -377,6 +399,10 @@ def main(given: List[str]) -> int:
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print_report(report)
     print(f"\nWritten: {arguments.out}")
+    if chart_groups(report):
+        chart_path = arguments.out.with_suffix(".svg")
+        chart_path.write_text(draw_chart(report))
+        print(f"Written: {chart_path}")
     for problem in benchmark.problems:
         print(problem, file=sys.stderr)
     if not benchmark.problems:

@@ -107,10 +107,9 @@ void put_batch(std::string& to, const FileMetadata::Batch& batch) {
 }
 
 uint64_t number_of(const char* format) {
-  return static_cast<uint64_t>(
-      std::find_if(std::begin(kFormats), std::end(kFormats),
-                   [format](const char* known) { return std::strcmp(known, format) == 0; }) -
-      std::begin(kFormats));
+  return static_cast<uint64_t>(std::find_if(std::begin(kFormats), std::end(kFormats),
+                                            [format](const char* known) { return std::strcmp(known, format) == 0; }) -
+                               std::begin(kFormats));
 }
 
 // ---- Reading ----
@@ -193,7 +192,8 @@ std::vector<Field> read_fields(Bytes& from, int depth) {
   for (size_t count = from.length(); count > 0 && !from.has_failed(); --count) {
     Field& field = fields.emplace_back();
     field.name = from.text();
-    field.layout = static_cast<columnar::Layout>(from.below(static_cast<uint64_t>(columnar::Layout::kRunEndEncoded) + 1));
+    field.layout =
+        static_cast<columnar::Layout>(from.below(static_cast<uint64_t>(columnar::Layout::kRunEndEncoded) + 1));
     field.nullable = from.flag();
     field.precision = from.small_number();
     field.scale = from.small_number();

@@ -553,9 +553,7 @@ bool append_dates(NestedBuilder& to, const RegisterColumn& from, int64_t first, 
 }
 
 bool append_timestamps(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
-  const auto fits = [](int64_t micros) {
-    return !TIMESTAMP_NOT_FINITE(micros) && micros <= INT64_MAX - kEpochMicros;
-  };
+  const auto fits = [](int64_t micros) { return !TIMESTAMP_NOT_FINITE(micros) && micros <= INT64_MAX - kEpochMicros; };
   if (!all_of<int64_t>(from, first, count, fits)) return false;
   append_converted<int64_t, int64_t>(to, from, first, count, [](int64_t micros) { return micros + kEpochMicros; });
   return true;
@@ -623,8 +621,7 @@ bool append_registers(const ValueWriter& writer, NestedBuilder& to, const Regist
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
       return writer.append == append_timestamp && writer.per_unit == 1 && append_timestamps(to, from, first, count);
-    case TypeId::kNumeric:
-      return writer.append == append_decimal && append_decimals(writer, to, from, first, count);
+    case TypeId::kNumeric: return writer.append == append_decimal && append_decimals(writer, to, from, first, count);
     case TypeId::kText:
     case TypeId::kVarchar:
       return writer.append == append_text && GetDatabaseEncoding() == PG_UTF8 &&

@@ -114,8 +114,7 @@ void refuse_row(ForeignScanState* node, const DirectInsert* insert, const codec:
   TupleTableSlot* slot = ExecClearTuple(insert->refused);
   for (int i = 0; i < slot->tts_tupleDescriptor->natts; ++i) {
     const codec::RegisterColumn& from = columns[i];
-    slot->tts_isnull[i] =
-        from.values == nullptr ? from.is_null : from.flags != nullptr && (from.flags[row] & 1) != 0;
+    slot->tts_isnull[i] = from.values == nullptr ? from.is_null : from.flags != nullptr && (from.flags[row] & 1) != 0;
     if (slot->tts_isnull[i]) continue;
     slot->tts_values[i] = from.values == nullptr ? from.constant
                                                  : codec::datum_from_register(from.type, from.scale, from.length,

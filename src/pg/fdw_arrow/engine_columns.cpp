@@ -28,8 +28,7 @@ PlanState* child_of(PlanState* plan) {
 const Node* output_at(const PlanState* plan, int place) {
   const auto* entry = list_nth_node(TargetEntry, plan->plan->targetlist, place);
   const auto* expr = reinterpret_cast<const Node*>(entry->expr);
-  while (IsA(expr, RelabelType))
-    expr = reinterpret_cast<const Node*>(reinterpret_cast<const RelabelType*>(expr)->arg);
+  while (IsA(expr, RelabelType)) expr = reinterpret_cast<const Node*>(reinterpret_cast<const RelabelType*>(expr)->arg);
   return expr;
 }
 

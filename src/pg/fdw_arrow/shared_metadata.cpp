@@ -85,8 +85,7 @@ void keep(SharedColumns* shared, Oid relid, const std::vector<std::string>& piec
   for (size_t i = 0; i < pieces.size(); ++i) {
     boundary::check_for_interrupts();
     const std::string& bytes = pieces[i];
-    const PieceHeader header{bytes.size(),
-                             checksum_of(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
+    const PieceHeader header{bytes.size(), checksum_of(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
                              static_cast<uint32_t>(pieces.size()), 0};
     source::NewColumn column{kColumn, {}, static_cast<int64_t>(sizeof header + bytes.size())};
     column.shape.rows = static_cast<uint32_t>(column.size);

@@ -74,12 +74,12 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_stats) {
   const auto stats = strom::format::arrow::metadata_cache().stats();
   const int64_t shared = fdw::shared_metadata_bytes();
   return guard([&stats, shared] {
-    return CStringGetTextDatum(psprintf(
-        R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
-        R"("cache_hits": %lld, "cache_misses": %lld, "shared_cache_usage": %lld})",
-        static_cast<long long>(stats.most_bytes), static_cast<long long>(stats.bytes),
-        static_cast<long long>(stats.files), static_cast<long long>(stats.hits), static_cast<long long>(stats.misses),
-        static_cast<long long>(shared)));
+    return CStringGetTextDatum(
+        psprintf(R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
+                 R"("cache_hits": %lld, "cache_misses": %lld, "shared_cache_usage": %lld})",
+                 static_cast<long long>(stats.most_bytes), static_cast<long long>(stats.bytes),
+                 static_cast<long long>(stats.files), static_cast<long long>(stats.hits),
+                 static_cast<long long>(stats.misses), static_cast<long long>(shared)));
   });
 }
 
