@@ -131,6 +131,25 @@ DROP TRIGGER marks ON few;
 INSERT INTO few SELECT id, 'dropped' FROM src WHERE id < 3;
 SELECT k, t FROM few WHERE t = 'dropped' ORDER BY k;
 
+-- Times have statistics, too.
+\set hours :folder '/hours.arrow'
+CREATE FOREIGN TABLE hours (t time, i int) SERVER arrow_fdw OPTIONS (file :'hours', writable 'true', batch_rows '100');
+INSERT INTO hours SELECT time '00:00' + i * interval '1 min', i FROM generate_series(0, 999) i;
+CREATE FUNCTION hints_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line ~ 'Stats-Hint' THEN RETURN NEXT ltrim(line); END IF;
+  END LOOP;
+END $$;
+SELECT * FROM hints_of('SELECT i FROM hours WHERE t BETWEEN ''03:00'' AND ''03:30''');
+SELECT count(*), min(i), max(i) FROM hours WHERE t BETWEEN '03:00' AND '03:30';
+SELECT count(*), min(i), max(i) FROM hours WHERE t > '16:00' OR t = '24:00';
+SET arrow_fdw.stats_hint_enabled = off;
+SELECT count(*), min(i), max(i) FROM hours WHERE t BETWEEN '03:00' AND '03:30';
+SELECT count(*), min(i), max(i) FROM hours WHERE t > '16:00' OR t = '24:00';
+RESET arrow_fdw.stats_hint_enabled;
+
 -- Batches that are being written, and savepoints.
 BEGIN;
 INSERT INTO one SELECT * FROM src WHERE id <= 10000;
