@@ -334,7 +334,7 @@ test_sanitized() {
 test_fuzz() {
   local dir=$STROM_ROOT/build-fuzz target name rc
   require_packages clang-19 libclang-rt-19-dev
-  if ! { cmake --preset fuzz >"$TEST_DIR/fuzz.log" && cmake --build --preset fuzz; }; then
+  if ! { cmake --preset fuzz "-DSTROM_PYARROW=$(pyarrow_dir)" >"$TEST_DIR/fuzz.log" && cmake --build --preset fuzz; }; then
     count_one "build for fuzzing" 1
     return
   fi
