@@ -51,7 +51,10 @@ TEST(ArrowStatistics, FieldMetadata) {
   EXPECT_TRUE(of_field(Layout::kInt32, "1,2,3", "1,2", 3).empty());
   EXPECT_EQ(print(of_field(Layout::kTimestamp, "1577836800000", "1577836800001", 1)[0]),
             "1577836800000..1577836800001");
-  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");  // of others, who may have cut it
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[0]), "a,..b");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[1]), "b\xC3..\x7F");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("b")", R"("a")", 1)[0]), "unknown");
   EXPECT_EQ(print(of_field(Layout::kBool, "0", "1", 1)[0]), "unknown");
 }
 
