@@ -226,7 +226,7 @@ class Benchmark:
         import pyarrow as pa
 
         table = pa.ipc.open_file(pa.memory_map(str(copy))).read_all()
-        size = sum(column.nbytes for column in table.columns if not pa.types.is_string(column.type))
+        size = sum(column.nbytes for column in table.columns)
         threads = str(self.arguments.threads)
         return [Task("statistics, lineorder", self.row_counts["lineorder"], [Contender("arrowstat", self.tool("arrowstat", "--add", "-n", threads, copy))],
                      {}, None, size)]

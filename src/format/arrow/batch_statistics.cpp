@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "format/arrow/statistics_text.hpp"
+#include "format/arrow/text_extremes.hpp"
 
 namespace strom::format::arrow {
 
@@ -69,19 +70,15 @@ Bounds real_bounds(const NestedBuilder& column) {
 Bounds text_bounds(const NestedBuilder& column) {
   const auto* offsets = column.values().as<int32_t>();
   const auto* bytes = reinterpret_cast<const char*>(column.data().data());
-  bool found = false;
-  std::string_view lowest, highest;
+  TextExtremes found;
   for (int64_t row = 0; row < column.length(); ++row) {
-    if (!column.is_valid(row)) continue;
-    const std::string_view text(bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]));
-    if (!found || text < lowest) lowest = text;
-    if (!found || text > highest) highest = text;
-    found = true;
+    if (column.is_valid(row))
+      found.add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
   }
-  if (!found) return std::nullopt;
-  std::string high = high_text_item(highest);
+  if (!found.any()) return std::nullopt;
+  std::string high = high_text_item(found.high());
   if (high == kNoValue) return std::nullopt;
-  return std::pair(low_text_item(lowest), std::move(high));
+  return std::pair(low_text_item(found.low()), std::move(high));
 }
 
 void set(columnar::KeyValues& metadata, std::string_view key, std::string value) {

@@ -12,6 +12,7 @@
 #include "base/int128.hpp"
 #include "columnar/bounds.hpp"
 #include "columnar/text.hpp"
+#include "format/arrow/text_extremes.hpp"
 
 namespace strom::format::arrow {
 
@@ -115,26 +116,20 @@ ValueRange range_of(const ColumnView& column) {
   return {stored_text(found.low), stored_text(found.high)};
 }
 
-/// By bytes. Nothing for a column with a text outside of its buffers.
+/// Nothing for a column with a text outside of its buffers.
 ValueRange range_of_texts(const ColumnView& column) {
-  bool found = false, is_whole = true;
-  std::string_view low, high;
+  TextExtremes found;
+  bool is_whole = true;
   for_each_run(column, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
+    for (int64_t row = begin; row < end && is_whole; ++row) {
       const char* bytes = nullptr;
       int64_t size = 0;
-      if (!columnar::text_at(column, row, &bytes, &size)) {
-        is_whole = false;
-        return;
-      }
-      const std::string_view text(bytes, static_cast<size_t>(size));
-      if (!found || text < low) low = text;
-      if (!found || text > high) high = text;
-      found = true;
+      is_whole = columnar::text_at(column, row, &bytes, &size);
+      if (is_whole) found.add({bytes, static_cast<size_t>(size)});
     }
   });
-  if (!found || !is_whole) return {};
-  ValueRange range{low_text_item(low), high_text_item(high)};
+  if (!found.any() || !is_whole) return {};
+  ValueRange range{low_text_item(found.low()), high_text_item(found.high())};
   return range.high == kNoValue ? ValueRange() : range;
 }
 
@@ -179,7 +174,8 @@ ValueRange value_range(const ColumnView& column) {
     case Layout::kDecimal128: return range_of<int128>(column);
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
-    case Layout::kUtf8View: return range_of_texts(column);
+    case Layout::kUtf8View:
+    case Layout::kDictionary: return range_of_texts(column);
     default: return {};
   }
 }

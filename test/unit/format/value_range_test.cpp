@@ -1,11 +1,13 @@
 // Lowest and highest values of columns, and what the metadata says of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "arrow_samples.hpp"
+#include "format/arrow/text_extremes.hpp"
 #include "format/arrow/value_range.hpp"
 
 namespace strom::test {
@@ -130,6 +132,22 @@ TEST(ValueRange, Texts) {
   EXPECT_TRUE(covers(Layout::kUtf8, range_of_texts({"a", "dd"}), actual));
   EXPECT_FALSE(covers(Layout::kUtf8, range_of_texts({"c", "d"}), actual));
   EXPECT_FALSE(covers(Layout::kUtf8, {"a", "z"}, actual));
+}
+
+TEST(ValueRange, ExtremesOfRandomTexts) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::string> texts(1 + random() % 6);
+    const int letters = round % 3 == 0 ? 1 : round % 3 == 1 ? 2 : 256;
+    for (std::string& text : texts) {
+      text.resize(random() % 12);
+      for (char& c : text) c = static_cast<char>(random() % letters);
+    }
+    format::arrow::TextExtremes found;
+    for (const std::string& text : texts) found.add(text);
+    ASSERT_EQ(found.low(), *std::min_element(texts.begin(), texts.end()));
+    ASSERT_EQ(found.high(), *std::max_element(texts.begin(), texts.end()));
+  }
 }
 
 TEST(ValueRange, BoundsOfRandomTextsHold) {
