@@ -37,8 +37,8 @@ std::string stored_value_text(const columnar::Field& field, const std::string& s
   if (const auto text = format::arrow::parse_text_item(stored)) {
     // A bound that was cut need not be UTF-8.
     const bool is_printable = columnar::is_utf8(*text) && std::none_of(text->begin(), text->end(), [](char c) {
-      return static_cast<unsigned char>(c) < ' ';
-    });
+                                return static_cast<unsigned char>(c) < ' ';
+                              });
     return is_printable ? *text : stored;
   }
   int128 value = 0;

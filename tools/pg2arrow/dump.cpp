@@ -111,8 +111,8 @@ Result<std::string> record_order(const Connection& connection, const Settings& s
                                        [](const Column& each) { return !each.cast.empty(); });
     const Column& found = plan.columns[column];
     if (!found.cast.empty())
-      return Status(ErrorCode::kInvalidParameter, "--sort-by cannot name column \"" + found.field.name +
-                                                      "\" beside more than 1600 columns")
+      return Status(ErrorCode::kInvalidParameter,
+                    "--sort-by cannot name column \"" + found.field.name + "\" beside more than 1600 columns")
           .with_detail("Its type is written as text.")
           .with_hint("Sort by a column of another type.");
     // Sub-queries with casts have numbers for names, but for the first.

@@ -72,8 +72,7 @@ Bounds text_bounds(const NestedBuilder& column) {
   const auto* bytes = reinterpret_cast<const char*>(column.data().data());
   TextExtremes found;
   for (int64_t row = 0; row < column.length(); ++row) {
-    if (column.is_valid(row))
-      found.add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
+    if (column.is_valid(row)) found.add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
   }
   if (!found.any()) return std::nullopt;
   std::string high = high_text_item(found.high());

@@ -58,8 +58,8 @@ class CopyDecoder {
   /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
   /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
   Status feed(const uint8_t* bytes, int64_t size);
-  /// Instead of feed(), for a result of one column whose values the caller takes where they lie: the value, when `bytes`
-  /// are just one whole row and it is not NULL. The row is counted, and the column stays as it is.
+  /// Instead of feed(), for a result of one column whose values the caller takes where they lie: the value, when
+  /// `bytes` are just one whole row and it is not NULL. The row is counted, and the column stays as it is.
   std::optional<std::span<const uint8_t>> take_value(const uint8_t* bytes, int64_t size);
   /// What comes are records, each with so many of the columns; NULL for a record is NULL in all of them. For more
   /// columns than a row can have.
