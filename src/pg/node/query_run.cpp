@@ -57,6 +57,7 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->rows += more.rows;
   sum->bytes += more.bytes;
   sum->declined += more.declined;
+  sum->device_rows += more.device_rows;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
   sum->threads = std::max(sum->threads, more.threads);
@@ -361,6 +362,9 @@ void QueryRun::start() {
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
   options.inflater = source::inflater();
+  machine_ = gpu_machine();
+  options.machine = machine_.get();
+  options.device_rows = least_gpu_rows();
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });

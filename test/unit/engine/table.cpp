@@ -372,7 +372,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
   Outcome outcome;
   const Status valid = plan::verify(program);
   EXPECT_TRUE(valid.is_ok()) << valid.message();
-  options.run = machine.run;
+  machine.use_by(&options);
   auto execution = exec::Execution::create(program, sources, {}, options);
   EXPECT_TRUE(execution.is_ok()) << execution.status().message();
   if (!valid.is_ok() || !execution.is_ok()) return outcome;
