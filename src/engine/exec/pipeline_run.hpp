@@ -13,12 +13,12 @@
 #include <mutex>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/thread_memory.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/cpu_worker.hpp"
 #include "engine/exec/device_worker.hpp"
 #include "engine/exec/group_table.hpp"
-#include "base/blocked_signals.hpp"
 #include "engine/exec/join_table.hpp"
 #include "engine/exec/morsel_queue.hpp"
 #include "engine/exec/sorted_rows.hpp"

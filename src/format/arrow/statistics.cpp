@@ -140,6 +140,13 @@ std::optional<Bounds> integer_bounds(const Field& field, __int128 low, __int128 
 std::optional<Bounds> stored_bounds(const Field& field, std::string_view low_text, std::string_view high_text) {
   Bounds bounds;
   if (!columnar::bounds_kind(field.layout, &bounds.kind)) return std::nullopt;
+  if (bounds.kind == Bounds::Kind::kText) {
+    std::optional<std::string> low = parse_text_item(low_text), high = parse_text_item(high_text);
+    if (!low || !high || *low > *high) return std::nullopt;
+    bounds.low_text = std::move(*low);
+    bounds.high_text = std::move(*high);
+    return bounds;
+  }
   __int128 low, high;
   if (!parse_integer(low_text, &low) || !parse_integer(high_text, &high)) return std::nullopt;
   if (bounds.kind == Bounds::Kind::kInteger) return integer_bounds(field, low, high);

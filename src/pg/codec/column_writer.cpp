@@ -685,6 +685,10 @@ void RowWriter::start() {
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (writers_[i] != nullptr) Describer::bind(*writers_[i], fields_[i]);
     columns_.emplace_back(fields_[i]);
+    const auto append = writers_[i] == nullptr ? nullptr : writers_[i]->append;
+    words_.push_back(append == append_word<int32_t>   ? sizeof(int32_t)
+                     : append == append_word<int64_t> ? sizeof(int64_t)
+                                                      : 0);
     row_bytes_ += row_bytes_of(fields_[i]);
   }
 }
@@ -701,6 +705,10 @@ void RowWriter::append(const Datum* values, const bool* nulls) {
     const int source = sources_[i];
     if (source < 0 || nulls[source])
       columns_[i].append_null();
+    else if (words_[i] == sizeof(int32_t))
+      columns_[i].append(static_cast<int32_t>(values[source]));
+    else if (words_[i] == sizeof(int64_t))
+      columns_[i].append(static_cast<int64_t>(values[source]));
     else
       writers_[i]->append(*writers_[i], columns_[i], values[source]);
   }

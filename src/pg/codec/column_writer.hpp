@@ -75,6 +75,7 @@ class RowWriter {
   std::vector<columnar::NestedField> fields_;
   std::vector<std::unique_ptr<ValueWriter>> writers_;  // nullptr: NULL
   std::vector<int> sources_;
+  std::vector<uint8_t> words_;  // bytes of values that are appended as they are, without a call; 0: not so
   std::vector<columnar::NestedBuilder> columns_;
   DictionaryLabels dictionaries_;
   std::vector<std::pair<Oid, int64_t>> enums_;  // and their dictionaries

@@ -57,7 +57,10 @@ TEST(ArrowStatistics, FieldMetadata) {
   EXPECT_EQ(print(of_field(Layout::kUInt64, "-1", "5", 1)[0]), "unknown");
   EXPECT_EQ(print(of_field(Layout::kTime64, "0", "86400000000000", 1)[0]), "0..86400000000000");
   EXPECT_EQ(print(of_field(Layout::kTime32, "0", "2147483648", 1)[0]), "unknown");
-  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");  // of others, who may have cut it
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[0]), "a,..b");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[1]), "b\xC3..\x7F");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("b")", R"("a")", 1)[0]), "unknown");
   EXPECT_EQ(print(of_field(Layout::kBool, "0", "1", 1)[0]), "unknown");
 }
 
