@@ -34,7 +34,7 @@ struct Task {
 /// may overtake it, but only so often.
 class Scheduler {
  public:
-  static constexpr size_t kMostQueued = 64;  // tasks of one session
+  static constexpr size_t kMostQueued = 1024;  // tasks of one session
   static constexpr int kMostOvertaken = 16;
 
   explicit Scheduler(uint64_t device_memory) : device_memory_(device_memory) {}

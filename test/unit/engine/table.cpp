@@ -396,6 +396,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
     }
   }
   for (const exec::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
+  outcome.stats = e.stats();
   std::sort(outcome.rows.begin(), outcome.rows.end());
   std::sort(outcome.declined.begin(), outcome.declined.end());
   return outcome;
