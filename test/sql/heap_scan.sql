@@ -169,5 +169,10 @@ BEGIN
 EXCEPTION WHEN division_by_zero THEN RETURN -1;
 END $$;
 SELECT half_of(10), half_of(0), half_of(10);
+-- Pages without rows.
+CREATE TABLE holes AS SELECT i AS id, i / 4.0 AS n FROM generate_series(1, 100000) i;
+DELETE FROM holes WHERE id < 99990;
+VACUUM (ANALYZE) holes;
+SELECT r.* FROM generate_series(1, 3) again, engine.run_both('SELECT count(*), sum(n), min(id) FROM holes') r;
 SET client_min_messages = warning;
 DROP SCHEMA heap CASCADE;

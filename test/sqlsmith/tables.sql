@@ -1,8 +1,18 @@
--- What sqlsmith asks about: heap tables of all types, partitions, and the test suite's Arrow files (:data is their folder).
+-- What sqlsmith asks about: heap tables of all types, partitions, the test suite's Arrow and Parquet files (:data is
+-- their folder), and a table of a file that is written.
 \set facts_file :data '/queries/facts.arrow'
 \set dimension_file :data '/queries/dimension.arrow'
 \set edges_file :data '/queries/edges.arrow'
 \set types_file :data '/types.arrow'
+\set flat_file :data '/all_types/flat.arrow'
+\set nested_file :data '/all_types/nested.arrow'
+\set encoded_file :data '/dictionaries/encoded.arrow'
+\set compressed_file :data '/compressed.arrow'
+\set parquet_file :data '/parquet/types.parquet'
+\set parquet_nested_file :data '/parquet/nested.parquet'
+\set sales_dir :data '/virtual/sales'
+\set drift_dir :data '/drift'
+\set written_file :data '/../written.arrow'
 CREATE EXTENSION pg_strom;
 CREATE ROLE smith LOGIN;
 CREATE SCHEMA play;
@@ -53,6 +63,21 @@ CREATE FOREIGN TABLE dimension (k int, name text, region text, weight numeric(6,
 CREATE FOREIGN TABLE edges (id int, x int, y int, z bigint, n numeric(38,0))
   SERVER arrow_fdw OPTIONS (file :'edges_file');
 IMPORT FOREIGN SCHEMA all_types FROM SERVER arrow_fdw INTO play OPTIONS (file :'types_file');
+IMPORT FOREIGN SCHEMA flat FROM SERVER arrow_fdw INTO play OPTIONS (file :'flat_file');
+IMPORT FOREIGN SCHEMA nested FROM SERVER arrow_fdw INTO play OPTIONS (file :'nested_file');
+IMPORT FOREIGN SCHEMA encoded FROM SERVER arrow_fdw INTO play OPTIONS (file :'encoded_file');
+IMPORT FOREIGN SCHEMA compressed FROM SERVER arrow_fdw INTO play OPTIONS (file :'compressed_file');
+IMPORT FOREIGN SCHEMA sales FROM SERVER arrow_fdw INTO play OPTIONS (dir :'sales_dir', pattern 'sales_@{month}_${region}.arrow');
+CREATE FOREIGN TABLE drift (k bigint, v text, extra float8, nowhere date)
+  SERVER arrow_fdw OPTIONS (dir :'drift_dir', pattern 'v*.arrow', missing_columns 'null');
+CREATE FOREIGN TABLE written (id int, x real, i8 bigint, n numeric(12,2), d date, ts timestamp, t text, a int[], e colour)
+  SERVER arrow_fdw OPTIONS (file :'written_file', writable 'true', batch_rows '100');
+INSERT INTO written SELECT i, i / 3.0, i::bigint * i, i / 4.0, date '2000-01-01' + i, timestamp '2001-01-01' + i * interval '1 minute', 'w' || i % 30,
+  ARRAY[i, NULL], (enum_range(NULL::colour))[1 + i % 3] FROM generate_series(1, 700) i;
+\if :with_parquet
+IMPORT FOREIGN SCHEMA parquet FROM SERVER arrow_fdw INTO play OPTIONS (file :'parquet_file');
+IMPORT FOREIGN SCHEMA parquet_nested FROM SERVER arrow_fdw INTO play OPTIONS (file :'parquet_nested_file');
+\endif
 
 GRANT USAGE ON SCHEMA play TO smith;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA play TO smith;

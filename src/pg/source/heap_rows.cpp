@@ -470,8 +470,9 @@ HeapRows::Chunk* HeapRows::active(int64_t index) const {
 
 void HeapRows::make_room(Chunk* chunk) const {
   for (auto& out : chunk->out) out.has_flags = out.has_packed = false;
-  if (chunk->capacity >= chunk->most_rows) return;
-  chunk->capacity = chunk->most_rows + chunk->most_rows / 4;
+  const int64_t needed = std::max<int64_t>(chunk->most_rows, 1);  // pages without rows, too, make columns
+  if (chunk->capacity >= needed) return;
+  chunk->capacity = needed + needed / 4;
   const auto rows = static_cast<size_t>(chunk->capacity + kPadding);
   chunk->numbers.resize(rows);
   if (std::count(attnums_.begin(), attnums_.end(), TableOidAttributeNumber) > 0)
