@@ -1,7 +1,6 @@
 // Definition of the settings of registry/gucs.def to PostgreSQL.
 #include "pg/guc.hpp"
 
-
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::guc {

@@ -77,12 +77,12 @@ Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
 
 Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   for (const DeviceRange& range : work.in)
-    STROM_TRY(lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset,
-                                  range.bytes));
+    STROM_TRY(
+        lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
   if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
   for (const DeviceRange& range : work.out)
-    STROM_TRY(lane.stream.copy_out(range.region->host() + range.offset, range.region->device() + range.offset,
-                                   range.bytes));
+    STROM_TRY(
+        lane.stream.copy_out(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes));
   STROM_TRY(lane.stream.record(lane.end));
   STROM_ASSIGN(const bool is_done, wait_for(*device_, lane.end, keep_going));
   STROM_TRY(lane.stream.finish());

@@ -94,8 +94,8 @@ void RemoteMachine::release(uint64_t region) {
   if (lost_.is_ok()) (void)client_->submit(request(TaskKind::kRelease, bytes_of(gone)));
 }
 
-Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
-                               size_t out_end, bool launch, const KeepGoing& keep_going) {
+Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin, size_t out_end,
+                               bool launch, const KeepGoing& keep_going) {
   Run run;
   if (launch) {
     run.states = reinterpret_cast<uint64_t>(work.states);

@@ -277,7 +277,8 @@ void ServerImpl::open_session(uint32_t session, const Hello& hello) {
   Connection& connection = connections_.at(session);
   connection.has_said_hello = true;
   scheduler_.add_session(session, connection.peer.process, hello.priority, hello.name);
-  answer(session, 0, Welcome{session, getpid(), runner_->device_memory(), runner_->processors(), runner_->device_name()});
+  answer(session, 0,
+         Welcome{session, getpid(), runner_->device_memory(), runner_->processors(), runner_->device_name()});
 }
 
 void ServerImpl::submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors) {

@@ -18,8 +18,8 @@
 namespace strom::service {
 
 struct TaskOutput {
-  std::string values;  // small: fits a message
-  Descriptor bulk;     // or a memory file
+  std::string values;               // small: fits a message
+  Descriptor bulk;                  // or a memory file
   uint64_t kept = 0, returned = 0;  // device memory, see Scheduler::finish
 };
 

@@ -123,11 +123,30 @@ int is_event_done(ModuleEvent*, int* is_done) {
   return kModuleOk;
 }
 
-constexpr ModuleTable kTable = {
-    kModuleVersion,  sizeof(ModuleTable), error_text,    count,          facts,         use,          allocate, release,
-    allocate_pinned, release_pinned,      register_host, release_registered, create_stream, destroy_stream, finish_stream,
-    copy,            copy,                fill,          run_tiles,      create_event,  destroy_event, record_event,
-    await_event,     is_event_done};
+constexpr ModuleTable kTable = {kModuleVersion,
+                                sizeof(ModuleTable),
+                                error_text,
+                                count,
+                                facts,
+                                use,
+                                allocate,
+                                release,
+                                allocate_pinned,
+                                release_pinned,
+                                register_host,
+                                release_registered,
+                                create_stream,
+                                destroy_stream,
+                                finish_stream,
+                                copy,
+                                copy,
+                                fill,
+                                run_tiles,
+                                create_event,
+                                destroy_event,
+                                record_event,
+                                await_event,
+                                is_event_done};
 
 }  // namespace
 

@@ -29,7 +29,7 @@ constexpr int64_t kLeastForOverflowGroups = 32 << 20;
 }  // namespace
 
 CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-               const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink)
+                     const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink)
     : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
   allocate_registers();
   allocate_buffers();
@@ -220,8 +220,7 @@ Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corru
 }
 
 int64_t CpuWorker::memory() const {
-  return memory_bytes_ + state_.text.capacity + (groups_ ? groups_->memory() : 0) +
-         (output_ ? output_->memory() : 0);
+  return memory_bytes_ + state_.text.capacity + (groups_ ? groups_->memory() : 0) + (output_ ? output_->memory() : 0);
 }
 
 }  // namespace strom::engine::exec

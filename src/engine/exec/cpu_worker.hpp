@@ -13,7 +13,7 @@ namespace strom::engine::exec {
 class CpuWorker final : public Worker {
  public:
   CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-         const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
+            const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
 
   Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
   int64_t declined_rows() const override { return declined_rows_; }

@@ -1,5 +1,5 @@
-// Columns of a chunk as a device reads them: copied into a slot, a mirrored region, with pointers to where the slot is on
-// the device. Used by exec/device_worker.cpp.
+// Columns of a chunk as a device reads them: copied into a slot, a mirrored region, with pointers to where the slot is
+// on the device. Used by exec/device_worker.cpp.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct ColumnSlice {
   int32_t lead() const { return static_cast<int32_t>(begin & 63); }
 };
 
-/// Bytes that the slice takes in a slot; an upper bound. kCorruptFile, with the ordinal in *corrupt_column, where a text
-/// is not in its buffer.
+/// Bytes that the slice takes in a slot; an upper bound. kCorruptFile, with the ordinal in *corrupt_column, where a
+/// text is not in its buffer.
 Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column);
 
 struct SlotContent {

@@ -120,8 +120,8 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* mach
   image.write(pipeline->region_->host(), pipeline->region_->device());
   for (size_t i = 0; i < constants.size(); ++i) {
     char* device = pipeline->region_->device();
-    pipeline->constants_.push_back({device + constants[i].first,
-                                    flagged[i] ? reinterpret_cast<uint8_t*>(device + constants[i].second) : nullptr});
+    pipeline->constants_.push_back(
+        {device + constants[i].first, flagged[i] ? reinterpret_cast<uint8_t*>(device + constants[i].second) : nullptr});
   }
   STROM_TRY(machine->run({{{pipeline->region_.get(), 0, image.size()}}, nullptr, nullptr, 0, {}}, keep_going));
   return pipeline;

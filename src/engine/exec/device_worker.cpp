@@ -171,20 +171,22 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   std::vector<block::Reg> regs;
   for (size_t reg = 0; reg < registers; ++reg) {
     const bool is_constant = reg < assembly_.constants.size();
-    storage.push_back(is_constant ? device_.constant(reg)
-                                  : block::RegStorage{work(i, layout_.register_values[reg]),
-                                                      flags(layout_.register_flags[reg])});
+    storage.push_back(
+        is_constant ? device_.constant(reg)
+                    : block::RegStorage{work(i, layout_.register_values[reg]), flags(layout_.register_flags[reg])});
     regs.push_back({storage.back().data, is_constant ? storage.back().flags : nullptr});
   }
   const size_t buffers = image->reserve(segments * sizeof(block::SegmentBuffer));
   for (size_t s = 1; s < segments; ++s) {
     std::vector<block::RegStorage> carried;
-    for (const auto& [values, value_flags] : layout_.carried[s]) carried.push_back({work(i, values), flags(value_flags)});
+    for (const auto& [values, value_flags] : layout_.carried[s])
+      carried.push_back({work(i, values), flags(value_flags)});
     block::SegmentBuffer buffer{};
     buffer.rows = reinterpret_cast<int32_t*>(work(i, layout_.buffer_rows[s]));
     const size_t place = buffers + s * sizeof buffer;
     std::memcpy(image->at(place), &buffer, sizeof buffer);
-    image->point(place + offsetof(block::SegmentBuffer, carried), image->put(std::span<const block::RegStorage>(carried)));
+    image->point(place + offsetof(block::SegmentBuffer, carried),
+                 image->put(std::span<const block::RegStorage>(carried)));
     image->point(place + offsetof(block::SegmentBuffer, has_flags), image->reserve(carried.size() + 1));
   }
   const size_t output_columns = image->reserve(layout_.outputs.size() * sizeof(TableColumn));
@@ -221,8 +223,7 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   image->point(at + offsetof(TileState, segment_rows_out), at_.rows_out + i * segments * sizeof(uint64_t));
   image->point(at + offsetof(TileState, output), output);
   image->point(at + offsetof(TileState, declined), at_.declined + i * sizeof declined);
-  if (state_groups_)
-    image->point(at + offsetof(TileState, groups), at_.groups + i * sizeof(block::GroupTable));
+  if (state_groups_) image->point(at + offsetof(TileState, groups), at_.groups + i * sizeof(block::GroupTable));
 }
 
 /// The table's arrays are in data_, in the order of HostGroupTable::arrays().
@@ -362,7 +363,8 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
       want(i, layout_.outputs[c].first, rows * size_of(assembly_.output_phys[c]));
       if (has_flags[c] != 0) want(i, layout_.outputs[c].second, rows);
     }
-    const bool leaves_text = groups_have_text_ && (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull);
+    const bool leaves_text =
+        groups_have_text_ && (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull);
     if (has_groups(i) && (results[i] == RunResult::kGroupsFull || leaves_text)) {
       want_groups(i, &work.out);
       with_groups.push_back(i);
@@ -377,8 +379,7 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
       on_host.rows = reinterpret_cast<int32_t*>(host_data(i, layout_.declined_rows));
       on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(i, layout_.declined_join_rows));
       declined_rows_ += on_host.count;
-      sink_->take_declined(
-          rows_of(on_host, pipeline_, morsel.chunk, chunk_rows_[i], assembly_.code.join_count));
+      sink_->take_declined(rows_of(on_host, pipeline_, morsel.chunk, chunk_rows_[i], assembly_.code.join_count));
       declined[i].count = 0;
     }
     if (outputs[i].count > 0) take_output(i);

@@ -31,8 +31,8 @@ class DeviceWorker final : public Worker {
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
   struct Layout {
-    std::vector<size_t> register_values, register_flags;  // in work_; of constants: not used
-    std::vector<size_t> buffer_rows;                      // in work_, for each segment
+    std::vector<size_t> register_values, register_flags;          // in work_; of constants: not used
+    std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
     size_t declined_rows = 0, declined_join_rows = 0, text = 0, data_bytes = 0;  // in data_
@@ -85,8 +85,8 @@ class DeviceWorker final : public Worker {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
   } at_{};
   size_t control_bytes_ = 0;
-  std::vector<DeviceRange> pending_;   // to be copied in with the next launch
-  std::vector<int64_t> chunk_rows_;    // of each state: row of the chunk at which its part of the morsel begins
+  std::vector<DeviceRange> pending_;  // to be copied in with the next launch
+  std::vector<int64_t> chunk_rows_;   // of each state: row of the chunk at which its part of the morsel begins
   std::unique_ptr<HostGroupTable> groups_, state_groups_;
   bool groups_have_text_ = false;
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups

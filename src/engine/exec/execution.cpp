@@ -277,10 +277,9 @@ class ExecutionImpl : public Execution {
     DeviceMachine* machine = source.total_rows() >= options_.device_rows ? options_.machine : nullptr;
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
                               machine != nullptr};
-    return std::make_unique<PipelineRun>(program, index,
-                                         assemble(program, index, joins, partition, traits, &program != &program_),
-                                         source, options_, machine, build, nothing_matches,
-                                         wanted_keys(program, index, source));
+    return std::make_unique<PipelineRun>(
+        program, index, assemble(program, index, joins, partition, traits, &program != &program_), source, options_,
+        machine, build, nothing_matches, wanted_keys(program, index, source));
   }
 
   /// What the joins of the last pipeline ask of columns that the source has statistics of.

@@ -121,11 +121,11 @@ class DeviceMachine;
 
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;  // runs tiles; null = the CPU's for `isa`
-  DeviceMachine* machine = nullptr;       // runs tiles of pipelines whose source has `device_rows` or more, by so many
-  int64_t device_rows = 0;                // rows at a time; pieces for which it has no memory run on the CPU
+  block::RunMorsel run = nullptr;    // runs tiles; null = the CPU's for `isa`
+  DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
+  int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
   int64_t device_morsel_rows = 4 << 20;
-  int threads = 1;                 // including the calling one; at most one for each morsel is started
+  int threads = 1;  // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =

@@ -313,8 +313,8 @@ class PipelineRun : public WorkerSink {
   }
 
   void add_cpu_worker(Seat* seat) {
-    add_worker(seat, std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_,
-                                                 this));
+    add_worker(seat,
+               std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this));
   }
 
   Status take_seat(Seat* seat, const Worker::KeepGoing& keep_going) {

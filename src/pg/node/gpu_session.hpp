@@ -8,8 +8,8 @@
 
 namespace strom::pg::node {
 
-/// The machine that a query may run on by pg_strom.device: nullptr when the CPU is to run it. Throws (55000) when it has
-/// to be the GPU and there is no service.
+/// The machine that a query may run on by pg_strom.device: nullptr when the CPU is to run it. Throws (55000) when it
+/// has to be the GPU and there is no service.
 std::shared_ptr<service::RemoteMachine> gpu_machine();
 
 /// The least rows of a table for which a query that has the machine uses it.

@@ -63,8 +63,8 @@ void check_libraries(const device::NvidiaDriver& driver, const std::string& modu
   if (access(module.c_str(), R_OK) == 0)
     findings->push_back({"CUDA module", Health::kOk, module, ""});
   else
-    findings->push_back({"CUDA module", Health::kNote,
-                         "\"" + module + "\" is not installed; the CPU device runs the queries.", ""});
+    findings->push_back(
+        {"CUDA module", Health::kNote, "\"" + module + "\" is not installed; the CPU device runs the queries.", ""});
   if (driver.nvidia_fs_version.empty())
     findings->push_back({"GPUDirect Storage", Health::kNote, "The kernel module nvidia-fs is not loaded.",
                          "apt-get install nvidia-fs-dkms && modprobe nvidia-fs"});
@@ -154,8 +154,8 @@ void check_service(const ServiceState& service, const std::string& preload_fix, 
   if (!service.device.empty())
     findings->push_back({"GPU service", Health::kOk, "It runs queries on " + service.device + ".", ""});
   else if (service.is_wanted && !service.is_preloaded)
-    findings->push_back({"GPU service", Health::kWarning, "It is started only where the extension is preloaded.",
-                         preload_fix});
+    findings->push_back(
+        {"GPU service", Health::kWarning, "It is started only where the extension is preloaded.", preload_fix});
   else if (service.is_wanted)
     findings->push_back({"GPU service", Health::kError, "It does not run: " + service.why_not + ".",
                          "SELECT pg_current_logfile();   -- the server's log says why it ends"});

@@ -30,15 +30,14 @@ service::Ledger ask(service::Client* client, uint32_t after) {
   std::optional<service::Reply> reply = boundary::value_or_throw(client->wait(kPatienceMs));
   auto* ledger = reply ? std::get_if<service::Ledger>(&reply->message) : nullptr;
   if (ledger == nullptr)
-    throw boundary::StatusError(
-        strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
+    throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
   return std::move(*ledger);
 }
 
 }  // namespace
 
-/// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name); no rows
-/// when there is no service.
+/// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name); no
+/// rows when there is no service.
 STROM_SQL_FUNCTION(strom_gpu_sessions) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
@@ -51,8 +50,7 @@ STROM_SQL_FUNCTION(strom_gpu_sessions) {
     if (ledger.rows.empty()) return Datum{0};
     for (const service::LedgerRow& row : ledger.rows) {
       after = row.session;
-      if (static_cast<int32_t>(row.session) != own)
-        boundary::guard([&row, result] { put_session(result, row); });
+      if (static_cast<int32_t>(row.session) != own) boundary::guard([&row, result] { put_session(result, row); });
     }
   }
 }

@@ -38,8 +38,9 @@ int start(Service* service) {
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   const std::string program = service_program(), socket = service_socket(), module = device_module();
   const std::string workers = std::to_string(guc::pg_strom::max_async_tasks), life = std::to_string(ends[0]);
-  std::vector<const char*> arguments = {program.c_str(), "--socket",  socket.c_str(),      "--module",  module.c_str(),
-                                        "--workers",     workers.c_str(), "--life-descriptor", life.c_str(), nullptr};
+  std::vector<const char*> arguments = {program.c_str(), "--socket",  socket.c_str(),  "--module",
+                                        module.c_str(),  "--workers", workers.c_str(), "--life-descriptor",
+                                        life.c_str(),    nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -108,9 +109,7 @@ void report_end(int status, long pause_ms) {
     ereport(LOG, (errmsg("GPU service was terminated by signal %d, and is started again", WTERMSIG(status))));
 }
 
-long milliseconds_since(TimestampTz begin) {
-  return TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp());
-}
+long milliseconds_since(TimestampTz begin) { return TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()); }
 
 /// After a death: at once where the service had settled, else after 1, 2, 4 and at most 5 seconds.
 long next_pause(long before_ms, TimestampTz started, int status) {
@@ -133,8 +132,7 @@ void keep_running() {
       started = GetCurrentTimestamp();
       if (const int error = start(&service); error != 0) {
         pause_ms = kNoDevicePauseMs;
-        ereport(WARNING, (errcode(ERRCODE_SYSTEM_ERROR),
-                          errmsg("could not start the GPU service: %s", strerror(error)),
+        ereport(WARNING, (errcode(ERRCODE_SYSTEM_ERROR), errmsg("could not start the GPU service: %s", strerror(error)),
                           errhint("The CPU device runs the queries. It is tried again every minute.")));
         continue;
       }

@@ -13,7 +13,10 @@ constexpr int kFresh = 0x5a;
 class Region final : public exec::DeviceRegion {
  public:
   Region(std::unique_ptr<char[]> device, std::unique_ptr<char[]> host, size_t size, std::atomic<size_t>* used)
-      : DeviceRegion(device.get(), host.get(), size), memory_(std::move(device)), mirror_(std::move(host)), used_(used) {}
+      : DeviceRegion(device.get(), host.get(), size),
+        memory_(std::move(device)),
+        mirror_(std::move(host)),
+        used_(used) {}
   ~Region() override { *used_ -= size_; }
 
  private:
