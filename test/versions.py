@@ -22,7 +22,7 @@ REWRITES = (
     # 17: what is compared with the rows of a sub-query.
     (re.compile(r"\((?:ANY|ALL) \([^()]* (?:=|<>) \((hashed )?SubPlan (\d+)\)\.col1\)\)"), r"(\1SubPlan \2)"),
     (re.compile(r"\(ANY \((?:\([^()]* = \((hashed )?SubPlan (\d+)\)\.col\d+\)(?: AND )?)+\)\)"), r"(\1SubPlan \2)"),
-    (re.compile(r"\bOVER (?:\(\?\)|w\d+)"), "OVER"),  # 18
+    (re.compile(r"\bOVER (?:\(\?\)|w\d*\b)"), "OVER"),  # 18
     (re.compile(r"(InitPlan \d+) \(returns \$\d+\)"), r"\1"),  # until 16
     # 18 names the unit of a setting's limits.
     (re.compile(r"(valid range for parameter .*\(\d+) \w+( \.\. \d+) \w+\)"), r"\1\2)"),

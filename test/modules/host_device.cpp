@@ -104,8 +104,7 @@ int fill(ModuleStream*, void* device, int byte, size_t bytes) {
 }
 int run_tiles(ModuleStream*, TileState* states, RunResult* results, int count) {
   static const auto run = strom::engine::exec::run_morsel_for(strom::engine::exec::best_isa());
-  if (!run.is_ok()) return fail(kModuleFailed, "no tiles");
-  for (int i = 0; i < count; ++i) results[i] = run.value()(states[i]);
+  for (int i = 0; i < count; ++i) results[i] = run(states[i]);
   return kModuleOk;
 }
 int create_event(ModuleEvent** event) {

@@ -35,7 +35,7 @@ DECLARE
     'SELECT a.id, b.t FROM plain a JOIN %1$I b ON a.id = b.id WHERE a.i4 < -1500 ORDER BY 1',
     'SELECT a.t, b.t, count(*) FROM %1$I a JOIN %1$I b ON a.id = b.i2 GROUP BY 1, 2 ORDER BY 1 COLLATE "C", 2 COLLATE "C"',
     'SELECT id, t, i8 * 10 AS wide FROM %I WHERE i8 * 10 > 0 OR t = ''apple'' ORDER BY id LIMIT 5',
-    'SELECT count(*), sum(i4), max(d), min(tz), bool_or(b), avg(f8) FROM %I WHERE id > 10 AND f8 < 10'];
+    'SELECT count(*), sum(i4), max(d), min(tz), bool_or(b), round(avg(f8)::numeric, 6) FROM %I WHERE id > 10 AND f8 < 10'];
 BEGIN
   FOR i IN 1 .. array_length(queries, 1) LOOP
     n := i;

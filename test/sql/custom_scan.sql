@@ -1,6 +1,7 @@
 -- Plans of the engine's nodes and what EXPLAIN says of them.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 

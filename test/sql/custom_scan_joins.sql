@@ -1,6 +1,7 @@
 -- Kinds of joins, types of keys, conditions, declined rows, and inner sides beyond pg_strom.work_memory.
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.regression_test_mode = on;
 SET enable_memoize = off;
 -- What EXPLAIN says.
@@ -110,3 +111,8 @@ SELECT has_passes('SELECT count(w.t) FROM facts f LEFT JOIN wide w ON f.id = w.k
 RESET pg_strom.work_memory;
 DROP TABLE wide, queries;
 DROP FUNCTION has_passes;
+-- A table that is made of an outer join, by a key of two columns.
+SET join_collapse_limit = 1;
+SELECT row_count, differences FROM run_both('SELECT count(*), count(e.v), sum(f.id) FROM facts f JOIN (dimension d LEFT JOIN duplicates e ON e.k = d.k) ON f.k = d.k AND f.d >= d.opened AND f.k8 = d.k');
+SELECT row_count, differences FROM run_both('SELECT f.id, e.v FROM facts f JOIN (dimension d LEFT JOIN duplicates e ON e.k = d.k) ON f.k = d.k AND f.k8 = d.k + 1');
+RESET join_collapse_limit;

@@ -32,10 +32,10 @@ SELECT fix AS statement FROM pgstrom.doctor() WHERE "check" = 'preload' \gset
 SELECT split_part(:'statement', ';', 1) AS first_statement \gset
 :first_statement;
 ALTER SYSTEM RESET session_preload_libraries;
-ALTER ROLE CURRENT_USER SET session_preload_libraries = 'auto_explain', '$libdir/pg_strom';
+ALTER ROLE CURRENT_USER SET session_preload_libraries = 'plpgsql', '$libdir/pg_strom';
 \c -
 :checks 'preload';
-ALTER ROLE CURRENT_USER SET session_preload_libraries = 'auto_explain';
+ALTER ROLE CURRENT_USER SET session_preload_libraries = 'plpgsql';
 \c -
 :checks 'preload';
 ALTER ROLE CURRENT_USER RESET session_preload_libraries;

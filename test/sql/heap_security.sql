@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA secure;
 SET search_path = secure;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.regression_test_mode = on;
 SET pg_strom.enable_column_cache = off;
 SET max_parallel_workers_per_gather = 0;

@@ -2,6 +2,7 @@
 LOAD 'pg_strom';
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
 SET enable_memoize = off;

@@ -3,6 +3,7 @@ LOAD 'pg_strom';
 CREATE SCHEMA sorted;
 SET search_path = sorted;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 SET max_parallel_workers_per_gather = 0;
@@ -70,7 +71,9 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE in_order;
 CREATE TABLE does_not_fit AS EXECUTE in_order;
 RESET pg_strom.work_memory;
 RESET work_mem;
+SET pg_strom.enabled = off;  -- tables are read in their order
 SELECT count(*) FROM (SELECT row_number() OVER (), id, t FROM fits EXCEPT SELECT row_number() OVER (), id, t FROM does_not_fit) x;
+RESET pg_strom.enabled;
 -- Executed again and again, left early, and fetched in pieces.
 SELECT x.k, s.ids FROM (VALUES (1), (2), (3)) x (k), LATERAL (SELECT (array_agg(id))[1:5] AS ids FROM (SELECT id FROM items WHERE few = x.k ORDER BY a, id) i) s;
 BEGIN;

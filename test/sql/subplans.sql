@@ -2,6 +2,7 @@
 LOAD 'pg_strom';
 SET search_path = engine;
 SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_threads = 2;
 SET pg_strom.cpu_tuple_cost = 0.000001;
 SET pg_strom.regression_test_mode = on;
 CREATE TABLE parts (id int, x int, n numeric(10,2), u numeric, y bigint, t text, c char(5), d date, f float8);

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from server import BUILD_DIR, done, equal, folder, fresh_database, ok, psql, query
+from server import BUILD_DIR, alive, done, equal, folder, fresh_database, ok, psql, query, wait_until
 
 module = folder("boundary") / "strom_boundary_test.so"
 shutil.copy(BUILD_DIR / "test/modules/strom_boundary_test.so", module)
@@ -74,19 +74,15 @@ equal(query("SELECT owned_reset(); SELECT live()", DB), "0\n0", "an object destr
 # Cancel, timeout, termination.
 begin = time.monotonic()
 err = error_of("SET statement_timeout = '200ms'; SELECT wait(); RESET statement_timeout")
-ok("57014" in err and time.monotonic() - begin < 5, "statement_timeout stops C++ code", err)
+ok("57014" in err and time.monotonic() - begin < 20, "statement_timeout stops C++ code", err)
 waiting = subprocess.Popen(["psql", "-X", "-d", DB, "-c", "SELECT wait()"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                            text=True)
 find = "FROM pg_stat_activity WHERE query = 'SELECT wait()' AND state = 'active'"
-for _ in range(100):
-    if query(f"SELECT count(*) {find}", DB) == "1":
-        break
-    time.sleep(0.05)
-started = query("SELECT pg_postmaster_start_time()")
+wait_until(lambda: query(f"SELECT count(*) {find}", DB) == "1")
 equal(query(f"SELECT pg_terminate_backend(pid) {find}", DB), "t", "a backend in C++ code is terminated")
 _, err = waiting.communicate(timeout=30)
 ok("terminating connection due to administrator command" in err, "its client is told", err)
-equal(query("SELECT pg_postmaster_start_time()"), started, "the server did not restart")
+alive("a terminated backend")
 
 # numeric and fixed point.
 cases = ["0", "0.0000", "1", "-1", "9999", "10000", "-10001.5", "0.0001", "12345678901234567890.1234", "100000000",

@@ -12,7 +12,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import done, engine_session, equal, folder, fresh_database, ok, query
+from server import done, engine_session, equal, folder, fresh_database, ok, query, wait_until
 
 DB = fresh_database("strom_column_cache")
 ROWS = 60000
@@ -38,7 +38,7 @@ def make_table(name="t", rows=ROWS):
         f"""
         DROP TABLE IF EXISTS {name} CASCADE;
         CREATE TABLE {name} (a int NOT NULL, b int8, g int2, n numeric(12,2), m numeric, s text, z timestamptz, d date,
-                        f float8, u uuid, c "char");
+                        f float8, u uuid, c "char") WITH (autovacuum_enabled = off);
         INSERT INTO {name} SELECT i % 5000, i * 1000003::int8, i % 7, CASE WHEN i % 11 > 0 THEN (i % 90000) / 100.0 END,
             (i % 100) / 8.0, CASE WHEN i % 5 > 0 THEN 'text ' || i END, '2020-01-01'::timestamptz + i * interval '1 minute',
             '2020-01-01'::date + i % 1000, i / 7.0, md5(i::text)::uuid, (ARRAY['a','b'])[1 + i % 2]
@@ -226,7 +226,7 @@ def crowd():
     def read(number):
         rng = random.Random(100 + number)
         session = connect()
-        while time.monotonic() < end:
+        while time.monotonic() < end or not any(kept) and time.monotonic() < end + 120:
             statement = rng.choice(QUERIES)
             ours, theirs = both(session, statement)
             if ours != theirs:
@@ -252,7 +252,7 @@ def wide_values():
     """Columns that cannot be kept, in part of a table's groups."""
     query(
         """DROP TABLE IF EXISTS wide;
-        CREATE TABLE wide (i int, n numeric(38,3), x numeric, t text, p text);
+        CREATE TABLE wide (i int, n numeric(38,3), x numeric, t text, p text) WITH (autovacuum_enabled = off);
         INSERT INTO wide SELECT i, CASE WHEN i % 20000 = 7 THEN 12345678901234567890123456789012345.678
             WHEN i % 3 = 0 THEN i * 1e10 ELSE i / 8.0 END, CASE WHEN i = 50001 THEN 'NaN' ELSE i / 4.0 END,
             CASE WHEN i = 3 THEN repeat('long', 5000) ELSE 'short' END, CASE WHEN i = 9 THEN repeat('p', 3000) ELSE 'q' END
@@ -340,8 +340,14 @@ def compressed_files():
     session.execute("DROP FOREIGN TABLE IF EXISTS files")
     session.execute(f"IMPORT FOREIGN SCHEMA files FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')")
     statement = "SELECT s, count(*), sum(a), count(a) FROM files GROUP BY s"
-    warm(session, statement, 4)
-    equal(columns_kept(session, statement), 0, "a file that was just written is not kept")
+    for _ in range(20):  # a machine that does much else may need longer than the two seconds for which a file is new
+        write(path, 1)
+        begin = time.monotonic()
+        warm(session, statement, 4)
+        kept = columns_kept(session, statement)
+        if time.monotonic() < begin + 1.5:
+            break
+    equal(kept, 0, "a file that was just written is not kept")
     time.sleep(2.1)
     for change in ("nothing", "another file of that name", "other content in place", "the old times", "one batch less"):
         if change == "another file of that name":
@@ -370,22 +376,26 @@ def compressed_files():
     other.close()
 
 
+def budget(session, size):
+    """Sets the cache's size, and waits until the server has heard of it."""
+    session.execute(f"ALTER SYSTEM SET pg_strom.column_cache_memory = '{size}'")
+    session.execute("SELECT pg_reload_conf()")
+    heard = wait_until(lambda: session.execute("SHOW pg_strom.column_cache_memory").fetchone() == (size,))
+    ok(heard, f"the column cache's size is set to {size}")
+
+
 def budgets():
     """A cache smaller than the tables keeps part of them; 0 keeps nothing."""
     session = connect()
     try:
-        session.execute("ALTER SYSTEM SET pg_strom.column_cache_memory = '8MB'")
-        session.execute("SELECT pg_reload_conf()")
-        time.sleep(0.5)
+        budget(session, "8MB")
         session.execute("SELECT pgstrom.column_cache_reset()")
         for table in ("victim", "t", "wide", "victim", "gaps", "victim"):
             statement = f"SELECT count(*), sum({'i' if table == 'wide' else 'a + b'}) FROM {table}"
             warm(session, statement)
             ours, theirs = both(session, statement)
             equal(ours, theirs, f"small budget: {statement}")
-        session.execute("ALTER SYSTEM SET pg_strom.column_cache_memory = 0")
-        session.execute("SELECT pg_reload_conf()")
-        time.sleep(0.5)
+        budget(session, "0")
         equal(pages_kept(session, "SELECT sum(i) FROM wide"), 0, "a budget of 0")
     finally:
         session.execute("ALTER SYSTEM RESET pg_strom.column_cache_memory")

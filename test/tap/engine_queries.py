@@ -4,17 +4,17 @@ import os
 import pathlib
 import random
 import subprocess
-import threading
 import time
 
+import psycopg
 import pyarrow as pa
 
-from server import done, equal, folder, fresh_database, ok, psql, query
+from server import (alive, done, engine_session, equal, folder, fresh_database, ok, psql, query, simultaneous_threads,
+                    wait_until)
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 FILES = folder("engine_queries")
 DB = fresh_database("strom_engine_queries")
-STARTED = query("SELECT pg_postmaster_start_time()")
 ENGINE = "SET pg_strom.cpu_setup_cost = 0;\n"
 
 
@@ -29,34 +29,6 @@ def write(path, batches, rows):
 
 def import_table(name, path):
     query(f"IMPORT FOREIGN SCHEMA {name} FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')", DB)
-
-
-def alive(name):
-    equal(query("SELECT pg_postmaster_start_time()"), STARTED, f"the server stays up: {name}")
-
-
-def backend_threads():
-    """Threads of all backends of the database: {pid: threads}."""
-    counts = {}
-    for pid in query(f"SELECT pid FROM pg_stat_activity WHERE datname = '{DB}'").split():
-        try:
-            counts[int(pid)] = len(os.listdir(f"/proc/{pid}/task"))
-        except OSError:
-            pass  # it has ended meanwhile
-    return counts
-
-
-def simultaneous_threads(pids):
-    """Engine threads of the backends that were all alive at one moment: those seen both before and after it."""
-    def pass_over():
-        found = set()
-        for pid in pids:
-            try:
-                found |= set(os.listdir(f"/proc/{pid}/task")) - {pid}
-            except OSError:
-                pass  # it has ended meanwhile
-        return found
-    return len(pass_over() & pass_over())
 
 
 # Flipped bits: whatever plain PostgreSQL answers or refuses, the engine does too.
@@ -97,8 +69,9 @@ for name, change in (("cut short", lambda path: os.truncate(path, 4096)),
     session.stdin.write(ENGINE + "BEGIN; DECLARE c CURSOR FOR SELECT k FROM changing WHERE v >= 0;\n"
                         "FETCH 10 FROM c; \\echo fetched\n")
     session.stdin.flush()
-    while session.stdout.readline().strip() != "fetched":
-        pass
+    for line in session.stdout:
+        if line.strip() == "fetched":
+            break
     change(path)
     _, err = session.communicate("MOVE ALL IN c;\n", timeout=60)
     ok("XX001" in err and "changing.arrow" in err, f"a file that is {name} while it is read: XX001", err)
@@ -106,38 +79,35 @@ for name, change in (("cut short", lambda path: os.truncate(path, 4096)),
 
 # Cancelled at any stage: soon, and without a thread left behind.
 import_table("big", BIG)
-query("CREATE TABLE some_keys AS SELECT g AS k FROM generate_series(1, 300000) g", DB)
+query("CREATE TABLE some_keys AS SELECT g AS k FROM generate_series(1, 300000) g; ANALYZE some_keys", DB)
 LONG = ("SELECT b.v, count(*), sum(a.k + b.k) FROM big a JOIN big b ON a.k = b.k JOIN some_keys s ON s.k = a.v + b.v "
         "GROUP BY b.v")
 equal(query(f"{ENGINE}SET pg_strom.work_memory = '1GB'; EXPLAIN (COSTS OFF) {LONG}", DB).count("CpuPreAgg"), 1,
       "the query to cancel runs in the engine")
-script = f"{ENGINE}SET pg_strom.work_memory = '1GB'; SET pg_strom.cpu_threads = 4;\n"
+session = engine_session(DB, **{"pg_strom.work_memory": "1GB", "pg_strom.cpu_threads": "4"})
+states, left = [], 0
 for _ in range(25):
-    script += f"SET statement_timeout = {rng.randint(1, 300)};\n{LONG};\n"
-script += "SET statement_timeout = 0;\nSELECT count(*) FROM big;\nSELECT 'pid', pg_backend_pid(), pg_sleep(2);\n"
-session = subprocess.Popen(["psql", "-XqAt", "-v", "VERBOSITY=verbose", "-d", DB], stdin=subprocess.PIPE, text=True,
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-started = time.monotonic()
-result = {}
-reader = threading.Thread(target=lambda: result.update(zip(("out", "err"), session.communicate(script))))
-reader.start()
-seen = {}
-while reader.is_alive():
-    time.sleep(0.2)
-    for pid, threads in backend_threads().items():
-        seen.setdefault(pid, []).append(threads)
-reader.join()
-errors = [line for line in result["err"].splitlines() if "ERROR" in line]
-ok(errors and all("57014" in line for line in errors), "cancelled statements end with 57014", *errors[:5])
-ok("2000000" in result["out"], "and the session goes on", result["out"][-200:])
-ok(all(threads[-1] == 1 for threads in seen.values() if len(threads) > 5), "with no thread left", seen)
+    session.execute(f"SET statement_timeout = {rng.randint(1, 300)}")
+    try:
+        session.execute(LONG)
+        states.append(None)
+    except psycopg.Error as error:
+        states.append(error.sqlstate)
+    left += not wait_until(lambda: simultaneous_threads([session.info.backend_pid]) == 0, 5)
+ok("57014" in states and set(states) <= {"57014", None}, "cancelled statements end with 57014", states)
+equal(left, 0, "with no thread left")
+session.execute("SET statement_timeout = 0")
+equal(session.execute("SELECT count(*) FROM big").fetchone(), (2_000_000,), "and the session goes on")
+session.close()
 
 # Terminated in the middle.
 victim = subprocess.Popen(["psql", "-XqAt", "-d", DB, "-c", f"{ENGINE}SET pg_strom.work_memory = '1GB'; {LONG}; {LONG}"],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-time.sleep(0.3)
-query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%some_keys s%' AND pid <> pg_backend_pid()", DB)
-victim.wait(timeout=30)
+RUNNING = "FROM pg_stat_activity WHERE query LIKE '%some_keys s%' AND pid <> pg_backend_pid()"
+wait_until(lambda: query(f"SELECT count(*) {RUNNING}", DB) == "1")
+time.sleep(0.2)
+query(f"SELECT pg_terminate_backend(pid) {RUNNING}", DB)
+victim.wait(timeout=120)
 alive("a terminated session")
 
 # Many sessions: all are answered, and the engine's threads stay within the limit.

@@ -4,6 +4,7 @@
 Half-read scans are cursors over a join, which the engine answers row by row.
 """
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -12,7 +13,7 @@ import time
 
 import psycopg
 
-from server import done, engine_session, equal, fresh_database, ok, query
+from server import done, engine_session, equal, fresh_database, incarnation, ok, query, wait_for_query, wait_for_restart, wait_until
 
 DB = fresh_database("strom_heap_sessions")
 ACCOUNTS, PER_ACCOUNT = 200000, 100
@@ -93,7 +94,7 @@ def constant_sum():
         number = seed
         while not stop.is_set():
             number = (number * 48271) % 2147483647
-            with session.transaction():
+            with contextlib.suppress(psycopg.errors.DeadlockDetected), session.transaction():
                 session.execute("UPDATE account SET balance = balance - 7 WHERE id = %s", (number % ACCOUNTS + 1,))
                 session.execute("UPDATE account SET balance = balance + 7 WHERE id = %s", (number // 7 % ACCOUNTS + 1,))
         session.close()
@@ -179,7 +180,7 @@ def constant_sum_of_ranges():
         number = seed
         while not stop.is_set():
             number = (number * 48271) % 2147483647
-            with session.transaction():
+            with contextlib.suppress(psycopg.errors.DeadlockDetected), session.transaction():
                 session.execute("UPDATE account SET balance = balance - 7, note = note || '.' WHERE id = %s", (low + number % (high - low),))
                 session.execute("DELETE FROM account WHERE id = %s", (low - 1 - number % 50,))
                 session.execute("INSERT INTO account SELECT -i, 1, 1 FROM generate_series(1, 50) i ON CONFLICT DO NOTHING")
@@ -311,38 +312,24 @@ def killed_while_spilling():
     failed = []
     thread = threading.Thread(target=lambda: failed.append(state_of(lambda: victim.execute(statement))))
     thread.start()
-    deadline = time.monotonic() + 20
-    seen = []
-    while not seen and time.monotonic() < deadline and thread.is_alive():
-        time.sleep(0.02)
-        seen = [path for path in temporary_files() if f"pgsql_tmp{victim.info.backend_pid}." in path]
-    ok(seen, "rows go to a temporary file", failed)
-    os.kill(victim.info.backend_pid, signal.SIGKILL)
+    pid, before = victim.info.backend_pid, incarnation()
+    seen = wait_until(lambda: not thread.is_alive() or any(f"pgsql_tmp{pid}." in path for path in temporary_files()))
+    ok(seen and thread.is_alive(), "rows go to a temporary file", failed)
+    os.kill(pid, signal.SIGKILL)
     thread.join(60)
-    session = when_back()
+    wait_for_restart(before)
+    session = connect()
     equal(session.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (ACCOUNTS, ACCOUNTS * PER_ACCOUNT),
           "after kill -9: all rows are there")
     equal(temporary_files(), [], "after kill -9: no temporary file is left")
     session.close()
 
 
-def when_back():
-    """A session, as soon as the server lets one in."""
-    deadline = time.monotonic() + 60
-    while True:
-        try:
-            return connect()
-        except psycopg.Error:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-
-
 def ended(name, end):
     """`end` is given the pid of a backend in the middle of a scan; afterwards the server answers."""
     make_tables()
     victim, watcher = connect(), connect()
-    pid = victim.info.backend_pid
+    pid, before = victim.info.backend_pid, incarnation()
     failed = []
     body = "SELECT count(*) FROM account a JOIN account b ON a.kind = b.kind WHERE a.id % 7 <> b.id % 11"
 
@@ -351,11 +338,14 @@ def ended(name, end):
 
     thread = threading.Thread(target=run)
     thread.start()
+    wait_for_query(pid)
     time.sleep(1.0)
     end(watcher, pid)
     thread.join(60)
     ok(not thread.is_alive() and failed[0] is not None, f"{name}: the query ends", failed)
-    session = when_back()
+    if name == "kill -9":
+        wait_for_restart(before)
+    session = connect()
     equal(session.execute("SELECT count(*), sum(balance) FROM account").fetchone(), (ACCOUNTS, ACCOUNTS * PER_ACCOUNT),
           f"{name}: the next session has its answer")
     session.close()

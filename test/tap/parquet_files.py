@@ -10,23 +10,18 @@ import subprocess
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from server import done, equal, folder, fresh_database, ok, psql, query
+from server import alive, done, equal, folder, fresh_database, ok, psql, query
 
 MODULE = pathlib.Path(subprocess.run([os.path.join(os.environ["STROM_PG_BINDIR"], "pg_config"), "--pkglibdir"],
                                      capture_output=True, text=True, check=True).stdout.strip()) / "pg_strom_parquet.so"
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "parquet"
 FILES = folder("parquet_files")
 DB = fresh_database("strom_parquet_files")
-STARTED = query("SELECT pg_postmaster_start_time()")
 ENGINE = "SET pg_strom.cpu_setup_cost = 0;\n"
 
 
 def import_table(name, path):
     query(f"IMPORT FOREIGN SCHEMA {name} FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')", DB)
-
-
-def alive(name):
-    equal(query("SELECT pg_postmaster_start_time()"), STARTED, f"the server stays up: {name}")
 
 
 def answers(name, variants, statement):

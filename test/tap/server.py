@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import psycopg
 
@@ -14,6 +15,7 @@ TEST_DIR = pathlib.Path(os.environ["STROM_TEST_DIR"])
 BUILD_DIR = pathlib.Path(os.environ["STROM_BUILD_DIR"])
 _count = 0
 _failed = 0
+_started = None
 
 
 def ok(condition, name, *remarks):
@@ -61,9 +63,74 @@ def query(statement, database="postgres"):
 
 
 def fresh_database(name):
+    global _started
     query(f"DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}")
     query("CREATE EXTENSION pg_strom", name)
+    _started = incarnation()
     return name
+
+
+def wait_until(condition, seconds=120):
+    """Whether `condition()` comes true in time. A test that waits for a thing never guesses how long it takes."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def incarnation():
+    """What the crash of any process changes: all others are started anew then, the checkpointer among them. The start of
+    the server itself stays the same."""
+    return query("SELECT pg_postmaster_start_time(), backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+
+
+def alive(name):
+    """No process of the server has crashed since the test has made its database."""
+    equal(incarnation(), _started, f"the server stays up: {name}")
+
+
+def wait_for_restart(before):
+    """Until the server lets sessions in again after a crash; `before`: its incarnation until then."""
+
+    def is_back():
+        try:
+            return incarnation() not in ("", before)
+        except RuntimeError:  # it is going down, or recovers
+            return False
+
+    if not wait_until(is_back):
+        raise RuntimeError("the server does not come back")
+
+
+def wait_for_query(pid):
+    """Until that backend executes a statement."""
+    if not wait_until(lambda: query(f"SELECT state FROM pg_stat_activity WHERE pid = {pid}") == "active"):
+        raise RuntimeError(f"the backend {pid} does nothing")
+
+
+def simultaneous_threads(pids):
+    """Engine threads of these backends that lived at one moment: those that were there before it, and go on after it."""
+    before = {(pid, thread) for pid in pids for thread in _threads(pid)}
+    return sum(_goes_on(pid, thread) for pid, thread in before)
+
+
+def _threads(pid):
+    try:
+        return set(os.listdir(f"/proc/{pid}/task")) - {str(pid)}
+    except OSError:  # it has ended meanwhile
+        return set()
+
+
+def _goes_on(pid, thread):
+    """A thread that somebody has waited for may be listed a little longer."""
+    exiting = 0x4  # PF_EXITING
+    try:
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as stat:
+            return not int(stat.read().rsplit(")", 1)[1].split()[6]) & exiting
+    except OSError:
+        return False
 
 
 # The engine scans, whatever that costs, where PostgreSQL could use an index, too.

@@ -10,12 +10,11 @@ import random
 import resource
 import signal
 import subprocess
-import time
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, leftovers, ok, program, query, run, write_batches
+from checks import done, equal, folder, leftovers, ok, program, query, run, start, wait_until, write_batches
 
 OUT = folder("arrow2csv")
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
@@ -295,8 +294,8 @@ def check_outputs(many):
     head = subprocess.run(f"{program('arrow2csv')} {many} | head -n 2", shell=True, capture_output=True)
     equal((head.stdout, head.stderr), (b"0,abc\n1,abc\n", b""), "a closed pipe is silent")
     for number in (signal.SIGTERM, signal.SIGINT):
-        process = subprocess.Popen([program("arrow2csv"), *[many] * 200, "-o", target, "-f"], stderr=subprocess.PIPE)
-        time.sleep(0.15)
+        process = start("arrow2csv", *[many] * 200, "-o", target, "-f")
+        wait_until(lambda: leftovers(OUT))  # it writes
         process.send_signal(number)
         process.communicate()
         equal((process.returncode, target.read_text(), leftovers(OUT)), (128 + number, "0,abc\n", []),

@@ -10,7 +10,7 @@ import pyarrow.ipc as ipc
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "tap"))
 
-from server import BUILD_DIR, folder, fresh_database, psql, query  # noqa: E402,F401
+from server import BUILD_DIR, folder, fresh_database, psql, query, wait_until  # noqa: E402,F401
 
 _passed = 0
 _failed = 0

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from checks import done, equal, folder, leftovers, ok, program, run, start
+from checks import done, equal, folder, leftovers, ok, program, run, start, wait_until
 
 OUT = folder("frame")
 PROBE = "frame_probe"
@@ -103,11 +103,9 @@ ok(result.stdout != "0\n", "a closed standard output is no success", result)
 # Signals: the status, and nothing left behind.
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     process = start(PROBE, "-o", OUT / "signal", "--slow")
-    deadline = time.time() + 10
-    while not leftovers(OUT) and time.time() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: leftovers(OUT))
     process.send_signal(number)
-    err = process.communicate(timeout=10)[1]
+    err = process.communicate(timeout=60)[1]
     equal((process.returncode, err), (128 + number, "frame_probe: interrupted\n"), f"{number.name} ends it")
     ok(not leftovers(OUT) and not (OUT / "signal").exists(), f"{number.name} leaves nothing behind", leftovers(OUT))
 rng = random.Random(1)

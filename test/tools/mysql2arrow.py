@@ -14,7 +14,7 @@ import uuid
 
 import pyarrow as pa
 
-from checks import done, equal, folder, fresh_database, leftovers, ok, query, run, start
+from checks import done, equal, folder, fresh_database, leftovers, ok, query, run, start, wait_until
 from mysql_server import Server
 
 OUT = folder("mysql2arrow")
@@ -348,26 +348,20 @@ if not SERVER.is_mysql:
 # SIGINT stops the query on the server, too.
 process = start("mysql2arrow", *HOST, "-c", "SELECT COUNT(*) FROM t a, t b, t c", "-o", OUT / "x.arrow")
 BUSY = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT COUNT(*) FROM t a%'"
-for _ in range(100):
-    if sql(BUSY) == "1\n":
-        break
-    time.sleep(0.05)
+wait_until(lambda: sql(BUSY) == "1\n")
 process.send_signal(signal.SIGINT)
-err = process.communicate(timeout=20)[1]
+err = process.communicate(timeout=60)[1]
 equal((process.returncode, err), (130, "mysql2arrow: interrupted\n"), "SIGINT while the server computes")
-for _ in range(100):
-    if sql(BUSY) == "0\n":
-        break
-    time.sleep(0.05)
-equal(sql(BUSY), "0\n", "and the server has stopped")
+ok(wait_until(lambda: sql(BUSY) == "0\n"), "and the server has stopped")
 
 # The server dies in the middle.
 if not SERVER.is_mysql:
     for workers in (1, 2):
         process = start("mysql2arrow", *HOST, "-c", "SELECT a.id, SLEEP(0.001) AS s FROM t a WHERE a.id % $(N_WORKERS) = $(WORKER_ID)", "-n", workers, "-o", OUT / "x.arrow")
-        time.sleep(1)
+        wait_until(lambda: sql("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT a.id, SLEEP%'") == f"{workers}\n")
+        time.sleep(0.5)
         SERVER.kill()
-        err = process.communicate(timeout=20)[1]
+        err = process.communicate(timeout=60)[1]
         ok(process.returncode == 1 and "the connection broke" in err, f"the server is killed, {workers} workers", process.returncode, err)
         SERVER.start()
 ok(not (OUT / "x.arrow").exists() and not leftovers(OUT), "failures leave nothing behind", leftovers(OUT))

@@ -15,7 +15,7 @@ import time
 
 import pyarrow as pa
 
-from checks import done, equal, folder, fresh_database, leftovers, ok, program, psql, query, run, start
+from checks import done, equal, folder, fresh_database, leftovers, ok, program, psql, query, run, start, wait_until
 
 OPTIONS = sys.argv[1:]
 OUT = folder("pg2arrow")
@@ -416,28 +416,18 @@ ok(not (OUT / "x.arrow").exists() and not leftovers(OUT), "failures leave nothin
 for action in ("pg_terminate_backend", "pg_cancel_backend"):
     process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=victim", "-c", "SELECT g, pg_sleep(0.001) FROM generate_series(1, 100000) g",
                                 "-o", OUT / "x.arrow")
-    for _ in range(100):
-        if query(f"SELECT count({action}(pid)) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1":
-            break
-        time.sleep(0.05)
-    err = process.communicate(timeout=20)[1]
+    wait_until(lambda: query(f"SELECT count({action}(pid)) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1")
+    err = process.communicate(timeout=60)[1]
     ok(process.returncode == 1 and ("terminat" in err or "cancel" in err or "broke" in err), f"{action} is an error", err)
 
 # SIGINT ends the query on the server, too.
 process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=victim", "-c", "SELECT count(*) FROM generate_series(1, 2000000000)",
                             "-o", OUT / "x.arrow")
-for _ in range(100):
-    if query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1":
-        break
-    time.sleep(0.05)
+wait_until(lambda: query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim' AND query LIKE 'COPY%'", DB) == "1")
 process.send_signal(signal.SIGINT)
-err = process.communicate(timeout=20)[1]
+err = process.communicate(timeout=60)[1]
 equal((process.returncode, err), (130, "pg2arrow: interrupted\n"), "SIGINT while the server computes")
-for _ in range(100):
-    if query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim'", DB) == "0":
-        break
-    time.sleep(0.05)
-equal(query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim'", DB), "0", "and the server has stopped")
+ok(wait_until(lambda: query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'victim'", DB) == "0"), "and the server has stopped")
 
 
 # A proxy that cuts the connection after some bytes, and one that sends them in pieces.
@@ -484,14 +474,11 @@ ok(dumped("-h", "127.0.0.1", "-p", proxy(1 << 60, 7), "-c", "SELECT id, v FROM t
 query("CREATE TABLE moving AS SELECT * FROM t", DB)
 process = start("pg2arrow", *OPTIONS, "-d", f"dbname={DB} application_name=holder", "-c", "SELECT id, v, pg_sleep(0.00005)::text AS z FROM moving",
                             "-o", OUT / "moving.arrow")
-for _ in range(100):
-    if query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holder' AND query LIKE 'COPY%'", DB) == "1":
-        break
-    time.sleep(0.02)
+wait_until(lambda: query("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holder' AND query LIKE 'COPY%'", DB) == "1")
 _, err = psql("SET lock_timeout = '100ms'; ALTER TABLE moving DROP COLUMN v", DB)
 ok("lock timeout" in err, "a table cannot be altered while it is dumped", err)
 psql("DROP TABLE moving", DB)
-equal((process.wait(60), read(OUT / "moving.arrow").num_rows), (0, 50000), "and is dumped whole")
+equal((process.wait(120), read(OUT / "moving.arrow").num_rows), (0, 50000), "and is dumped whole")
 
 # Large values.
 table = dumped("-c", "SELECT repeat('0123456789', 10000000) AS big, 1 AS a UNION ALL SELECT 'x', 2", "-s", "1m")

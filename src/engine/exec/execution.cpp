@@ -428,9 +428,7 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
   options.threads = std::max(1, options.threads);
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
   options.device_morsel_rows = std::clamp<int64_t>(options.device_morsel_rows, 1, kMostDeviceMorselRows);
-  if (options.run == nullptr) {
-    STROM_ASSIGN(options.run, run_morsel_for(options.isa));
-  }
+  if (options.run == nullptr) options.run = run_morsel_for(options.isa);
   return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
 }
 

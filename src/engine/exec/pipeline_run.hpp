@@ -18,6 +18,7 @@
 #include "engine/exec/cpu_worker.hpp"
 #include "engine/exec/device_worker.hpp"
 #include "engine/exec/group_table.hpp"
+#include "base/blocked_signals.hpp"
 #include "engine/exec/join_table.hpp"
 #include "engine/exec/morsel_queue.hpp"
 #include "engine/exec/sorted_rows.hpp"
@@ -30,21 +31,6 @@ inline constexpr uint32_t kGroupsWorthMerging = 1024;
 /// With less memory, the parts' first tables would take it all.
 inline constexpr int64_t kLeastSharedBudget = 4 << 20;
 inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
-
-/// Signals that PostgreSQL handles must reach its main thread only; those of a fault stay with the thread.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, number);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 /// The workers of one pipeline while it runs.
 class PipelineRun : public WorkerSink {
@@ -358,7 +344,7 @@ class PipelineRun : public WorkerSink {
     const int64_t useful = (source_.total_rows() + morsel_rows_ - 1) / morsel_rows_;
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
-    BlockSignals block;
+    const base::BlockedSignals blocked;
     std::lock_guard lock(mutex_);  // the first threads may end while the last are made
     for (int i = 1; i < threads; ++i) {
       ++running_;

@@ -31,10 +31,12 @@ Range range_of(Layout layout) {
     case Layout::kInt16: return bits(16);
     case Layout::kInt32:
     case Layout::kDecimal32:
+    case Layout::kTime32:
     case Layout::kDate32: return bits(32);
     case Layout::kUInt8: return {0, UINT8_MAX};
     case Layout::kUInt16: return {0, UINT16_MAX};
     case Layout::kUInt32: return {0, UINT32_MAX};
+    case Layout::kUInt64: return {0, UINT64_MAX};
     case Layout::kDecimal128: {
       __int128 most = 1;
       for (int i = 0; i < kMostDigits; ++i) most *= 10;

@@ -85,6 +85,6 @@ Datum decode_jsonb(const NestedDecoder* root, int64_t row);
 /// How values of `type` become jsonb. May ereport.
 JsonLeaf* make_json_leaf(Oid type);
 
-void raise_corrupt(const NestedDecoder* decoder, const char* what) pg_attribute_noreturn();
+[[noreturn]] void raise_corrupt(const NestedDecoder* decoder, const char* what);
 
 }  // namespace strom::pg::codec

@@ -23,8 +23,17 @@ inline Path* grouping_sets_over(PlannerInfo* root, Path* path, const GroupingSet
                                                   planned->rollups, costs));
 }
 
-/// PostgreSQL 18 refers to the columns of grouping sets by a range table entry of their own and marks them as nullable
-/// by it, which expressions that are put below the grouping would have to lose.
+/// PostgreSQL 18 marks the columns of grouping sets as nullable by the grouping, so that they are not equal to the same
+/// columns below it.
 constexpr bool kGroupedColumnsAreNullable = PG_VERSION_NUM >= 180000;
+
+/// `expr` as it is written below the grouping.
+inline Node* below_grouping([[maybe_unused]] PlannerInfo* root, Node* expr) {
+#if PG_VERSION_NUM >= 180000
+  if (root->group_rtindex > 0)
+    return remove_nulling_relids(expr, bms_make_singleton(root->group_rtindex), nullptr);
+#endif
+  return expr;
+}
 
 }  // namespace strom::pg::compat

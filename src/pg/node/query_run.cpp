@@ -521,6 +521,25 @@ bool QueryRun::next_input_row() {
   }
 }
 
+bool QueryRun::has_columns() const {
+  return plan_.kind != planner::PlanKind::kAggregation && plan_.order.empty() &&
+         std::all_of(plan_.outputs.begin(), plan_.outputs.end(),
+                     [](const Output& output) { return output.kind == OutputKind::kColumn; });
+}
+
+bool QueryRun::next_columns() {
+  for (;;) {
+    from_recheck_ = recheck_ != nullptr && recheck_->pop();
+    if (from_recheck_) return true;
+    batch_.reset();
+    if (next_batch()) {
+      if (batch_->rows > 0) return true;
+    } else if (recheck_ == nullptr || !recheck_->has_rows()) {
+      return false;
+    }
+  }
+}
+
 void QueryRun::put_row() {
   guard([this] {
     ExprContext* context = state_->ss.ps.ps_ExprContext;

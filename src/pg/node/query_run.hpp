@@ -47,6 +47,15 @@ class QueryRun {
   /// fill_row().
   void fill_group(TupleTableSlot* slot, const bool* averages);
 
+  /// Rows come as columns, with next_columns() in place of next_row(), which is not to be called then.
+  bool has_columns() const;
+  /// Moves to the next rows; false when there are none. Throws SessionEnds.
+  bool next_columns();
+  /// All rows that next_columns() has moved to; nullptr: the one row that PostgreSQL decided, for fill_row().
+  const engine::exec::ResultBatch* columns() const { return from_recheck_ ? nullptr : batch_.get(); }
+  /// Text of columns() may be invalid.
+  bool checks_text() const { return reads_files_; }
+
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
   void restart(bool same_parameters, const std::vector<bool>& keep_children);

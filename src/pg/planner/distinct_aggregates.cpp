@@ -117,8 +117,9 @@ bool has_distinct_aggregates(const PathTarget* grouping_target, Node* having) {
 void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel,
                                GroupPathExtraData* extra, EngineInput* input) {
   const Query* parse = root->parse;
-  if (parse->groupingSets != NIL && compat::kGroupedColumnsAreNullable) return;
-  const bool copies_count = !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
+  // PostgreSQL's own grouping sets would have to take the columns' marks away.
+  const bool marked = parse->groupingSets != NIL && compat::kGroupedColumnsAreNullable;
+  const bool copies_count = marked || !all_ignore_copies(grouped_rel->reltarget, extra->havingQual);
   offer_mixed_aggregates(root, input_rel, grouped_rel, extra, input, copies_count);
   if (copies_count) return;
   if (!grouping_is_sortable(parse->groupClause)) return;

@@ -275,8 +275,8 @@ double expected_rows(PlannerInfo* root, const RelOptInfo* joinrel, const RelOptI
   if (join->kind != JoinKind::kInner || list_length(join->inner_keys) < 2) return rows;
   int relid = -1;
   while ((relid = bms_next_member(join->inner->relids, relid)) >= 0) {
-    const RelOptInfo* table = find_base_rel(root, relid);
-    if (table->tuples <= 0 || !has_unique_keys(table, join)) continue;
+    const RelOptInfo* table = root->simple_rel_array[relid];  // nullptr: an outer join, numbered from PostgreSQL 16 on
+    if (table == nullptr || table->tuples <= 0 || !has_unique_keys(table, join)) continue;
     rows = std::max(rows, clamp_row_est(outer->rows * std::min(1.0, join->inner->rows / table->tuples)));
   }
   return rows;

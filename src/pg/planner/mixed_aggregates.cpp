@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "pg/codec/type_map.hpp"
+#include "pg/compat/grouping_path.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/node/relay.hpp"
 #include "pg/planner/agg_path.hpp"
@@ -177,9 +178,10 @@ class MixedAggregates {
   // The node's outputs are found by their expressions, and the argument would be taken for the key, which is NULL in
   // some sets.
   bool has_key_as_argument() const {
+    auto* keys = reinterpret_cast<List*>(compat::below_grouping(root_, reinterpret_cast<Node*>(keys_->exprs)));
     ListCell* cell;
     foreach (cell, arguments_)
-      if (list_member(keys_->exprs, static_cast<Argument*>(lfirst(cell))->expr)) return true;
+      if (list_member(keys, static_cast<Argument*>(lfirst(cell))->expr)) return true;
     return false;
   }
 
