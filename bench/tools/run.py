@@ -298,6 +298,7 @@ class Benchmark:
 
     def run(self) -> dict:
         arguments = self.arguments
+        load = [round(os.getloadavg()[0], 1)]  # what else the machine did, before and (with the tools themselves) at the end
         self.prepare()
         makers: Dict[str, Callable[[], List[Task]]] = {"pg": self.pg_tasks, "mysql": self.mysql_tasks, "csv": self.csv_tasks,
                                                        "tsv": self.tsv_tasks, "stat": self.stat_tasks}
@@ -306,7 +307,8 @@ class Benchmark:
         finally:
             if self.mariadb is not None:
                 self.mariadb.close()
-        report = {"benchmark": "tools", "scale": arguments.scale, "wide_rows": arguments.wide_rows, "wide_columns": WIDE_COLUMNS,
+        load.append(round(os.getloadavg()[1], 1))
+        report = {"benchmark": "tools", "scale": arguments.scale, "load_average": load, "wide_rows": arguments.wide_rows, "wide_columns": WIDE_COLUMNS,
                   "threads": arguments.threads, "runs": arguments.runs, "hardware": hardware.describe(), "tasks": tasks}
         if "stat" in arguments.tasks:
             command = [self.build / "bench" / "ssb" / "bandwidth", self.lineorder, "--threads", str(arguments.threads)]

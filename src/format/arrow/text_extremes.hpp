@@ -19,11 +19,11 @@ class TextExtremes {
       any_ = true;
       return;
     }
-    if (key < low_key_ || (key == low_key_ && text < low_)) {
+    if (key < low_key_ || (key == low_key_ && !is_same(text, low_) && text < low_)) {
       low_ = text;
       low_key_ = key;
     }
-    if (key > high_key_ || (key == high_key_ && text > high_)) {
+    if (key > high_key_ || (key == high_key_ && !is_same(text, high_) && text > high_)) {
       high_ = text;
       high_key_ = key;
     }
@@ -34,9 +34,12 @@ class TextExtremes {
   std::string_view high() const { return high_; }
 
  private:
+  /// Of two with the same key: few different texts, and short ones, are the rule.
+  static bool is_same(std::string_view a, std::string_view b) { return a.size() == b.size() && a.size() <= kWord; }
+
   /// A text with the lower key orders before one with the higher.
   static uint64_t order_key(std::string_view text) {
-    constexpr size_t kWord = 8, kHalf = 4;
+    constexpr size_t kHalf = 4;
     const size_t size = text.size();
     if (size >= kWord) {
       uint64_t word;
@@ -54,6 +57,8 @@ class TextExtremes {
     for (size_t i = 0; i < size; ++i) key |= uint64_t{static_cast<unsigned char>(text[i])} << (56 - 8 * i);
     return key;
   }
+
+  static constexpr size_t kWord = 8;
 
   std::string_view low_, high_;
   uint64_t low_key_ = 0, high_key_ = 0;
