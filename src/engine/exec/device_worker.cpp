@@ -486,7 +486,10 @@ Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* c
       rows_since_flush_ = slice.rows;
     }
     divide(slice, content.columns);
-    STROM_TRY(run_slice(*morsel, keep_going, corrupt_column));
+    const Status status = run_slice(*morsel, keep_going, corrupt_column);
+    // Rows of the slice may have left already: it cannot begin again elsewhere.
+    if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());
+    STROM_TRY(status);
     morsel->begin += slice.rows;
     morsel->rows -= slice.rows;
   }
