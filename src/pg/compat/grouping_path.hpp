@@ -30,7 +30,8 @@ constexpr bool kGroupedColumnsAreNullable = PG_VERSION_NUM >= 180000;
 /// `expr` as it is written below the grouping.
 inline Node* below_grouping([[maybe_unused]] PlannerInfo* root, Node* expr) {
 #if PG_VERSION_NUM >= 180000
-  if (root->group_rtindex > 0) return remove_nulling_relids(expr, bms_make_singleton(root->group_rtindex), nullptr);
+  if (root->group_rtindex > 0)
+    return remove_nulling_relids(expr, bms_make_singleton(root->group_rtindex), nullptr);
 #endif
   return expr;
 }
