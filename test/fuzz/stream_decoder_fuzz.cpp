@@ -15,11 +15,17 @@ namespace {
 
 constexpr unsigned kStreams = 8;
 
+/// Columns refer to them.
+const std::vector<NestedField>& fields() {
+  static const std::vector<NestedField> all = all_fields();
+  return all;
+}
+
 const std::vector<std::string>& streams() {
   static const std::vector<std::string> all = [] {
     std::vector<std::string> made;
     for (unsigned seed = 0; seed < kStreams; ++seed) {
-      auto unused = builders(all_fields());
+      auto unused = builders(fields());
       made.push_back(stream_of(seed, 2, unused));
     }
     return made;
@@ -31,7 +37,6 @@ const std::vector<std::string>& streams() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 1) return 0;
-  static const std::vector<NestedField> fields = all_fields();
   std::string stream = streams()[data[0] % kStreams];
   constexpr size_t kEdit = 4;  // three bytes of place, one to put there
   for (size_t at = 1; at + kEdit <= size; at += kEdit) {
@@ -42,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       stream.resize(stream.size() - std::min<size_t>(stream.size(), data[at + 3]));
     }
   }
-  auto columns = builders(fields);
+  auto columns = builders(fields());
   StreamDecoder decoder("a stream", columns, {{5, std::make_shared<strom::columnar::Labels>(kLabels)}});
   const auto take = [&](const StreamRows& rows) -> strom::Status {
     const int64_t half = rows.count() / 2;
