@@ -30,8 +30,8 @@ function(strom_parquet_from_pyarrow)
   message(STATUS "Parquet: Apache Arrow ${version} of ${STROM_PYARROW}")
 endfunction()
 
-# Libraries that are not sanitized themselves would report what is none of ours.
-if(NOT STROM_PARQUET STREQUAL OFF AND NOT STROM_SANITIZE AND NOT STROM_FUZZ)
+# Libraries that are not sanitized themselves would report what is none of ours. Programs for fuzzing take the module in.
+if(NOT STROM_PARQUET STREQUAL OFF AND NOT STROM_SANITIZE)
   add_library(strom_libparquet INTERFACE)
   find_package(Arrow ${oldest_arrow} CONFIG QUIET)
   find_package(Parquet ${oldest_arrow} CONFIG QUIET)

@@ -260,11 +260,17 @@ test_diff() {
   local seed=()
   [[ $3 == clock ]] || seed=(--seed "$3")
   run_counted test/diff/run "$runner" --seconds "$2" "${seed[@]}"
-  # The same through the engine's CUDA kernels, interpreted; copied to where the server's user can read it.
-  local library=$STROM_BUILD_DIR/test/unit/engine/libstrom_tile_emulated.so
-  install -m 0755 "$library" "$STROM_TEST_DIR/" || { count_one "diff: emulated CUDA is not built" 1 && return; }
-  run_counted "test/diff/run, emulated CUDA" "$runner" --seconds $(($2 / 2)) "${seed[@]}" --no-rows \
-    --tile-library "$STROM_TEST_DIR/libstrom_tile_emulated.so"
+  # The same through the GPU service: on a device that is as fast as the CPU, and on the CUDA module over interpreted
+  # kernels. Copied to where the server's user can read them.
+  local module
+  for module in test/modules/strom_host_device.so test/unit/device/strom_device_emulated.so; do
+    install -m 0755 "$STROM_BUILD_DIR/$module" "$STROM_TEST_DIR/" ||
+      { count_one "diff: $module is not built" 1 && continue; }
+    local size=()
+    [[ $module != *emulated* ]] || size=(--small)
+    run_counted "test/diff/run, $(basename "$module")" "$runner" --seconds $(($2 / 3)) "${seed[@]}" --no-rows "${size[@]}" \
+      --device-module "$STROM_TEST_DIR/$(basename "$module")"
+  done
 }
 
 # test_pg_regress FILTER: names of tests, separated by commas.
@@ -328,7 +334,7 @@ test_sanitized() {
 test_fuzz() {
   local dir=$STROM_ROOT/build-fuzz target name rc
   require_packages clang-19 libclang-rt-19-dev
-  if ! { cmake --preset fuzz >"$TEST_DIR/fuzz.log" && cmake --build --preset fuzz; }; then
+  if ! { cmake --preset fuzz "-DSTROM_PYARROW=$(pyarrow_dir)" >"$TEST_DIR/fuzz.log" && cmake --build --preset fuzz; }; then
     count_one "build for fuzzing" 1
     return
   fi

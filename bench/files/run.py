@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Arrow files in all forms, read and written: the Star Schema Benchmark over compressed, dictionary-encoded, many and sorted
 files against the same over plain files and against DuckDB; what pruning saves; what planning over thousands of files costs;
-bytes read of a wide file; INSERT. Prints tables and writes JSON. Every answer is compared with PostgreSQL's; the
+bytes read of a wide file; INSERT. Prints tables and writes JSON and an SVG chart. Every answer is compared with PostgreSQL's; the
 exit status is 1 when one differs. Called by `./strom bench files`; docs/dev/benchmark.md explains it."""
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "ssb"))
 sys.path.insert(0, str(HERE))
 
+import chart  # noqa: E402
 import hardware  # noqa: E402
 import peers  # noqa: E402
 import postgres  # noqa: E402
@@ -48,7 +49,7 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--queries", default="", help="only these queries, separated by commas")
     add("--parts", default="forms,pruning,planning,wide,insert", help="only these parts, separated by commas")
     add("--threads", type=int, default=2, help="threads of every engine (default 2)")
-    add("--out", type=Path, required=True, help="JSON file")
+    add("--out", type=Path, required=True, help="JSON file; the chart goes beside it, with .svg as its ending")
     add("--data-dir", type=Path, required=True, help="where generated files are kept; the server must be able to read it")
     add("--build-dir", type=Path, default=Path("build"))
     add("--pg-socket-dir", required=True)
@@ -120,7 +121,8 @@ class Benchmark:
                 continue
             say(f"preparing {name}")
             engines: list = [plain, postgres.StromEngine(self.server, self.schema(name), self.arguments.threads)]
-            engines.append(peers.PeerProcess("duckdb_dataset", self.form(name), self.arguments.threads))
+            rival = "duckdb_parquet" if self.forms[name].is_parquet else "duckdb_dataset"
+            engines.append(peers.PeerProcess(rival, self.form(name), self.arguments.threads))
             if self.forms[name].can_be_mapped:
                 engines.append(peers.PeerProcess("duckdb_arrow", self.form(name), self.arguments.threads))
             for query in self.arguments.queries:
@@ -201,19 +203,28 @@ class Benchmark:
     # ---- Planning ----
 
     def measure_planning(self) -> dict:
-        """Milliseconds of planning over thousands of files: in a new session, and again."""
+        """Milliseconds of planning over thousands of files: in the first session that asks for them, which runs the query as
+        well, in new sessions, and again in one of them."""
+
+        def plan(connection: psycopg.Connection) -> float:
+            query = f"explain (summary, format json) {QUERIES['Q1_1'].sql}"
+            return connection.execute(query).fetchone()[0][0]["Planning Time"]
+
         result = {}
         for name in ("many", "small"):
             schema = self.schema(name)
+            time.sleep(2.5)  # files of which the times are younger are read again
             with self.server.connect(schema) as connection:
                 connection.execute("load 'pg_strom'")
-
-                def plan(connection: psycopg.Connection = connection) -> float:
-                    query = f"explain (summary, format json) {QUERIES['Q1_1'].sql}"
-                    return connection.execute(query).fetchone()[0][0]["Planning Time"]
-
-                first = plan()
-                result[name] = {"new_session_ms": first, "again_ms": statistics.median(plan() for _ in range(5))}
+                first = plan(connection)
+                connection.execute(QUERIES["Q1_1"].sql).fetchall()
+            samples = []
+            for _ in range(self.arguments.runs):
+                with self.server.connect(schema) as connection:
+                    connection.execute("load 'pg_strom'")
+                    samples.append(plan(connection))
+                    again = statistics.median(plan(connection) for _ in range(5))
+            result[name] = {"first_session_ms": first, "new_session_ms": statistics.median(samples), "again_ms": again}
         return result
 
     # ---- Wide files ----
@@ -271,7 +282,7 @@ class Benchmark:
         with self.server.connect("files_plain") as connection:
             socket_owner = Path(self.arguments.pg_socket_dir).stat()
             target = folder / "inserted"
-            target.mkdir(exist_ok=True)
+            target.mkdir(parents=True, exist_ok=True)
             os.chown(target, socket_owner.st_uid, socket_owner.st_gid)
             for kind, columns in (("narrow", "lo_orderkey, lo_orderdate, lo_revenue, lo_discount"), ("whole rows", "*")):
                 times: Dict[str, List[float]] = {"arrow": [], "heap": []}
@@ -321,7 +332,8 @@ def print_report(report: dict) -> None:
         print(f"{entry['query']} over the sorted file: {entry['loaded']} batches read, {entry['skipped']} skipped; "
               f"{entry['pruned_ms']:.2f} ms, {entry['full_ms']:.2f} without statistics: {entry['times_ideal']:.2f} times the ideal")
     for name, entry in report.get("planning", {}).items():
-        print(f"Planning of Q1_1 over {name} files: {entry['new_session_ms']:.0f} ms in a new session, {entry['again_ms']:.0f} ms again")
+        print(f"Planning of Q1_1 over {name} files: {entry['first_session_ms']:.0f} ms in the first session, "
+              f"{entry['new_session_ms']:.0f} ms in a new one, {entry['again_ms']:.0f} ms again")
     if wide := report.get("wide"):
         read = "unknown" if wide["bytes_read"] is None else f"{wide['bytes_read'] / 1e6:.1f} MB"
         print(f"2 of {wide['columns']} columns of a file of {wide['file_bytes'] / 1e6:.0f} MB: {wide['bytes_of_columns'] / 1e6:.1f} MB, "
@@ -332,7 +344,7 @@ def print_report(report: dict) -> None:
 
 
 def best_duckdb(times: Dict[str, float]) -> Optional[float]:
-    found = [times[name] for name in ("duckdb_dataset", "duckdb_arrow") if name in times]
+    found = [times[name] for name in ("duckdb_dataset", "duckdb_arrow", "duckdb_parquet") if name in times]
     return min(found) if found else None
 
 
@@ -359,6 +371,26 @@ def form_lines(results: List[dict]) -> List[str]:
     return lines
 
 
+def chart_groups(report: dict) -> Dict[str, Dict[str, float]]:
+    """Milliseconds by form of files, each the geometric mean of the queries, and of INSERT."""
+    groups: Dict[str, Dict[str, float]] = {}
+    results = report.get("forms") or []
+    for form in dict.fromkeys(result["form"] for result in results):
+        mine = [dict(result["ms"], duckdb=best_duckdb(result["ms"])) for result in results if result["form"] == form]
+        groups[form] = {name: statistics.geometric_mean([times[name] for times in mine])
+                        for name in ("pg_strom", "plain", "duckdb") if all(times.get(name) for times in mine)}  # fmt: skip
+    for entry in report.get("insert") or []:
+        groups[f"INSERT, {entry['kind']}"] = {"pg_strom": entry["ms"]["arrow"], "postgres": entry["ms"]["heap"]}
+    return groups
+
+
+def draw_chart(report: dict) -> str:
+    note = (f"Geometric means of the queries' medians of {report['runs']} runs, {report['threads']} threads; INSERT of 10 million rows; "
+            "logarithmic: shorter is faster")  # fmt: skip
+    title = f"Arrow and Parquet files, Star Schema Benchmark, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
+    return chart.draw_groups(chart_groups(report), title, note, hardware.summary(report["hardware"]))
+
+
 def main(given: List[str]) -> int:
     arguments = parse_arguments(given)
     benchmark = Benchmark(arguments)
@@ -367,6 +399,10 @@ def main(given: List[str]) -> int:
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print_report(report)
     print(f"\nWritten: {arguments.out}")
+    if chart_groups(report):
+        chart_path = arguments.out.with_suffix(".svg")
+        chart_path.write_text(draw_chart(report))
+        print(f"Written: {chart_path}")
     for problem in benchmark.problems:
         print(problem, file=sys.stderr)
     if not benchmark.problems:

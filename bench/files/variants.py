@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Callable, Dict, Iterator
 
 import pyarrow as pa
-from pyarrow import ipc
+from pyarrow import ipc, parquet
 
 from workload import TABLES, DataSet
 
@@ -26,6 +26,7 @@ class Variant:
     about: str
     write: Callable[[DataSet, Path], None]  # fills a folder with TABLE.arrow files, or folders TABLE of files
     can_be_mapped: bool = False  # by pyarrow, as a table without copies
+    is_parquet: bool = False
 
     def ensure(self, data: DataSet) -> None:
         folder = data.folder / "forms" / self.name
@@ -50,7 +51,7 @@ class FormDataSet(DataSet):
     def path(self, table: str) -> Path:
         """A file or a folder."""
         folder = self.folder / "forms" / self.form
-        for found in (folder / f"{table}.arrow", folder / table):
+        for found in (folder / f"{table}.arrow", folder / f"{table}.parquet", folder / table):
             if found.exists():
                 return found
         return super().path(table)
@@ -76,6 +77,11 @@ def _compressed(codec: str) -> Callable[[DataSet, Path], None]:
             _write(folder / f"{table}.arrow", _batches(data, table), compression=codec)
 
     return write
+
+
+def _parquet(data: DataSet, folder: Path) -> None:
+    for table in TABLES:
+        parquet.write_table(data.mapped(table), folder / f"{table}.parquet", row_group_size=1_000_000, compression="snappy")
 
 
 def _dictionaries(data: DataSet, folder: Path) -> None:
@@ -122,6 +128,7 @@ def variants(tools: Path) -> Dict[str, Variant]:
         Variant("lz4", "record batches compressed with LZ4", _compressed("lz4")),
         Variant("zstd", "record batches compressed with ZSTD", _compressed("zstd")),
         Variant("dictionary", "text of few values encoded by dictionaries", _dictionaries, True),
+        Variant("parquet", "Parquet with row groups of a million rows, snappy", _parquet, is_parquet=True),
         Variant("many", f"lineorder in {MANY_FILES} files of one record batch", _files(MANY_FILES)),
         Variant("small", f"lineorder in {SMALL_FILES} files of one record batch", _files(SMALL_FILES)),
         Variant("sorted", "lineorder sorted by date in 300 record batches, with statistics", _sorted(tools / "arrowstat" / "arrowstat"),

@@ -11,9 +11,10 @@ from report import medians_of
 
 _LABELS = {"pg_strom": "pg_strom", "postgres": "PostgreSQL (heap)", "duckdb_arrow": "DuckDB (Arrow)",
            "duckdb_native": "DuckDB (own tables)", "polars": "Polars", "datafusion": "DataFusion",
-           "clickhouse": "ClickHouse"}  # fmt: skip
+           "clickhouse": "ClickHouse", "plain": "pg_strom (plain files)", "duckdb": "DuckDB (same files)"}  # fmt: skip
 _COLOURS = {"pg_strom": "#d1495b", "postgres": "#31688e", "duckdb_arrow": "#e9a820", "duckdb_native": "#b8860b",
-            "polars": "#5b8c5a", "datafusion": "#8a6fb3", "clickhouse": "#8c8c8c"}  # fmt: skip
+            "polars": "#5b8c5a", "datafusion": "#8a6fb3", "clickhouse": "#8c8c8c",
+            "plain": "#e39aa5", "duckdb": "#e9a820"}  # fmt: skip
 _STYLE = """
   text { font-family: system-ui, 'DejaVu Sans', sans-serif; fill: #24292f; }
   .title { font-size: 20px; font-weight: 600; }
@@ -118,10 +119,16 @@ def draw(report: dict, machine: str) -> str:
         engine: statistics.geometric_mean([groups[query][engine] for query in queries if engine in groups[query]])
         for engine in engines
     }
-    axis = _Axis([time for times in groups.values() for time in times.values()])
-    height = _TOP + _PLOT_HEIGHT + _BOTTOM
     title = f"{report.get('benchmark', 'Star Schema Benchmark')}, scale {report['scale']:g} ({report['lineorder_rows']:,} rows)"
     note = f"Median of {report['runs']} runs, {report['threads']} threads, logarithmic: shorter is faster"
+    return draw_groups(groups, title, note, machine)
+
+
+def draw_groups(groups: Dict[str, Dict[str, float]], title: str, note: str, machine: str) -> str:
+    """The SVG's text; milliseconds by group and engine."""
+    engines = [engine for engine in _LABELS if any(engine in times for times in groups.values())]
+    axis = _Axis([time for times in groups.values() for time in times.values()])
+    height = _TOP + _PLOT_HEIGHT + _BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
         f'role="img" aria-label="{escape(title)}">',

@@ -52,6 +52,21 @@ class DuckdbDataset:
         return self.connection.execute(QUERIES[name].sql).fetchall()
 
 
+class DuckdbParquet:
+    """DuckDB over Parquet files by its own reader."""
+
+    def __init__(self, data: DataSet, threads: int):
+        import duckdb
+
+        self.version = f"DuckDB {duckdb.__version__}"
+        self.connection = duckdb.connect(config={"threads": threads})
+        for table in TABLES:
+            self.connection.execute(f"create view {table} as select * from read_parquet('{data.path(table)}')")
+
+    def run(self, name: str):
+        return self.connection.execute(QUERIES[name].sql).fetchall()
+
+
 class DuckdbNative(DuckdbArrow):
     """DuckDB over its own tables, held in memory; columns that no query uses are left out."""
 
@@ -153,6 +168,7 @@ ENGINES: Dict[str, Callable] = {
     "duckdb_arrow": DuckdbArrow,
     "duckdb_dataset": DuckdbDataset,
     "duckdb_native": DuckdbNative,
+    "duckdb_parquet": DuckdbParquet,
     "polars": Polars,
     "datafusion": Datafusion,
     "clickhouse": Clickhouse,

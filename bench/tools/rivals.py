@@ -1,9 +1,12 @@
 """What the tools are compared with: one contender for each process, so that memory and threads are its own. Prints the
-seconds that the work took, without the start of Python and its imports, as JSON. Called by run.py:
+seconds that the work took, without the start of Python and its imports, as JSON. Our tools fsync what they write before
+they end, so the file and its folder are synced here, too; `sync_seconds` is the part of `seconds` that this took. Called
+by run.py:
 
     rivals.py CONTENDER THREADS SOURCE SQL_OR_FILE KEY OUTPUT
 """
 import json
+import os
 import sys
 import time
 
@@ -96,7 +99,21 @@ def duckdb_read(threads, source, path, key, output):
 CONTENDERS = {"adbc": adbc, "connectorx": connectorx, "pyarrow_csv": pyarrow_csv, "duckdb_csv": duckdb_csv,
               "pyarrow_read": pyarrow_read, "duckdb_read": duckdb_read}
 
+
+def sync(path):
+    """Makes a file and its name durable."""
+    for name in (path, os.path.dirname(os.path.abspath(path))):
+        descriptor = os.open(name, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 if __name__ == "__main__":
     name, thread_count, *rest = sys.argv[1:]
     seconds, row_count = CONTENDERS[name](int(thread_count), *rest)
-    print(json.dumps({"seconds": seconds, "rows": row_count}))
+    begin = time.perf_counter()
+    sync(rest[-1])
+    sync_seconds = time.perf_counter() - begin
+    print(json.dumps({"seconds": seconds + sync_seconds, "sync_seconds": sync_seconds, "rows": row_count}))

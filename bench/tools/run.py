@@ -27,6 +27,7 @@ from workload import ensure_data  # noqa: E402
 
 SSB_SCHEMA, WIDE_SCHEMA, WIDE_COLUMNS = "ssb_heap", "tools_wide", 200
 RIVALS = Path(__file__).resolve().parent / "rivals.py"
+FLOORS = RIVALS.with_name("floors.py")
 
 
 def say(text: str) -> None:
@@ -35,11 +36,13 @@ def say(text: str) -> None:
 
 @dataclass
 class Contender:
-    """`command` is run by itself; a rival of rivals.py tells its own time and rows."""
+    """`command` is run by itself; a rival of rivals.py tells its own time and rows. A floor (floors.py) is no contender:
+    what the server alone needs."""
 
     name: str
     command: List[str]
     is_rival: bool = False
+    is_floor: bool = False
 
 
 @dataclass
@@ -92,6 +95,10 @@ class Benchmark:
     def rival(self, contender: str, source: str, what: str, key: str, output: Path) -> Contender:
         command = [sys.executable, str(RIVALS), contender, str(self.arguments.threads), source, what, key, str(output)]
         return Contender(contender.split("_")[0], command, True)
+
+    def floor(self, name: str, source: str, table: str, key: str) -> Contender:
+        command = [sys.executable, str(FLOORS), name, str(self.arguments.threads), source, table, key]
+        return Contender("server alone", command, True, True)
 
     # Data.
 
@@ -163,11 +170,13 @@ class Benchmark:
             ours = self.tool("pg2arrow", *self.pg_options(), "-t", f"{schema}.{table}", "-n", arguments.threads, "-o", output, "-f")
             plain = Contender("pg2arrow COPY", [*ours, "--no-server-side"])
             rivals = [self.rival("adbc", uri, query, key, output), self.rival("connectorx", uri, query, key, output)]
-            rows = self.row_counts[table]
-            tasks.append(Task(f"PostgreSQL to Arrow, {table}", rows, [plain, *rivals], {"adbc": 2, "connectorx": 2}, output))
+            rows, name = self.row_counts[table], f"{schema}.{table}"
+            tasks.append(Task(f"PostgreSQL to Arrow, {table}", rows, [plain, *rivals, self.floor("postgres_copy", uri, name, key)],
+                              {"adbc": 2, "connectorx": 2}, output))
             # The same rivals: a server with pg_strom makes the record batches.
             if self.has_server_side():
-                tasks.append(Task(f"PostgreSQL with pg_strom to Arrow, {table}", rows, [Contender("pg2arrow", ours), plain, *rivals],
+                tasks.append(Task(f"PostgreSQL with pg_strom to Arrow, {table}", rows,
+                                  [Contender("pg2arrow", ours), plain, *rivals, self.floor("postgres_stream", uri, name, key)],
                                   {"adbc": 5}, output))
         return tasks
 
@@ -183,7 +192,8 @@ class Benchmark:
             output = self.out / "mysql.arrow"
             ours = self.tool("mysql2arrow", "--socket", self.mariadb.socket, "-u", "root", "-d", DATABASE, "-t", table, "-n",
                              self.arguments.threads, "-o", output, "-f")
-            contenders = [Contender("mysql2arrow", ours), self.rival("connectorx", self.mariadb.url, f"SELECT * FROM {table}", key, output)]
+            contenders = [Contender("mysql2arrow", ours), self.rival("connectorx", self.mariadb.url, f"SELECT * FROM {table}", key, output),
+                          self.floor("mariadb_rows", f"{self.mariadb.socket},root,{DATABASE}", table, key)]
             tasks.append(Task(f"MariaDB to Arrow, {table}", self.row_counts[table], contenders, {"connectorx": 2}, output))
         return tasks
 
@@ -216,7 +226,7 @@ class Benchmark:
         import pyarrow as pa
 
         table = pa.ipc.open_file(pa.memory_map(str(copy))).read_all()
-        size = sum(column.nbytes for column in table.columns if not pa.types.is_string(column.type))
+        size = sum(column.nbytes for column in table.columns)
         threads = str(self.arguments.threads)
         return [Task("statistics, lineorder", self.row_counts["lineorder"], [Contender("arrowstat", self.tool("arrowstat", "--add", "-n", threads, copy))],
                      {}, None, size)]
@@ -232,15 +242,15 @@ class Benchmark:
         out, err = process.stdout.read(), process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - begin
+        seconds, sync_seconds = time.perf_counter() - begin, None  # ours is part of their work
         if process.returncode != 0:
             raise RuntimeError(err.strip().splitlines()[-1] if err.strip() else f"status {process.returncode}")
         if contender.is_rival:
             told = json.loads(out.strip().splitlines()[-1])
-            seconds = told["seconds"]
-            if told["rows"] != task.rows:
+            seconds, sync_seconds = told["seconds"], told.get("sync_seconds", 0)
+            if not contender.is_floor and told["rows"] != task.rows:
                 raise RuntimeError(f"{told['rows']} rows instead of {task.rows}")
-        return {"seconds": seconds, "peak_mb": memory.peak_mb(), "cpu_s": usage.ru_utime + usage.ru_stime}
+        return {"seconds": seconds, "sync_s": sync_seconds, "peak_mb": memory.peak_mb(), "cpu_s": usage.ru_utime + usage.ru_stime}
 
     def measure(self, task: Task) -> dict:
         say(f"measuring {task.name}")
@@ -257,26 +267,38 @@ class Benchmark:
         for number in range(self.arguments.runs):
             for contender in alive[number % len(alive):] + alive[:number % len(alive)]:
                 runs[contender.name].append(self.once(contender, task))
-        results = []
+        results, floor = [], None
         for name, measured in runs.items():
             seconds = [run["seconds"] for run in measured]
             median = statistics.median(seconds)
             results.append({"contender": name, "median_s": round(median, 3), "min_s": round(min(seconds), 3), "max_s": round(max(seconds), 3),
                             "rows_per_s": round(task.rows / median), "cpu_s": round(statistics.median(run["cpu_s"] for run in measured), 3),
                             "peak_mb": round(max(run["peak_mb"] for run in measured), 1)})
+            sync = [run["sync_s"] for run in measured if run["sync_s"] is not None]
+            if sync:
+                results[-1]["sync_s"] = round(statistics.median(sync), 3)
             if task.source_bytes:
                 results[-1]["gb_per_s"] = round(task.source_bytes / median / 1e9, 3)
+            if any(contender.is_floor for contender in alive if contender.name == name):
+                floor = results.pop()
         report = {"task": task.name, "rows": task.rows, "results": results}
         if failures:
             report["failures"] = failures
         if results and results[0]["contender"] == task.contenders[0].name:
             ratios = {r["contender"]: round(r["median_s"] / results[0]["median_s"], 2) for r in results[1:]}
             report["ratios"] = ratios
+            # Had the others not waited for their files to be on disk, as ours do.
+            report["ratios_unsynced"] = {r["contender"]: round((r["median_s"] - r.get("sync_s", 0)) / results[0]["median_s"], 2)
+                                         for r in results[1:]}
+            if floor is not None:
+                report["server_alone_s"] = floor["median_s"]
+                report["share_of_server_alone"] = round(floor["median_s"] / results[0]["median_s"], 2)
             report["wanted"] = task.wanted
         return report
 
     def run(self) -> dict:
         arguments = self.arguments
+        load = [round(os.getloadavg()[0], 1)]  # what else the machine did, before and (with the tools themselves) at the end
         self.prepare()
         makers: Dict[str, Callable[[], List[Task]]] = {"pg": self.pg_tasks, "mysql": self.mysql_tasks, "csv": self.csv_tasks,
                                                        "tsv": self.tsv_tasks, "stat": self.stat_tasks}
@@ -285,7 +307,8 @@ class Benchmark:
         finally:
             if self.mariadb is not None:
                 self.mariadb.close()
-        report = {"benchmark": "tools", "scale": arguments.scale, "wide_rows": arguments.wide_rows, "wide_columns": WIDE_COLUMNS,
+        load.append(round(os.getloadavg()[1], 1))
+        report = {"benchmark": "tools", "scale": arguments.scale, "load_average": load, "wide_rows": arguments.wide_rows, "wide_columns": WIDE_COLUMNS,
                   "threads": arguments.threads, "runs": arguments.runs, "hardware": hardware.describe(), "tasks": tasks}
         if "stat" in arguments.tasks:
             command = [self.build / "bench" / "ssb" / "bandwidth", self.lineorder, "--threads", str(arguments.threads)]
@@ -303,6 +326,8 @@ def show(report: dict) -> None:
             compared = "" if ratio is None else f"  {ratio:5.2f}x" + ("" if wanted is None else f" ({wanted}x wanted)")
             print(f"  {result['contender']:13} {result['median_s']:8.3f} s  {result['rows_per_s'] / 1e6:6.2f} M rows/s"
                   f"  {result['peak_mb']:7.0f} MB{compared}")
+        if "server_alone_s" in task:
+            print(f"  {'server alone':13} {task['server_alone_s']:8.3f} s: {task['share_of_server_alone']:.0%} of its rate are reached")
         for name, failure in task.get("failures", {}).items():
             print(f"  {name:13} failed: {failure}")
     if "read_bandwidth_gb_s" in report:

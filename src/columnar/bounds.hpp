@@ -33,11 +33,14 @@ constexpr bool bounds_kind(Layout layout, Bounds::Kind* kind) {
     case Layout::kUInt8:
     case Layout::kUInt16:
     case Layout::kUInt32:
+    case Layout::kUInt64:
     case Layout::kDecimal32:
     case Layout::kDecimal64:
     case Layout::kDecimal128:
     case Layout::kDate32:
     case Layout::kDate64:
+    case Layout::kTime32:
+    case Layout::kTime64:
     case Layout::kTimestamp: *kind = Bounds::Kind::kInteger; return true;
     case Layout::kFloat32:
     case Layout::kFloat64: *kind = Bounds::Kind::kReal; return true;

@@ -72,6 +72,19 @@ void NestedBuilder::start_validity() {
   append_bits(validity_, 0, nullptr, 0, length_);
 }
 
+void NestedBuilder::push_flags(const uint8_t* flags, int64_t count) {
+  int64_t nulls = 0;
+  for (int64_t i = 0; flags != nullptr && i < count; ++i) nulls += flags[i] & 1;
+  if (null_count_ == 0 && nulls > 0) start_validity();
+  null_count_ += nulls;
+  if (nulls == 0) {
+    if (null_count_ > 0) append_bits(validity_, length_, nullptr, 0, count);
+    length_ += count;
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i, ++length_) push_bit(validity_, (flags[i] & 1) == 0);
+}
+
 bool NestedBuilder::append_offsets(const ColumnBuffers& from, int64_t first, int64_t count) {
   const int64_t begin = load_offset(from.values, first), bytes = load_offset(from.values, first + count) - begin;
   const int64_t end = load_offset(values_.data(), length_);

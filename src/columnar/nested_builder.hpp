@@ -101,6 +101,35 @@ class NestedBuilder {
   /// kStruct: every child was given one value before.
   void append_struct() { push_valid(); }
   void append_null();
+  /// `count` values of fixed width, to be written by the caller; flags[i] & 1: row i is NULL, and is to be zeros.
+  /// `flags` nullptr: none is.
+  uint8_t* append_fixed(const uint8_t* flags, int64_t count) {
+    push_flags(flags, count);
+    return values_.extend(count * width_);
+  }
+  /// kBinary, kUtf8: texts with `ptr` and `len`, of which those that are NULL are not looked at. False, and nothing is
+  /// appended, when the offsets could not address them.
+  template <class Text>
+  bool append_texts(const Text* texts, const uint8_t* flags, int64_t count) {
+    const int64_t begin = data_.size();
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < count; ++i)
+      if (flags == nullptr || (flags[i] & 1) == 0) bytes += texts[i].len;
+    if (bytes > kMaxOffset - begin) return false;
+    auto* to = data_.extend(bytes);
+    auto* offsets = values_.extend(count * static_cast<int64_t>(sizeof(int32_t)));
+    auto end = static_cast<int32_t>(begin);
+    for (int64_t i = 0; i < count; ++i) {
+      if (flags == nullptr || (flags[i] & 1) == 0) {
+        copy_short(to, texts[i].ptr, texts[i].len);
+        to += texts[i].len;
+        end += static_cast<int32_t>(texts[i].len);
+      }
+      std::memcpy(offsets + i * static_cast<int64_t>(sizeof(end)), &end, sizeof(end));
+    }
+    push_flags(flags, count);
+    return true;
+  }
   /// Rows [first, first + count) of another column of the same type. Children's rows were appended before: of kList all
   /// that these rows' offsets span. False, and nothing is appended here, when the offsets could not address it.
   bool append_rows(const ColumnBuffers& from, int64_t first, int64_t count);
@@ -125,6 +154,29 @@ class NestedBuilder {
   void push_valid() {
     if (null_count_ > 0) push_bit(validity_, true);
     ++length_;
+  }
+  void push_flags(const uint8_t* flags, int64_t count);
+  // Most texts are shorter than a call of memcpy() is worth: the first and the last bytes, which may be the same.
+  static void copy_short(uint8_t* to, const char* from, int64_t size) {
+    constexpr int64_t kEight = 8, kFour = 4;
+    if (size > 2 * kEight) {
+      std::memcpy(to, from, static_cast<size_t>(size));
+    } else if (size >= kEight) {
+      copy_ends<uint64_t>(to, from, size);
+    } else if (size >= kFour) {
+      copy_ends<uint32_t>(to, from, size);
+    } else {
+      for (int64_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(from[i]);
+    }
+  }
+  template <class Word>
+  static void copy_ends(uint8_t* to, const char* from, int64_t size) {
+    const int64_t last = size - static_cast<int64_t>(sizeof(Word));
+    Word begin, end;
+    std::memcpy(&begin, from, sizeof(Word));
+    std::memcpy(&end, from + last, sizeof(Word));
+    std::memcpy(to, &begin, sizeof(Word));
+    std::memcpy(to + last, &end, sizeof(Word));
   }
   void push_bit(ByteBuffer& bits, bool value) {
     if ((length_ & 7) == 0) {

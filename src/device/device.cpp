@@ -87,6 +87,11 @@ Result<PinnedMemory> Device::allocate_pinned(size_t bytes) const {
   return PinnedMemory(&module_->table(), memory);
 }
 
+Result<RegisteredMemory> Device::register_host(void* memory, size_t bytes) const {
+  STROM_TRY(module_->check(module_->table().register_host(memory, bytes), "pin memory"));
+  return RegisteredMemory(&module_->table(), memory);
+}
+
 Result<Stream> Device::create_stream() const {
   ModuleStream* made = nullptr;
   STROM_TRY(module_->check(module_->table().create_stream(&made), "make a stream on the GPU"));

@@ -53,6 +53,7 @@ class Owned {
 
 using DeviceMemory = Owned<void, &ModuleTable::release>;
 using PinnedMemory = Owned<void, &ModuleTable::release_pinned>;
+using RegisteredMemory = Owned<void, &ModuleTable::release_registered>;
 using Event = Owned<ModuleEvent, &ModuleTable::destroy_event>;
 
 /// What is put into a stream happens in that order, and while the host goes on.
@@ -85,6 +86,8 @@ class Device {
 
   Result<DeviceMemory> allocate(size_t bytes) const;
   Result<PinnedMemory> allocate_pinned(size_t bytes) const;
+  /// Memory of the caller's that is released before it goes away.
+  Result<RegisteredMemory> register_host(void* memory, size_t bytes) const;
   Result<Stream> create_stream() const;
   Result<Event> create_event() const;
   Result<bool> is_done(const Event& event) const;

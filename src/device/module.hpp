@@ -13,7 +13,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 1;
+inline constexpr uint32_t kModuleVersion = 2;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -53,6 +53,9 @@ struct ModuleTable {
   int (*release)(void* memory);
   int (*allocate_pinned)(size_t bytes, void** memory);
   int (*release_pinned)(void* memory);
+  /// Makes memory of the caller's as fast to copy as pinned memory, until release_registered.
+  int (*register_host)(void* memory, size_t bytes);
+  int (*release_registered)(void* memory);
 
   int (*create_stream)(ModuleStream** stream);
   int (*destroy_stream)(ModuleStream* stream);

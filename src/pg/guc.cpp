@@ -1,8 +1,6 @@
 // Definition of the settings of registry/gucs.def to PostgreSQL.
 #include "pg/guc.hpp"
 
-#include <string_view>
-
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::guc {
@@ -37,20 +35,6 @@ namespace {
 #undef STROM_GUC_CHOICE
 #undef STROM_GUC_CHOICES
 
-// A choice that cannot be had is an error when it is made, not when a query runs. May not ereport.
-bool check_device(int* value, void**, GucSource) {
-  if (static_cast<DeviceChoice>(*value) != DeviceChoice::kGpu) return true;
-  GUC_check_errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
-  GUC_check_errmsg("\"pg_strom.device\" cannot be \"gpu\"");
-  GUC_check_errdetail("This version runs no queries on GPUs.");
-  GUC_check_errhint("Use \"auto\" or \"cpu\". SELECT * FROM pgstrom.doctor() tells which devices there are.");
-  return false;
-}
-
-constexpr GucEnumCheckHook check_hook(std::string_view setting) {
-  return setting == "pg_strom.device" ? check_device : nullptr;
-}
-
 constexpr GucContext kUserset = PGC_USERSET;
 constexpr GucContext kSighup = PGC_SIGHUP;
 constexpr int kNone = 0;
@@ -70,7 +54,7 @@ void define_all() {
                            nullptr, nullptr, nullptr);
 #define STROM_GUC_ENUM(prefix, name, initial, choices, context, brief, extra)                                          \
   DefineCustomEnumVariable(#prefix "." #name, brief, extra, &prefix::name##_value, static_cast<int>(choices::initial), \
-                           k##choices##Words, context, GUC_EXPLAIN, check_hook(#prefix "." #name), nullptr, nullptr);
+                           k##choices##Words, context, GUC_EXPLAIN, nullptr, nullptr, nullptr);
 #include "registry/gucs.def"
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT

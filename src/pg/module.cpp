@@ -9,6 +9,7 @@
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
 #include "pg/planner/planner.hpp"
+#include "pg/worker/gpu_service.hpp"
 
 extern "C" {
 PG_MODULE_MAGIC;
@@ -35,4 +36,5 @@ void _PG_init(void) {
   strom::pg::guc::define_all();
   strom::pg::node::register_methods();
   strom::pg::planner::install();
+  strom::pg::worker::register_gpu_service();
 }

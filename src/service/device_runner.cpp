@@ -33,6 +33,12 @@ Result<size_t> read_file(int file, uint8_t* buffer, size_t size, uint64_t offset
   return done;
 }
 
+Status invalid(const char* what) {
+  return Status(ErrorCode::kProtocolViolation, std::string("invalid task of the GPU service: ") + what);
+}
+
+constexpr uint32_t kMostStates = 1 << 16;
+
 }  // namespace
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(const std::string& module_path, int number) {
@@ -48,14 +54,79 @@ std::string DeviceRunner::device_name() const {
 
 Result<TaskOutput> DeviceRunner::run(Task& task) {
   STROM_TRY(device_->use());
-  if (task.kind == static_cast<uint16_t>(TaskKind::kSelfTest)) return self_test(task);
+  switch (static_cast<TaskKind>(task.kind)) {
+    case TaskKind::kSelfTest: return self_test(task);
+    case TaskKind::kAllocate: return allocate(task);
+    case TaskKind::kRelease: return release(task);
+    case TaskKind::kRun: return run_tiles(task);
+  }
   return Status(ErrorCode::kUnsupported, "the GPU service has no task " + std::to_string(task.kind));
+}
+
+void DeviceRunner::end_session(uint32_t session) {
+  if (device_->use().is_ok()) sessions_.end_session(session);
+}
+
+Result<TaskOutput> DeviceRunner::allocate(const Task& task) {
+  std::string_view arguments = task.arguments;
+  Allocate request;
+  STROM_TRY(take(&arguments, &request));
+  if (task.memory == 0 || request.mirrored > 1) return invalid("memory");
+  STROM_ASSIGN(std::shared_ptr<SharedRegion> region,
+               SharedRegion::create(*device_, task.memory, request.mirrored == 1));
+  TaskOutput output;
+  output.bulk = region->take_file();
+  output.kept = task.memory;
+  Allocated allocated;
+  allocated.address = reinterpret_cast<uint64_t>(region->device());
+  allocated.region = sessions_.add(task.session, std::move(region));
+  output.values = bytes_of(allocated);
+  return output;
+}
+
+Result<TaskOutput> DeviceRunner::release(const Task& task) {
+  std::string_view arguments = task.arguments;
+  Release request;
+  STROM_TRY(take(&arguments, &request));
+  const std::shared_ptr<SharedRegion> region = sessions_.remove(task.session, request.region);
+  if (region == nullptr) return invalid("no such memory");
+  TaskOutput output;
+  output.returned = region->size();
+  return output;
+}
+
+Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
+  std::string_view arguments = task.arguments;
+  Run request;
+  STROM_TRY(take(&arguments, &request));
+  if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) || request.count > kMostStates)
+    return invalid("sizes");
+  engine::exec::DeviceWork work;
+  std::vector<std::shared_ptr<SharedRegion>> held;  // though the client may release them meanwhile
+  for (uint32_t i = 0; i < request.in + request.out; ++i) {
+    RunRange range;
+    STROM_TRY(take(&arguments, &range));
+    const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
+    if (region == nullptr || region->host() == nullptr || range.offset > region->size() ||
+        range.bytes > region->size() - range.offset)
+      return invalid("range");
+    (i < request.in ? work.in : work.out).push_back({region.get(), range.offset, range.bytes});
+    held.push_back(region);
+  }
+  if (request.count > 0 &&
+      (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||
+       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult))))
+    return invalid("address");
+  work.states = reinterpret_cast<engine::block::TileState*>(request.states);
+  work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
+  work.count = static_cast<int>(request.count);
+  STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
+  return TaskOutput();
 }
 
 Result<TaskOutput> DeviceRunner::self_test(const Task& task) const {
   if (task.descriptors.size() != 1 || task.memory < kSelfTestMemory)
-    return Status(ErrorCode::kProtocolViolation,
-                  "invalid task of the GPU service: a self test needs a file and memory");
+    return invalid("a self test needs a file and memory");
   STROM_ASSIGN(const device::DeviceMemory memory, device_->allocate(kSelfTestMemory));
   STROM_ASSIGN(const device::PinnedMemory sent, device_->allocate_pinned(kSelfTestMemory));
   STROM_ASSIGN(const device::PinnedMemory received, device_->allocate_pinned(kSelfTestMemory));

@@ -4,22 +4,12 @@
 #include <memory>
 
 #include "device/device.hpp"
+#include "service/device_tasks.hpp"
+#include "service/local_machine.hpp"
 #include "service/server.hpp"
+#include "service/session_memory.hpp"
 
 namespace strom::service {
-
-enum class TaskKind : uint16_t {
-  /// Takes the bytes of a file to the device and back through pinned memory and compares them. Descriptor 0 is the
-  /// file; the
-  /// values are those of SelfTest. Needs kSelfTestMemory.
-  kSelfTest = 1,
-};
-
-inline constexpr uint64_t kSelfTestMemory = 4 << 20;
-
-struct SelfTest {
-  uint64_t bytes = 0, in_us = 0, out_us = 0;  // copied, and how long that took each way
-};
 
 class DeviceRunner final : public TaskRunner {
  public:
@@ -27,14 +17,22 @@ class DeviceRunner final : public TaskRunner {
 
   std::string device_name() const override;
   uint64_t device_memory() const override { return memory_; }
+  uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().processors); }
   Result<TaskOutput> run(Task& task) override;
+  void end_session(uint32_t session) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory) : device_(std::move(device)), memory_(memory) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory)
+      : device_(std::move(device)), memory_(memory), machine_(device_.get()) {}
   Result<TaskOutput> self_test(const Task& task) const;
+  Result<TaskOutput> allocate(const Task& task);
+  Result<TaskOutput> release(const Task& task);
+  Result<TaskOutput> run_tiles(const Task& task);
 
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_;
+  LocalMachine machine_;
+  SessionMemory sessions_;
 };
 
 }  // namespace strom::service

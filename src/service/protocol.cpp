@@ -63,7 +63,7 @@ void fields(F& f, M& m) {
   if constexpr (std::is_same_v<T, Hello>) {
     f(m.priority), f(m.name);
   } else if constexpr (std::is_same_v<T, Welcome>) {
-    f(m.session), f(m.process), f(m.device_memory), f(m.device);
+    f(m.session), f(m.process), f(m.device_memory), f(m.processors), f(m.device);
   } else if constexpr (std::is_same_v<T, Submit>) {
     f(m.task), f(m.memory), f(m.arguments);
   } else if constexpr (std::is_same_v<T, Finished>) {

@@ -42,6 +42,7 @@ struct Welcome {
   uint32_t session = 0;
   int32_t process = 0;
   uint64_t device_memory = 0;  // bytes that tasks may have together
+  uint32_t processors = 0;     // of the device
   std::string device;
 };
 
@@ -76,7 +77,7 @@ struct LedgerRow {
   int32_t process = 0;
   int32_t priority = 0;
   uint32_t queued = 0, running = 0;        // tasks
-  uint64_t memory = 0, memory_wanted = 0;  // bytes that running tasks hold, and that queued ones wait for
+  uint64_t memory = 0, memory_wanted = 0;  // bytes that the session holds, and that its queued tasks wait for
   uint64_t tasks_done = 0, busy_us = 0;
   std::string name;
   bool operator==(const LedgerRow&) const = default;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace strom::service {
 namespace {
@@ -35,7 +36,9 @@ void Scheduler::remove_session(uint32_t session) {
 
 void Scheduler::forget_if_done(uint32_t session) {
   const auto found = sessions_.find(session);
-  if (found->second.removed && !found->second.is_active()) sessions_.erase(found);
+  if (!found->second.removed || found->second.is_active()) return;
+  gone_.push_back({session, found->second.kept});
+  sessions_.erase(found);
 }
 
 Status Scheduler::submit(std::shared_ptr<Task> task) {
@@ -78,7 +81,8 @@ bool Scheduler::cancel(uint32_t session, uint32_t tag) {
   return dropped > 0;
 }
 
-// The first task, by the sessions' clocks, whose memory is free.
+// The first task, by the sessions' clocks, whose memory is free. Tasks that take no memory pass those that wait for
+// some, also of their own session: memory is given back by them.
 std::shared_ptr<Task> Scheduler::next_task() {
   std::vector<Session*> waiting;
   for (auto& [number, session] : sessions_)
@@ -86,15 +90,19 @@ std::shared_ptr<Task> Scheduler::next_task() {
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const Session* a, const Session* b) { return a->clock < b->clock; });
   std::vector<Task*> passed;
+  bool memory_is_spoken_for = false;
   for (Session* session : waiting) {
-    const std::shared_ptr<Task> task = session->queue.front();
-    if (task->memory > device_memory_ - memory_used_) {
-      if (task->overtaken >= kMostOvertaken) return nullptr;
-      passed.push_back(task.get());
-      continue;
+    auto next = session->queue.begin();
+    if ((*next)->memory > 0 && (memory_is_spoken_for || (*next)->memory > device_memory_ - memory_used_)) {
+      memory_is_spoken_for = memory_is_spoken_for || (*next)->overtaken >= kMostOvertaken;
+      passed.push_back(next->get());
+      next = std::find_if(next, session->queue.end(), [](const auto& task) { return task->memory == 0; });
+      if (next == session->queue.end()) continue;
     }
-    for (Task* other : passed) ++other->overtaken;
-    session->queue.pop_front();
+    const std::shared_ptr<Task> task = *next;
+    if (task->memory > 0)
+      for (Task* other : passed) ++other->overtaken;
+    session->queue.erase(next);
     session->running.push_back(task);
     session->charge(kStartCharge);
     memory_used_ += task->memory;
@@ -112,14 +120,26 @@ std::shared_ptr<Task> Scheduler::take() {
   }
 }
 
-void Scheduler::finish(const Task& task, uint64_t elapsed_us) {
+std::vector<Scheduler::Gone> Scheduler::take_gone() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(gone_, {});
+}
+
+void Scheduler::give_back(uint64_t memory) {
+  const std::lock_guard lock(mutex_);
+  memory_used_ -= memory;
+  changed_.notify_all();
+}
+
+void Scheduler::finish(const Task& task, uint64_t elapsed_us, uint64_t kept, uint64_t returned) {
   const std::lock_guard lock(mutex_);
   Session& session = sessions_.at(task.session);
   std::erase_if(session.running, [&task](const auto& other) { return other.get() == &task; });
   session.charge(static_cast<double>(elapsed_us));
   session.row.busy_us += elapsed_us;
   ++session.row.tasks_done;
-  memory_used_ -= task.memory;
+  session.kept += kept - returned;
+  memory_used_ -= task.memory - kept + returned;
   forget_if_done(task.session);
   changed_.notify_all();
 }
@@ -145,6 +165,7 @@ Ledger Scheduler::ledger(uint32_t after) const {
     LedgerRow row = session.row;
     row.queued = static_cast<uint32_t>(session.queue.size());
     row.running = static_cast<uint32_t>(session.running.size());
+    row.memory = session.kept;
     for (const auto& task : session.running) row.memory += task->memory;
     for (const auto& task : session.queue) row.memory_wanted += task->memory;
     ledger.rows.push_back(std::move(row));

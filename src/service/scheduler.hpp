@@ -21,7 +21,7 @@ namespace strom::service {
 struct Task {
   uint32_t session = 0, tag = 0;
   uint16_t kind = 0;
-  uint64_t memory = 0;  // bytes of device memory, held from take() to finish()
+  uint64_t memory = 0;  // bytes of device memory, held from take() to finish(), unless the session keeps it
   std::string arguments;
   std::vector<Descriptor> descriptors;
   std::atomic<bool> stop = false;  // whoever runs the task looks at it often
@@ -34,7 +34,7 @@ struct Task {
 /// may overtake it, but only so often.
 class Scheduler {
  public:
-  static constexpr size_t kMostQueued = 64;  // tasks of one session
+  static constexpr size_t kMostQueued = 1024;  // tasks of one session
   static constexpr int kMostOvertaken = 16;
 
   explicit Scheduler(uint64_t device_memory) : device_memory_(device_memory) {}
@@ -51,8 +51,18 @@ class Scheduler {
 
   /// Waits for a task that may start; nullptr after shut_down().
   std::shared_ptr<Task> take();
-  /// The task has run for so long and gives its memory back.
-  void finish(const Task& task, uint64_t elapsed_us);
+  /// The task has run for so long and gives its memory back, but for `kept` bytes, which are the session's from now
+  /// on, and with `returned` bytes that the session had.
+  void finish(const Task& task, uint64_t elapsed_us, uint64_t kept = 0, uint64_t returned = 0);
+
+  /// A session that was removed and has no running tasks.
+  struct Gone {
+    uint32_t session;
+    uint64_t memory;  // that it has kept
+  };
+  /// Each is told once; its memory is in use until give_back().
+  std::vector<Gone> take_gone();
+  void give_back(uint64_t memory);
   /// Running tasks are told to stop, nothing starts any more.
   void shut_down();
 
@@ -64,7 +74,8 @@ class Scheduler {
     LedgerRow row;
     std::deque<std::shared_ptr<Task>> queue;
     std::vector<std::shared_ptr<Task>> running;
-    double clock = 0;  // weighted time used, in microseconds
+    uint64_t kept = 0;  // bytes beyond those of running tasks
+    double clock = 0;   // weighted time used, in microseconds
     bool removed = false;
 
     bool is_active() const { return !queue.empty() || !running.empty(); }
@@ -78,6 +89,7 @@ class Scheduler {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint32_t, Session> sessions_;
+  std::vector<Gone> gone_;
   uint64_t memory_used_ = 0;
   bool ends_ = false;
 };

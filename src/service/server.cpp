@@ -70,6 +70,7 @@ class ServerImpl final : public Server {
   void open_session(uint32_t session, const Hello& hello);
   void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
   void send_done();
+  void clear_sessions();
   void answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk = {});
   void refuse(uint32_t session, const Status& status);
   void send_unsent(uint32_t session);
@@ -126,8 +127,10 @@ void ServerImpl::run_tasks() {
     const auto elapsed = std::chrono::steady_clock::now() - begin;
     const Status status = output.status();
     // The client may submit the same tag, and ask for the ledger, as soon as it has the answer.
-    scheduler_.finish(*task,
-                      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count()));
+    const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
+    scheduler_.finish(*task, static_cast<uint64_t>(microseconds), output.is_ok() ? output.value().kept : 0,
+                      output.is_ok() ? output.value().returned : 0);
+    clear_sessions();
     {
       const std::lock_guard lock(done_mutex_);
       done_.push_back({task->session, task->tag, std::move(output)});
@@ -137,6 +140,13 @@ void ServerImpl::run_tasks() {
       }
     }
     wake();
+  }
+}
+
+void ServerImpl::clear_sessions() {
+  for (const Scheduler::Gone& gone : scheduler_.take_gone()) {
+    runner_->end_session(gone.session);
+    scheduler_.give_back(gone.memory);
   }
 }
 
@@ -154,7 +164,7 @@ Status ServerImpl::serve() {
   if (options_.grace_seconds > 0) alarm(static_cast<unsigned>(options_.grace_seconds));
   for (std::thread& worker : workers) worker.join();
   send_done();
-  connections_.clear();
+  while (!connections_.empty()) end_session(connections_.begin()->first);
   unlink(options_.socket_path.c_str());
   return outcome.is_ok() ? lost_ : outcome;
 }
@@ -267,7 +277,8 @@ void ServerImpl::open_session(uint32_t session, const Hello& hello) {
   Connection& connection = connections_.at(session);
   connection.has_said_hello = true;
   scheduler_.add_session(session, connection.peer.process, hello.priority, hello.name);
-  answer(session, 0, Welcome{session, getpid(), runner_->device_memory(), runner_->device_name()});
+  answer(session, 0,
+         Welcome{session, getpid(), runner_->device_memory(), runner_->processors(), runner_->device_name()});
 }
 
 void ServerImpl::submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors) {
@@ -335,6 +346,7 @@ void ServerImpl::send_unsent(uint32_t session) {
 
 void ServerImpl::end_session(uint32_t session) {
   scheduler_.remove_session(session);
+  clear_sessions();
   connections_.erase(session);
   listen_again();
 }

@@ -18,8 +18,9 @@
 namespace strom::service {
 
 struct TaskOutput {
-  std::string values;  // small: fits a message
-  Descriptor bulk;     // or a memory file
+  std::string values;               // small: fits a message
+  Descriptor bulk;                  // or a memory file
+  uint64_t kept = 0, returned = 0;  // device memory, see Scheduler::finish
 };
 
 /// What runs tasks: the device.
@@ -28,9 +29,12 @@ class TaskRunner {
   virtual ~TaskRunner() = default;
   virtual std::string device_name() const = 0;
   virtual uint64_t device_memory() const = 0;  // bytes that tasks may have together
+  virtual uint32_t processors() const { return 1; }
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
   /// service: nothing else can run either.
   virtual Result<TaskOutput> run(Task& task) = 0;
+  /// Gives back what the session has kept; none of its tasks runs.
+  virtual void end_session(uint32_t session) { (void)session; }
 };
 
 struct ServerOptions {

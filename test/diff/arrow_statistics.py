@@ -21,7 +21,7 @@ def stored(values):
         raw = values.buffers()[1].to_pybytes()
         at = lambda i: raw[16 * (i + values.offset) : 16 * (i + values.offset + 1)]
         return [int.from_bytes(at(i), "little", signed=True) for i, is_valid in enumerate(valid) if is_valid]
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind):
         values = values.view(pa.int32() if kind.bit_width == 32 else pa.int64())
     elif not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         return None

@@ -69,6 +69,10 @@ class Cluster:
                 "log_min_error_statement = panic\nsession_preload_libraries = 'pg_strom'\n"
             )
 
+    def configure(self, *lines):
+        with open(self.data / "postgresql.conf", "a", encoding="ascii") as conf:
+            conf.write("".join(line + "\n" for line in lines))
+
     def start(self, environment):
         self.stop()
         assignments = [f"{name}={value}" for name, value in environment.items()]

@@ -69,6 +69,20 @@ SELECT pgstrom.arrow_ipc('SELECT ARRAY[[1],[2]] AS v');
 SELECT count(*) FROM pgstrom.arrow_ipc_stream('SELECT 1', 0);
 SELECT pgstrom.arrow_export('SELECT 1', 'relative.arrow');
 SELECT pgstrom.arrow_export('SELECT 1', '/nonexistent/x.arrow');
+-- Texts have statistics, too, of which long ones are cut: no row is lost by that.
+SELECT pgstrom.arrow_export($$SELECT i AS id, repeat('é', 20) || lpad(i::text, 5, '0') AS long, 'k,' || lpad(i::text, 5, '0') AS k
+                                FROM generate_series(1, 6000) i$$, :'folder' || '/texts.arrow', '{"batch_rows": 1000}');
+\set texts :folder '/texts.arrow'
+IMPORT FOREIGN SCHEMA texts FROM SERVER arrow_fdw INTO arrow_export OPTIONS (file :'texts');
+SET pg_strom.enabled = off;
+SELECT * FROM stats_of($$SELECT id FROM texts WHERE k = 'k,01500'$$);
+SELECT * FROM stats_of($$SELECT id FROM texts WHERE k LIKE 'k,03%'$$);
+SELECT * FROM stats_of($$SELECT id FROM texts WHERE k > 'l'$$);
+SELECT * FROM stats_of($$SELECT id FROM texts WHERE long > repeat('é', 20) || '05990'$$);
+SELECT * FROM stats_of($$SELECT id FROM texts WHERE long > repeat('é', 15) || 'ü'$$);
+RESET pg_strom.enabled;
+SELECT count(*) FROM texts WHERE k = 'k,01500';
+SELECT count(*) FROM texts WHERE long > repeat('é', 20) || '05990';
 CREATE ROLE regress_arrow_export;
 GRANT USAGE ON SCHEMA pgstrom TO regress_arrow_export;
 SET ROLE regress_arrow_export;

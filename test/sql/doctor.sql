@@ -57,5 +57,13 @@ DROP ROLE regress_doctor;
 
 -- A device that cannot be had.
 SET pg_strom.device = gpu;
+CREATE TABLE regress_no_gpu (a int);
+INSERT INTO regress_no_gpu SELECT generate_series(1, 1000);
+SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0;
+SELECT count(*) FROM regress_no_gpu WHERE a % 3 = 0;
 \echo :LAST_ERROR_SQLSTATE
-SHOW pg_strom.device;
+SET pg_strom.device = auto;
+SELECT count(*) FROM regress_no_gpu WHERE a % 3 = 0;
+SELECT count(*) FROM pgstrom.gpu_sessions;
+DROP TABLE regress_no_gpu;

@@ -126,8 +126,29 @@ ok(len(lines) < 12, "EXPLAIN of 12 000 files is short", len(lines))
 stats = json.loads(query("EXPLAIN SELECT k FROM plenty \\g /dev/null\nSELECT pgstrom.arrow_fdw_metadata_stats()", DB))
 ok(stats["num_file_entries"] == 12000 and 0 < stats["total_cache_usage"] < stats["total_cache_sz"] and stats["cache_hits"] >= 12000,
    "what is remembered", stats)
-out, err = psql("SET arrow_fdw.metadata_cache_size = 0; SELECT sum(k) FROM plenty WHERE n < 300", DB, timeout=300)
-equal(out, str(45 * 300), "without anything remembered")
+ok(stats["cache_misses"] == 0 and stats["shared_cache_usage"] > 0, "a new session has it from those before", stats)
+
+
+def asked(what, expected, most_misses):
+    """In a new session: what it finds, and how many files it read for that."""
+    rows, stats = query(f"{what};\nSELECT pgstrom.arrow_fdw_metadata_stats()", DB).splitlines()
+    equal(rows, expected, what)
+    ok(json.loads(stats)["cache_misses"] <= most_misses, f"{what}: files that were read", stats)
+
+
+write(plenty / "f100.arrow", [1_000_000])
+overwrite(plenty / "f200.arrow", [2_000_000 + i for i in range(10)])
+before = query("SET arrow_fdw.metadata_cache_size = 0; SELECT count(*), sum(k) FROM plenty", DB)
+asked("SELECT count(*), sum(k) FROM plenty", before, 50)
+(plenty / "f300.arrow").unlink()
+before = query("SET arrow_fdw.metadata_cache_size = 0; SELECT count(*), sum(k) FROM plenty", DB)
+asked("SELECT count(*), sum(k) FROM plenty", before, 50)
+query("SELECT pgstrom.column_cache_reset()", DB)
+equal(json.loads(query("LOAD 'pg_strom'; SELECT pgstrom.arrow_fdw_metadata_stats()", DB))["shared_cache_usage"], 0, "pgstrom.column_cache_reset() forgets it")
+query("SELECT count(*) FROM plenty", DB)
+asked("SELECT count(*), sum(k) FROM plenty", before, 50)
+out, err = psql("SET arrow_fdw.metadata_cache_size = 0; SELECT sum(k) FROM plenty WHERE n < 100", DB, timeout=300)
+equal(out, str(45 * 100), "without anything remembered")
 shutil.rmtree(plenty)
 
 # Links: up the tree, to nowhere, out of the folder.

@@ -302,6 +302,10 @@ if mounted:
         ok(os.statvfs(small).f_bavail > 400, "and space is given back", os.statvfs(small))
         query("INSERT INTO disk VALUES (1, 'v')", DB)
         equal(query("SELECT count(*) FROM disk", DB), "1001", "what fits is written")
+        out, err = psql("""BEGIN; INSERT INTO disk SELECT i, 'kept' FROM generate_series(1, 2500) i; SAVEPOINT s;
+INSERT INTO disk SELECT i, repeat('x', 100) FROM generate_series(1, 100000) i; ROLLBACK TO s; INSERT INTO disk VALUES (3, 'kept'); COMMIT;
+SELECT count(*), count(DISTINCT k) FROM disk WHERE v = 'kept'; SELECT count(*) FROM disk;""", DB)
+        ok("58030" in err and out.splitlines() == ["2501|2500", "3502"], "after a savepoint, too: what came before it is kept", out, err)
         _, err = psql(f"SELECT pgstrom.arrow_export('SELECT i, repeat(''x'', 100) FROM generate_series(1, 100000) i', '{small}/e.arrow')", DB)
         ok("No space left" in err and os.listdir(small) == ["f.arrow"], "arrow_export leaves nothing on a full disk", err)
     finally:

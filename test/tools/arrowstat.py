@@ -90,8 +90,13 @@ def numbers(kind, rows, nulls):
     return pa.array(values, kind)
 
 
+TEXTS = ("text", "dict", "view")
+COUNTED = ("u8", "time")
+OTHERS = ("text", "dict", "u8", "time", "view")  # of others(), those that can have statistics, in its order
+
+
 def others(rows):
-    """Columns of all kinds that have no statistics; they must come through."""
+    """Columns of all kinds, most of which have no statistics; they must come through."""
     numbers_list = pa.array([[1, None, i] for i in range(rows)])
     union = pa.UnionArray.from_sparse(pa.array([i % 2 for i in range(rows)], pa.int8()),
                                       [pa.array(range(rows)), pa.array([str(i) for i in range(rows)])], ["a", "b"], [0, 1])
@@ -147,7 +152,17 @@ def check_statistics():
     for name in NUMBERS:
         metadata = after.schema.field(name).metadata
         equal({k: metadata.get(k) for k in (b"min_values", b"max_values")}, expected(batches, name), f"statistics of {name}")
-    equal([f.name for f in after.schema if b"min_values" in (f.metadata or {})], list(NUMBERS), "no others")
+    equal([f.name for f in after.schema if b"min_values" in (f.metadata or {})], [*NUMBERS, *OTHERS], "no others")
+    for name in TEXTS:
+        texts = [[v for v in batch.column(name).to_pylist() if v is not None] for batch in batches]
+        metadata = after.schema.field(name).metadata
+        equal((metadata[b"min_values"].decode(), metadata[b"max_values"].decode()),
+              tuple(",".join(f'"{of(t)}"' for t in texts) for of in (min, max)), f"statistics of {name}")
+    for name in COUNTED:
+        counts = [batch.num_rows - 1 for batch in batches]
+        metadata = after.schema.field(name).metadata
+        equal((metadata[b"min_values"].decode(), metadata[b"max_values"].decode()),
+              (",".join("0" for _ in counts), ",".join(map(str, counts))), f"statistics of {name}")
     equal(path.read_bytes()[:len(original) - 200] == original[:len(original) - 200], True, "nothing before the footer was written")
     equal(arrowstat("--check", path), (0, "", ""), "--check")
 
@@ -155,14 +170,14 @@ def check_statistics():
     values = [v for v in batches[0].column("i4").to_pylist() if v is not None]
     ok(f"[0] {min(values)} .. {max(values)}\n" in out and "[2] unknown" in out and "i8" not in out, "--show", out)
     shown = [json.loads(line) for line in arrowstat("--json", path)[1].splitlines()]
-    equal([entry["column"] for entry in shown], list(NUMBERS), "--json has each column")
+    equal([entry["column"] for entry in shown], [*NUMBERS, *OTHERS], "--json has each column")
     equal(shown[2]["batches"][0], {"min": str(min(values)), "max": str(max(values))}, "--json has values")
     ok(shown[12]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[12]["batches"][1]["min"], "dates are shown as dates", shown[12])
 
     equal(arrowstat("--remove", "--stat=i4,f8", path), (0, "", ""), "--remove of two columns")
     after, _ = read(path)
     same_but_statistics(before, after, "--remove of two")
-    equal([f.name for f in after.schema if b"min_values" in (f.metadata or {})], [n for n in NUMBERS if n not in ("i4", "f8")],
+    equal([f.name for f in after.schema if b"min_values" in (f.metadata or {})], [n for n in [*NUMBERS, *OTHERS] if n not in ("i4", "f8")],
           "two columns have lost theirs")
     equal(arrowstat("--refresh", path), (0, "", ""), "--refresh")
     after, _ = read(path)
@@ -234,7 +249,7 @@ def check_refusals():
     original = path.read_bytes()
     status, out, err = arrowstat("--add", "--columns=i5", path)
     ok(status == 1 and 'has no column "i5"' in err and "There is a column" in err, "an unknown column", err)
-    for name in ("text", "list", "dict"):
+    for name in ("bin", "list"):
         status, out, err = arrowstat("--add", f"--columns={name}", path)
         ok(status == 1 and "can have no statistics" in err, f"no statistics for {name}", err)
     status, out, err = arrowstat()
@@ -354,7 +369,7 @@ def check_kills():
             return
         with_statistics = [f.name for f in after.schema if b"min_values" in (f.metadata or {})]
         changed += bool(with_statistics)
-        if with_statistics not in ([], list(NUMBERS)) or not after.equals(before):
+        if with_statistics not in ([], [*NUMBERS, *OTHERS]) or not after.equals(before):
             ok(False, f"kill {i}: old or new", with_statistics)
             return
     ok(0 < changed < 200, "200 kills, both outcomes were seen", changed)

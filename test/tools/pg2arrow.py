@@ -127,12 +127,18 @@ for i in range(batches):
 for name, (lowest, highest) in expected.items():
     metadata = table.schema.field(name).metadata
     equal((metadata[b"min_values"].decode(), metadata[b"max_values"].decode()), (",".join(lowest), ",".join(highest)), f"statistics of {name}")
-ok(b"min_values" not in table.schema.field("t").metadata, "text has none")
+texts = [reader.get_batch(i).column(table.schema.get_field_index("t")).to_pylist() for i in range(batches)]
+equal((table.schema.field("t").metadata[b"min_values"].decode(), table.schema.field("t").metadata[b"max_values"].decode()),
+      (",".join(f'"{min(t)}"' for t in texts), ",".join(f'"{max(t)}"' for t in texts)), "statistics of text")
+table = dumped("-c", """SELECT E'a,b"%\\n' AS t, repeat('é', 20) AS u, 'null' AS n, '' AS e""", "--stats")
+found = {field.name: (field.metadata[b"min_values"].decode(), field.metadata[b"max_values"].decode()) for field in table.schema}
+cut = "%C3%A9" * 15
+equal(found, {"t": ('"a%2Cb%22%25%0A"',) * 2, "u": (f'"{cut}%C3%A9"', f'"{cut}%C3%AA"'), "n": ('"null"',) * 2, "e": ('""',) * 2}, "quoted and cut texts")
 table = dumped("-c", "SELECT -1.5::float4 AS f, 'NaN'::float8 AS g, (-2.25)::numeric(5,2) AS n, 0.5::float8 AS h", "--stat=f,g", "--stats=n", "-Sh")
 found = {field.name: field.metadata.get(b"min_values") for field in table.schema}
 equal(found, {"f": b"-1077936128", "g": b"null", "n": b"-225", "h": b"4602678819172646912"}, "floating point by its bits, NaN left out")
 fails(1, 'there is no column "nope"', "-t", "t", "--stat=nope", "-o", OUT / "x.arrow")
-fails(1, 'column "v" can have no statistics', "-t", "t", "--stat=v", "-o", OUT / "x.arrow")
+fails(1, 'column "v" can have no statistics', "-c", "SELECT true AS v", "--stat=v", "-o", OUT / "x.arrow")
 
 # Compression.
 plain = dumped("-c", "SELECT id, v, x, d FROM t")
@@ -229,6 +235,12 @@ for workers in (1, 2):
     equal([rows[40][c] for c in ("c0_1", "r0", "id1", "c1_5", "r1", "c2_699", "r2")], [41, "[40,41)", 40, 45, "[40,41)", 739, "[40,41)"], "with their values")
 wide = dumped("-c", "SELECT * FROM w1 WHERE id1 = 43", "--outer-join", "SELECT * FROM w0 WHERE id0 = $(id1)", "--outer-join", "SELECT * FROM w2 WHERE id2 = $(id1)")
 equal([wide.column(c).to_pylist() for c in ("id1", "id0", "r0", "c2_0")], [[43], [None], [None], [43]], "NULLs where there is no row")
+wide = dumped("-t", "w0", "--outer-join", "SELECT * FROM w1 WHERE $(id0) = id1", "--inner-join", "SELECT * FROM w2 WHERE $(id0) = id2",
+              "--sort-by=c1_699,c2_1:desc,id0:desc", "--sort-by=c0_5")
+found = [(row["c1_699"] if row["c1_699"] is not None else 9999, -row["c2_1"], -row["id0"]) for row in wide.to_pylist()]
+ok(len(found) == 39 and found == sorted(found), "sorted by columns of several records", found[:5])
+fails(1, '--sort-by cannot name column "r1" beside more than 1600 columns', "-t", "w0", "--inner-join", "SELECT * FROM w1 WHERE $(id0) = id1",
+      "--inner-join", "SELECT * FROM w2 WHERE $(id0) = id2", "--sort-by=r1", "-o", OUT / "x.arrow")
 fails(1, 'refers to "nope"', "-t", "t_a", "--inner-join", "SELECT 1 WHERE $(nope) = 1", "-o", OUT / "x.arrow")
 
 # Both ways, by COPY and by record batches of the server, give the same rows in the same record batches' order. Scans begin at

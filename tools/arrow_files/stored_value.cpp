@@ -1,11 +1,14 @@
 // See stored_value.hpp.
 #include "arrow_files/stored_value.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 
 #include "base/int128.hpp"
 #include "columnar/batch.hpp"
+#include "columnar/utf8.hpp"
+#include "format/arrow/statistics_text.hpp"
 #include "format/csv/row_text.hpp"
 
 namespace strom::tool {
@@ -31,6 +34,13 @@ bool parse(const std::string& text, int128* value) {
 }  // namespace
 
 std::string stored_value_text(const columnar::Field& field, const std::string& stored) {
+  if (const auto text = format::arrow::parse_text_item(stored)) {
+    // A bound that was cut need not be UTF-8.
+    const bool is_printable = columnar::is_utf8(*text) && std::none_of(text->begin(), text->end(), [](char c) {
+                                return static_cast<unsigned char>(c) < ' ';
+                              });
+    return is_printable ? *text : stored;
+  }
   int128 value = 0;
   if (!parse(stored, &value)) return stored;
   // A column of one row: the lower bytes of the number are the value, whatever its width.

@@ -93,7 +93,7 @@ Status OutputFiles::choose_statistics() {
         statistics_columns_.push_back(i);
       } else if (name != "*") {
         return Status(ErrorCode::kInvalidParameter, "column \"" + name + "\" can have no statistics")
-            .with_detail("They are kept for numbers, dates, times and timestamps, not for " +
+            .with_detail("They are kept for numbers, dates, times, timestamps and text, not for " +
                          columnar::type_text(field) + ".");
       }
     }

@@ -49,7 +49,7 @@ void add_dump_options(OptionTable& table, DumpSettings& settings) {
       .file();
   add_compression_option(table, &settings.output);
   constexpr int64_t kLeast = 1024;
-  table.size('s', "segment-size", &settings.segment_size, kLeast, "size of record batches (default 256m)");
+  table.size('s', "segment-size", &settings.segment_size, kLeast, "size of record batches (default 64m)");
   table
       .list('S', "stats", "COLUMNS", &settings.statistics,
             "keeps the lowest and highest value of each record batch, of these columns or of all that can have them")

@@ -15,7 +15,7 @@ namespace strom::tool {
 struct DumpSettings {
   OutputOptions output;
   std::string append;
-  int64_t segment_size = int64_t{256} << 20;
+  int64_t segment_size = int64_t{64} << 20;
   std::vector<std::string> statistics;  // names; "*": all that can have them
   std::vector<std::string> partition_by;
   int64_t rows_per_file = 0;

@@ -99,6 +99,31 @@ Status plan_columns(Connection& connection, const Settings& settings, Plan& plan
   return Status::ok();
 }
 
+/// ORDER BY and OFFSET for columns that come as records: those of the sub-queries.
+Result<std::string> record_order(const Connection& connection, const Settings& settings, const Plan& plan) {
+  STROM_ASSIGN(const Arrangement arrangement, arrangement_of(settings, plan.columns));
+  std::string order;
+  for (const auto& [column, is_down] : arrangement.sort) {
+    size_t part = 0, begin = 0;
+    while (column >= begin + plan.records[part]) begin += plan.records[part++];
+    const auto first = plan.columns.begin() + static_cast<std::ptrdiff_t>(begin);
+    const bool has_casts = std::any_of(first, first + static_cast<std::ptrdiff_t>(plan.records[part]),
+                                       [](const Column& each) { return !each.cast.empty(); });
+    const Column& found = plan.columns[column];
+    if (!found.cast.empty())
+      return Status(ErrorCode::kInvalidParameter,
+                    "--sort-by cannot name column \"" + found.field.name + "\" beside more than 1600 columns")
+          .with_detail("Its type is written as text.")
+          .with_hint("Sort by a column of another type.");
+    // Sub-queries with casts have numbers for names, but for the first.
+    const std::string name =
+        part > 0 && has_casts ? fmt::format("c{}", column - begin) : connection.quoted_name(found.field.name);
+    order += fmt::format("{}j{}.{}{}", order.empty() ? "\nORDER BY " : ", ", part, name, is_down ? " DESC" : "");
+  }
+  if (arrangement.skip > 0) order += fmt::format(" OFFSET {}", arrangement.skip);
+  return order;
+}
+
 /// A query and others that are joined to it.
 Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) {
   STROM_ASSIGN(const auto first, connection.describe(plan.queries[0]));
@@ -119,9 +144,8 @@ Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) 
     }
     return plan_columns(connection, settings, plan);
   }
-  if (!settings.partition_by.empty() || !settings.sort_by.empty()) {
-    return Status(ErrorCode::kInvalidParameter, "--partition-by and --sort-by do not go with more than 1600 columns");
-  }
+  if (!settings.partition_by.empty())
+    return Status(ErrorCode::kInvalidParameter, "--partition-by does not go with more than 1600 columns");
   Catalog catalog(connection, settings);
   list.clear();
   std::vector<Column> own;
@@ -136,9 +160,10 @@ Status plan_joins(Connection& connection, const Settings& settings, Plan& plan) 
     for (Column& column : columns) plan.columns.push_back(std::move(column));
     list += fmt::format("{}j{}", i == 0 ? "" : ", ", i);
   }
+  STROM_ASSIGN(const std::string order, record_order(connection, settings, plan));
   for (std::string& query : plan.queries) {
     query = with_casts(connection, query, own, {});
-    query = "SELECT " + list + " " + join_clause(connection, settings, query, first, joined);
+    query = "SELECT " + list + " " + join_clause(connection, settings, query, first, joined) + order;
   }
   return Status::ok();
 }

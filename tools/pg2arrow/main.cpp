@@ -1,6 +1,7 @@
 // pg2arrow: the result of a query, a table or a database, from PostgreSQL into Arrow files.
 #include <fmt/format.h>
 #include <libpq-fe.h>
+#include <malloc.h>
 
 #include "common/program.hpp"
 #include "pg2arrow/all_tables.hpp"
@@ -138,7 +139,16 @@ Status run(Settings& settings) {
 
 }  // namespace
 
+/// Rows and pieces of record batches come in memory that libpq takes and gives back for each: up to this size it is
+/// reused, where glibc would fetch it anew from the system. Columns are larger, and grow in place.
+void keep_message_memory() {
+  constexpr int kLargestMessage = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestMessage);
+  mallopt(M_TRIM_THRESHOLD, 4 * kLargestMessage);
+}
+
 int main_of_tool(int argc, char** argv) {
+  keep_message_memory();
   Settings settings;
   OptionTable table("pg2arrow", "dumps PostgreSQL tables and queries into Apache Arrow files",
                     "Runs a query on a PostgreSQL server and writes its result as an Apache Arrow file, with exact "

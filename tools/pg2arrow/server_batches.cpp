@@ -81,7 +81,12 @@ Status receive(Connection& connection, const std::string& call, StreamDecoder& d
       STROM_TRY(copy.finish());
       return decoder.finish();
     }
-    STROM_TRY(copy.feed(reinterpret_cast<const uint8_t*>(data.bytes.get()), data.size));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(data.bytes.get());
+    if (const auto value = copy.take_value(bytes, data.size)) {
+      STROM_TRY(decoder.feed(value->data(), static_cast<int64_t>(value->size()), take));
+      continue;
+    }
+    STROM_TRY(copy.feed(bytes, data.size));
     STROM_TRY(decoder.feed(piece[0].data().data(), piece[0].data().size(), take));
     piece[0].clear();
   }

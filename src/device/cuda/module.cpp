@@ -79,6 +79,10 @@ int allocate(size_t bytes, void** memory) { return checked(cudaMalloc(memory, by
 int release(void* memory) { return checked(cudaFree(memory)); }
 int allocate_pinned(size_t bytes, void** memory) { return checked(cudaMallocHost(memory, bytes)); }
 int release_pinned(void* memory) { return checked(cudaFreeHost(memory)); }
+int register_host(void* memory, size_t bytes) {
+  return checked(cudaHostRegister(memory, bytes, cudaHostRegisterDefault));
+}
+int release_registered(void* memory) { return checked(cudaHostUnregister(memory)); }
 
 int create_stream(ModuleStream** stream) {
   return checked(cudaStreamCreateWithFlags(reinterpret_cast<cudaStream_t*>(stream), cudaStreamNonBlocking));
@@ -115,10 +119,18 @@ int is_event_done(ModuleEvent* event, int* is_done) {
   return error == cudaErrorNotReady ? static_cast<int>(kModuleOk) : checked(error);
 }
 
-constexpr ModuleTable kTable = {
-    kModuleVersion,  sizeof(ModuleTable), error_text,    count,          facts,         use,          allocate, release,
-    allocate_pinned, release_pinned,      create_stream, destroy_stream, finish_stream, copy_in,      copy_out, fill,
-    run_tiles,       create_event,        destroy_event, record_event,   await_event,   is_event_done};
+constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
+                                error_text,      count,
+                                facts,           use,
+                                allocate,        release,
+                                allocate_pinned, release_pinned,
+                                register_host,   release_registered,
+                                create_stream,   destroy_stream,
+                                finish_stream,   copy_in,
+                                copy_out,        fill,
+                                run_tiles,       create_event,
+                                destroy_event,   record_event,
+                                await_event,     is_event_done};
 
 }  // namespace
 }  // namespace strom::device

@@ -36,6 +36,7 @@ class Assembler : private PipelineWriter {
         partition_(partition),
         stable_text_(source.stable),
         late_(source.late),
+        on_device_(source.on_device),
         of_build_rows_(of_build_rows) {}
 
   Assembly run() {
@@ -89,6 +90,12 @@ class Assembler : private PipelineWriter {
     return reads;
   }
 
+  /// The sink's texts have to be copied before their source goes on.
+  bool is_copied(NodeId id) const {
+    if (on_device_) return program_.nodes[id].type.phys() == Phys::kStr;
+    return !plan::has_stable_text(program_, id, stable_text_);
+  }
+
   // ---- sinks ----
 
   void emit_sink() {
@@ -112,7 +119,7 @@ class Assembler : private PipelineWriter {
     for (size_t i = 0; i < nodes.size(); ++i) {
       outputs.push_back(i < keys ? join_key(nodes[i]) : value(nodes[i]));
       out_.output_phys.push_back(program_.nodes[nodes[i]].type.phys());
-      out_.copied_outputs.push_back(!plan::has_stable_text(program_, nodes[i], stable_text_));
+      out_.copied_outputs.push_back(is_copied(nodes[i]));
     }
     if (top) {
       outputs.push_back(order_key());
@@ -243,7 +250,7 @@ class Assembler : private PipelineWriter {
     std::vector<AggregateInput> inputs;
     for (const plan::Aggregate& a : pipeline_.aggregates) {
       inputs.push_back(aggregate_input(a));
-      out_.copied_aggregates.push_back(keeps_value(a) && !plan::has_stable_text(program_, a.arg, stable_text_));
+      out_.copied_aggregates.push_back(keeps_value(a) && is_copied(a.arg));
       if (inputs.back().reg >= 0) checked.push_back(inputs.back().reg);
       if (inputs.back().second >= 0) checked.push_back(inputs.back().second);
     }
@@ -292,8 +299,7 @@ class Assembler : private PipelineWriter {
     out_.copied_keys.assign(keys.size(), false);
     for (size_t i = 0; i < out_.group_keys.size(); ++i)
       if (!out_.group_keys[i].coded)
-        out_.copied_keys[out_.group_keys[i].key_column] =
-            !plan::has_stable_text(program_, pipeline_.group_keys[i], stable_text_);
+        out_.copied_keys[out_.group_keys[i].key_column] = is_copied(pipeline_.group_keys[i]);
     const int hash = new_register(Phys::kI64), slot = new_register(Phys::kI32);
     emit(TileOp::kHash, hash).list = keys;
     emit(TileOp::kFindGroup, slot, hash).list = keys;
@@ -449,7 +455,7 @@ class Assembler : private PipelineWriter {
   }
 
   const Partition partition_;
-  const bool stable_text_, late_, of_build_rows_;
+  const bool stable_text_, late_, on_device_, of_build_rows_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_seconds_, sink_keys_;
   std::map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;

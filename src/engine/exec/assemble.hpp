@@ -54,6 +54,7 @@ struct SourceTraits {
   bool single_byte;  // Options::single_byte_encoding
   bool stable;       // ChunkSource::stable_text()
   bool late;         // ChunkSource::converts_late()
+  bool on_device;    // tiles run where no text stays
 };
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is

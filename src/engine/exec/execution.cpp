@@ -15,7 +15,7 @@ using plan::Pipeline;
 using plan::Program;
 using registry::Phys;
 
-constexpr int64_t kMostMorselRows = 128 * 1024;
+constexpr int64_t kMostMorselRows = 128 * 1024, kMostDeviceMorselRows = 64 << 20;
 
 /// Adds counts of a run to those of an earlier one of the same pipeline, whose stages may be others.
 void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum) {
@@ -150,6 +150,7 @@ class ExecutionImpl : public Execution {
       stats->threads = run.thread_count();
     }
     stats->declined += run.declined_count();
+    stats->device_rows += run.device_rows();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }
@@ -273,10 +274,12 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late()};
-    return std::make_unique<PipelineRun>(program, index,
-                                         assemble(program, index, joins, partition, traits, &program != &program_),
-                                         source, options_, build, nothing_matches, wanted_keys(program, index, source));
+    DeviceMachine* machine = source.total_rows() >= options_.device_rows ? options_.machine : nullptr;
+    const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
+                              machine != nullptr};
+    return std::make_unique<PipelineRun>(
+        program, index, assemble(program, index, joins, partition, traits, &program != &program_), source, options_,
+        machine, build, nothing_matches, wanted_keys(program, index, source));
   }
 
   /// What the joins of the last pipeline ask of columns that the source has statistics of.
@@ -357,7 +360,8 @@ class ExecutionImpl : public Execution {
       STROM_ASSIGN(const bool worked, run.step(interrupt));
       if (worked || !run.wait_a_moment()) continue;
       run.threads_done();
-      return run.error();
+      STROM_TRY(run.error());
+      return run.finish_workers();
     }
   }
 
@@ -423,9 +427,8 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
   STROM_ASSIGN(Program resolved, resolve(program, params));
   options.threads = std::max(1, options.threads);
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
-  if (options.run == nullptr) {
-    STROM_ASSIGN(options.run, run_morsel_for(options.isa));
-  }
+  options.device_morsel_rows = std::clamp<int64_t>(options.device_morsel_rows, 1, kMostDeviceMorselRows);
+  if (options.run == nullptr) options.run = run_morsel_for(options.isa);
   return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
 }
 

@@ -117,10 +117,15 @@ struct ResultBatch {
 /// Passes over the outer side. Inner sides that would need more go beyond their budget.
 inline constexpr int64_t kMostPasses = 32;
 
+class DeviceMachine;
+
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;  // runs tiles; null = the CPU's for `isa`
-  int threads = 1;                 // including the calling one; at most one for each morsel is started
+  block::RunMorsel run = nullptr;    // runs tiles; null = the CPU's for `isa`
+  DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
+  int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
+  int64_t device_morsel_rows = 4 << 20;
+  int threads = 1;  // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =
@@ -141,7 +146,8 @@ struct Stats {
   int64_t chunks_loaded = 0, chunks_skipped = 0;  // likewise; skipped: no row could have matched a join
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
-  int64_t passes = 0;  // over the last pipeline's source
+  int64_t passes = 0;       // over the last pipeline's source
+  int64_t device_rows = 0;  // of morsels that ran on Options::machine, of all pipelines
 };
 
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by

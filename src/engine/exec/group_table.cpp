@@ -286,6 +286,27 @@ void HostGroupTable::refresh_view() {
   table_.values = value_pointers_.data();
 }
 
+std::vector<HostGroupTable::Array> HostGroupTable::arrays() {
+  std::vector<Array> arrays;
+  const auto add = [&](void* data, size_t group_bytes) {
+    arrays.push_back({data, group_bytes, group_bytes * table_.capacity});
+  };
+  if (hashed_) {
+    arrays.push_back({slots_.data(), 0, slots_.size() * sizeof slots_[0]});
+    add(hashes_.data(), sizeof hashes_[0]);
+    for (size_t k = 0; k < key_values_.size(); ++k) {
+      add(key_values_[k].data(), static_cast<size_t>(registry::phys_size(assembly_.key_phys[k])));
+      add(key_flags_[k].data(), 1);
+    }
+  }
+  add(rows_.data(), sizeof rows_[0]);
+  for (Accumulator& acc : accumulators_) {
+    add(acc.nulls.data(), sizeof acc.nulls[0]);
+    add(acc.values.data(), static_cast<size_t>(acc.size));
+  }
+  return arrays;
+}
+
 void HostGroupTable::own_text() {
   for (size_t k = 0; k < assembly_.copied_keys.size(); ++k) {
     if (!assembly_.copied_keys[k]) continue;

@@ -17,6 +17,14 @@ class HostGroupTable {
   explicit HostGroupTable(const Assembly& assembly);
 
   block::GroupTable* view() { return &table_; }
+  /// The arrays that view() points to, in its order: slots (hashed only), hashes and for each key values and flags
+  /// (likewise), rows, and for each aggregate nulls and values (0 bytes for counts).
+  struct Array {
+    void* data;
+    size_t group_bytes;  // of each group; slots: 0
+    size_t bytes;
+  };
+  std::vector<Array> arrays();
   int64_t memory() const;
   bool hashed() const { return hashed_; }
   /// Copies text keys of groups that are new since the last call, and texts of min and max, where their memory will not

@@ -1,6 +1,4 @@
 // Which instruction set this machine runs the tile interpreter with.
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <cstring>
 
@@ -47,32 +45,13 @@ Isa best_isa() {
   return isa;
 }
 
-namespace {
-
-/// A shared object that runs tiles on another machine, e.g. the emulated CUDA one; named by the server's environment
-/// for tests of the whole path.
-Result<block::RunMorsel> load_tile_library(const char* path) {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  void* entry = library == nullptr ? nullptr : dlsym(library, "strom_run_morsel");
-  if (entry == nullptr)
-    return Status(ErrorCode::kIoError, std::string("STROM_TILE_LIBRARY cannot be used: ") + dlerror());
-  return reinterpret_cast<block::RunMorsel>(entry);
-}
-
-}  // namespace
-
-Result<block::RunMorsel> run_morsel_for(Isa isa) {
-  const char* library = std::getenv("STROM_TILE_LIBRARY");
-  if (library != nullptr && *library != '\0') {
-    static const Result<block::RunMorsel> loaded = load_tile_library(library);
-    return loaded;
-  }
+block::RunMorsel run_morsel_for(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::kV4) return block::RunMorsel{inst::run_morsel_v4};
-  if (isa == Isa::kV3) return block::RunMorsel{inst::run_morsel_v3};
-  if (isa == Isa::kV2) return block::RunMorsel{inst::run_morsel_v2};
+  if (isa == Isa::kV4) return inst::run_morsel_v4;
+  if (isa == Isa::kV3) return inst::run_morsel_v3;
+  if (isa == Isa::kV2) return inst::run_morsel_v2;
 #endif
-  return block::RunMorsel{inst::run_morsel_baseline};
+  return inst::run_morsel_baseline;
 }
 
 }  // namespace strom::engine::exec

@@ -1,4 +1,4 @@
-// Tile interpreter of an instruction set level, or of the library that environment STROM_TILE_LIBRARY names (tests).
+// Tile interpreter of an instruction set level.
 #pragma once
 
 #include "engine/exec/execution.hpp"
@@ -6,6 +6,6 @@
 
 namespace strom::engine::exec {
 
-Result<block::RunMorsel> run_morsel_for(Isa isa);
+block::RunMorsel run_morsel_for(Isa isa);
 
 }  // namespace strom::engine::exec

@@ -1,5 +1,5 @@
 // The places of the first rows of each partition that a worker has found so far, as far as its memory goes: rows of
-// partitions that it does not know count as first ones. Used by exec/worker.cpp only.
+// partitions that it does not know count as first ones. Used by exec/worker_output.cpp only.
 #pragma once
 
 #include <cstdint>

@@ -13,13 +13,15 @@
 #include <mutex>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/thread_memory.hpp"
-#include "engine/exec/sorted_rows.hpp"
 #include "engine/exec/assemble.hpp"
+#include "engine/exec/cpu_worker.hpp"
+#include "engine/exec/device_worker.hpp"
 #include "engine/exec/group_table.hpp"
 #include "engine/exec/join_table.hpp"
 #include "engine/exec/morsel_queue.hpp"
-#include "engine/exec/worker.hpp"
+#include "engine/exec/sorted_rows.hpp"
 
 namespace strom::engine::exec {
 
@@ -30,26 +32,13 @@ inline constexpr uint32_t kGroupsWorthMerging = 1024;
 inline constexpr int64_t kLeastSharedBudget = 4 << 20;
 inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
 
-/// Signals that PostgreSQL handles must reach its main thread only; those of a fault stay with the thread.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, number);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
 /// The workers of one pipeline while it runs.
 class PipelineRun : public WorkerSink {
  public:
+  /// `machine`: where tiles run; nullptr: on the CPU.
   PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-              const Options& options, JoinBuild* build, bool nothing_matches, std::vector<ColumnKeys> wanted)
+              const Options& options, DeviceMachine* machine, JoinBuild* build, bool nothing_matches,
+              std::vector<ColumnKeys> wanted)
       : program_(program),
         index_(index),
         assembly_(std::move(assembly)),
@@ -58,7 +47,9 @@ class PipelineRun : public WorkerSink {
         build_(build),
         feeder_(source.feeder()),
         run_(options.run),
-        queue_(source, options.morsel_rows, std::move(wanted)),
+        machine_(machine),
+        morsel_rows_(machine == nullptr ? options.morsel_rows : options.device_morsel_rows),
+        queue_(source, morsel_rows_, std::move(wanted)),
         exhausted_(nothing_matches) {
     // What is left is for the parts in which full tables meet.
     group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
@@ -69,16 +60,18 @@ class PipelineRun : public WorkerSink {
 
   /// The caller's share of the work: one morsel. False when there is none left to take.
   Result<bool> step(const InterruptCheck& interrupt) {
-    if (!main_worker_) {
-      main_worker_ = make_worker();
+    const auto keep_going = [&] {
+      interrupt();
+      return !stopping_.load();
+    };
+    if (main_seat_.workers.empty()) {
+      STROM_TRY(open_device(keep_going));
+      STROM_TRY(take_seat(&main_seat_, keep_going));
       if (!exhausted_) start_threads();
       if (exhausted_) queue_.end_feeding();
     }
     if (feeder_ != nullptr && !all_fed_) feed(interrupt);
-    return take_and_run(*main_worker_, false, [&] {
-      interrupt();
-      return !stopping_.load();
-    });
+    return take_and_run(main_seat_, false, keep_going);
   }
 
   /// Waits a moment for the threads; true when all are done.
@@ -126,6 +119,7 @@ class PipelineRun : public WorkerSink {
   /// After all morsels: merges the workers' groups into as few batches as the budget allows.
   void finish_groups() {
     threads_done();
+    if (const Status status = finish_workers(); !status.is_ok()) return fail(status);
     std::vector<std::unique_ptr<Worker>>& workers = all_workers_;
     if (workers.empty() || program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return;
     if (has_shared_groups()) {
@@ -145,6 +139,13 @@ class PipelineRun : public WorkerSink {
         target.merge(other);
     }
     if (!target.empty()) push_groups(target);
+  }
+
+  /// After all morsels: what is left on the device.
+  Status finish_workers() {
+    if (!device_) return {};
+    for (const auto& worker : all_workers_) STROM_TRY(worker->finish());
+    return device_->take_matches([] { return true; });
   }
 
   void absorb(const HostGroupTable& groups, uint64_t part) {
@@ -264,6 +265,7 @@ class PipelineRun : public WorkerSink {
   int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t declined_count() const { return declined_count_; }
   int64_t partial_flushes() const { return partial_flushes_; }
+  int64_t device_rows() const { return device_rows_; }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
     int64_t bytes = shared_peak_.load();
@@ -272,11 +274,55 @@ class PipelineRun : public WorkerSink {
   }
 
  private:
-  Worker* make_worker() {
-    auto worker = std::make_unique<Worker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this);
+  /// The workers of one thread: that of the machine, and one of the CPU for what the machine has no memory for.
+  struct Seat {
+    std::vector<Worker*> workers;
+    bool on_device = false;  // the first one
+  };
+
+  Status open_device(const Worker::KeepGoing& keep_going) {
+    if (machine_ == nullptr || exhausted_) return {};
+    auto opened = DevicePipeline::open(machine_, program_, assembly_, keep_going);
+    if (opened.is_ok()) device_ = std::move(opened).value();
+    return unless_over_budget(opened.status());
+  }
+
+  /// Without memory on the device the CPU does the work.
+  static Status unless_over_budget(const Status& status) {
+    return status.code() == ErrorCode::kOverBudget ? Status::ok() : status;
+  }
+
+  void add_worker(Seat* seat, std::unique_ptr<Worker> worker) {
+    seat->workers.push_back(worker.get());
     std::lock_guard lock(mutex_);
     all_workers_.push_back(std::move(worker));
-    return all_workers_.back().get();
+  }
+
+  void add_cpu_worker(Seat* seat) {
+    add_worker(seat,
+               std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this));
+  }
+
+  Status take_seat(Seat* seat, const Worker::KeepGoing& keep_going) {
+    if (device_) {
+      auto worker = DeviceWorker::create(program_, index_, assembly_, *device_, group_budget_, this, keep_going);
+      seat->on_device = worker.is_ok();
+      if (worker.is_ok()) add_worker(seat, std::move(worker).value());
+      if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
+    }
+    add_cpu_worker(seat);
+    return {};
+  }
+
+  /// On the seat's first worker, and on the CPU where that has no memory.
+  Status run_morsel(Seat& seat, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column) {
+    const int32_t rows = morsel->rows;
+    const Status status = seat.workers[0]->run(morsel, keep_going, column);
+    if (!seat.on_device) return status;
+    device_rows_ += status.is_ok() ? rows : rows - morsel->rows;
+    if (status.code() != ErrorCode::kOverBudget) return status;
+    if (seat.workers.size() == 1) add_cpu_worker(&seat);
+    return seat.workers[1]->run(morsel, keep_going, column);
   }
 
   /// Keeps chunks ready for the other threads and one for this.
@@ -295,10 +341,10 @@ class PipelineRun : public WorkerSink {
 
   void start_threads() {
     // What a single morsel could hold is done before a thread would have started.
-    const int64_t useful = (source_.total_rows() + options_.morsel_rows - 1) / options_.morsel_rows;
+    const int64_t useful = (source_.total_rows() + morsel_rows_ - 1) / morsel_rows_;
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
-    BlockSignals block;
+    const base::BlockedSignals blocked;
     std::lock_guard lock(mutex_);  // the first threads may end while the last are made
     for (int i = 1; i < threads; ++i) {
       ++running_;
@@ -312,10 +358,15 @@ class PipelineRun : public WorkerSink {
   }
 
   void work_in_thread() {
-    Worker* worker = make_worker();
+    const auto keep_going = [this] { return !stopping_.load(); };
+    Seat seat;
+    if (const Status status = take_seat(&seat, keep_going); !status.is_ok()) {
+      if (status.code() != ErrorCode::kCancelled) fail(status);
+      return;
+    }
     for (;;) {
       if (!room_in_queue()) break;
-      Result<bool> more = take_and_run(*worker, true, [this] { return !stopping_.load(); });
+      Result<bool> more = take_and_run(seat, true, keep_going);
       if (!more.is_ok() || !more.value()) break;
     }
   }
@@ -345,7 +396,13 @@ class PipelineRun : public WorkerSink {
     return !stopping_.load();
   }
 
-  Result<bool> take_and_run(Worker& worker, bool waits, const Worker::KeepGoing& keep_going) {
+  static int64_t declined_rows(const Seat& seat) {
+    int64_t rows = 0;
+    for (const Worker* worker : seat.workers) rows += worker->declined_rows();
+    return rows;
+  }
+
+  Result<bool> take_and_run(Seat& seat, bool waits, const Worker::KeepGoing& keep_going) {
     if (exhausted_ || stopping_.load()) return false;
     Morsel morsel;
     Result<bool> taken = queue_.next(&morsel, waits);
@@ -355,11 +412,15 @@ class PipelineRun : public WorkerSink {
     }
     if (!taken.value()) return false;
     int32_t column = 0;
-    const int64_t declined_before = worker.declined_rows();
-    const Status status = worker.run(morsel, keep_going, &column);
-    if (feeder_ != nullptr) feeder_->release(morsel.chunk, worker.declined_rows() > declined_before);
+    const int64_t declined_before = declined_rows(seat);
+    const Status status = run_morsel(seat, &morsel, keep_going, &column);
+    if (feeder_ != nullptr) feeder_->release(morsel.chunk, declined_rows(seat) > declined_before);
     if (status.is_ok()) return true;
     if (status.code() == ErrorCode::kCancelled) return false;
+    if (status.code() != ErrorCode::kCorruptFile) {
+      fail(status);
+      return status;
+    }
     Status described =
         Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
             .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
@@ -404,6 +465,8 @@ class PipelineRun : public WorkerSink {
   int64_t feed_limit_ = 0;  // not asked yet
   bool all_fed_ = false;
   const block::RunMorsel run_;
+  DeviceMachine* const machine_;
+  const int64_t morsel_rows_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
   bool measures_ = false;
@@ -418,7 +481,9 @@ class PipelineRun : public WorkerSink {
   std::atomic<int64_t> shared_bytes_{0}, shared_peak_{0};
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
-  Worker* main_worker_ = nullptr;
+  std::unique_ptr<DevicePipeline> device_;  // outlives its workers
+  std::atomic<int64_t> device_rows_{0};
+  Seat main_seat_;
   std::vector<std::unique_ptr<Worker>> all_workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;

@@ -1,6 +1,6 @@
 // Memory for text that outlives the chunk or the arena that it lay in. Sinks (outputs, build sides, group keys) take
-// views first; the host copies them before the memory behind them changes. Used by exec/worker.cpp, join_table.hpp and
-// group_table.cpp.
+// views first; the host copies them before the memory behind them changes. Used by exec/worker_output.cpp,
+// join_table.hpp and group_table.cpp.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The places of the first rows of an order that a worker has found so far. Used by exec/worker.cpp only.
+// The places of the first rows of an order that a worker has found so far. Used by exec/worker_output.cpp only.
 #pragma once
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "format/arrow/statistics_text.hpp"
+#include "format/arrow/text_extremes.hpp"
 
 namespace strom::format::arrow {
 
@@ -65,6 +66,20 @@ Bounds real_bounds(const NestedBuilder& column) {
   return std::pair(bits(lowest), bits(highest));
 }
 
+/// By bytes, as PostgreSQL orders texts under C-like collations.
+Bounds text_bounds(const NestedBuilder& column) {
+  const auto* offsets = column.values().as<int32_t>();
+  const auto* bytes = reinterpret_cast<const char*>(column.data().data());
+  TextExtremes found;
+  for (int64_t row = 0; row < column.length(); ++row) {
+    if (column.is_valid(row)) found.add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
+  }
+  if (!found.any()) return std::nullopt;
+  std::string high = high_text_item(found.high());
+  if (high == kNoValue) return std::nullopt;
+  return std::pair(low_text_item(found.low()), std::move(high));
+}
+
 void set(columnar::KeyValues& metadata, std::string_view key, std::string value) {
   for (auto& [name, old] : metadata) {
     if (name != key) continue;
@@ -94,7 +109,8 @@ bool can_have_bounds(const columnar::NestedField& field) {
     case Kind::kFloat:
     case Kind::kDate:
     case Kind::kTime:
-    case Kind::kTimestamp: return true;
+    case Kind::kTimestamp:
+    case Kind::kUtf8: return true;
     case Kind::kDecimal: return field.bits == 128;
     default: return false;
   }
@@ -106,6 +122,7 @@ Bounds bounds_of(const NestedBuilder& column) {
     case Kind::kFloat:
       return field.bits == 32 ? real_bounds<float, int32_t>(column) : real_bounds<double, int64_t>(column);
     case Kind::kDecimal: return integer_bounds<__int128>(column);
+    case Kind::kUtf8: return text_bounds(column);
     case Kind::kUInt:
       switch (field.bits) {
         case 8: return integer_bounds<uint8_t>(column);

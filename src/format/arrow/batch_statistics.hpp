@@ -11,11 +11,10 @@
 
 namespace strom::format::arrow {
 
-/// Numbers, dates, times and timestamps can have them.
+/// Numbers, dates, times, timestamps and texts can have them.
 bool can_have_bounds(const columnar::NestedField& field);
 
-/// As they are stored, in decimal; floating point as the number that its bits are. Nothing when all rows are null, or
-/// one is NaN.
+/// Items of statistics_text.hpp. Nothing when all rows are null, or one is NaN.
 using Bounds = std::optional<std::pair<std::string, std::string>>;
 Bounds bounds_of(const columnar::NestedBuilder& column);
 

@@ -118,17 +118,33 @@ std::shared_ptr<const FileMetadata> MetadataCache::known(const std::string& path
 void MetadataCache::remember(const std::string& path, const std::shared_ptr<FileMetadata>& metadata, bool is_settled) {
   std::list<Entry> dropped;  // destroyed after the lock is released
   std::lock_guard lock(mutex_);
+  if (const auto found = by_path_.find(path); found != by_path_.end()) drop(found->second, &dropped);
+  add(path, metadata, is_settled);
+  shrink(&dropped);
+}
+
+void MetadataCache::add(const std::string& path, const std::shared_ptr<FileMetadata>& metadata, bool is_settled) {
   auto schema = last_schema_.lock();
   if (schema != nullptr && same_schema(*schema, *metadata->schema))
     metadata->schema = std::move(schema);
   else
     last_schema_ = metadata->schema;
-  if (const auto found = by_path_.find(path); found != by_path_.end()) drop(found->second, &dropped);
   const int64_t bytes = metadata->memory() + static_cast<int64_t>(2 * path.size());
   entries_.push_front({path, metadata, is_settled, bytes});
   by_path_.emplace(path, entries_.begin());
   bytes_ += bytes;
-  shrink(&dropped);
+}
+
+void MetadataCache::seed(const std::string& path, std::shared_ptr<FileMetadata> metadata) {
+  std::lock_guard lock(mutex_);
+  if (bytes_ + metadata->memory() > most_bytes_ || by_path_.contains(path)) return;
+  add(path, metadata, true);
+}
+
+std::shared_ptr<const FileMetadata> MetadataCache::settled(const std::string& path) const {
+  std::lock_guard lock(mutex_);
+  const auto found = by_path_.find(path);
+  return found == by_path_.end() || !found->second->is_settled ? nullptr : found->second->metadata;
 }
 
 void MetadataCache::drop(std::list<Entry>::iterator entry, std::list<Entry>* dropped) {

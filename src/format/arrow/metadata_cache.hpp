@@ -39,6 +39,13 @@ struct FileMetadata {
   mutable std::mutex bounds_mutex;
   mutable std::map<int, AllBounds> bounds;  // of fields; empty where there are none
 
+  /// How much is known, and how much of that other processes know, too; the latter is the main thread's.
+  size_t facts() const {
+    const std::lock_guard lock(bounds_mutex);
+    return 1 + bounds.size();
+  }
+  mutable size_t shared_facts = 0;
+
   static Result<std::shared_ptr<FileMetadata>> load(const std::string& path);
   /// Roughly.
   int64_t memory() const;
@@ -51,6 +58,12 @@ class MetadataCache {
 
   /// What is kept for `path` if the file is still the same, else read anew. Errors: those of open_any().
   Result<std::shared_ptr<const FileMetadata>> find(const std::string& path);
+
+  /// What another process knows of `path`, of a file that had settled; it is not taken where something is known
+  /// already, or where others would have to go.
+  void seed(const std::string& path, std::shared_ptr<FileMetadata> metadata);
+  /// What is known of `path`, of a file that had settled; nullptr if nothing is.
+  std::shared_ptr<const FileMetadata> settled(const std::string& path) const;
 
   void set_most_bytes(int64_t bytes);
 
@@ -70,6 +83,7 @@ class MetadataCache {
   std::shared_ptr<const FileMetadata> known(const std::string& path, const FileIdentity& identity);
   void remember(const std::string& path, const std::shared_ptr<FileMetadata>& metadata, bool is_settled);
   void forget(const std::string& path);
+  void add(const std::string& path, const std::shared_ptr<FileMetadata>& metadata, bool is_settled);
   void drop(std::list<Entry>::iterator entry, std::list<Entry>* dropped);
   void shrink(std::list<Entry>* dropped);
 

@@ -31,10 +31,12 @@ Range range_of(Layout layout) {
     case Layout::kInt16: return bits(16);
     case Layout::kInt32:
     case Layout::kDecimal32:
+    case Layout::kTime32:
     case Layout::kDate32: return bits(32);
     case Layout::kUInt8: return {0, UINT8_MAX};
     case Layout::kUInt16: return {0, UINT16_MAX};
     case Layout::kUInt32: return {0, UINT32_MAX};
+    case Layout::kUInt64: return {0, UINT64_MAX};
     case Layout::kDecimal128: {
       __int128 most = 1;
       for (int i = 0; i < kMostDigits; ++i) most *= 10;
@@ -138,6 +140,13 @@ std::optional<Bounds> integer_bounds(const Field& field, __int128 low, __int128 
 std::optional<Bounds> stored_bounds(const Field& field, std::string_view low_text, std::string_view high_text) {
   Bounds bounds;
   if (!columnar::bounds_kind(field.layout, &bounds.kind)) return std::nullopt;
+  if (bounds.kind == Bounds::Kind::kText) {
+    std::optional<std::string> low = parse_text_item(low_text), high = parse_text_item(high_text);
+    if (!low || !high || *low > *high) return std::nullopt;
+    bounds.low_text = std::move(*low);
+    bounds.high_text = std::move(*high);
+    return bounds;
+  }
   __int128 low, high;
   if (!parse_integer(low_text, &low) || !parse_integer(high_text, &high)) return std::nullopt;
   if (bounds.kind == Bounds::Kind::kInteger) return integer_bounds(field, low, high);

@@ -11,6 +11,8 @@
 
 #include "base/int128.hpp"
 #include "columnar/bounds.hpp"
+#include "columnar/text.hpp"
+#include "format/arrow/text_extremes.hpp"
 
 namespace strom::format::arrow {
 
@@ -114,6 +116,28 @@ ValueRange range_of(const ColumnView& column) {
   return {stored_text(found.low), stored_text(found.high)};
 }
 
+/// Nothing for a column with a text outside of its buffers.
+ValueRange range_of_texts(const ColumnView& column) {
+  TextExtremes found;
+  bool is_whole = true;
+  for_each_run(column, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end && is_whole; ++row) {
+      const char* bytes = nullptr;
+      int64_t size = 0;
+      is_whole = columnar::text_at(column, row, &bytes, &size);
+      if (is_whole) found.add({bytes, static_cast<size_t>(size)});
+    }
+  });
+  if (!found.any() || !is_whole) return {};
+  ValueRange range{low_text_item(found.low()), high_text_item(found.high())};
+  return range.high == kNoValue ? ValueRange() : range;
+}
+
+bool covers_texts(const ValueRange& stated, const ValueRange& actual) {
+  const auto low = parse_text_item(stated.low), high = parse_text_item(stated.high);
+  return low && high && *low <= *parse_text_item(actual.low) && *high >= *parse_text_item(actual.high);
+}
+
 /// A number that orders as the value does.
 std::optional<double> real_of(Layout layout, const std::string& text) {
   const auto bits = parse_integer(text);
@@ -128,7 +152,7 @@ std::optional<double> real_of(Layout layout, const std::string& text) {
 
 bool has_value_range(Layout layout) {
   columnar::Bounds::Kind kind;
-  return columnar::bounds_kind(layout, &kind) && kind != columnar::Bounds::Kind::kText;
+  return columnar::bounds_kind(layout, &kind);
 }
 
 ValueRange value_range(const ColumnView& column) {
@@ -137,17 +161,24 @@ ValueRange value_range(const ColumnView& column) {
     case Layout::kInt16: return range_of<int16_t>(column);
     case Layout::kInt32:
     case Layout::kDecimal32:
+    case Layout::kTime32:
     case Layout::kDate32: return range_of<int32_t>(column);
     case Layout::kInt64:
     case Layout::kDecimal64:
     case Layout::kDate64:
+    case Layout::kTime64:
     case Layout::kTimestamp: return range_of<int64_t>(column);
     case Layout::kUInt8: return range_of<uint8_t>(column);
     case Layout::kUInt16: return range_of<uint16_t>(column);
     case Layout::kUInt32: return range_of<uint32_t>(column);
+    case Layout::kUInt64: return range_of<uint64_t>(column);
     case Layout::kFloat32: return range_of<float>(column);
     case Layout::kFloat64: return range_of<double>(column);
     case Layout::kDecimal128: return range_of<int128>(column);
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View:
+    case Layout::kDictionary: return range_of_texts(column);
     default: return {};
   }
 }
@@ -166,6 +197,8 @@ std::vector<ValueRange> stated_ranges(const Field& field, int batches) {
 bool covers(Layout layout, const ValueRange& stated, const ValueRange& actual) {
   if (stated.low == kNoValue || stated.high == kNoValue || stated == actual) return true;
   if (actual.low == kNoValue) return true;
+  if (columnar::Bounds::Kind kind; columnar::bounds_kind(layout, &kind) && kind == columnar::Bounds::Kind::kText)
+    return covers_texts(stated, actual);
   if (layout == Layout::kFloat32 || layout == Layout::kFloat64) {
     const auto low = real_of(layout, stated.low), high = real_of(layout, stated.high);
     return low && high && *low <= *real_of(layout, actual.low) && *high >= *real_of(layout, actual.high);

@@ -23,7 +23,7 @@ struct ValueRange {
   bool operator==(const ValueRange&) const = default;
 };
 
-/// The column's layout has a range.
+/// The column's layout has a range, or it is a dictionary of one that has.
 ValueRange value_range(const columnar::ColumnView& column);
 
 /// What a field's metadata says of each of `batches` record batches; empty when it says nothing, or of another number

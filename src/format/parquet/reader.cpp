@@ -3,7 +3,6 @@
 #include "format/parquet/reader.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/blocked_signals.hpp"
 #include "base/mapped_file.hpp"
 #include "format/arrow/decompress.hpp"
 #include "format/parquet/module.hpp"
@@ -31,22 +31,7 @@ using Module = strom_parquet_module_functions;
 constexpr size_t kMagicBytes = 4;
 constexpr char kMagic[] = "PAR1", kEncryptedMagic[] = "PARE";
 
-/// Threads that a library might start must not run the process's signal handlers, and nobody may be interrupted in it.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, number);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
+using base::BlockedSignals;  // of a library that might start threads, and in which nobody may be interrupted
 
 /// Bytes are copied out of the mapping, so that what was checked stays as it was while another process writes to the
 /// file.

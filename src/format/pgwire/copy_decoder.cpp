@@ -294,7 +294,11 @@ void make_lookups(WireColumn& wire) {
 
 CopyDecoder::CopyDecoder(std::vector<WireColumn> wires, std::vector<NestedBuilder>* columns)
     : wires_(std::move(wires)), columns_(columns) {
-  for (WireColumn& wire : wires_) make_lookups(wire);
+  for (size_t i = 0; i < wires_.size(); ++i) {
+    make_lookups(wires_[i]);
+    const int32_t bits = wires_[i].wire == Wire::kInt ? (*columns)[i].field().bits : 0;
+    words_.push_back(bits == 32 || bits == 64 ? static_cast<uint8_t>(bits / 8) : 0);
+  }
 }
 
 Status CopyDecoder::corrupt(const std::string& what) const {
@@ -321,6 +325,15 @@ Status CopyDecoder::feed(const uint8_t* bytes, int64_t size) {
     pending_.assign(bytes + used, bytes + size);
   }
   return Status::ok();
+}
+
+std::optional<std::span<const uint8_t>> CopyDecoder::take_value(const uint8_t* bytes, int64_t size) {
+  constexpr int64_t kCount = 2, kHeader = kCount + 4;
+  if (place_ != Place::kRows || !pending_.empty() || size < kHeader || load<int16_t>(bytes) != 1 ||
+      load<int32_t>(bytes + kCount) != size - kHeader)
+    return std::nullopt;
+  ++rows_;
+  return std::span(bytes + kHeader, static_cast<size_t>(size - kHeader));
 }
 
 Status CopyDecoder::finish() const {
@@ -395,8 +408,15 @@ Status CopyDecoder::append_columns(const uint8_t* at) {
       column.append_null();
       continue;
     }
-    const Problem problem = append(wires_[i], column, at, length);
-    if (problem != Problem::kNone) return explain(problem, place_of(i));
+    if (words_[i] != 0 && length == words_[i]) {
+      if (length == sizeof(uint32_t)) {
+        column.append(load<uint32_t>(at));
+      } else {
+        column.append(load<uint64_t>(at));
+      }
+    } else if (const Problem problem = append(wires_[i], column, at, length); problem != Problem::kNone) {
+      return explain(problem, place_of(i));
+    }
     at += length;
   }
   return Status::ok();

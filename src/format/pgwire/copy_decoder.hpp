@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ class CopyDecoder {
   /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
   /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
   Status feed(const uint8_t* bytes, int64_t size);
+  /// Instead of feed(), for a result of one column whose values the caller takes where they lie: the value, when
+  /// `bytes` are just one whole row and it is not NULL. The row is counted, and the column stays as it is.
+  std::optional<std::span<const uint8_t>> take_value(const uint8_t* bytes, int64_t size);
   /// What comes are records, each with so many of the columns; NULL for a record is NULL in all of them. For more
   /// columns than a row can have.
   void set_records(std::vector<size_t> sizes) { records_ = std::move(sizes); }
@@ -83,6 +87,7 @@ class CopyDecoder {
   Status corrupt(const std::string& what) const;
 
   std::vector<WireColumn> wires_;
+  std::vector<uint8_t> words_;  // by column: 4 or 8 when it has whole numbers of so many bytes, the most frequent types
   std::vector<columnar::NestedBuilder>* columns_;
   std::vector<uint8_t> pending_;  // the part of a row that has come so far
   int64_t rows_ = 0;

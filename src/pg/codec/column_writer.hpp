@@ -12,6 +12,7 @@
 #include "format/pgwire/builtin_types.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/type_map.hpp"
+#include "registry/types.hpp"
 
 namespace strom::pg::codec {
 
@@ -22,6 +23,18 @@ struct WriteSettings {
 };
 
 struct ValueWriter;
+
+/// Rows of a column as the engine has them in its registers, or the same value in each.
+struct RegisterColumn {
+  registry::TypeId type = registry::TypeId::kInt4;
+  int scale = 0;
+  int32_t length = -1;             // n of char(n), -1 = none
+  const void* values = nullptr;    // nullptr: `constant`
+  const uint8_t* flags = nullptr;  // flags[i] & 1: row i is NULL; nullptr: none is
+  bool check_text = false;         // texts may be invalid
+  Datum constant = 0;
+  bool is_null = false;  // the constant
+};
 
 /// Labels of an enum, which are a dictionary of the file.
 using DictionaryLabels = std::vector<std::pair<int64_t, std::vector<std::string>>>;
@@ -51,6 +64,8 @@ class RowWriter {
 
   /// Appends a row. May ereport, and may throw; then cut() is to be called before the next one. Errors name the column.
   void append(const Datum* values, const bool* nulls);
+  /// Appends rows [first, first + count) of columns, which stand where append() has their values. As append().
+  void append(const RegisterColumn* columns, int64_t first, int64_t count);
   /// Only the first `rows` rows stay.
   void cut(int64_t rows);
 
@@ -60,6 +75,7 @@ class RowWriter {
   std::vector<columnar::NestedField> fields_;
   std::vector<std::unique_ptr<ValueWriter>> writers_;  // nullptr: NULL
   std::vector<int> sources_;
+  std::vector<uint8_t> words_;  // bytes of values that are appended as they are, without a call; 0: not so
   std::vector<columnar::NestedBuilder> columns_;
   DictionaryLabels dictionaries_;
   std::vector<std::pair<Oid, int64_t>> enums_;  // and their dictionaries

@@ -37,8 +37,8 @@ struct Text {
 bool is_float(Oid type) { return type == FLOAT4OID || type == FLOAT8OID; }
 
 bool is_comparable(Oid type) {
-  constexpr Oid kTypes[] = {INT2OID,    INT4OID, INT8OID,      FLOAT4OID,     FLOAT8OID,
-                            NUMERICOID, DATEOID, TIMESTAMPOID, TIMESTAMPTZOID};
+  constexpr Oid kTypes[] = {INT2OID,    INT4OID, INT8OID, FLOAT4OID,    FLOAT8OID,
+                            NUMERICOID, DATEOID, TIMEOID, TIMESTAMPOID, TIMESTAMPTZOID};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
@@ -97,6 +97,16 @@ size_t fixed_prefix(std::string_view pattern, char* to) {
   return size;
 }
 
+__int128 micros_of(columnar::TimeUnit unit, __int128 value) {
+  switch (unit) {
+    case columnar::TimeUnit::kSecond: return value * 1000000;
+    case columnar::TimeUnit::kMilli: return value * 1000;
+    case columnar::TimeUnit::kMicro: return value;
+    case columnar::TimeUnit::kNano: return value / 1000;
+  }
+  return value;
+}
+
 // False when PostgreSQL has no such value.
 bool in_range(const columnar::Field& field, __int128 value) {
   constexpr __int128 kMicrosPerDay = USECS_PER_DAY, kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
@@ -104,14 +114,9 @@ bool in_range(const columnar::Field& field, __int128 value) {
   switch (field.layout) {
     case Layout::kDate32: micros = value * kMicrosPerDay; break;
     case Layout::kDate64: micros = value * 1000; break;
-    case Layout::kTimestamp:
-      switch (field.unit) {
-        case columnar::TimeUnit::kSecond: micros = value * 1000000; break;
-        case columnar::TimeUnit::kMilli: micros = value * 1000; break;
-        case columnar::TimeUnit::kMicro: micros = value; break;
-        case columnar::TimeUnit::kNano: micros = value / 1000; break;
-      }
-      break;
+    case Layout::kTime32:
+    case Layout::kTime64: micros = micros_of(field.unit, value); return value >= 0 && micros <= kMicrosPerDay;
+    case Layout::kTimestamp: micros = micros_of(field.unit, value); break;
     default: return true;
   }
   micros -= kEpochDays * kMicrosPerDay;
@@ -554,12 +559,16 @@ void BatchFilter::load_columns(const Source& source, int64_t chunk) {
     // NULLs is one for IS NULL.
     state.has_null = nulls != 0 || state.field->dictionary || state.field->layout >= columnar::Layout::kNull;
     auto bounds = boundary::value_or_throw(source.bounds(chunk, index));
-    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type);
+    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type) &&
+                       (state.field->layout != Layout::kUInt64 || state.type.oid == NUMERICOID);
     if (bounds.has_value()) state.bounds = std::move(*bounds);
   }
 }
 
 namespace {
+
+/// Layouts of files that the engine's columns do not have.
+bool is_file_layout(Layout layout) { return columnar::is_time(layout) || layout == Layout::kUInt64; }
 
 template <class ColumnState>
 void make_datums(ColumnState* state) {
@@ -572,7 +581,9 @@ void make_datums(ColumnState* state) {
   }
   alignas(16) char bytes[32];
   store(*state->field, bounds, bytes);
-  codec::Decoder decoder = codec::make_decoder(*state->field, state->type);
+  codec::Decoder decoder = is_file_layout(state->field->layout)
+                               ? codec::make_value_decoder(*state->field, state->type, false)
+                               : codec::make_decoder(*state->field, state->type);
   decoder.view.values = bytes;
   state->low = decoder.read(decoder, 0);
   state->high = decoder.read(decoder, 1);

@@ -34,6 +34,12 @@ TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleT
                                    TupleTableSlot* plan_slot);
 void strom_arrow_truncate(List* relations, DropBehavior behavior, bool restart_sequences);
 
+// direct_insert.cpp
+bool strom_arrow_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan);
+void strom_arrow_begin_direct(ForeignScanState* node, int eflags);
+TupleTableSlot* strom_arrow_iterate_direct(ForeignScanState* node);
+void strom_arrow_end_direct(ForeignScanState* node);
+
 // analyze.cpp
 bool strom_arrow_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
 

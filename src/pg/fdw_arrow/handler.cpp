@@ -27,6 +27,10 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_handler) {
   routine->BeginForeignModify = strom_arrow_begin_modify;
   routine->ExecForeignInsert = strom_arrow_insert;
   routine->BeginForeignInsert = strom_arrow_begin_insert;
+  routine->PlanDirectModify = strom_arrow_plan_direct;
+  routine->BeginDirectModify = strom_arrow_begin_direct;
+  routine->IterateDirectModify = strom_arrow_iterate_direct;
+  routine->EndDirectModify = strom_arrow_end_direct;
   routine->ExecForeignTruncate = strom_arrow_truncate;
   PG_RETURN_POINTER(routine);
 }

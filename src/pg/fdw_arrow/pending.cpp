@@ -16,6 +16,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/column_writer.hpp"
+#include "pg/fdw_arrow/batch_writer.hpp"
 #include "pg/fdw_arrow/field_index.hpp"
 #include "pg/fdw_arrow/options.hpp"
 
@@ -48,6 +49,7 @@ class PendingWrite {
 
   void open(const catalog::ForeignTable& table);
   void add(TupleTableSlot* slot);
+  void add(const codec::RegisterColumn* columns, int64_t rows);
   void clear();
   std::shared_ptr<const format::arrow::FileReader> reader();
 
@@ -75,8 +77,14 @@ class PendingWrite {
   void create(const catalog::ForeignTable& table);
   void bind(const catalog::ForeignTable& table);
   void note_level();
+  void note_rows();
+  bool is_full() const { return rows_->bytes() >= options_.batch_bytes || rows_->rows() >= options_.batch_rows; }
+  void start_batch();
   void flush(bool is_last);
-  void write(const std::vector<NestedBuilder>& columns, int64_t rows, bool is_last);
+  void settle_batch();
+  void write(const std::vector<NestedBuilder>& columns, int64_t rows, bool is_last) {
+    throw_if_failed(writer_->write(columns, rows, is_last));
+  }
   bool merge_small();
   void cut(const Mark& mark);
 
@@ -87,6 +95,7 @@ class PendingWrite {
   std::unique_ptr<AppendLock> lock_;
   std::unique_ptr<FileAppender> appender_;
   std::unique_ptr<codec::RowWriter> rows_;
+  std::unique_ptr<BatchWriter> writer_;  // refers to all of the above
   FileAppender::Mark first_;
   std::vector<Mark> marks_;
   int level_ = 1;  // of the transaction that opened it
@@ -228,6 +237,10 @@ PendingWrite* begin_write(Oid relid) {
 
 void write_row(PendingWrite* write, TupleTableSlot* slot) { write->add(slot); }
 
+void write_columns(PendingWrite* write, const codec::RegisterColumn* columns, int64_t rows) {
+  write->add(columns, rows);
+}
+
 void truncate_table(Oid relid) { begin_write(relid)->clear(); }
 
 bool has_pending_rows(Oid relid) { return find_write(relid) != nullptr; }
@@ -244,11 +257,13 @@ void PendingWrite::open(const catalog::ForeignTable& table) {
   format::arrow::AppendOptions append;
   append.sync = enableFsync;
   appender_ = value_or_throw(FileAppender::open(path_, std::move(lock_), append));
+  writer_ = std::make_unique<BatchWriter>(*appender_, compressor_);
   first_ = appender_->mark();
   bind(table);
 }
 
 PendingWrite::~PendingWrite() {
+  writer_.reset();
   if (is_done_ || appender_ == nullptr) return;
   if (is_changed_) appender_->undo();
   // Nobody else has written to it: the lock is still held.
@@ -332,16 +347,34 @@ void PendingWrite::bind(const catalog::ForeignTable& table) {
 void PendingWrite::note_level() {
   const int level = GetCurrentTransactionNestLevel();
   const int known = marks_.empty() ? level_ : marks_.back().level;
-  if (level > known) marks_.push_back({level, appender_->mark(), rows_->rows()});
+  if (level <= known) return;
+  settle_batch();
+  marks_.push_back({level, appender_->mark(), rows_->rows()});
+}
+
+void PendingWrite::note_rows() {
+  is_changed_ = true;
+  if (reader_ != nullptr) reader_.reset();
 }
 
 void PendingWrite::add(TupleTableSlot* slot) {
   note_level();
   slot_getallattrs(slot);
   rows_->append(slot->tts_values, slot->tts_isnull);
-  is_changed_ = true;
-  if (reader_ != nullptr) reader_.reset();
-  if (rows_->bytes() >= options_.batch_bytes || rows_->rows() >= options_.batch_rows) flush(false);
+  note_rows();
+  if (is_full()) start_batch();
+}
+
+void PendingWrite::add(const codec::RegisterColumn* columns, int64_t rows) {
+  constexpr int64_t kRowsBetweenLooks = 4096;
+  note_level();
+  for (int64_t first = 0; first < rows;) {
+    const int64_t count = std::min({rows - first, options_.batch_rows - rows_->rows(), kRowsBetweenLooks});
+    rows_->append(columns, first, count);
+    first += count;
+    note_rows();
+    if (is_full()) start_batch();
+  }
 }
 
 void PendingWrite::clear() {
@@ -352,13 +385,23 @@ void PendingWrite::clear() {
   reader_.reset();
 }
 
-void PendingWrite::write(const std::vector<NestedBuilder>& columns, int64_t rows, bool is_last) {
-  const auto batch = value_or_throw(format::arrow::encode_batch(columns, rows, compressor_));
-  const format::arrow::Statistics statistics(appender_->statistics_columns());
-  throw_if_failed(appender_->write(batch, statistics.of(columns), is_last));
+/// A full batch, which is written while rows of the next one come.
+void PendingWrite::start_batch() {
+  settle_batch();
+  writer_->start(rows_->columns(), rows_->rows());
+  rows_->cut(0);
+}
+
+/// The batch that is being written is part of the file, as far as this transaction is concerned.
+void PendingWrite::settle_batch() {
+  Status written = writer_->wait(boundary::check_for_interrupts);
+  if (written.is_ok()) return;
+  broken_ = written;  // until there is a savepoint that cut() goes back to
+  throw_if_failed(written);
 }
 
 void PendingWrite::flush(bool is_last) {
+  settle_batch();
   if (rows_->rows() == 0) return;
   if (!is_last || !merge_small()) write(rows_->columns(), rows_->rows(), is_last);
   rows_->cut(0);
@@ -391,6 +434,11 @@ std::shared_ptr<const format::arrow::FileReader> PendingWrite::reader() {
 
 void PendingWrite::cut(const Mark& mark) {
   reader_.reset();
+  writer_->settle();
+  if (writer_->has_failed()) {  // its rows are those that the mark counts, and more
+    writer_->take_back(rows_->columns());
+    broken_ = Status::ok();
+  }
   if (appender_->mark() == mark.batches) return rows_->cut(mark.rows);
   rows_->cut(0);
   if (mark.rows > 0) {  // they went into the next batch, together with others
@@ -420,6 +468,7 @@ void PendingWrite::end_level(int level, bool is_commit) {
 
 void PendingWrite::prepare() {
   throw_if_failed(broken_);
+  settle_batch();
   marks_.clear();
   reader_.reset();
   is_changed_ = is_changed_ && (rows_->rows() > 0 || !(appender_->mark() == first_));

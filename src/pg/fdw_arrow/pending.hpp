@@ -6,6 +6,7 @@
 
 #include "format/arrow/reader.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/codec/column_writer.hpp"
 
 namespace strom::pg::fdw_arrow {
 
@@ -16,6 +17,8 @@ class PendingWrite;
 PendingWrite* begin_write(Oid relid);
 /// Appends a row. May ereport, and may throw.
 void write_row(PendingWrite* write, TupleTableSlot* slot);
+/// Appends `rows` rows of columns, one for each attribute of the table. May ereport, and may throw.
+void write_columns(PendingWrite* write, const codec::RegisterColumn* columns, int64_t rows);
 /// No rows are left. May throw.
 void truncate_table(Oid relid);
 

@@ -208,8 +208,9 @@ void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
   });
 }
 
-// The shared memory is gone when EXPLAIN asks.
+// The shared memory is gone when EXPLAIN asks. Also called for what direct_insert.cpp makes.
 void strom_arrow_shutdown(ForeignScanState* node) {
+  if (reinterpret_cast<ForeignScan*>(node->ss.ps.plan)->operation != CMD_SELECT) return;
   ArrowScan* scan = state_of(node);
   if (scan == nullptr || scan->parallel == nullptr || IsParallelWorker()) return;
   scan->cursor->loaded = static_cast<int64_t>(pg_atomic_read_u64(&scan->parallel->loaded));

@@ -10,6 +10,7 @@
 #include "pg/fdw_arrow/field_index.hpp"
 #include "pg/fdw_arrow/options.hpp"
 #include "pg/fdw_arrow/pending.hpp"
+#include "pg/fdw_arrow/shared_metadata.hpp"
 #include "pg/fdw_arrow/virtual_value.hpp"
 #include "pg/guc.hpp"
 
@@ -51,7 +52,10 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
   const bool may_vanish = !options.dir.empty() || options.writable;
   const bool are_many = entries.size() > kMostMapped;
   holds_files_ = entries.size() <= kMostHeld;
-  if (are_many) format::arrow::metadata_cache().set_most_bytes(int64_t{guc::arrow_fdw::metadata_cache_size} * 1024);
+  if (are_many) {
+    format::arrow::metadata_cache().set_most_bytes(int64_t{guc::arrow_fdw::metadata_cache_size} * 1024);
+    take_shared_metadata(relid_);
+  }
   for (FileEntry& entry : entries) {
     boundary::check_for_interrupts();
     auto file = options.writable ? pending_reader(relid_, entry.path) : nullptr;
@@ -73,6 +77,7 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
     files_.push_back(std::move(file));
     entries_.push_back(std::move(entry));
   }
+  if (are_many) offer_shared_metadata(relid_, entries_);
   return Status::ok();
 }
 

@@ -13,6 +13,9 @@ QueryRun* engine_run(PlanState* state);
 /// QueryRun::next_row(), with errors as PostgreSQL's.
 bool advance(QueryRun* run);
 
+/// QueryRun::next_columns(), likewise.
+bool advance_columns(QueryRun* run);
+
 /// QueryRun::merges_groups(), likewise.
 bool merges_groups(QueryRun* run);
 

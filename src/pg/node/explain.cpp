@@ -380,7 +380,9 @@ class Explainer {
     if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
     if (stats_.passes > 1 && !hide_) number("Join Passes", nullptr, stats_.passes);
     if (hide_) return;
-    if (stats_.threads > 0)
+    if (stats_.device_rows > 0)
+      text("Device", "GPU0 (" + run_.gpu_name() + ")");
+    else if (stats_.threads > 0)
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
     if (stats_.peak_memory > 0) {

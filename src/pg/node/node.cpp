@@ -157,6 +157,8 @@ QueryRun* engine_run(PlanState* state) {
 
 bool advance(QueryRun* run) { return asked(run, &QueryRun::next_row); }
 
+bool advance_columns(QueryRun* run) { return asked(run, &QueryRun::next_columns); }
+
 bool merges_groups(QueryRun* run) { return asked(run, &QueryRun::merges_groups); }
 
 void register_methods() {

@@ -57,6 +57,7 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->rows += more.rows;
   sum->bytes += more.bytes;
   sum->declined += more.declined;
+  sum->device_rows += more.device_rows;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
   sum->threads = std::max(sum->threads, more.threads);
@@ -361,6 +362,9 @@ void QueryRun::start() {
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
   options.inflater = source::inflater();
+  machine_ = gpu_machine();
+  options.machine = machine_.get();
+  options.device_rows = least_gpu_rows();
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
@@ -514,6 +518,25 @@ bool QueryRun::next_input_row() {
     if (batch_ != nullptr && ++row_ < batch_->rows) return true;
     batch_.reset();
     if (!next_batch() && (recheck_ == nullptr || !recheck_->has_rows())) return false;
+  }
+}
+
+bool QueryRun::has_columns() const {
+  return plan_.kind != planner::PlanKind::kAggregation && plan_.order.empty() &&
+         std::all_of(plan_.outputs.begin(), plan_.outputs.end(),
+                     [](const Output& output) { return output.kind == OutputKind::kColumn; });
+}
+
+bool QueryRun::next_columns() {
+  for (;;) {
+    from_recheck_ = recheck_ != nullptr && recheck_->pop();
+    if (from_recheck_) return true;
+    batch_.reset();
+    if (next_batch()) {
+      if (batch_->rows > 0) return true;
+    } else if (recheck_ == nullptr || !recheck_->has_rows()) {
+      return false;
+    }
   }
 }
 

@@ -5,12 +5,14 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/exec/execution.hpp"
 #include "engine/exec/sorted_rows.hpp"
 #include "pg/boundary/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/node/gpu_session.hpp"
 #include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/recheck.hpp"
@@ -44,6 +46,15 @@ class QueryRun {
   /// The current group with its aggregates' results; `averages` tells for each output which are averages. As
   /// fill_row().
   void fill_group(TupleTableSlot* slot, const bool* averages);
+
+  /// Rows come as columns, with next_columns() in place of next_row(), which is not to be called then.
+  bool has_columns() const;
+  /// Moves to the next rows; false when there are none. Throws SessionEnds.
+  bool next_columns();
+  /// All rows that next_columns() has moved to; nullptr: the one row that PostgreSQL decided, for fill_row().
+  const engine::exec::ResultBatch* columns() const { return from_recheck_ ? nullptr : batch_.get(); }
+  /// Text of columns() may be invalid.
+  bool checks_text() const { return reads_files_; }
 
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
@@ -79,6 +90,8 @@ class QueryRun {
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
+  /// Name of the GPU that the last execution could use; empty: none.
+  std::string gpu_name() const { return machine_ ? machine_->name() : ""; }
   /// How the rows came in order; nullptr when they did not, or not yet.
   const char* sorted_by() const { return sorted_by_; }
 
@@ -145,6 +158,7 @@ class QueryRun {
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;
+  std::shared_ptr<service::RemoteMachine> machine_;  // outlives execution_
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::vector<ExprState*> parameter_expressions_;     // by Constant::param; compiled at the first use

@@ -561,7 +561,7 @@ std::vector<SharedColumns::Usage> SharedColumns::usage() {
   for (uint32_t s = 0; s < control_->segment_count; ++s) {
     for (uint32_t i = control_->segments[s].first_entry; i != kNone; i = control_->entry(i)->next_in_segment) {
       const Entry& entry = *control_->entry(i);
-      if (!entry.in_bucket || entry.size == 0 || entry.column.attribute == 0) continue;
+      if (!entry.in_bucket || entry.size == 0 || entry.column.attribute <= 0) continue;
       const compat::FileId& file = entry.group.file;
       Usage& sum = sums[{file.tablespace, file.database, file.file, entry.column.attribute}];
       sum.file = file;
@@ -574,6 +574,18 @@ std::vector<SharedColumns::Usage> SharedColumns::usage() {
   std::vector<Usage> result;
   for (const auto& [key, sum] : sums) result.push_back(sum);
   return result;
+}
+
+int64_t SharedColumns::bytes_of(int16_t attribute) {
+  int64_t bytes = 0;
+  Locked locked(&control_->lock, LW_SHARED);
+  for (uint32_t s = 0; s < control_->segment_count; ++s) {
+    for (uint32_t i = control_->segments[s].first_entry; i != kNone; i = control_->entry(i)->next_in_segment) {
+      const Entry& entry = *control_->entry(i);
+      if (entry.in_bucket && entry.column.attribute == attribute) bytes += entry.size;
+    }
+  }
+  return bytes;
 }
 
 void SharedColumns::reset() {

@@ -32,6 +32,9 @@ struct ColumnId {
   bool operator==(const ColumnId&) const = default;
 };
 
+/// Attribute of what fdw_arrow/shared_metadata keeps among the columns.
+inline constexpr int16_t kMetadataAttribute = -1;
+
 /// Where a column of a group lies. `bytes` nullptr: it is known that it cannot be kept.
 struct FoundColumn {
   format::heap::ImageShape shape;
@@ -129,6 +132,8 @@ class SharedColumns {
     int64_t groups, rows, bytes;
   };
   std::vector<Usage> usage();
+  /// What is kept of one attribute, of all tables.
+  int64_t bytes_of(int16_t attribute);
   /// Forgets everything that no scan is reading.
   void reset();
 

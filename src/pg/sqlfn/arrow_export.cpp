@@ -99,18 +99,12 @@ std::string text_argument(FunctionCallInfo fcinfo, int index) {
   return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
 }
 
-bytea* make_bytes(const MemorySink& sink) {
-  const char* data = sink.data();
-  const int64_t size = sink.size();
-  if (size > static_cast<int64_t>(MaxAllocSize) - VARHDRSZ) {
-    throw boundary::StatusError(Status(ErrorCode::kOverBudget, "the result takes more than 1 GB")
-                                    .with_hint("Use arrow_ipc_stream(), which returns it in pieces."));
-  }
+/// A copy that belongs to the caller's memory.
+bytea* copied(const bytea* bytes) {
   return guard([=] {
-    auto* bytes = static_cast<bytea*>(palloc(static_cast<Size>(size) + VARHDRSZ));
-    SET_VARSIZE(bytes, static_cast<Size>(size) + VARHDRSZ);
-    memcpy(VARDATA(bytes), data, static_cast<size_t>(size));
-    return bytes;
+    void* copy = palloc(VARSIZE(bytes));
+    memcpy(copy, bytes, VARSIZE(bytes));
+    return static_cast<bytea*>(copy);
   });
 }
 
@@ -119,7 +113,7 @@ struct Stream {
   ArrowOutput output;
   MemorySink* sink = nullptr;  // in output
   std::string portal;
-  bool is_done = false;
+  bool is_taken = false, is_done = false;
 
   explicit Stream(const OutputSettings& settings) : output(settings, true) {}
 
@@ -133,6 +127,7 @@ struct Stream {
 
   /// Fills the sink with the next piece. May throw.
   void next() {
+    sink->clear();
     const char* name = portal.c_str();
     Portal opened = guard([name] { return GetPortalByName(name); });
     if (!PortalIsValid(opened))
@@ -180,7 +175,7 @@ STROM_SQL_FUNCTION(strom_arrow_ipc) {
   };
   MemorySink sink;
   run(text_argument(fcinfo, 0), settings, true, std::make_unique<Forward>(sink));
-  PG_RETURN_BYTEA_P(make_bytes(sink));
+  PG_RETURN_BYTEA_P(copied(sink.value()));
 }
 
 extern "C" {
@@ -206,11 +201,11 @@ PGDLLEXPORT Datum strom_arrow_ipc_stream(PG_FUNCTION_ARGS) {
   auto* stream = static_cast<Stream*>(call->user_fctx);
   bytea* piece = boundary::entry([&]() -> bytea* {
     if (stream->is_done) return nullptr;
-    if (stream->sink->size() == 0) stream->next();  // but for the schema, which is there
-    bytea* bytes = make_bytes(*stream->sink);
-    // The sink went with the writer's end.
-    if (!stream->is_done) stream->sink->clear();
-    return bytes;
+    if (stream->is_taken) stream->next();  // at first there is the schema
+    stream->is_taken = true;
+    // Valid until the next call, which is all that a set's value has to be: new memory for each piece costs as much as
+    // filling it.
+    return stream->sink->value();
   });
   if (piece == nullptr) SRF_RETURN_DONE(call);
   SRF_RETURN_NEXT(call, PointerGetDatum(piece));

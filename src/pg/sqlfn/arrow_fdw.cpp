@@ -3,6 +3,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/file_list.hpp"
+#include "pg/fdw_arrow/shared_metadata.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/fdw_arrow/virtual_value.hpp"
 
@@ -71,12 +72,14 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_check_pattern) {
 /// pgstrom.arrow_fdw_metadata_stats() -> json
 STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_stats) {
   const auto stats = strom::format::arrow::metadata_cache().stats();
-  return guard([&stats] {
-    return CStringGetTextDatum(psprintf(
-        R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
-        R"("cache_hits": %lld, "cache_misses": %lld})",
-        static_cast<long long>(stats.most_bytes), static_cast<long long>(stats.bytes),
-        static_cast<long long>(stats.files), static_cast<long long>(stats.hits), static_cast<long long>(stats.misses)));
+  const int64_t shared = fdw::shared_metadata_bytes();
+  return guard([&stats, shared] {
+    return CStringGetTextDatum(
+        psprintf(R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
+                 R"("cache_hits": %lld, "cache_misses": %lld, "shared_cache_usage": %lld})",
+                 static_cast<long long>(stats.most_bytes), static_cast<long long>(stats.bytes),
+                 static_cast<long long>(stats.files), static_cast<long long>(stats.hits),
+                 static_cast<long long>(stats.misses), static_cast<long long>(shared)));
   });
 }
 

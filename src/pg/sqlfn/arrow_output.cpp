@@ -161,4 +161,14 @@ Status MemorySink::append(std::vector<struct iovec> pieces) {
   return Status::ok();
 }
 
+bytea* MemorySink::value() {
+  if (size() > static_cast<int64_t>(MaxAllocSize) - VARHDRSZ) {
+    throw boundary::StatusError(Status(ErrorCode::kOverBudget, "the result takes more than 1 GB")
+                                    .with_hint("Use arrow_ipc_stream(), which returns it in pieces."));
+  }
+  auto* bytes = reinterpret_cast<bytea*>(bytes_.data());
+  SET_VARSIZE(bytes, static_cast<Size>(bytes_.size()));
+  return bytes;
+}
+
 }  // namespace strom::pg::sqlfn

@@ -50,7 +50,7 @@ class ArrowOutput {
   int64_t total_rows_ = 0;
 };
 
-/// A sink in memory, whose bytes may be taken at any time.
+/// A sink in memory, whose bytes may be taken at any time, as a bytea without another copy.
 class MemorySink final : public format::ByteSink {
  public:
   Status append(std::vector<struct iovec> pieces) override;
@@ -58,12 +58,14 @@ class MemorySink final : public format::ByteSink {
   const std::string& path() const override { return name_; }
   Status commit() override { return Status::ok(); }
 
-  int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
-  const char* data() const { return bytes_.data(); }
-  void clear() { bytes_.clear(); }
+  int64_t size() const { return static_cast<int64_t>(bytes_.size()) - VARHDRSZ; }
+  const char* data() const { return bytes_.data() + VARHDRSZ; }
+  void clear() { bytes_.resize(VARHDRSZ); }
+  /// What was appended since clear(), until something else is done with the sink. Throws: kOverBudget.
+  bytea* value();
 
  private:
-  std::vector<char> bytes_;
+  std::vector<char> bytes_ = std::vector<char>(VARHDRSZ);
   std::string name_ = "memory";
   int64_t position_ = 0;
 };

@@ -8,8 +8,10 @@
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/gpu_session.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/sqlfn/findings.hpp"
+#include "pg/worker/service_path.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace guc = strom::pg::guc;
@@ -99,6 +101,24 @@ void check_file_rights(std::vector<Finding>* findings) {
                          std::string("GRANT pg_read_server_files TO ") + quoted + ";"});
 }
 
+ServiceState service_state() {
+  ServiceState state;
+  state.is_preloaded = has_us(libraries_of(shared_preload_libraries_string));
+  state.is_wanted = strom::pg::worker::wants_service();
+  const auto client = strom::service::Client::connect(strom::pg::node::gpu_client_options());
+  if (client.is_ok())
+    state.device = client.value()->welcome().device;
+  else
+    state.why_not = client.status().message();
+  return state;
+}
+
+std::string preload_statement(const std::vector<std::string>& others) {
+  std::string names;
+  for (const std::string& name : others) names += "'" + name + "', ";
+  return "ALTER SYSTEM SET shared_preload_libraries = " + names + "'pg_strom';   -- and restart the server";
+}
+
 uint64_t column_cache_limit() {
   const int setting = guc::pg_strom::column_cache_memory;
   return setting < 0 ? bytes_of_buffers() / 2 : static_cast<uint64_t>(setting) << 10;
@@ -115,6 +135,7 @@ std::vector<Finding> examine() {
   check_file_rights(&findings);
   const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });
   check_gpu(strom::device::inspect_nvidia_driver(), user, std::string(pkglib_path) + "/pg_strom_cuda.so", &findings);
+  check_service(service_state(), preload_statement(libraries_of(shared_preload_libraries_string)), &findings);
   return findings;
 }
 

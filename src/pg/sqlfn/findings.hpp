@@ -29,4 +29,13 @@ void check_limits(std::vector<Finding>* findings);
 void check_gpu(const device::NvidiaDriver& driver, const std::string& user, const std::string& module,
                std::vector<Finding>* findings);
 
+/// The GPU service as a session finds it.
+struct ServiceState {
+  std::string device;         // what it runs on; empty: it could not be reached
+  std::string why_not;        // then
+  bool is_preloaded = false;  // the extension, so that the server starts a service where it can
+  bool is_wanted = false;     // there are a GPU and a module
+};
+void check_service(const ServiceState& service, const std::string& preload_fix, std::vector<Finding>* findings);
+
 }  // namespace strom::pg::sqlfn

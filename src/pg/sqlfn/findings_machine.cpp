@@ -63,7 +63,8 @@ void check_libraries(const device::NvidiaDriver& driver, const std::string& modu
   if (access(module.c_str(), R_OK) == 0)
     findings->push_back({"CUDA module", Health::kOk, module, ""});
   else
-    findings->push_back({"CUDA module", Health::kNote, "\"" + module + "\" is not installed.", ""});
+    findings->push_back(
+        {"CUDA module", Health::kNote, "\"" + module + "\" is not installed; the CPU device runs the queries.", ""});
   if (driver.nvidia_fs_version.empty())
     findings->push_back({"GPUDirect Storage", Health::kNote, "The kernel module nvidia-fs is not loaded.",
                          "apt-get install nvidia-fs-dkms && modprobe nvidia-fs"});
@@ -143,11 +144,21 @@ void check_gpu(const device::NvidiaDriver& driver, const std::string& user, cons
   }
   std::vector<std::string> gpus;
   for (const device::NvidiaGpu& gpu : driver.gpus) gpus.push_back(describe(gpu));
-  findings->push_back({"GPU", Health::kNote,
-                       "Found: " + joined(gpus) + ". This version runs no queries on GPUs; the CPU device does.", ""});
+  findings->push_back({"GPU", Health::kOk, "Found: " + joined(gpus) + ".", ""});
   check_driver(driver, findings);
   check_device_files(driver, user, findings);
   check_libraries(driver, module, findings);
+}
+
+void check_service(const ServiceState& service, const std::string& preload_fix, std::vector<Finding>* findings) {
+  if (!service.device.empty())
+    findings->push_back({"GPU service", Health::kOk, "It runs queries on " + service.device + ".", ""});
+  else if (service.is_wanted && !service.is_preloaded)
+    findings->push_back(
+        {"GPU service", Health::kWarning, "It is started only where the extension is preloaded.", preload_fix});
+  else if (service.is_wanted)
+    findings->push_back({"GPU service", Health::kError, "It does not run: " + service.why_not + ".",
+                         "SELECT pg_current_logfile();   -- the server's log says why it ends"});
 }
 
 }  // namespace strom::pg::sqlfn

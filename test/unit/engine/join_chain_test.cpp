@@ -180,7 +180,7 @@ class ChainRun {
  public:
   ChainRun(const Chain& chain, const Machine& machine, exec::Options options)
       : chain_(chain), program_(chain.program()) {
-    options.run = machine.run;
+    machine.use_by(&options);
     const Status valid = plan::verify(program_);
     EXPECT_TRUE(valid.is_ok()) << valid.message();
     std::vector<const exec::ChunkSource*> sources;

@@ -287,7 +287,7 @@ TEST(JoinPasses, CombineAndDeclineOnce) {
   std::sort(divisions.begin(), divisions.end());
   for (const Machine& machine : machines()) {
     exec::Options options;
-    options.run = machine.run;
+    machine.use_by(&options);
     options.join_memory_budget = machine.slow ? 5000 : 3000;
     auto execution = exec::Execution::create(p, {&first.table, &second.table, &outer.table}, {}, options).value();
     size_t hook_calls = 0;

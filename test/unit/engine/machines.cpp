@@ -1,12 +1,10 @@
 #include "machines.hpp"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-#include <stdexcept>
-
 #include "engine/exec/execution.hpp"
 #include "engine/exec/isa.hpp"
+#ifdef STROM_EMULATED_MODULE_PATH
+#include "service/local_machine.hpp"
+#endif
 
 namespace strom::engine::test {
 namespace {
@@ -14,14 +12,18 @@ namespace {
 std::vector<Machine> find_machines() {
   std::vector<Machine> found;
   for (exec::Isa isa : {exec::Isa::kBaseline, exec::Isa::kV2, exec::Isa::kV3, exec::Isa::kV4})
-    if (isa <= exec::best_isa()) found.push_back({exec::isa_name(isa), exec::run_morsel_for(isa).value(), false});
+    if (isa <= exec::best_isa()) found.push_back({exec::isa_name(isa), exec::run_morsel_for(isa), false});
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
   found.push_back({"CUDA as SIMT", run_morsel_simt, true});
 #endif
-#ifdef STROM_TILE_LIBRARY_PATH
-  void* library = dlopen(STROM_TILE_LIBRARY_PATH, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) throw std::runtime_error(dlerror());
-  found.push_back({"CUDA as PTX", reinterpret_cast<block::RunMorsel>(dlsym(library, "strom_run_morsel")), true});
+  static const std::unique_ptr<exec::DeviceMachine> apart =
+      host_device(exec::run_morsel_for(exec::best_isa()), 3, size_t{1} << 31);
+  found.push_back({"memory of its own", exec::run_morsel_for(exec::best_isa()), false, apart.get()});
+#ifdef STROM_EMULATED_MODULE_PATH
+  static const std::unique_ptr<device::Device> device =
+      device::Device::open(device::Module::open(STROM_EMULATED_MODULE_PATH).value(), 0).value();
+  static service::LocalMachine emulated(device.get());
+  found.push_back({"emulated CUDA device", exec::run_morsel_for(exec::best_isa()), true, &emulated});
 #endif
   return found;
 }

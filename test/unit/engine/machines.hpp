@@ -1,11 +1,15 @@
 // The machines that run tile code in tests: every instruction set of the CPU that this one has, the CUDA kernel as
-// plain C++ behind the SIMT header, and, when built with nvcc, the interpreted PTX of the real kernel.
+// plain C++ behind the SIMT header, and, when built with nvcc, the interpreted PTX of the real kernel; and devices with
+// memory of their own: one whose tiles run on the CPU, and the emulated CUDA device.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/block/tile.hpp"
+#include "engine/exec/device_machine.hpp"
+#include "engine/exec/execution.hpp"
 
 namespace strom::engine::test {
 
@@ -13,9 +17,21 @@ struct Machine {
   std::string name;
   block::RunMorsel run;
   bool slow;  // emulated: use little data
+  exec::DeviceMachine* device = nullptr;
+
+  /// Makes an execution run on it.
+  void use_by(exec::Options* options) const {
+    options->run = run;
+    options->machine = device;
+    options->device_morsel_rows = 5000;
+  }
 };
 
 const std::vector<Machine>& machines();
+
+/// A device with memory apart from the host's, whose tiles run on the CPU. Holds at most
+/// `memory` bytes.
+std::unique_ptr<exec::DeviceMachine> host_device(block::RunMorsel run, int states, size_t memory);
 
 /// Runs the CUDA kernel with one fiber per thread.
 block::RunResult run_morsel_simt(block::TileState& state);

@@ -264,6 +264,33 @@ TEST(Execution, StopsWhenTheInterruptThrows) {
   execution.value().reset();
 }
 
+// From nothing at all to enough for all: what does not fit runs on the CPU, with the same answer.
+TEST(Execution, DevicesWithLittleMemory) {
+  const Star star(40000, 300, 2, 1000, 5);
+  plan::Program p = star.join_program(700);
+  plan::Builder b(p);
+  plan::Pipeline& pipeline = p.pipelines[1];
+  pipeline.sink = plan::SinkKind::kAggregate;
+  pipeline.group_keys = {b.payload(0, 0, kText), b.column(2, kText), b.column(0, kInt4)};
+  pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode},
+                         {AggregateId::kSumInt4, b.column(1, kInt4), plan::kNoNode}};
+  const Machine& cpu = machines()[0];
+  const Rows expected = run(p, star.sources(), cpu).rows;
+  bool ran = false;
+  for (size_t memory = 0; memory < (size_t{256} << 20); memory = memory == 0 ? 10000 : memory + memory / 3) {
+    const auto device = host_device(cpu.run, 3, memory);
+    exec::Options options;
+    options.threads = 2;
+    const Outcome outcome = run(p, star.sources(), {"little memory", cpu.run, false, device.get()}, options);
+    EXPECT_EQ(outcome.rows, expected) << memory;
+    if (memory == 0) {
+      EXPECT_EQ(outcome.stats.device_rows, 0);
+    }
+    ran = outcome.stats.device_rows > 0;
+  }
+  EXPECT_TRUE(ran);
+}
+
 TEST(Execution, CorruptTextOffsetIsAnError) {
   plan::Program p;
   plan::Builder b(p);

@@ -372,7 +372,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
   Outcome outcome;
   const Status valid = plan::verify(program);
   EXPECT_TRUE(valid.is_ok()) << valid.message();
-  options.run = machine.run;
+  machine.use_by(&options);
   auto execution = exec::Execution::create(program, sources, {}, options);
   EXPECT_TRUE(execution.is_ok()) << execution.status().message();
   if (!valid.is_ok() || !execution.is_ok()) return outcome;
@@ -396,6 +396,7 @@ Outcome run(const plan::Program& program, const std::vector<const exec::ChunkSou
     }
   }
   for (const exec::DeclinedRow& row : e.take_declined()) outcome.declined.emplace_back(row.chunk, row.row);
+  outcome.stats = e.stats();
   std::sort(outcome.rows.begin(), outcome.rows.end());
   std::sort(outcome.declined.begin(), outcome.declined.end());
   return outcome;

@@ -52,6 +52,7 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
 struct Outcome {
   Rows rows;                                          // sorted
   std::vector<std::pair<int64_t, int64_t>> declined;  // (chunk, row), sorted
+  exec::Stats stats{};
 };
 
 /// Runs the program on the machine. Aggregates come as count and value, groups of one grouping

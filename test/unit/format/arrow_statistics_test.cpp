@@ -51,7 +51,16 @@ TEST(ArrowStatistics, FieldMetadata) {
   EXPECT_TRUE(of_field(Layout::kInt32, "1,2,3", "1,2", 3).empty());
   EXPECT_EQ(print(of_field(Layout::kTimestamp, "1577836800000", "1577836800001", 1)[0]),
             "1577836800000..1577836800001");
-  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");
+  const auto wide = of_field(Layout::kUInt64, "9223372036854775808", "18446744073709551615", 1);
+  ASSERT_TRUE(wide[0].has_value());
+  EXPECT_TRUE(wide[0]->low == __int128{INT64_MAX} + 1 && wide[0]->high == __int128{UINT64_MAX});
+  EXPECT_EQ(print(of_field(Layout::kUInt64, "-1", "5", 1)[0]), "unknown");
+  EXPECT_EQ(print(of_field(Layout::kTime64, "0", "86400000000000", 1)[0]), "0..86400000000000");
+  EXPECT_EQ(print(of_field(Layout::kTime32, "0", "2147483648", 1)[0]), "unknown");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, "1", "2", 1)[0]), "unknown");  // of others, who may have cut it
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[0]), "a,..b");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("a%2C","b%C3")", R"("b","%7F")", 2)[1]), "b\xC3..\x7F");
+  EXPECT_EQ(print(of_field(Layout::kUtf8, R"("b")", R"("a")", 1)[0]), "unknown");
   EXPECT_EQ(print(of_field(Layout::kBool, "0", "1", 1)[0]), "unknown");
 }
 

@@ -113,6 +113,41 @@ TEST(CopyDecoder, RowsCutAnywhere) {
   }
 }
 
+TEST(CopyDecoder, ValuesWhereTheyLie) {
+  NestedField field;
+  field.kind = columnar::Kind::kBinary;
+  std::vector<NestedBuilder> columns;
+  columns.emplace_back(field);
+  WireColumn wire;
+  wire.wire = Wire::kBytes;
+  CopyDecoder decoder({wire}, &columns);
+  const auto take = [&](const std::string& bytes) {
+    return decoder.take_value(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
+  };
+  const auto feed = [&](const std::string& bytes) {
+    return decoder.feed(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
+  };
+  const std::string row = word(1, 2) + value("abc");
+  EXPECT_FALSE(take(row));  // the header comes first
+  ASSERT_TRUE(feed(kStart + row).is_ok());
+  EXPECT_EQ(columns[0].length(), 1);
+  const auto found = take(row);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(std::string(found->begin(), found->end()), "abc");
+  EXPECT_EQ(columns[0].length(), 1);
+  EXPECT_EQ(decoder.rows(), 2);
+  EXPECT_FALSE(take(row + row));
+  EXPECT_FALSE(take(row.substr(0, row.size() - 1)));
+  EXPECT_FALSE(take(word(1, 2) + kNull));
+  EXPECT_FALSE(take(word(2, 2) + value("abc")));
+  EXPECT_FALSE(take(kEnd));
+  ASSERT_TRUE(feed(row.substr(0, 4)).is_ok());
+  EXPECT_FALSE(take(row));  // in the middle of another one
+  ASSERT_TRUE(feed(row.substr(4) + kEnd).is_ok());
+  EXPECT_TRUE(decoder.finish().is_ok());
+  EXPECT_EQ(decoder.rows(), 3);
+}
+
 TEST(CopyDecoder, NoRows) {
   Table table;
   EXPECT_TRUE(decode(table, kStart + kEnd, 5).is_ok());

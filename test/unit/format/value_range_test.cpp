@@ -1,11 +1,13 @@
 // Lowest and highest values of columns, and what the metadata says of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "arrow_samples.hpp"
+#include "format/arrow/text_extremes.hpp"
 #include "format/arrow/value_range.hpp"
 
 namespace strom::test {
@@ -57,7 +59,7 @@ TEST(ValueRange, NullsAndNotANumber) {
   EXPECT_EQ(value_range(column.view()), (ValueRange{"3", "3"}));
   EXPECT_EQ(range_of<double>(Layout::kFloat64, {1.0, std::nan(""), 2.0}), ValueRange());
   EXPECT_EQ(range_of<float>(Layout::kFloat32, {std::nanf(""), 2.0F}), ValueRange());
-  EXPECT_FALSE(format::arrow::has_value_range(Layout::kUtf8));
+  EXPECT_FALSE(format::arrow::has_value_range(Layout::kBool));
 }
 
 TEST(ValueRange, AnyPatternOfNulls) {
@@ -106,6 +108,65 @@ TEST(ValueRange, Covers) {
   const ValueRange real = range_of<double>(Layout::kFloat64, {-1.0, 1.0});
   EXPECT_TRUE(covers(Layout::kFloat64, range_of<double>(Layout::kFloat64, {-2.0, 1.5}), real));
   EXPECT_FALSE(covers(Layout::kFloat64, range_of<double>(Layout::kFloat64, {-0.5, 1.5}), real));
+}
+
+ValueRange range_of_texts(std::initializer_list<std::string_view> texts) {
+  ColumnBuilder column(field_of(Layout::kUtf8));
+  for (const std::string_view text : texts) column.append_bytes(text);
+  return value_range(column.view());
+}
+
+TEST(ValueRange, Texts) {
+  EXPECT_EQ(range_of_texts({"b", "a,c", "\"%"}), (ValueRange{"\"%22%25\"", "\"b\""}));
+  EXPECT_EQ(range_of_texts({"null", ""}), (ValueRange{"\"\"", "\"null\""}));
+  EXPECT_EQ(range_of_texts({}), ValueRange());
+  const std::string tilde(format::arrow::kMostTextBytes, '~');
+  EXPECT_EQ(range_of_texts({tilde}), (ValueRange{"\"" + tilde + "\"", "\"" + tilde + "\""}));
+  EXPECT_EQ(range_of_texts({tilde + "x"}).high, "\"" + tilde.substr(1) + "%7F\"");
+  EXPECT_EQ(range_of_texts({tilde + "x"}).low, "\"" + tilde + "\"");
+  // Bytes that are no text: nothing so short orders behind them.
+  EXPECT_EQ(range_of_texts({std::string(50, '\xFF')}), ValueRange());
+  EXPECT_EQ(range_of_texts({"\x01" + std::string(50, '\xFF')}).high, "\"%02\"");
+  const ValueRange actual = range_of_texts({"b", "d"});
+  EXPECT_TRUE(covers(Layout::kUtf8, actual, actual));
+  EXPECT_TRUE(covers(Layout::kUtf8, range_of_texts({"a", "dd"}), actual));
+  EXPECT_FALSE(covers(Layout::kUtf8, range_of_texts({"c", "d"}), actual));
+  EXPECT_FALSE(covers(Layout::kUtf8, {"a", "z"}, actual));
+}
+
+TEST(ValueRange, ExtremesOfRandomTexts) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<std::string> texts(1 + random() % 6);
+    const int letters = round % 3 == 0 ? 1 : round % 3 == 1 ? 2 : 256;
+    for (std::string& text : texts) {
+      text.resize(random() % 12);
+      for (char& c : text) c = static_cast<char>(random() % letters);
+    }
+    format::arrow::TextExtremes found;
+    for (const std::string& text : texts) found.add(text);
+    ASSERT_EQ(found.low(), *std::min_element(texts.begin(), texts.end()));
+    ASSERT_EQ(found.high(), *std::max_element(texts.begin(), texts.end()));
+  }
+}
+
+TEST(ValueRange, BoundsOfRandomTextsHold) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text(random() % 80, 0);
+    for (char& c : text) c = static_cast<char>(random() % 3 == 0 ? 0xFF : random());
+    const auto low = format::arrow::parse_text_item(format::arrow::low_text_item(text));
+    ASSERT_TRUE(low);
+    ASSERT_LE(*low, text);
+    const std::string item = format::arrow::high_text_item(text);
+    EXPECT_EQ(item.find(','), std::string::npos);
+    if (item == format::arrow::kNoValue) continue;
+    const auto high = format::arrow::parse_text_item(item);
+    ASSERT_TRUE(high);
+    ASSERT_GE(*high, text);
+  }
+  for (const char* item : {"", "\"", "x", "\"x", "\"%\"", "\"%4\"", "\"%4g\"", "\"a\"b\"", "null"})
+    EXPECT_FALSE(format::arrow::parse_text_item(item)) << item;
 }
 
 }  // namespace

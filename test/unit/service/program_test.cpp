@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "service/device_runner.hpp"
+#include "service/remote_machine.hpp"
 #include "test_server.hpp"
 
 namespace strom::service::test {
@@ -110,6 +111,70 @@ TEST_F(EmulatedService, tasks_that_cannot_be) {
   EXPECT_EQ(code_of({1234, 0, ""}), ErrorCode::kUnsupported);
   EXPECT_EQ(code_of({self, uint64_t{1} << 60, ""}), ErrorCode::kOutOfMemory);
   EXPECT_TRUE(self_test(*client, "x").is_ok());
+}
+
+TEST_F(EmulatedService, memory_of_a_session) {
+  const auto keep_going = [] { return true; };
+  const auto watcher = connect_soon(socket_);
+  const auto used = [&watcher] {
+    EXPECT_TRUE(watcher->ask_ledger().is_ok());
+    return std::get<Ledger>(watcher->wait(10000).value()->message).memory_used;
+  };
+  const auto becomes = [&used](uint64_t bytes) {
+    for (int i = 0; i < 500 && used() != bytes; ++i) usleep(10000);
+    return used() == bytes;
+  };
+  ClientOptions options;
+  options.socket_path = socket_;
+  auto machine = RemoteMachine::connect(options);
+  ASSERT_TRUE(machine.is_ok()) << machine.status().message();
+  RemoteMachine& remote = *machine.value();
+  auto first = remote.allocate(1 << 20, true, keep_going), second = remote.allocate(4096, false, keep_going);
+  ASSERT_TRUE(first.is_ok() && second.is_ok());
+  EXPECT_EQ(second.value()->host(), nullptr);
+  EXPECT_TRUE(becomes((1 << 20) + 4096));
+  char* host = first.value()->host();
+  std::memset(host, 'a', 1 << 20);
+  ASSERT_TRUE(remote.run({{{first.value().get(), 0, 1 << 20}}, nullptr, nullptr, 0, {}}, keep_going).is_ok());
+  std::memset(host, 'b', 1 << 20);
+  engine::exec::DeviceWork back;  // more ranges than a message holds
+  for (size_t i = 0; i < 5000; ++i) back.out.push_back({first.value().get(), i * 100, 50});
+  ASSERT_TRUE(remote.run(back, keep_going).is_ok());
+  for (size_t i = 0; i < 500000; ++i) ASSERT_EQ(host[i], i % 100 < 50 ? 'a' : 'b') << i;
+  EXPECT_EQ(remote.allocate(size_t{1} << 60, false, keep_going).status().code(), ErrorCode::kOverBudget);
+  EXPECT_EQ(remote.run(back, [] { return true; }).code(), ErrorCode::kOk);
+
+  // What is not the session's.
+  engine::exec::DeviceWork wrong;
+  wrong.out.push_back({first.value().get(), (1 << 20) - 10, 11});
+  EXPECT_EQ(remote.run(wrong, keep_going).code(), ErrorCode::kProtocolViolation);
+  wrong.out = {{second.value().get(), 0, 1}};  // without a mirror
+  EXPECT_EQ(remote.run(wrong, keep_going).code(), ErrorCode::kProtocolViolation);
+  wrong.out.clear();
+  wrong.count = 1;
+  wrong.states = reinterpret_cast<engine::block::TileState*>(host);
+  wrong.results = reinterpret_cast<engine::block::RunResult*>(host);
+  EXPECT_EQ(remote.run(wrong, keep_going).code(), ErrorCode::kProtocolViolation);
+  EXPECT_TRUE(remote.is_alive());
+
+  second.value().reset();
+  EXPECT_TRUE(becomes(1 << 20));
+  first.value().reset();
+  EXPECT_TRUE(becomes(0));
+  {
+    auto dies = RemoteMachine::connect(options);
+    auto lost = dies.value()->allocate(8192, true, keep_going);
+    EXPECT_TRUE(becomes(8192));
+    kill(process_, SIGSTOP);
+    EXPECT_EQ(dies.value()->allocate(100, false, [] { return false; }).status().code(), ErrorCode::kCancelled);
+    kill(process_, SIGCONT);
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(dies.value()->is_alive());  // reads what nobody waits for
+      usleep(10000);
+    }
+    EXPECT_TRUE(becomes(8192));  // what came too late has been given back
+  }
+  EXPECT_TRUE(becomes(0));
 }
 
 TEST_F(EmulatedService, killed_and_started_again) {

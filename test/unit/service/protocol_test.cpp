@@ -21,7 +21,7 @@ std::vector<Message> one_of_each() {
   ledger.memory_used = 7;
   ledger.rows = {{1, 2, -3, 4, 5, 6, 7, 8, 9, "backend"}, {}};
   return {Hello{-4, "name"},
-          Welcome{7, 1234, 1ull << 37, "a device"},
+          Welcome{7, 1234, 1ull << 37, 132, "a device"},
           Submit{3, 1ull << 33, std::string("a\0b", 3)},
           Finished{"values"},
           Failed{2, "m", "d", "h"},

@@ -101,6 +101,35 @@ TEST_F(SchedulerTest, a_large_task_is_overtaken_only_so_often) {
   scheduler_.finish(*large, 1);
 }
 
+TEST_F(SchedulerTest, memory_that_a_session_keeps) {
+  add(1), add(2);
+  submit(1, 1, 700);
+  auto task = scheduler_.take();
+  scheduler_.finish(*task, 1, 700);
+  EXPECT_EQ(scheduler_.ledger(0).memory_used, 700u);
+  EXPECT_EQ(scheduler_.ledger(0).rows[0].memory, 700u);
+  submit(2, 1, 400);  // waits
+  submit(1, 2, 500);  // waits, too, but what its session asks for without memory does not
+  submit(1, 3, 0);
+  task = scheduler_.take();
+  EXPECT_EQ(task->tag, 3u);
+  scheduler_.finish(*task, 1, 0, 700);
+  EXPECT_EQ(scheduler_.ledger(0).memory_used, 0u);
+  task = scheduler_.take();
+  scheduler_.finish(*task, 1, task->memory);
+  const uint64_t kept = task->memory;
+  const uint32_t session = task->session;
+  EXPECT_TRUE(scheduler_.take_gone().empty());
+  scheduler_.remove_session(session);
+  const auto gone = scheduler_.take_gone();
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].session, session);
+  EXPECT_EQ(gone[0].memory, kept);
+  EXPECT_EQ(scheduler_.ledger(0).memory_used, kept);  // until the runner has released it
+  scheduler_.give_back(kept);
+  EXPECT_EQ(scheduler_.ledger(0).memory_used, 0u);
+}
+
 TEST_F(SchedulerTest, more_than_the_device_has_is_refused) {
   add(1);
   const Status status = scheduler_.submit(task(1, 1, kMemory + 1));

@@ -1,0 +1,62 @@
+// A worker on one of the CPU's threads: registers and buffers of the tile interpreter, and what to do when something is
+// full. Used by exec/execution.cpp only.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/exec/worker_output.hpp"
+#include "engine/inst/tile_cpu.hpp"
+
+namespace strom::engine::exec {
+
+class CpuWorker final : public Worker {
+ public:
+  CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
+            const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
+
+  Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
+  int64_t declined_rows() const override { return declined_rows_; }
+  HostGroupTable* groups() override { return groups_.get(); }
+  const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
+  const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
+  int64_t memory() const override;
+
+ private:
+  block::RunResult run_tiles();
+  void allocate_registers();
+  void allocate_buffers();
+  void fill_constants();
+  void flush_output();
+  void drain_declined(int64_t chunk, int64_t begin);
+  void make_room_for_groups();
+  void hand_groups_on();
+  void own_group_text();
+  void empty_text_arena();
+  void* arena(size_t bytes);
+
+  const plan::Program& program_;
+  const uint32_t pipeline_;
+  const Assembly& assembly_;
+  const block::RunMorsel run_;
+  const int64_t group_budget_;
+  WorkerSink* const sink_;
+  int32_t tiles_per_pause_ = 16;
+  std::vector<std::unique_ptr<uint8_t[]>> memory_;
+  int64_t memory_bytes_ = 0;
+  std::vector<block::Reg> regs_;
+  std::vector<block::RegStorage> storage_;
+  std::vector<block::SegmentBuffer> buffers_;
+  std::vector<block::JoinTable> joins_;
+  std::vector<uint64_t> rows_in_, rows_out_;
+  std::unique_ptr<HostGroupTable> groups_;
+  bool groups_overflowed_ = false;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  std::unique_ptr<WorkerOutput> output_;  // unless there are groups
+  block::OutputBuffer no_output_{};
+  block::DeclinedBuffer declined_{};
+  std::unique_ptr<char[]> text_;
+  block::TileState state_{};
+};
+
+}  // namespace strom::engine::exec

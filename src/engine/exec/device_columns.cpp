@@ -1,0 +1,291 @@
+#include "engine/exec/device_columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "columnar/text.hpp"
+#include "engine/block/tile.hpp"
+
+namespace strom::engine::exec {
+
+using columnar::ColumnView;
+using columnar::Layout;
+using registry::Phys;
+using registry::StrView;
+
+namespace {
+
+constexpr size_t kAlign = 64;
+
+/// How a column travels.
+enum class Way {
+  kPlain,       // values of fixed width, or a bitmap
+  kOffsets,     // texts behind offsets
+  kDictionary,  // indexes, and the dictionary's texts
+  kTexts,       // texts one by one, which become a register's
+};
+
+bool has_offsets(Layout layout) {
+  return layout == Layout::kUtf8 || layout == Layout::kLargeUtf8 || layout == Layout::kBinary ||
+         layout == Layout::kLargeBinary;
+}
+
+size_t offset_width(Layout layout) { return layout == Layout::kUtf8 || layout == Layout::kBinary ? 4 : 8; }
+
+/// Bytes of a value; 0 for bitmaps.
+size_t value_width(const ColumnView& c, Phys phys) {
+  if (c.is_register) return static_cast<size_t>(registry::phys_size(phys));
+  switch (c.layout) {
+    case Layout::kBool: return 0;
+    case Layout::kInt8:
+    case Layout::kUInt8: return 1;
+    case Layout::kInt16:
+    case Layout::kUInt16:
+    case Layout::kFloat16: return 2;
+    case Layout::kInt32:
+    case Layout::kUInt32:
+    case Layout::kFloat32:
+    case Layout::kDecimal32:
+    case Layout::kDate32:
+    case Layout::kTime32:
+    case Layout::kIntervalMonths: return 4;
+    case Layout::kDecimal128:
+    case Layout::kIntervalMonthDayNano: return 16;
+    case Layout::kDecimal256: return 32;
+    case Layout::kFixedBinary:
+    case Layout::kDictionary: return static_cast<size_t>(c.byte_width);
+    default: return 8;
+  }
+}
+
+class Slice {
+ public:
+  Slice(const ColumnSlice& slice, uint32_t column)
+      : view(slice.batch->columns[column]),
+        phys(slice.source->columns[column].phys()),
+        first(slice.begin - slice.lead()),
+        rows(slice.rows + slice.lead()) {
+    const bool is_text = view.is_register && (phys == Phys::kStr || view.is_stored_numeric);
+    if (is_text || view.layout == Layout::kUtf8View || view.layout == Layout::kBinaryView)
+      way = Way::kTexts;
+    else if (view.is_register)
+      way = Way::kPlain;
+    else if (view.layout == Layout::kDictionary)
+      way = view.dictionary_size <= rows ? Way::kDictionary : Way::kTexts;
+    else if (has_offsets(view.layout))
+      way = Way::kOffsets;
+    has_validity = !view.is_register && view.null_count != 0 && view.validity != nullptr;
+  }
+
+  /// Text of row `i` of the slice. Rows without one are empty; false when it is not in its buffer.
+  bool text(int64_t i, StrView* text) const {
+    *text = {nullptr, 0};
+    const int64_t row = first + i;
+    if (view.is_register) {
+      const uint8_t flag = view.flags == nullptr ? 0 : view.flags[row];
+      if ((flag & ~block::kPackedFlag) == 0) *text = static_cast<const StrView*>(view.values)[row];
+      return true;
+    }
+    return !columnar::is_valid(view, row) || columnar::text_at(view, row, &text->ptr, &text->len);
+  }
+
+  /// The part of `data` that the offsets lead to; all of it where they are not in order, which tiles will find.
+  template <class Offset>
+  void data_part(int64_t* begin, int64_t* bytes) const {
+    const Offset* offsets = static_cast<const Offset*>(view.values) + first;
+    const Offset low = offsets[0], high = offsets[rows];
+    bool in_order = low >= 0 && low <= high && static_cast<int64_t>(high) <= view.data_size;
+    for (int64_t i = 0; i <= rows; ++i) in_order &= offsets[i] >= low && offsets[i] <= high;
+    *begin = in_order ? low : 0;
+    *bytes = in_order ? high - low : view.data_size;
+  }
+
+  const ColumnView& view;
+  const Phys phys;
+  const int64_t first, rows;
+  Way way = Way::kPlain;
+  bool has_validity;
+};
+
+size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+size_t bitmap_bytes(int64_t rows) { return static_cast<size_t>((rows + 7) / 8); }
+
+Result<size_t> column_bytes(const Slice& slice) {
+  const auto rows = static_cast<size_t>(slice.rows);
+  const ColumnView& view = slice.view;
+  size_t bytes = aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + aligned(rows);  // flags
+  int64_t begin = 0, data = 0;
+  switch (slice.way) {
+    case Way::kPlain: {
+      const size_t width = value_width(view, slice.phys);
+      return bytes + aligned(width == 0 ? bitmap_bytes(slice.rows) : rows * width);
+    }
+    case Way::kOffsets:
+      if (offset_width(view.layout) == 4)
+        slice.data_part<int32_t>(&begin, &data);
+      else
+        slice.data_part<int64_t>(&begin, &data);
+      return bytes + aligned((rows + 1) * offset_width(view.layout)) + aligned(static_cast<size_t>(data));
+    case Way::kDictionary:
+      for (int64_t i = 0; i < view.dictionary_size; ++i) data += std::max<int64_t>(0, view.dictionary[i].len);
+      return bytes + aligned(rows * static_cast<size_t>(view.byte_width)) +
+             aligned(static_cast<size_t>(view.dictionary_size) * sizeof(StrView)) + aligned(static_cast<size_t>(data));
+    case Way::kTexts: break;
+  }
+  for (int64_t i = 0; i < slice.rows; ++i) {
+    StrView text;
+    if (!slice.text(i, &text)) return Status(ErrorCode::kCorruptFile, "text outside of its buffer");
+    data += text.len;
+  }
+  return bytes + aligned(rows * sizeof(StrView)) + aligned(static_cast<size_t>(data));
+}
+
+/// A file that changes under its reader can make more of a column than was measured.
+struct SlotOverflow {};
+
+/// Takes memory from a slot, from its start on. Throws SlotOverflow.
+class SlotWriter {
+ public:
+  explicit SlotWriter(const DeviceRegion& slot) : slot_(slot) {}
+
+  char* take(size_t bytes) {
+    if (bytes > slot_.size() || used_ + aligned(bytes) > slot_.size()) throw SlotOverflow();
+    char* at = slot_.host() + used_;
+    used_ += aligned(bytes);
+    return at;
+  }
+  template <class T>
+  T* on_device(T* host) const {
+    return reinterpret_cast<T*>(slot_.device() + (reinterpret_cast<const char*>(host) - slot_.host()));
+  }
+  const void* copy(const void* from, size_t bytes) {
+    char* to = take(bytes);
+    if (bytes > 0) std::memcpy(to, from, bytes);
+    return on_device(to);
+  }
+  size_t used() const { return used_; }
+
+ private:
+  const DeviceRegion& slot_;
+  size_t used_ = 0;
+};
+
+template <class Offset>
+void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
+  int64_t begin = 0, bytes = 0;
+  slice.data_part<Offset>(&begin, &bytes);
+  const Offset* from = static_cast<const Offset*>(slice.view.values) + slice.first;
+  auto* to = reinterpret_cast<Offset*>(slot->take(static_cast<size_t>(slice.rows + 1) * sizeof(Offset)));
+  for (int64_t i = 0; i <= slice.rows; ++i) to[i] = static_cast<Offset>(from[i] - static_cast<Offset>(begin));
+  view->values = slot->on_device(to);
+  view->data = static_cast<const char*>(slot->copy(slice.view.data + begin, static_cast<size_t>(bytes)));
+  view->data_size = bytes;
+}
+
+/// `text(i)` of each of `count` texts, views first.
+template <class F>
+const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
+  auto* views = reinterpret_cast<StrView*>(slot->take(static_cast<size_t>(count) * sizeof(StrView)));
+  size_t bytes = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    views[i] = text(i);
+    bytes += static_cast<size_t>(std::max<int64_t>(0, views[i].len));
+  }
+  char* to = slot->take(bytes);
+  for (int64_t i = 0; i < count; ++i) {
+    if (views[i].len <= 0) continue;
+    std::memcpy(to, views[i].ptr, static_cast<size_t>(views[i].len));
+    views[i].ptr = slot->on_device(to);
+    to += views[i].len;
+  }
+  return slot->on_device(views);
+}
+
+/// The texts of a column as those of a register.
+void copy_as_register(const Slice& slice, SlotWriter* slot, ColumnView* view) {
+  view->values = copy_texts(slice.rows, slot, [&slice](int64_t i) {
+    StrView text;
+    (void)slice.text(i, &text);
+    return text;
+  });
+  if (slice.view.is_register || !slice.has_validity) return;
+  auto* flags = reinterpret_cast<uint8_t*>(slot->take(static_cast<size_t>(slice.rows)));
+  for (int64_t i = 0; i < slice.rows; ++i)
+    flags[i] = columnar::is_valid(slice.view, slice.first + i) ? 0 : block::kNullFlag;
+  view->flags = slot->on_device(flags);
+}
+
+ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
+  const ColumnView& from = slice.view;
+  const auto rows = static_cast<size_t>(slice.rows);
+  ColumnView view = from;
+  view.length = slice.rows;
+  view.values = view.data = nullptr;
+  view.validity = view.flags = nullptr;
+  view.variadic = nullptr;
+  view.variadic_sizes = nullptr;
+  view.variadic_count = view.child_count = 0;
+  view.dictionary = nullptr;
+  view.children = nullptr;
+  if (slice.has_validity && slice.way != Way::kTexts)
+    view.validity = static_cast<const uint8_t*>(slot->copy(from.validity + slice.first / 8, bitmap_bytes(slice.rows)));
+  if (from.is_register && from.flags != nullptr)
+    view.flags = static_cast<const uint8_t*>(slot->copy(from.flags + slice.first, rows));
+  const size_t width = value_width(from, slice.phys);
+  const auto* values = static_cast<const char*>(from.values);
+  const size_t begin = static_cast<size_t>(slice.first);
+  switch (slice.way) {
+    case Way::kPlain:
+      view.values = width == 0 ? slot->copy(values + begin / 8, bitmap_bytes(slice.rows))
+                               : slot->copy(values + begin * width, rows * width);
+      break;
+    case Way::kOffsets:
+      if (offset_width(from.layout) == 4)
+        copy_offsets<int32_t>(slice, slot, &view);
+      else
+        copy_offsets<int64_t>(slice, slot, &view);
+      break;
+    case Way::kDictionary:
+      view.values = slot->copy(values + begin * width, rows * width);
+      view.dictionary = copy_texts(from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; });
+      break;
+    case Way::kTexts:
+      view.is_register = true;
+      copy_as_register(slice, slot, &view);
+      break;
+  }
+  return view;
+}
+
+}  // namespace
+
+Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
+  size_t bytes = kAlign + aligned(slice.batch->columns.size() * sizeof(ColumnView));
+  for (const uint32_t column : *slice.columns) {
+    const Result<size_t> more = column_bytes(Slice(slice, column));
+    if (!more.is_ok()) {
+      *corrupt_column = static_cast<int32_t>(column);
+      return more.status();
+    }
+    bytes += more.value();
+  }
+  return bytes;
+}
+
+Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot, int32_t* corrupt_column) {
+  SlotWriter writer(slot);
+  const size_t count = slice.batch->columns.size();
+  auto* views = reinterpret_cast<ColumnView*>(writer.take(count * sizeof(ColumnView)));
+  for (size_t i = 0; i < count; ++i) new (views + i) ColumnView();
+  for (const uint32_t column : *slice.columns) {
+    *corrupt_column = static_cast<int32_t>(column);
+    try {
+      views[column] = copy_column(Slice(slice, column), &writer);
+    } catch (const SlotOverflow&) {
+      return Status(ErrorCode::kCorruptFile, "texts grew while they were being read");
+    }
+  }
+  return SlotContent{writer.on_device(views), writer.used()};
+}
+
+}  // namespace strom::engine::exec

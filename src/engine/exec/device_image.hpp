@@ -1,0 +1,55 @@
+// Bytes as they will lie on a device, with pointers between them: written on the host before it is known where they
+// will be. Used by exec/device_pipeline.cpp and exec/device_columns.cpp.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "registry/types.hpp"
+
+namespace strom::engine::exec {
+
+class DeviceImage {
+ public:
+  static constexpr size_t kAlign = 64;
+  static constexpr size_t kNowhere = SIZE_MAX;
+
+  size_t size() const { return bytes_.size(); }
+  /// Room for so many bytes, zeroed; where it begins. References to earlier bytes are no longer good.
+  size_t reserve(size_t bytes) {
+    const size_t at = (bytes_.size() + kAlign - 1) / kAlign * kAlign;
+    bytes_.resize(at + bytes);
+    return at;
+  }
+  size_t put(const void* from, size_t bytes) {
+    const size_t at = reserve(bytes);
+    if (bytes > 0) std::memcpy(bytes_.data() + at, from, bytes);
+    return at;
+  }
+  template <class T>
+  size_t put(std::span<const T> items) {
+    return put(items.data(), items.size_bytes());
+  }
+  uint8_t* at(size_t place) { return bytes_.data() + place; }
+
+  /// The pointer at `place` will be the address of what lies at `target`; nullptr for kNowhere.
+  void point(size_t place, size_t target) {
+    const uint64_t value = target == kNowhere ? 0 : target;
+    std::memcpy(at(place), &value, sizeof value);
+    if (target != kNowhere) pointers_.push_back(place);
+  }
+
+  /// An array of texts with their bytes behind it; those with a flag become empty. `flags` may be nullptr.
+  size_t put_texts(const registry::StrView* texts, const uint8_t* flags, size_t count);
+
+  /// Writes all to `to`, memory of size() bytes whose copy will lie at `device`.
+  void write(char* to, const char* device) const;
+
+ private:
+  std::vector<uint8_t> bytes_;
+  std::vector<size_t> pointers_;
+};
+
+}  // namespace strom::engine::exec

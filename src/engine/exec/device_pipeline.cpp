@@ -1,0 +1,143 @@
+#include "engine/exec/device_pipeline.hpp"
+
+#include <cstddef>
+#include <span>
+
+#include "engine/exec/device_image.hpp"
+#include "engine/exec/worker.hpp"
+
+namespace strom::engine::exec {
+
+using block::JoinTable;
+using block::JoinTableKind;
+using block::TableColumn;
+using block::TileCode;
+using registry::Phys;
+using registry::StrView;
+
+namespace {
+
+constexpr size_t kTileAlloc = block::kTileRows + block::kTilePadding;
+
+size_t put_code(const Assembly& assembly, DeviceImage* image) {
+  const size_t instrs = image->put(std::span(assembly.instrs));
+  const size_t segments = image->put(std::span(assembly.segments));
+  const size_t lists = image->put(std::span(assembly.lists));
+  const size_t aggregates = image->put(std::span(assembly.aggregates));
+  const size_t phys = image->put(std::span(assembly.register_phys));
+  const size_t code = image->put(&assembly.code, sizeof assembly.code);
+  image->point(code + offsetof(TileCode, instrs), instrs);
+  image->point(code + offsetof(TileCode, segments), segments);
+  image->point(code + offsetof(TileCode, lists), lists);
+  image->point(code + offsetof(TileCode, aggregates), aggregates);
+  image->point(code + offsetof(TileCode, register_phys), phys);
+  return code;
+}
+
+/// A tile of the constant; places of its values and flags.
+std::pair<size_t, size_t> put_constant(const plan::Constant& constant, DeviceImage* image) {
+  const ConstantValue value(constant);
+  size_t values;
+  if (constant.type.phys() == Phys::kStr && value.flag == 0) {
+    StrView text;
+    std::memcpy(&text, value.bytes, sizeof text);
+    values = image->reserve(kTileAlloc * sizeof text);
+    const size_t bytes = image->put(text.ptr, static_cast<size_t>(text.len));
+    for (size_t i = 0; i < kTileAlloc; ++i) {
+      image->point(values + i * sizeof text + offsetof(StrView, ptr), bytes);
+      std::memcpy(image->at(values + i * sizeof text + offsetof(StrView, len)), &text.len, sizeof text.len);
+    }
+  } else {
+    values = image->reserve(kTileAlloc * value.size);
+    for (size_t i = 0; i < kTileAlloc; ++i) std::memcpy(image->at(values + i * value.size), value.bytes, value.size);
+  }
+  const size_t flags = image->reserve(kTileAlloc);
+  std::memset(image->at(flags), value.flag, kTileAlloc);
+  return {values, flags};
+}
+
+/// An array of table columns of `rows` rows each.
+size_t put_columns(const TableColumn* columns, size_t count, size_t rows, DeviceImage* image) {
+  const size_t views = image->put(columns, count * sizeof *columns);
+  for (size_t i = 0; i < count; ++i) {
+    const TableColumn& column = columns[i];
+    size_t data = DeviceImage::kNowhere, flags = DeviceImage::kNowhere;
+    if (column.data != nullptr && column.phys == Phys::kStr)
+      data = image->put_texts(static_cast<const StrView*>(column.data), column.flags, rows);
+    else if (column.data != nullptr)
+      data = image->put(column.data, rows * static_cast<size_t>(registry::phys_size(column.phys)));
+    if (column.flags != nullptr) flags = image->put(column.flags, rows);
+    image->point(views + i * sizeof column + offsetof(TableColumn, data), data);
+    image->point(views + i * sizeof column + offsetof(TableColumn, flags), flags);
+  }
+  return views;
+}
+
+/// The table's arrays; pointers are written to the copy of the table at `place`. See JoinBuild for their sizes.
+void put_join(const JoinTable& table, const plan::Join& join, size_t place, DeviceImage* image) {
+  const auto put = [&](const auto* array, size_t count, size_t member) {
+    const size_t at = array == nullptr ? DeviceImage::kNowhere : image->put(array, count * sizeof *array);
+    image->point(place + member, at);
+  };
+  const size_t entries = table.range + 1, slots = table.slot_mask + 1, rows = table.row_count;
+  put(table.bitmap, table.range / 32 + 1, offsetof(JoinTable, bitmap));
+  put(table.index, entries, offsetof(JoinTable, index));
+  put(table.key_codes, entries, offsetof(JoinTable, key_codes));
+  put(table.slots, slots, offsetof(JoinTable, slots));
+  put(table.tags, slots, offsetof(JoinTable, tags));
+  put(table.next, rows, offsetof(JoinTable, next));
+  put(table.codes, rows, offsetof(JoinTable, codes));
+  put(table.matched, rows, offsetof(JoinTable, matched));
+  image->point(place + offsetof(JoinTable, keys), put_columns(table.keys, join.inner_keys.size(), rows, image));
+  image->point(place + offsetof(JoinTable, payload), put_columns(table.payload, join.payload.size(), rows, image));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* machine, const plan::Program& program,
+                                                             const Assembly& assembly,
+                                                             const DeviceMachine::KeepGoing& keep_going) {
+  std::unique_ptr<DevicePipeline> pipeline(new DevicePipeline(machine));
+  DeviceImage image;
+  pipeline->code_ = put_code(assembly, &image);
+  std::vector<std::pair<size_t, size_t>> constants;
+  std::vector<bool> flagged;
+  for (const uint32_t constant : assembly.constants) {
+    constants.push_back(put_constant(program.constants[constant], &image));
+    flagged.push_back(ConstantValue(program.constants[constant]).flag != 0);
+  }
+  pipeline->joins_ = image.reserve(std::max<size_t>(1, assembly.joins.size()) * sizeof(JoinTable));
+  for (size_t i = 0; i < assembly.joins.size(); ++i) {
+    const JoinTable& table = assembly.joins[i].build->table();
+    const size_t place = pipeline->joins_ + i * sizeof table;
+    std::memcpy(image.at(place), &table, sizeof table);
+    put_join(table, program.joins[assembly.joins[i].join], place, &image);
+    uint64_t matched;
+    std::memcpy(&matched, image.at(place + offsetof(JoinTable, matched)), sizeof matched);
+    if (table.matched != nullptr) pipeline->matches_.push_back({matched, table.row_count, table.matched});
+  }
+  STROM_ASSIGN(pipeline->region_, machine->allocate(image.size(), true, keep_going));
+  image.write(pipeline->region_->host(), pipeline->region_->device());
+  for (size_t i = 0; i < constants.size(); ++i) {
+    char* device = pipeline->region_->device();
+    pipeline->constants_.push_back(
+        {device + constants[i].first, flagged[i] ? reinterpret_cast<uint8_t*>(device + constants[i].second) : nullptr});
+  }
+  STROM_TRY(machine->run({{{pipeline->region_.get(), 0, image.size()}}, nullptr, nullptr, 0, {}}, keep_going));
+  return pipeline;
+}
+
+Status DevicePipeline::take_matches(const DeviceMachine::KeepGoing& keep_going) {
+  DeviceWork work;
+  for (const Matches& matches : matches_) work.out.push_back({region_.get(), matches.place, matches.rows});
+  if (work.out.empty()) return {};
+  STROM_TRY(machine_->run(work, keep_going));
+  for (const Matches& matches : matches_) {
+    const auto* seen = reinterpret_cast<const uint8_t*>(region_->host() + matches.place);
+    for (size_t row = 0; row < matches.rows; ++row)
+      if (seen[row] != 0) __atomic_store_n(matches.host + row, uint8_t{1}, __ATOMIC_RELAXED);
+  }
+  return {};
+}
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,520 @@
+#include "engine/exec/device_worker.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <set>
+#include <span>
+#include <utility>
+
+namespace strom::engine::exec {
+
+using block::kBufferRows;
+using block::kMaxJoins;
+using block::kTilePadding;
+using block::kTileRows;
+using block::RunResult;
+using block::TableColumn;
+using block::TileState;
+using registry::Phys;
+using registry::StrView;
+
+namespace {
+
+constexpr int32_t kOutputCapacity = 4 * kTileRows;
+constexpr int32_t kDeclinedCapacity = 3 * kTileRows;
+/// Arena of computed text of one state; what does not fit is PostgreSQL's.
+constexpr int64_t kTextCapacity = 4 << 20;
+/// Tiles of one state in a launch.
+constexpr int32_t kTilesPerLaunch = 1024;
+/// Columns of a morsel that are larger than this go in several launches.
+constexpr size_t kLargeSlot = 64 << 20;
+constexpr int32_t kLeastSlice = 4 * kTileRows;
+
+/// Hands out places in a region that is yet to be allocated.
+class Places {
+ public:
+  size_t take(size_t bytes) {
+    const size_t at = used_;
+    used_ = (used_ + bytes + DeviceImage::kAlign - 1) / DeviceImage::kAlign * DeviceImage::kAlign;
+    return at;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  size_t used_ = 0;
+};
+
+size_t size_of(Phys phys) { return static_cast<size_t>(registry::phys_size(phys)); }
+
+/// Groups that one state's table can hold within its share of the budget.
+uint32_t groups_per_state(const HostGroupTable& first, int64_t budget, size_t states) {
+  uint32_t groups = first.capacity();
+  const int64_t each = budget / static_cast<int64_t>(states);
+  while (first.memory() * 2 * (groups / first.capacity()) <= each && groups < (64u << 10)) groups *= 2;
+  return groups;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceWorker>> DeviceWorker::create(const plan::Program& program, uint32_t pipeline,
+                                                           const Assembly& assembly, const DevicePipeline& device,
+                                                           int64_t group_budget, WorkerSink* sink,
+                                                           const KeepGoing& keep_going) {
+  std::unique_ptr<DeviceWorker> worker(new DeviceWorker(program, pipeline, assembly, device, group_budget, sink));
+  STROM_TRY(worker->allocate(keep_going));
+  return std::unique_ptr<DeviceWorker>(std::move(worker));
+}
+
+DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
+                           const DevicePipeline& device, int64_t group_budget, WorkerSink* sink)
+    : program_(program),
+      pipeline_(pipeline),
+      assembly_(assembly),
+      device_(device),
+      group_budget_(group_budget),
+      sink_(sink),
+      states_(static_cast<size_t>(std::max(1, device.machine().states_per_worker()))),
+      chunk_rows_(states_),
+      rows_in_(assembly.segments.size()),
+      rows_out_(assembly.segments.size()) {
+  std::set<uint32_t> loaded;
+  for (const block::TileInstr& instr : assembly.instrs)
+    if (instr.op == static_cast<uint16_t>(block::TileOp::kLoadColumn)) loaded.insert(instr.imm);
+  columns_.assign(loaded.begin(), loaded.end());
+  if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
+    output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
+    return;
+  }
+  groups_ = std::make_unique<HostGroupTable>(assembly);
+  state_groups_ = std::make_unique<HostGroupTable>(assembly);
+  if (state_groups_->hashed()) {
+    const uint32_t groups = groups_per_state(*state_groups_, group_budget, states_);
+    if (groups > state_groups_->capacity()) state_groups_->grow_to(groups);
+  }
+  const auto any = [](const std::vector<bool>& copied) { return std::count(copied.begin(), copied.end(), true) > 0; };
+  groups_have_text_ = any(assembly.copied_keys) || any(assembly.copied_aggregates);
+}
+
+/// As exec/cpu_worker.cpp allocates it for itself.
+void DeviceWorker::lay_out_work() {
+  Places places;
+  const size_t tile = kTileRows + kTilePadding, buffer = kBufferRows + kTilePadding;
+  for (size_t reg = 0; reg < assembly_.register_phys.size(); ++reg) {
+    const bool is_constant = reg < assembly_.constants.size();
+    const size_t size = size_of(static_cast<Phys>(assembly_.register_phys[reg]));
+    layout_.register_values.push_back(is_constant ? 0 : places.take(tile * size));
+    layout_.register_flags.push_back(is_constant ? 0 : places.take(tile));
+  }
+  for (size_t i = 0; i < assembly_.segments.size(); ++i) {
+    layout_.buffer_rows.push_back(i == 0 ? 0 : places.take(buffer * sizeof(int32_t)));
+    layout_.carried.emplace_back();
+    if (i == 0) continue;
+    const uint16_t* carried = assembly_.lists.data() + assembly_.segments[i - 1].carried;
+    for (int k = 1; k <= carried[0]; ++k) {
+      const size_t size = size_of(static_cast<Phys>(assembly_.register_phys[carried[k]]));
+      const size_t values = places.take(buffer * size);
+      layout_.carried.back().emplace_back(values, places.take(buffer));
+    }
+  }
+  layout_.scratch_positions = places.take(buffer * sizeof(int32_t));
+  layout_.scratch_mask = places.take(tile);
+  layout_.scratch_values = places.take(tile * 16);
+  layout_.local_rows = places.take(tile * sizeof(int32_t));
+  layout_.work_bytes = places.used();
+}
+
+void DeviceWorker::lay_out_data() {
+  Places places;
+  layout_.declined_rows = places.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
+  layout_.declined_join_rows = places.take(kDeclinedCapacity * kMaxJoins * sizeof(uint32_t));
+  if (assembly_.code.makes_text) layout_.text = places.take(kTextCapacity);
+  for (const Phys phys : assembly_.output_phys) {
+    const size_t values = places.take((kOutputCapacity + kTilePadding) * size_of(phys));
+    layout_.outputs.emplace_back(values, places.take(kOutputCapacity + kTilePadding));
+  }
+  if (state_groups_)
+    for (const HostGroupTable::Array& array : state_groups_->arrays())
+      layout_.group_arrays.push_back(places.take(array.bytes));
+  layout_.data_bytes = places.used();
+}
+
+Status DeviceWorker::allocate(const KeepGoing& keep_going) {
+  lay_out_work();
+  lay_out_data();
+  STROM_ASSIGN(work_, machine().allocate(states_ * layout_.work_bytes, false, keep_going));
+  STROM_ASSIGN(data_, machine().allocate(states_ * layout_.data_bytes, true, keep_going));
+  DeviceImage image;
+  const size_t segments = assembly_.segments.size(), columns = assembly_.output_phys.size();
+  at_.states = image.reserve(states_ * sizeof(TileState));
+  at_.results = image.reserve(states_ * sizeof(RunResult));
+  at_.outputs = image.reserve(states_ * sizeof(block::OutputBuffer));
+  at_.output_flags = image.reserve(states_ * columns);
+  at_.declined = image.reserve(states_ * sizeof(block::DeclinedBuffer));
+  at_.groups = image.reserve(states_ * sizeof(block::GroupTable));
+  at_.rows_in = image.reserve(states_ * segments * sizeof(uint64_t));
+  at_.rows_out = image.reserve(states_ * segments * sizeof(uint64_t));
+  control_bytes_ = image.size();
+  for (size_t i = 0; i < states_; ++i) write_state(i, &image);
+  STROM_ASSIGN(control_, machine().allocate(image.size(), true, keep_going));
+  image.write(control_->host(), control_->device());
+  pending_.push_back({control_.get(), control_bytes_, image.size() - control_bytes_});
+  if (state_groups_)
+    for (size_t i = 0; i < states_; ++i) reset_groups(i);
+  return {};
+}
+
+void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
+  const size_t registers = assembly_.register_phys.size(), segments = assembly_.segments.size();
+  const auto flags = [&](size_t place) { return reinterpret_cast<uint8_t*>(work(i, place)); };
+  std::vector<block::RegStorage> storage;
+  std::vector<block::Reg> regs;
+  for (size_t reg = 0; reg < registers; ++reg) {
+    const bool is_constant = reg < assembly_.constants.size();
+    storage.push_back(
+        is_constant ? device_.constant(reg)
+                    : block::RegStorage{work(i, layout_.register_values[reg]), flags(layout_.register_flags[reg])});
+    regs.push_back({storage.back().data, is_constant ? storage.back().flags : nullptr});
+  }
+  const size_t buffers = image->reserve(segments * sizeof(block::SegmentBuffer));
+  for (size_t s = 1; s < segments; ++s) {
+    std::vector<block::RegStorage> carried;
+    for (const auto& [values, value_flags] : layout_.carried[s])
+      carried.push_back({work(i, values), flags(value_flags)});
+    block::SegmentBuffer buffer{};
+    buffer.rows = reinterpret_cast<int32_t*>(work(i, layout_.buffer_rows[s]));
+    const size_t place = buffers + s * sizeof buffer;
+    std::memcpy(image->at(place), &buffer, sizeof buffer);
+    image->point(place + offsetof(block::SegmentBuffer, carried),
+                 image->put(std::span<const block::RegStorage>(carried)));
+    image->point(place + offsetof(block::SegmentBuffer, has_flags), image->reserve(carried.size() + 1));
+  }
+  const size_t output_columns = image->reserve(layout_.outputs.size() * sizeof(TableColumn));
+  for (size_t c = 0; c < layout_.outputs.size(); ++c) {
+    const TableColumn column{data(i, layout_.outputs[c].first),
+                             reinterpret_cast<uint8_t*>(data(i, layout_.outputs[c].second)), assembly_.output_phys[c]};
+    std::memcpy(image->at(output_columns + c * sizeof column), &column, sizeof column);
+  }
+  const size_t output = at_.outputs + i * sizeof(block::OutputBuffer);
+  image->point(output + offsetof(block::OutputBuffer, columns), output_columns);
+  image->point(output + offsetof(block::OutputBuffer, has_flags), at_.output_flags + i * layout_.outputs.size());
+  std::memcpy(image->at(output + offsetof(block::OutputBuffer, capacity)), &kOutputCapacity, sizeof kOutputCapacity);
+
+  const block::DeclinedBuffer declined{reinterpret_cast<int32_t*>(data(i, layout_.declined_rows)),
+                                       reinterpret_cast<uint32_t*>(data(i, layout_.declined_join_rows)), 0,
+                                       kDeclinedCapacity};
+  std::memcpy(image->at(at_.declined + i * sizeof declined), &declined, sizeof declined);
+  if (state_groups_) write_group_table(i, image);
+
+  TileState state{};
+  state.code = device_.code();
+  state.joins = device_.joins();
+  if (assembly_.code.makes_text) state.text = {data(i, layout_.text), 0, kTextCapacity, 0};
+  state.scratch_positions = reinterpret_cast<int32_t*>(work(i, layout_.scratch_positions));
+  state.scratch_mask = reinterpret_cast<uint8_t*>(work(i, layout_.scratch_mask));
+  state.scratch_values = work(i, layout_.scratch_values);
+  state.local_rows = reinterpret_cast<int32_t*>(work(i, layout_.local_rows));
+  const size_t at = at_.states + i * sizeof state;
+  std::memcpy(image->at(at), &state, sizeof state);
+  image->point(at + offsetof(TileState, regs), image->put(std::span<const block::Reg>(regs)));
+  image->point(at + offsetof(TileState, storage), image->put(std::span<const block::RegStorage>(storage)));
+  image->point(at + offsetof(TileState, buffers), buffers);
+  image->point(at + offsetof(TileState, segment_rows_in), at_.rows_in + i * segments * sizeof(uint64_t));
+  image->point(at + offsetof(TileState, segment_rows_out), at_.rows_out + i * segments * sizeof(uint64_t));
+  image->point(at + offsetof(TileState, output), output);
+  image->point(at + offsetof(TileState, declined), at_.declined + i * sizeof declined);
+  if (state_groups_) image->point(at + offsetof(TileState, groups), at_.groups + i * sizeof(block::GroupTable));
+}
+
+/// The table's arrays are in data_, in the order of HostGroupTable::arrays().
+void DeviceWorker::write_group_table(size_t i, DeviceImage* image) const {
+  size_t next = 0;
+  const auto array = [&] { return data(i, layout_.group_arrays[next++]); };
+  block::GroupTable table = *state_groups_->view();
+  table.slots = nullptr;
+  table.hashes = nullptr;
+  table.keys = nullptr;
+  std::vector<TableColumn> keys;
+  if (state_groups_->hashed()) {
+    table.slots = reinterpret_cast<uint32_t*>(array());
+    table.hashes = reinterpret_cast<uint64_t*>(array());
+    for (const Phys phys : assembly_.key_phys) {
+      void* values = array();
+      keys.push_back({values, reinterpret_cast<uint8_t*>(array()), phys});
+    }
+  }
+  table.rows = reinterpret_cast<int64_t*>(array());
+  std::vector<int64_t*> nulls;
+  std::vector<void*> values;
+  for (size_t a = 0; a < assembly_.aggregates.size(); ++a) {
+    nulls.push_back(reinterpret_cast<int64_t*>(array()));
+    values.push_back(array());
+  }
+  const size_t at = at_.groups + i * sizeof table;
+  std::memcpy(image->at(at), &table, sizeof table);
+  image->point(at + offsetof(block::GroupTable, keys), image->put(std::span<const TableColumn>(keys)));
+  image->point(at + offsetof(block::GroupTable, nulls), image->put(std::span<int64_t* const>(nulls)));
+  image->point(at + offsetof(block::GroupTable, values), image->put(std::span<void* const>(values)));
+}
+
+// ---- groups ----
+
+/// Empties a state's table with the next launch.
+void DeviceWorker::reset_groups(size_t i) {
+  state_groups_->reset();
+  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
+  for (size_t k = 0; k < arrays.size(); ++k)
+    std::memcpy(host_data(i, layout_.group_arrays[k]), arrays[k].data, arrays[k].bytes);
+  const size_t first = i * layout_.data_bytes + layout_.group_arrays.front();
+  pending_.push_back({data_.get(), first, (i + 1) * layout_.data_bytes - first});
+  if (state_groups_->hashed()) control<block::GroupTable>(at_.groups)[i].count = 0;
+}
+
+bool DeviceWorker::has_groups(size_t i) const {
+  return state_groups_ && (!state_groups_->hashed() || control<block::GroupTable>(at_.groups)[i].count > 0);
+}
+
+void DeviceWorker::want_groups(size_t i, std::vector<DeviceRange>* wanted) const {
+  const size_t groups = control<block::GroupTable>(at_.groups)[i].count;
+  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
+  for (size_t k = 0; k < arrays.size(); ++k)
+    if (arrays[k].group_bytes > 0)
+      wanted->push_back({data_.get(), i * layout_.data_bytes + layout_.group_arrays[k],
+                         state_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes});
+}
+
+/// Groups of one state, which have been copied to the host, are added to groups_; the state's table becomes empty.
+void DeviceWorker::take_groups(size_t i) {
+  const uint32_t groups = control<block::GroupTable>(at_.groups)[i].count;
+  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
+  for (size_t k = 0; k < arrays.size(); ++k)
+    std::memcpy(arrays[k].data, host_data(i, layout_.group_arrays[k]),
+                state_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes);
+  block::GroupTable& table = *state_groups_->view();
+  if (state_groups_->hashed()) table.count = groups;
+  for (size_t k = 0; k < assembly_.copied_keys.size(); ++k) {
+    auto* texts = static_cast<StrView*>(assembly_.copied_keys[k] ? table.keys[k].data : nullptr);
+    for (uint32_t g = 0; texts != nullptr && g < groups; ++g)
+      texts[g] = table.keys[k].flags[g] != 0 ? StrView{nullptr, 0} : host_text(texts[g]);
+  }
+  for (size_t a = 0; a < assembly_.copied_aggregates.size(); ++a) {
+    auto* texts = static_cast<StrView*>(assembly_.copied_aggregates[a] ? table.values[a] : nullptr);
+    for (uint32_t g = 0; texts != nullptr && g < table.count; ++g) texts[g] = host_text(texts[g]);
+  }
+  if (state_groups_->hashed() && groups_have_text_) state_groups_->own_text();  // merge() shares what is owned
+  groups_->merge(*state_groups_);
+  if (!state_groups_->hashed() && groups_have_text_) groups_->own_text();
+  if (groups_->memory() > group_budget_) hand_groups_on();
+  reset_groups(i);
+}
+
+void DeviceWorker::hand_groups_on() {
+  sink_->take_groups(*groups_);
+  groups_->reset();
+  rows_since_flush_ = 0;
+}
+
+// ---- results ----
+
+/// The same text where the host has it.
+StrView DeviceWorker::host_text(StrView text) {
+  if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
+  const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
+  for (const DeviceRegion* region : regions) {
+    if (region == nullptr || text.ptr < region->device()) continue;
+    const auto offset = static_cast<size_t>(text.ptr - region->device());
+    if (offset < region->size() && static_cast<size_t>(text.len) <= region->size() - offset)
+      return {region->host() + offset, text.len};
+  }
+  lost_text_ = true;
+  return {nullptr, 0};
+}
+
+void DeviceWorker::take_output(size_t i) {
+  block::OutputBuffer& output = control<block::OutputBuffer>(at_.outputs)[i];
+  std::vector<TableColumn> columns;
+  for (size_t c = 0; c < layout_.outputs.size(); ++c)
+    columns.push_back({host_data(i, layout_.outputs[c].first),
+                       reinterpret_cast<uint8_t*>(host_data(i, layout_.outputs[c].second)), assembly_.output_phys[c]});
+  auto* has_flags = control<uint8_t>(at_.output_flags) + i * layout_.outputs.size();
+  output_->append(columns, has_flags, output.count, [this](StrView text) { return host_text(text); });
+  std::memset(has_flags, 0, layout_.outputs.size());
+  output.count = 0;
+}
+
+/// What the states of a launch have produced, as far as it has to leave them now. Texts do not stay where they are once
+/// the slice is done or the arena is emptied.
+Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_going) {
+  auto* states = control<TileState>(at_.states);
+  auto* outputs = control<block::OutputBuffer>(at_.outputs);
+  auto* declined = control<block::DeclinedBuffer>(at_.declined);
+  const auto* results = control<RunResult>(at_.results);
+  DeviceWork work;
+  std::vector<size_t> with_groups;
+  const auto want = [&](size_t i, size_t place, size_t bytes) {
+    if (bytes > 0) work.out.push_back({data_.get(), i * layout_.data_bytes + place, bytes});
+  };
+  for (size_t i = 0; i < states_; ++i) {
+    want(i, layout_.declined_rows, static_cast<size_t>(declined[i].count) * sizeof(int32_t));
+    want(i, layout_.declined_join_rows, static_cast<size_t>(declined[i].count) * kMaxJoins * sizeof(uint32_t));
+    const auto* has_flags = control<uint8_t>(at_.output_flags) + i * layout_.outputs.size();
+    for (size_t c = 0; c < layout_.outputs.size(); ++c) {
+      const auto rows = static_cast<size_t>(outputs[i].count);
+      want(i, layout_.outputs[c].first, rows * size_of(assembly_.output_phys[c]));
+      if (has_flags[c] != 0) want(i, layout_.outputs[c].second, rows);
+    }
+    const bool leaves_text =
+        groups_have_text_ && (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull);
+    if (has_groups(i) && (results[i] == RunResult::kGroupsFull || leaves_text)) {
+      want_groups(i, &work.out);
+      with_groups.push_back(i);
+    }
+    if (assembly_.code.keeps_text)
+      want(i, layout_.text, static_cast<size_t>(std::min(states[i].text.used, states[i].text.capacity)));
+  }
+  if (!work.out.empty()) STROM_TRY(machine().run(work, keep_going));
+  for (size_t i = 0; i < states_; ++i) {
+    block::DeclinedBuffer on_host = declined[i];
+    if (on_host.count > 0) {
+      on_host.rows = reinterpret_cast<int32_t*>(host_data(i, layout_.declined_rows));
+      on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(i, layout_.declined_join_rows));
+      declined_rows_ += on_host.count;
+      sink_->take_declined(rows_of(on_host, pipeline_, morsel.chunk, chunk_rows_[i], assembly_.code.join_count));
+      declined[i].count = 0;
+    }
+    if (outputs[i].count > 0) take_output(i);
+  }
+  if (output_) {
+    output_->flush();
+    for (size_t i = 0; i < states_; ++i) states[i].top_last = output_->top_last();
+  }
+  for (const size_t i : with_groups) take_groups(i);
+  for (size_t i = 0; i < states_; ++i)
+    if (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull)
+      states[i].text.used = states[i].text.overflowed = 0;
+  if (lost_text_) return Status(ErrorCode::kInternal, "a text of the device is nowhere in its memory");
+  return {};
+}
+
+void DeviceWorker::update_counts() {
+  const size_t segments = assembly_.segments.size();
+  for (size_t s = 0; s < segments; ++s) {
+    rows_in_[s] = rows_out_[s] = 0;
+    for (size_t i = 0; i < states_; ++i) {
+      rows_in_[s] += control<uint64_t>(at_.rows_in)[i * segments + s];
+      rows_out_[s] += control<uint64_t>(at_.rows_out)[i * segments + s];
+    }
+  }
+}
+
+// ---- morsels ----
+
+/// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
+Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
+                                            int32_t* corrupt_column) {
+  ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
+                    morsel.begin, morsel.rows};
+  for (;;) {
+    STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
+    if (slot_ && bytes <= slot_->size()) return slice;
+    const bool is_small = slice.rows <= kLeastSlice;
+    if (is_small || bytes <= kLargeSlot) {
+      slot_.reset();
+      Result<std::unique_ptr<DeviceRegion>> slot = machine().allocate(bytes + bytes / 4, true, keep_going);
+      if (slot.is_ok()) {
+        slot_ = std::move(slot).value();
+        return slice;
+      }
+      if (slot.status().code() != ErrorCode::kOverBudget || is_small) return slot.status();
+    }
+    slice.rows /= 2;
+  }
+}
+
+/// Gives each state a part of the slice, in whole tiles.
+void DeviceWorker::divide(const ColumnSlice& slice, const columnar::ColumnView* columns) {
+  const auto all = static_cast<int64_t>(states_);
+  const int64_t tiles = (slice.rows + kTileRows - 1) / kTileRows;
+  const int64_t part = (tiles + all - 1) / all * kTileRows;
+  for (int64_t i = 0; i < all; ++i) {
+    TileState& state = control<TileState>(at_.states)[i];
+    const int64_t begin = std::min<int64_t>(i * part, slice.rows);
+    state.columns = columns;
+    state.morsel_begin = slice.lead() + begin;
+    state.morsel_rows = static_cast<int32_t>(std::min<int64_t>(part, slice.rows - begin));
+    state.cursor = 0;
+    if (output_) state.top_last = output_->top_last();
+    chunk_rows_[static_cast<size_t>(i)] = slice.begin + begin;
+  }
+}
+
+Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  for (;;) {
+    for (size_t i = 0; i < states_; ++i) control<TileState>(at_.states)[i].budget = kTilesPerLaunch;
+    DeviceWork work;
+    work.in = std::move(pending_);
+    pending_.clear();
+    work.in.push_back({control_.get(), 0, control_bytes_});
+    work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
+    work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
+    work.count = static_cast<int>(states_);
+    work.out.push_back({control_.get(), 0, control_bytes_});
+    STROM_TRY(machine().run(work, keep_going));
+    bool ends = true;
+    for (size_t i = 0; i < states_; ++i) {
+      const RunResult result = control<RunResult>(at_.results)[i];
+      if (result == RunResult::kCorruptText) {
+        *corrupt_column = control<TileState>(at_.states)[i].corrupt_column;
+        return Status(ErrorCode::kCorruptFile, "text offset outside of its buffer");
+      }
+      ends = ends && result == RunResult::kDone;
+    }
+    STROM_TRY(take_results(morsel, keep_going));
+    if (ends) return {};
+    if (!keep_going()) return Status(ErrorCode::kCancelled, "stopped");
+  }
+}
+
+Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  while (morsel->rows > 0) {
+    STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
+    STROM_ASSIGN(const SlotContent content, fill_slot(slice, *slot_, corrupt_column));
+    pending_.push_back({slot_.get(), 0, content.bytes});
+    if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
+      STROM_TRY(finish());
+      hand_groups_on();
+      rows_since_flush_ = slice.rows;
+    }
+    divide(slice, content.columns);
+    const Status status = run_slice(*morsel, keep_going, corrupt_column);
+    // Rows of the slice may have left already: it cannot begin again elsewhere.
+    if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());
+    STROM_TRY(status);
+    morsel->begin += slice.rows;
+    morsel->rows -= slice.rows;
+  }
+  update_counts();
+  return {};
+}
+
+Status DeviceWorker::finish() {
+  DeviceWork work;
+  std::vector<size_t> with_groups;
+  for (size_t i = 0; i < states_; ++i) {
+    if (!has_groups(i)) continue;
+    want_groups(i, &work.out);
+    with_groups.push_back(i);
+  }
+  if (with_groups.empty()) return {};
+  work.in = std::exchange(pending_, {});  // tables that no tile has seen are empty
+  STROM_TRY(machine().run(work, [] { return true; }));
+  for (const size_t i : with_groups) take_groups(i);
+  return {};
+}
+
+int64_t DeviceWorker::memory() const {
+  return static_cast<int64_t>(control_->size() + data_->size()) + (groups_ ? groups_->memory() : 0) +
+         (output_ ? output_->memory() : 0);
+}
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,98 @@
+// A worker whose tiles run on a device: as many tile states as the device takes at a time, each with a part of the
+// morsel. What is full is handled between launches, as exec/cpu_worker.cpp does it. See docs/dev/gpu-service.md.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/exec/device_columns.hpp"
+#include "engine/exec/device_image.hpp"
+#include "engine/exec/device_pipeline.hpp"
+#include "engine/exec/worker_output.hpp"
+
+namespace strom::engine::exec {
+
+class DeviceWorker final : public Worker {
+ public:
+  /// Takes the device's memory for all but the morsel's columns. kOverBudget when it is not there.
+  static Result<std::unique_ptr<DeviceWorker>> create(const plan::Program& program, uint32_t pipeline,
+                                                      const Assembly& assembly, const DevicePipeline& device,
+                                                      int64_t group_budget, WorkerSink* sink,
+                                                      const KeepGoing& keep_going);
+
+  Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
+  Status finish() override;
+  int64_t declined_rows() const override { return declined_rows_; }
+  HostGroupTable* groups() override { return groups_.get(); }
+  const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
+  const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
+  int64_t memory() const override;
+
+ private:
+  /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
+  struct Layout {
+    std::vector<size_t> register_values, register_flags;          // in work_; of constants: not used
+    std::vector<size_t> buffer_rows;                              // in work_, for each segment
+    std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
+    size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
+    size_t declined_rows = 0, declined_join_rows = 0, text = 0, data_bytes = 0;  // in data_
+    std::vector<std::pair<size_t, size_t>> outputs;                              // in data_: values and flags
+    std::vector<size_t> group_arrays;  // in data_, in the order of HostGroupTable::arrays()
+  };
+
+  DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& device,
+               int64_t group_budget, WorkerSink* sink);
+  void lay_out_work();
+  void lay_out_data();
+  Status allocate(const KeepGoing& keep_going);
+  void write_state(size_t state, DeviceImage* image) const;
+  void write_group_table(size_t state, DeviceImage* image) const;
+  Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  void divide(const ColumnSlice& slice, const columnar::ColumnView* columns);
+  Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
+  void take_output(size_t state);
+  bool has_groups(size_t state) const;
+  void want_groups(size_t state, std::vector<DeviceRange>* wanted) const;
+  void take_groups(size_t state);
+  void reset_groups(size_t state);
+  void hand_groups_on();
+  registry::StrView host_text(registry::StrView text);
+  void update_counts();
+
+  DeviceMachine& machine() const { return device_.machine(); }
+  char* work(size_t state, size_t place) const { return work_->device() + state * layout_.work_bytes + place; }
+  char* data(size_t state, size_t place) const { return data_->device() + state * layout_.data_bytes + place; }
+  char* host_data(size_t state, size_t place) const { return data_->host() + state * layout_.data_bytes + place; }
+  template <class T>
+  T* control(size_t place) const {
+    return reinterpret_cast<T*>(control_->host() + place);
+  }
+
+  const plan::Program& program_;
+  const uint32_t pipeline_;
+  const Assembly& assembly_;
+  const DevicePipeline& device_;
+  const int64_t group_budget_;
+  WorkerSink* const sink_;
+  const size_t states_;
+  std::vector<uint32_t> columns_;  // that the tile code loads
+  Layout layout_;
+  // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
+  std::unique_ptr<DeviceRegion> work_, control_, data_, slot_;
+  // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
+  struct {
+    size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
+  } at_{};
+  size_t control_bytes_ = 0;
+  std::vector<DeviceRange> pending_;  // to be copied in with the next launch
+  std::vector<int64_t> chunk_rows_;   // of each state: row of the chunk at which its part of the morsel begins
+  std::unique_ptr<HostGroupTable> groups_, state_groups_;
+  bool groups_have_text_ = false;
+  std::unique_ptr<WorkerOutput> output_;  // unless there are groups
+  bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
+  std::vector<uint64_t> rows_in_, rows_out_;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+};
+
+}  // namespace strom::engine::exec

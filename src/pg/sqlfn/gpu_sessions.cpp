@@ -1,0 +1,56 @@
+// SQL function that shows the GPU service's ledger: what sql/gpu.sql declares.
+#include "pg/boundary/boundary.hpp"
+#include "pg/node/gpu_session.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace service = strom::service;
+
+namespace {
+
+// May ereport.
+void put_session(ReturnSetInfo* result, const service::LedgerRow& row) {
+  constexpr double kMicrosPerMilli = 1000;
+  Datum values[] = {Int32GetDatum(row.process),
+                    Int32GetDatum(row.priority),
+                    Int32GetDatum(static_cast<int32_t>(row.queued)),
+                    Int32GetDatum(static_cast<int32_t>(row.running)),
+                    Int64GetDatum(static_cast<int64_t>(row.memory)),
+                    Int64GetDatum(static_cast<int64_t>(row.memory_wanted)),
+                    Int64GetDatum(static_cast<int64_t>(row.tasks_done)),
+                    Float8GetDatum(static_cast<double>(row.busy_us) / kMicrosPerMilli),
+                    CStringGetTextDatum(row.name.c_str())};
+  bool nulls[9] = {};
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/// The rows behind session `after`.
+service::Ledger ask(service::Client* client, uint32_t after) {
+  constexpr int kPatienceMs = 5000;
+  (void)boundary::value_or_throw(client->ask_ledger(after));
+  std::optional<service::Reply> reply = boundary::value_or_throw(client->wait(kPatienceMs));
+  auto* ledger = reply ? std::get_if<service::Ledger>(&reply->message) : nullptr;
+  if (ledger == nullptr)
+    throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
+  return std::move(*ledger);
+}
+
+}  // namespace
+
+/// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name); no
+/// rows when there is no service.
+STROM_SQL_FUNCTION(strom_gpu_sessions) {
+  boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
+  if (!connected.is_ok()) return Datum{0};
+  const int32_t own = static_cast<int32_t>(connected.value()->welcome().session);
+  uint32_t after = 0;
+  for (;;) {
+    const service::Ledger ledger = ask(connected.value().get(), after);
+    if (ledger.rows.empty()) return Datum{0};
+    for (const service::LedgerRow& row : ledger.rows) {
+      after = row.session;
+      if (static_cast<int32_t>(row.session) != own) boundary::guard([&row, result] { put_session(result, row); });
+    }
+  }
+}

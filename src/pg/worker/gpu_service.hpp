@@ -1,0 +1,10 @@
+// The background worker that keeps the GPU service running: see docs/dev/gpu-service.md.
+#pragma once
+
+namespace strom::pg::worker {
+
+/// While the server starts with the extension preloaded: has it start the worker, if it should have a service.
+/// Does not throw.
+void register_gpu_service();
+
+}  // namespace strom::pg::worker

@@ -1,0 +1,71 @@
+// Tasks of the GPU service that the engine's machine is made of, as bytes of Submit::arguments and Finished::values:
+// memory on the device, and work on it. docs/format/gpu-service-protocol.md.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strom::service {
+
+enum class TaskKind : uint16_t {
+  /// Takes the bytes of a file to the device and back through pinned memory and compares them. Descriptor 0 is the
+  /// file; the values are those of SelfTest. Needs kSelfTestMemory.
+  kSelfTest = 1,
+  /// Memory on the device that is the session's until it is released: Allocate to Allocated. Submit::memory is its
+  /// size. With a mirror the descriptor of the answer is the mirror's memory file.
+  kAllocate = 2,
+  /// Gives it back: Release.
+  kRelease = 3,
+  /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it.
+  kRun = 4,
+};
+
+inline constexpr uint64_t kSelfTestMemory = 4 << 20;
+
+struct SelfTest {
+  uint64_t bytes = 0, in_us = 0, out_us = 0;  // copied, and how long that took each way
+};
+
+struct Allocate {
+  uint64_t mirrored = 0;  // or 1
+};
+struct Allocated {
+  uint64_t region = 0;  // its number in the session
+  uint64_t address = 0;
+};
+
+struct Release {
+  uint64_t region = 0;
+};
+
+struct Run {
+  uint64_t states = 0, results = 0;  // addresses, of `count` items each
+  uint32_t count = 0;                // 0: only copies
+  uint32_t in = 0, out = 0;          // ranges
+  uint32_t unused = 0;
+};
+struct RunRange {
+  uint64_t region = 0, offset = 0, bytes = 0;
+};
+
+template <class T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// kProtocolViolation when the bytes are fewer; they are taken off.
+template <class T>
+Status take(std::string_view* bytes, T* value) {
+  if (bytes->size() < sizeof *value)
+    return Status(ErrorCode::kProtocolViolation, "invalid task of the GPU service: too short");
+  std::memcpy(value, bytes->data(), sizeof *value);
+  bytes->remove_prefix(sizeof *value);
+  return {};
+}
+
+}  // namespace strom::service

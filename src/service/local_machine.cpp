@@ -1,0 +1,105 @@
+#include "service/local_machine.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace strom::service {
+
+using engine::exec::DeviceRange;
+using engine::exec::DeviceRegion;
+using engine::exec::DeviceWork;
+
+namespace {
+
+/// Between two looks at a launch that is short, and at one that is not.
+constexpr std::chrono::microseconds kShortWait{20}, kLongWait{1000};
+
+class LocalRegion final : public DeviceRegion {
+ public:
+  LocalRegion(device::DeviceMemory memory, device::PinnedMemory mirror, size_t size)
+      : DeviceRegion(static_cast<char*>(memory.get()), static_cast<char*>(mirror.get()), size),
+        memory_(std::move(memory)),
+        mirror_(std::move(mirror)) {}
+
+ private:
+  device::DeviceMemory memory_;
+  device::PinnedMemory mirror_;
+};
+
+/// Until the event has come. False when it was abandoned before.
+Result<bool> wait_for(const device::Device& device, const device::Event& event,
+                      const engine::exec::DeviceMachine::KeepGoing& keep_going) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    STROM_ASSIGN(const bool is_done, device.is_done(event));
+    if (is_done) return true;
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited > kLongWait && !keep_going()) return false;
+    std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
+  }
+}
+
+}  // namespace
+
+std::string LocalMachine::name() const {
+  return std::string(device_->facts().name) + " (" + device_->facts().architecture + ")";
+}
+
+Result<std::unique_ptr<DeviceRegion>> LocalMachine::allocate(size_t bytes, bool mirrored, const KeepGoing&) {
+  STROM_TRY(device_->use());
+  auto memory = device_->allocate(bytes);
+  if (!memory.is_ok()) {
+    if (memory.status().code() != ErrorCode::kOutOfMemory) return memory.status();
+    return Status(ErrorCode::kOverBudget, memory.status().message());
+  }
+  device::PinnedMemory mirror;
+  if (mirrored) {
+    STROM_ASSIGN(mirror, device_->allocate_pinned(bytes));
+  }
+  return std::unique_ptr<DeviceRegion>(new LocalRegion(std::move(memory).value(), std::move(mirror), bytes));
+}
+
+Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto lane = std::move(idle_.back());
+      idle_.pop_back();
+      return lane;
+    }
+  }
+  auto lane = std::make_unique<Lane>();
+  STROM_ASSIGN(lane->stream, device_->create_stream());
+  STROM_ASSIGN(lane->end, device_->create_event());
+  return lane;
+}
+
+Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
+  for (const DeviceRange& range : work.in)
+    STROM_TRY(
+        lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
+  if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
+  for (const DeviceRange& range : work.out)
+    STROM_TRY(
+        lane.stream.copy_out(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes));
+  STROM_TRY(lane.stream.record(lane.end));
+  STROM_ASSIGN(const bool is_done, wait_for(*device_, lane.end, keep_going));
+  STROM_TRY(lane.stream.finish());
+  return is_done ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
+}
+
+Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
+  STROM_TRY(device_->use());
+  STROM_ASSIGN(std::unique_ptr<Lane> lane, take_lane());
+  const Status status = run_in(*lane, work, keep_going);
+  if (status.is_ok() || status.code() == ErrorCode::kCancelled) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(lane));
+  } else {
+    (void)lane->stream.finish();  // nothing of it goes on
+  }
+  return status;
+}
+
+}  // namespace strom::service

@@ -1,0 +1,59 @@
+// The GPU service as the engine's machine: what a backend runs its pipelines on. Any thread.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/exec/device_machine.hpp"
+#include "service/client.hpp"
+#include "service/device_tasks.hpp"
+
+namespace strom::service {
+
+class RemoteMachine final : public engine::exec::DeviceMachine {
+ public:
+  /// As Client::connect().
+  static Result<std::unique_ptr<RemoteMachine>> connect(const ClientOptions& options);
+
+  std::string name() const override { return client_->welcome().device; }
+  int states_per_worker() const override { return static_cast<int>(client_->welcome().processors); }
+  /// Waits for memory: long when this session has none, so that sessions take turns, else shortly, because sessions
+  /// that have some and wait for more would wait for each other.
+  Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
+                                                               const KeepGoing& keep_going) override;
+  Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+
+  /// The connection can be used. False for good once it cannot.
+  bool is_alive();
+
+ private:
+  class Region;
+  explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+
+  /// Submits a task and waits for its answer, which Finished or a Status. The task is cancelled when `keep_going` says
+  /// so or throws, and after so long (kOverBudget).
+  Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms);
+  Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
+  void abandon(uint32_t tag, bool allocates);
+  void take_reply(Reply reply);
+  Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
+                  size_t out_end, bool launch, const KeepGoing& keep_going);
+  void release(uint64_t region);
+
+  const std::unique_ptr<Client> client_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_reading_ = false;  // one of the waiting threads reads for all
+  std::map<uint32_t, std::optional<Reply>> awaited_;
+  std::set<uint32_t> unwanted_memory_;  // tags of allocations that nobody waits for any more
+  Status lost_;
+  int64_t regions_ = 0;
+};
+
+}  // namespace strom::service

@@ -1,0 +1,98 @@
+#include "service/session_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/os_error.hpp"
+
+namespace strom::service {
+namespace {
+
+/// A file in memory whose size stays, so that who maps it is safe.
+Result<Descriptor> memory_file(size_t bytes) {
+  Descriptor file(memfd_create("pg_strom_gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file.is_open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return base::os_error(errno, "could not make memory to share with a client");
+  return file;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes, bool mirrored) {
+  auto memory = device.allocate(bytes);
+  if (!memory.is_ok() && memory.status().code() == ErrorCode::kOutOfMemory)
+    return Status(ErrorCode::kOverBudget, memory.status().message());
+  if (!memory.is_ok()) return memory.status();
+  if (!mirrored)
+    return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory).value(), nullptr, bytes, {}, {}));
+  STROM_ASSIGN(Descriptor file, memory_file(bytes));
+  void* mirror = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mirror == MAP_FAILED) return base::os_error(errno, "could not map memory to share with a client");
+  // Copies work without, only slower: where RLIMIT_MEMLOCK or a driver is against it.
+  Result<device::RegisteredMemory> registered = device.register_host(mirror, bytes);
+  if (!registered.is_ok() && registered.status().code() == ErrorCode::kDeviceLost) {
+    munmap(mirror, bytes);
+    return registered.status();
+  }
+  return std::shared_ptr<SharedRegion>(
+      new SharedRegion(std::move(memory).value(), static_cast<char*>(mirror), bytes, std::move(file),
+                       registered.is_ok() ? std::move(registered).value() : device::RegisteredMemory()));
+}
+
+SharedRegion::SharedRegion(device::DeviceMemory memory, char* mirror, size_t size, Descriptor file,
+                           device::RegisteredMemory registered)
+    : DeviceRegion(static_cast<char*>(memory.get()), mirror, size),
+      memory_(std::move(memory)),
+      file_(std::move(file)),
+      registered_(std::move(registered)) {}
+
+SharedRegion::~SharedRegion() {
+  registered_ = {};
+  if (host_ != nullptr) munmap(host_, size_);
+}
+
+uint64_t SessionMemory::add(uint32_t session, std::shared_ptr<SharedRegion> region) {
+  const std::lock_guard lock(mutex_);
+  sessions_[session][++last_] = std::move(region);
+  return last_;
+}
+
+std::shared_ptr<SharedRegion> SessionMemory::find(uint32_t session, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return nullptr;
+  const auto region = found->second.find(number);
+  return region == found->second.end() ? nullptr : region->second;
+}
+
+std::shared_ptr<SharedRegion> SessionMemory::remove(uint32_t session, uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return nullptr;
+  auto node = found->second.extract(number);
+  return node.empty() ? nullptr : std::move(node.mapped());
+}
+
+bool SessionMemory::holds(uint32_t session, uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sessions_.find(session);
+  if (found == sessions_.end()) return false;
+  for (const auto& [number, region] : found->second) {
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(region->device());
+    if (offset < region->size() && bytes <= region->size() - offset) return true;
+  }
+  return false;
+}
+
+void SessionMemory::end_session(uint32_t session) {
+  Regions regions;  // released without the lock
+  const std::lock_guard lock(mutex_);
+  if (auto node = sessions_.extract(session); !node.empty()) regions = std::move(node.mapped());
+}
+
+}  // namespace strom::service
