@@ -101,6 +101,8 @@ result = subprocess.run(["bash", "-c", f"{program(PROBE)} --help >&-; echo $?"],
 ok(result.stdout != "0\n", "a closed standard output is no success", result)
 
 # Signals: the status, and nothing left behind.
+# Under nohup the programs would go on, as they should.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     process = start(PROBE, "-o", OUT / "signal", "--slow")
     wait_until(lambda: leftovers(OUT))
