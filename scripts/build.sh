@@ -22,7 +22,7 @@ build() {
     # What does not depend on PostgreSQL was built and tested once, for the system's.
     options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
     targets=(pg_strom pg_strom_sql)
-    [[ $tests == OFF ]] || targets+=(boundary_test)
+    [[ $tests == OFF ]] || targets+=(boundary_test strom_host_device)
   fi
   local log=$STROM_LOCAL/configure-$preset.log
   if ! cmake --preset "$preset" -DSTROM_TESTS="$tests" "${options[@]}" >"$log" 2>&1; then
