@@ -48,10 +48,6 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(const std::string& mo
   return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory));
 }
 
-std::string DeviceRunner::device_name() const {
-  return std::string(device_->facts().name) + " (" + device_->facts().architecture + ")";
-}
-
 Result<TaskOutput> DeviceRunner::run(Task& task) {
   STROM_TRY(device_->use());
   switch (static_cast<TaskKind>(task.kind)) {

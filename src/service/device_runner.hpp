@@ -15,7 +15,7 @@ class DeviceRunner final : public TaskRunner {
  public:
   static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device);
 
-  std::string device_name() const override;
+  std::string device_name() const override { return machine_.name(); }
   uint64_t device_memory() const override { return memory_; }
   uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().processors); }
   Result<TaskOutput> run(Task& task) override;

@@ -42,22 +42,25 @@ Result<bool> wait_for(const device::Device& device, const device::Event& event,
 
 }  // namespace
 
+Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes) {
+  auto memory = device.allocate(bytes);
+  if (!memory.is_ok() && memory.status().code() == ErrorCode::kOutOfMemory)
+    return Status(ErrorCode::kOverBudget, memory.status().message());
+  return memory;
+}
+
 std::string LocalMachine::name() const {
   return std::string(device_->facts().name) + " (" + device_->facts().architecture + ")";
 }
 
 Result<std::unique_ptr<DeviceRegion>> LocalMachine::allocate(size_t bytes, bool mirrored, const KeepGoing&) {
   STROM_TRY(device_->use());
-  auto memory = device_->allocate(bytes);
-  if (!memory.is_ok()) {
-    if (memory.status().code() != ErrorCode::kOutOfMemory) return memory.status();
-    return Status(ErrorCode::kOverBudget, memory.status().message());
-  }
+  STROM_ASSIGN(device::DeviceMemory memory, allocate_if_free(*device_, bytes));
   device::PinnedMemory mirror;
   if (mirrored) {
     STROM_ASSIGN(mirror, device_->allocate_pinned(bytes));
   }
-  return std::unique_ptr<DeviceRegion>(new LocalRegion(std::move(memory).value(), std::move(mirror), bytes));
+  return std::unique_ptr<DeviceRegion>(new LocalRegion(std::move(memory), std::move(mirror), bytes));
 }
 
 Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {

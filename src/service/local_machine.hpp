@@ -12,6 +12,9 @@
 
 namespace strom::service {
 
+/// Memory of the device; kOverBudget where it has no such memory now, so that the engine does without.
+Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
+
 class LocalMachine final : public engine::exec::DeviceMachine {
  public:
   explicit LocalMachine(const device::Device* device) : device_(device) {}

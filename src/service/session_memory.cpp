@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/os_error.hpp"
+#include "service/local_machine.hpp"
 
 namespace strom::service {
 namespace {
@@ -24,12 +25,8 @@ Result<Descriptor> memory_file(size_t bytes) {
 }  // namespace
 
 Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes, bool mirrored) {
-  auto memory = device.allocate(bytes);
-  if (!memory.is_ok() && memory.status().code() == ErrorCode::kOutOfMemory)
-    return Status(ErrorCode::kOverBudget, memory.status().message());
-  if (!memory.is_ok()) return memory.status();
-  if (!mirrored)
-    return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory).value(), nullptr, bytes, {}, {}));
+  STROM_ASSIGN(device::DeviceMemory memory, allocate_if_free(device, bytes));
+  if (!mirrored) return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory), nullptr, bytes, {}, {}));
   STROM_ASSIGN(Descriptor file, memory_file(bytes));
   void* mirror = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mirror == MAP_FAILED) return base::os_error(errno, "could not map memory to share with a client");
@@ -40,7 +37,7 @@ Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device&
     return registered.status();
   }
   return std::shared_ptr<SharedRegion>(
-      new SharedRegion(std::move(memory).value(), static_cast<char*>(mirror), bytes, std::move(file),
+      new SharedRegion(std::move(memory), static_cast<char*>(mirror), bytes, std::move(file),
                        registered.is_ok() ? std::move(registered).value() : device::RegisteredMemory()));
 }
 

@@ -3,6 +3,7 @@
 CPU's answers; crowds; cancels; services, sessions and servers that die; what is said when there is none. Servers of its
 own."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -15,7 +16,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import BUILD_DIR, TEST_DIR, done, equal, folder, ok
+from server import BUILD_DIR, TEST_DIR, done, equal, folder, ok, state_of, wait_until
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
@@ -24,6 +25,7 @@ from cluster import Cluster  # noqa: E402
 
 ROWS = 300_000
 CLIENTS = 100
+eventually = functools.partial(wait_until, seconds=10)
 BACK_SECONDS = 5  # within which a service that was killed answers again
 QUERIES = [
     "SELECT count(*), sum(n), min(t), max(t) FROM heap WHERE n % 3 = 1",
@@ -55,15 +57,6 @@ def connect(server, device="gpu", **settings):
     return session
 
 
-def state_of(action):
-    """SQLSTATE of what the action raises; None: nothing."""
-    try:
-        action()
-    except psycopg.Error as error:
-        return error.sqlstate or "connection"
-    return None
-
-
 def answers(session):
     found = []
     for query in QUERIES:
@@ -72,15 +65,6 @@ def answers(session):
         except psycopg.Error as error:
             found.append(error.sqlstate)
     return found
-
-
-def eventually(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def service_answers(session):
@@ -221,7 +205,7 @@ try:
         (process,) = service_processes()
         os.kill(process, signal.SIGKILL)
         killed = time.monotonic()
-        eventually(lambda: any(p != process for p in service_processes()) and service_answers(cpu), 30)
+        eventually(lambda: any(p != process for p in service_processes()) and service_answers(cpu), seconds=30)
         slowest = max(slowest, time.monotonic() - killed)
     for thread in threads:
         thread.join()
@@ -252,7 +236,7 @@ try:
     ok(eventually(lambda: not service_processes()), "and ends when the server is killed")
     server.running = False
     # Its processes notice one after the other, and until the last has, no new server starts there.
-    ok(eventually(lambda: not processes_of(server.data), 30), "as all its processes do")
+    ok(eventually(lambda: not processes_of(server.data), seconds=30), "as all its processes do")
     # Where nobody has waited for the dead process yet, its number is still taken.
     (server.data / "postmaster.pid").unlink()
     (server.socket / ".s.PGSQL.55999.lock").unlink()

@@ -13,7 +13,7 @@ import time
 
 import psycopg
 
-from server import done, engine_session, equal, fresh_database, incarnation, ok, query, wait_for_query, wait_for_restart, wait_until
+from server import done, engine_session, equal, fresh_database, incarnation, ok, query, state_of, wait_for_query, wait_for_restart, wait_until
 
 DB = fresh_database("strom_heap_sessions")
 ACCOUNTS, PER_ACCOUNT = 200000, 100
@@ -35,14 +35,6 @@ def make_tables():
         DB,
     )
     query("VACUUM ANALYZE account, kind", DB)
-
-
-def state_of(run):
-    try:
-        run()
-        return None
-    except psycopg.Error as error:
-        return error.sqlstate or "connection lost"
 
 
 def in_engine(session, statement):

@@ -80,6 +80,15 @@ def wait_until(condition, seconds=120):
     return True
 
 
+def state_of(action):
+    """The SQLSTATE of what `action` raises; None: nothing."""
+    try:
+        action()
+        return None
+    except psycopg.Error as error:
+        return error.sqlstate or "connection lost"
+
+
 def incarnation():
     """What the crash of any process changes: all others are started anew then, the checkpointer among them. The start of
     the server itself stays the same."""

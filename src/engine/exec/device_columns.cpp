@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "engine/block/tile.hpp"
 
@@ -25,37 +26,11 @@ enum class Way {
   kTexts,       // texts one by one, which become a register's
 };
 
-bool has_offsets(Layout layout) {
-  return layout == Layout::kUtf8 || layout == Layout::kLargeUtf8 || layout == Layout::kBinary ||
-         layout == Layout::kLargeBinary;
-}
-
-size_t offset_width(Layout layout) { return layout == Layout::kUtf8 || layout == Layout::kBinary ? 4 : 8; }
+size_t offset_width(Layout layout) { return static_cast<size_t>(columnar::value_width(layout, 0)); }
 
 /// Bytes of a value; 0 for bitmaps.
 size_t value_width(const ColumnView& c, Phys phys) {
-  if (c.is_register) return static_cast<size_t>(registry::phys_size(phys));
-  switch (c.layout) {
-    case Layout::kBool: return 0;
-    case Layout::kInt8:
-    case Layout::kUInt8: return 1;
-    case Layout::kInt16:
-    case Layout::kUInt16:
-    case Layout::kFloat16: return 2;
-    case Layout::kInt32:
-    case Layout::kUInt32:
-    case Layout::kFloat32:
-    case Layout::kDecimal32:
-    case Layout::kDate32:
-    case Layout::kTime32:
-    case Layout::kIntervalMonths: return 4;
-    case Layout::kDecimal128:
-    case Layout::kIntervalMonthDayNano: return 16;
-    case Layout::kDecimal256: return 32;
-    case Layout::kFixedBinary:
-    case Layout::kDictionary: return static_cast<size_t>(c.byte_width);
-    default: return 8;
-  }
+  return static_cast<size_t>(c.is_register ? registry::phys_size(phys) : columnar::value_width(c.layout, c.byte_width));
 }
 
 class Slice {
@@ -66,13 +41,13 @@ class Slice {
         first(slice.begin - slice.lead()),
         rows(slice.rows + slice.lead()) {
     const bool is_text = view.is_register && (phys == Phys::kStr || view.is_stored_numeric);
-    if (is_text || view.layout == Layout::kUtf8View || view.layout == Layout::kBinaryView)
+    if (is_text || columnar::is_view(view.layout))
       way = Way::kTexts;
     else if (view.is_register)
       way = Way::kPlain;
     else if (view.layout == Layout::kDictionary)
       way = view.dictionary_size <= rows ? Way::kDictionary : Way::kTexts;
-    else if (has_offsets(view.layout))
+    else if (columnar::has_offsets(view.layout))
       way = Way::kOffsets;
     has_validity = !view.is_register && view.null_count != 0 && view.validity != nullptr;
   }

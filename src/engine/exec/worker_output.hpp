@@ -24,8 +24,8 @@ class WorkerOutput {
   block::OutputBuffer* buffer() { return &output_; }
   /// The place behind which rows are not wanted, see TileState::top_last.
   int64_t top_last() const { return top_ ? top_->last() : 0; }
-  /// Rows that were made elsewhere: copied to the buffer, which is flushed when it is full. `points_to` is called for
-  /// texts that have been copied.
+  /// Rows that were made elsewhere: copied to the buffer, which is flushed when it is full. `translate` gives
+  /// each text where the host has it.
   template <class F>
   void append(const std::vector<block::TableColumn>& columns, const uint8_t* has_flags, int32_t rows, F&& translate) {
     for (int32_t done = 0; done < rows;) {

@@ -43,14 +43,14 @@ STROM_SQL_FUNCTION(strom_gpu_sessions) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
   if (!connected.is_ok()) return Datum{0};
-  const int32_t own = static_cast<int32_t>(connected.value()->welcome().session);
+  const uint32_t own = connected.value()->welcome().session;
   uint32_t after = 0;
   for (;;) {
     const service::Ledger ledger = ask(connected.value().get(), after);
     if (ledger.rows.empty()) return Datum{0};
     for (const service::LedgerRow& row : ledger.rows) {
       after = row.session;
-      if (static_cast<int32_t>(row.session) != own) boundary::guard([&row, result] { put_session(result, row); });
+      if (row.session != own) boundary::guard([&row, result] { put_session(result, row); });
     }
   }
 }

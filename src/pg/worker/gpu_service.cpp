@@ -111,7 +111,7 @@ void report_end(int status, long pause_ms) {
 
 long milliseconds_since(TimestampTz begin) { return TimestampDifferenceMilliseconds(begin, GetCurrentTimestamp()); }
 
-/// After a death: at once where the service had settled, else after 1, 2, 4 and at most 5 seconds.
+/// After a death: 0 where the service had settled, else 1, 2, 4 and at most 5 seconds, of which the 1 is not waited.
 long next_pause(long before_ms, TimestampTz started, int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNoDeviceStatus) return kNoDevicePauseMs;
   if (milliseconds_since(started) > kSettledMs) return 0;
