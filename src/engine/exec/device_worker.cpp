@@ -26,6 +26,9 @@ constexpr int32_t kOutputCapacity = 4 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 3 * kTileRows;
 /// Arena of computed text of one state; what does not fit is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20;
+/// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
+/// make.
+constexpr size_t kMostWork = size_t{1} << 30, kMostData = 128 << 20;
 /// Tiles of one state in a launch.
 constexpr int32_t kTilesPerLaunch = 1024;
 /// Columns of a morsel that are larger than this go in several launches.
@@ -80,19 +83,22 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
       device_(device),
       group_budget_(group_budget),
       sink_(sink),
-      states_(static_cast<size_t>(std::max(1, device.machine().states_per_worker()))),
-      tables_(are_shareable(assembly.aggregates) ? 1 : states_),
-      chunk_rows_(states_),
       rows_in_(assembly.segments.size()),
       rows_out_(assembly.segments.size()) {
   std::set<uint32_t> loaded;
   for (const block::TileInstr& instr : assembly.instrs)
     if (instr.op == static_cast<uint16_t>(block::TileOp::kLoadColumn)) loaded.insert(instr.imm);
   columns_.assign(loaded.begin(), loaded.end());
+  lay_out_work();
+  lay_out_data();
+  states_ = static_cast<size_t>(std::max(1, device.machine().states_per_worker()));
+  states_ = std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, states_);
+  chunk_rows_.resize(states_);
   if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
     output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
     return;
   }
+  tables_ = are_shareable(assembly.aggregates) ? 1 : states_;
   groups_ = std::make_unique<HostGroupTable>(assembly);
   table_groups_ = std::make_unique<HostGroupTable>(assembly);
   if (table_groups_->hashed()) {
@@ -101,6 +107,10 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   }
   const auto any = [](const std::vector<bool>& copied) { return std::count(copied.begin(), copied.end(), true) > 0; };
   groups_have_text_ = any(assembly.copied_keys) || any(assembly.copied_aggregates);
+  Places arrays;
+  for (const HostGroupTable::Array& array : table_groups_->arrays())
+    layout_.group_arrays.push_back(arrays.take(array.bytes));
+  layout_.group_bytes = arrays.used();
 }
 
 /// As exec/cpu_worker.cpp allocates it for itself.
@@ -128,6 +138,7 @@ void DeviceWorker::lay_out_work() {
   layout_.scratch_mask = places.take(tile);
   layout_.scratch_values = places.take(tile * 16);
   layout_.local_rows = places.take(tile * sizeof(int32_t));
+  if (assembly_.code.makes_text && !assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   layout_.work_bytes = places.used();
 }
 
@@ -135,22 +146,15 @@ void DeviceWorker::lay_out_data() {
   Places places;
   layout_.declined_rows = places.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
   layout_.declined_join_rows = places.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
-  if (assembly_.code.makes_text) layout_.text = places.take(kTextCapacity);
+  if (assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   for (const Phys phys : assembly_.output_phys) {
     const size_t values = places.take((kOutputCapacity + kTilePadding) * size_of(phys));
     layout_.outputs.emplace_back(values, places.take(kOutputCapacity + kTilePadding));
   }
   layout_.data_bytes = places.used();
-  if (!table_groups_) return;
-  Places arrays;
-  for (const HostGroupTable::Array& array : table_groups_->arrays())
-    layout_.group_arrays.push_back(arrays.take(array.bytes));
-  layout_.group_bytes = arrays.used();
 }
 
 Status DeviceWorker::allocate(const KeepGoing& keep_going) {
-  lay_out_work();
-  lay_out_data();
   STROM_ASSIGN(work_, machine().allocate(states_ * layout_.work_bytes, false, keep_going));
   STROM_ASSIGN(data_, machine().allocate(states_ * layout_.data_bytes, true, keep_going));
   if (table_groups_) {
@@ -220,7 +224,10 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   TileState state{};
   state.code = device_.code();
   state.joins = device_.joins();
-  if (assembly_.code.makes_text) state.text = {data(i, layout_.text), 0, kTextCapacity, 0};
+  if (assembly_.code.makes_text) {
+    char* arena = assembly_.code.keeps_text ? data(i, layout_.text) : work(i, layout_.text);
+    state.text = {arena, 0, kTextCapacity, 0};
+  }
   state.scratch_positions = reinterpret_cast<int32_t*>(work(i, layout_.scratch_positions));
   state.scratch_mask = reinterpret_cast<uint8_t*>(work(i, layout_.scratch_mask));
   state.scratch_values = work(i, layout_.scratch_values);

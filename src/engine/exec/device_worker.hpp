@@ -35,10 +35,11 @@ class DeviceWorker final : public Worker {
     std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
-    size_t declined_rows = 0, declined_join_rows = 0, text = 0, data_bytes = 0;  // in data_
-    std::vector<std::pair<size_t, size_t>> outputs;                              // in data_: values and flags
-    size_t group_bytes = 0;                                                      // of each group table in group_data_
-    std::vector<size_t> group_arrays;  // there, in the order of HostGroupTable::arrays()
+    size_t declined_rows = 0, declined_join_rows = 0, data_bytes = 0;  // in data_
+    size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
+    std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
+    size_t group_bytes = 0;                          // of each group table in group_data_
+    std::vector<size_t> group_arrays;                // there, in the order of HostGroupTable::arrays()
   };
 
   DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& device,
@@ -83,8 +84,8 @@ class DeviceWorker final : public Worker {
   const DevicePipeline& device_;
   const int64_t group_budget_;
   WorkerSink* const sink_;
-  const size_t states_;
-  const size_t tables_;            // of groups: one that all states share, or one for each
+  size_t states_;
+  size_t tables_ = 1;              // of groups: one that all states share, or one for each
   std::vector<uint32_t> columns_;  // that the tile code loads
   Layout layout_;
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
