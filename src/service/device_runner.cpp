@@ -164,13 +164,13 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
       request.count > kMostStates)
     return invalid("sizes");
   engine::exec::DeviceWork work;
-  std::vector<std::shared_ptr<SharedRegion>> held;  // though the client may release them meanwhile
+  // A client that gives up its work releases its memory at once, and tiles may go on with any of it.
+  const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
   const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {
     const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
     if (region == nullptr || region->host() == nullptr || range.offset > region->size() ||
         range.bytes > region->size() - range.offset)
       return invalid("range");
-    held.push_back(region);
     return engine::exec::DeviceRange{region.get(), range.offset, range.bytes};
   };
   for (uint32_t i = 0; i < request.in + request.out; ++i) {

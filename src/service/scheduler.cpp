@@ -90,12 +90,14 @@ std::shared_ptr<Task> Scheduler::next_task() {
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const Session* a, const Session* b) { return a->clock < b->clock; });
   std::vector<Task*> passed;
+  memory_is_awaited_ = false;
   bool memory_is_spoken_for = false;
   for (Session* session : waiting) {
     auto next = session->queue.begin();
     if ((*next)->memory > 0 && (memory_is_spoken_for || (*next)->memory > device_memory_ - memory_used_ - pinned_)) {
       memory_is_spoken_for = memory_is_spoken_for || (*next)->overtaken >= kMostOvertaken;
       passed.push_back(next->get());
+      memory_is_awaited_ = true;
       next = std::find_if(next, session->queue.end(), [](const auto& task) { return task->memory == 0; });
       if (next == session->queue.end()) continue;
     }
@@ -156,7 +158,7 @@ bool Scheduler::pin(uint64_t bytes) {
 void Scheduler::unpin(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   pinned_ -= bytes;
-  changed_.notify_all();
+  if (memory_is_awaited_) changed_.notify_all();
 }
 
 uint64_t Scheduler::overlent() const {

@@ -100,6 +100,7 @@ class Scheduler final : public MemoryLender {
   std::vector<Gone> gone_;
   uint64_t memory_used_ = 0;        // and
   uint64_t lent_ = 0, pinned_ = 0;  // of lent_; memory_used_ + pinned_ are at most device_memory_
+  bool memory_is_awaited_ = false;  // a task has not been taken for want of it
   bool ends_ = false;
 };
 
