@@ -50,7 +50,8 @@ FILES = (
 
 
 def connect(device="gpu", **settings):
-    session = psycopg.connect(server.conninfo("postgres"), autocommit=True)
+    # Prepared statements would keep the plans of other settings.
+    session = psycopg.connect(server.conninfo("postgres"), autocommit=True, prepare_threshold=None)
     defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2", "device": device}
     for name, value in {**defaults, **settings}.items():
         session.execute(f"SET pg_strom.{name} = '{value}'")
@@ -247,6 +248,7 @@ def changing_tables():
         "INSERT INTO t (a, b) VALUES (1, 1)",
         "VACUUM t",
         "BEGIN; DELETE FROM t; ROLLBACK",
+        "VACUUM t",
         "BEGIN; ALTER TABLE t ADD COLUMN late int DEFAULT 7; {late}; ROLLBACK; ALTER TABLE t ADD COLUMN late int DEFAULT 8",
         "ALTER TABLE t DROP COLUMN late",
         "BEGIN; ALTER TABLE t ADD COLUMN late numeric DEFAULT 7; {late}; ROLLBACK; ALTER TABLE t ADD COLUMN late numeric DEFAULT 9.5",

@@ -44,6 +44,13 @@ class GroupOrigin final : public columnar::BatchOrigin {
   const std::vector<ColumnId> columns_;
 };
 
+// A column's number tells it from others once its transaction has ended. May ereport.
+bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
+  for (const ColumnId& column : columns)
+    if (compat::is_column_new(relation, column.attribute)) return true;
+  return false;
+}
+
 // What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
 bool may_see(Snapshot snapshot) {
   return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
@@ -77,6 +84,7 @@ bool CachedTable::is_for(Relation relation, BlockNumber pages) {
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
   if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));
