@@ -1,5 +1,6 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
-//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--life-descriptor N]
+//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
+//   [--life-descriptor N]
 // Exit status: 0 after SIGTERM or when the life descriptor's pipe was closed, 3 when there is no device, 1 after other
 // failures, 2 when called wrongly. What is wrong is told on standard error.
 #include <fcntl.h>
@@ -26,7 +27,7 @@ service::Server* running = nullptr;
 struct Arguments {
   service::ServerOptions server;
   std::string module;
-  int device = 0;
+  int device = 0, cache_percent = service::kCachePercent;
 };
 
 bool parse_number(const char* text, int low, int high, int* number) {
@@ -49,6 +50,8 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       is_right = parse_number(value, 0, 63, &arguments->device);
     else if (name == "--workers")
       is_right = parse_number(value, 1, 256, &arguments->server.workers);
+    else if (name == "--cache-percent")
+      is_right = parse_number(value, 0, 100, &arguments->cache_percent);
     else if (name == "--life-descriptor")
       is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
     else
@@ -80,7 +83,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--life-descriptor N]\n");
+                 " [--cache-percent N] [--life-descriptor N]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;
@@ -88,7 +91,7 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   std::signal(SIGPIPE, SIG_IGN);
 
-  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device);
+  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent);
   if (!runner.is_ok())
     return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
   const auto server = service::Server::create(arguments.server, runner.value().get());

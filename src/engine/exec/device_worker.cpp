@@ -83,6 +83,7 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
       device_(device),
       group_budget_(group_budget),
       sink_(sink),
+      kept_(&device.machine()),
       rows_in_(assembly.segments.size()),
       rows_out_(assembly.segments.size()) {
   std::set<uint32_t> loaded;
@@ -345,6 +346,7 @@ void DeviceWorker::hand_groups_on() {
 /// The same text where the host has it.
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
+  if (const auto kept = kept_.host_text(text)) return *kept;
   const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
   for (const DeviceRegion* region : regions) {
     if (region == nullptr || text.ptr < region->device()) continue;
@@ -417,6 +419,7 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
   for (size_t i = 0; i < states_; ++i)
     if (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull)
       states[i].text.used = states[i].text.overflowed = 0;
+  if (lost_text_ && !kept_.holds()) return Status(ErrorCode::kFileChanged, "a file changed while it was being read");
   if (lost_text_) return Status(ErrorCode::kInternal, "a text of the device is nowhere in its memory");
   return {};
 }
@@ -434,11 +437,26 @@ void DeviceWorker::update_counts() {
 
 // ---- morsels ----
 
+/// Columns that are on the device, or will be for the next query, need no slot.
+Status DeviceWorker::take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  const auto staging = [&](size_t bytes) -> Result<const DeviceRegion*> {
+    if (!slot_ || slot_->size() < bytes) {
+      slot_.reset();
+      STROM_ASSIGN(slot_, machine().allocate(bytes, true, keep_going));
+    }
+    return slot_.get();
+  };
+  STROM_TRY(kept_.take(morsel, program_.sources[program_.pipelines[pipeline_].source], columns_, staging, keep_going,
+                       corrupt_column));
+  if (slot_ && slot_->size() > 2 * kLargeSlot) slot_.reset();
+  return {};
+}
+
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
-                    morsel.begin, morsel.rows};
+                    morsel.begin, morsel.rows, &kept_};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
@@ -493,6 +511,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     work.in = std::move(pending_);
     pending_.clear();
     work.in.push_back({control_.get(), 0, control_bytes_});
+    work.kept = kept_.regions();
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);
@@ -515,10 +534,16 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
 }
 
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  struct LetGo {
+    KeptColumns* kept;
+    ~LetGo() { kept->let_go(); }
+  } const let_go{&kept_};
+  STROM_TRY(take_kept(*morsel, keep_going, corrupt_column));
   while (morsel->rows > 0) {
     STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
     STROM_ASSIGN(const SlotContent content, fill_slot(slice, *slot_, corrupt_column));
     pending_.push_back({slot_.get(), 0, content.bytes});
+    copied_bytes_ += static_cast<int64_t>(content.bytes);
     if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
       STROM_TRY(finish());
       hand_groups_on();

@@ -8,6 +8,7 @@
 #include "engine/exec/device_columns.hpp"
 #include "engine/exec/device_image.hpp"
 #include "engine/exec/device_pipeline.hpp"
+#include "engine/exec/kept_columns.hpp"
 #include "engine/exec/worker_output.hpp"
 
 namespace strom::engine::exec {
@@ -27,6 +28,9 @@ class DeviceWorker final : public Worker {
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
+  DeviceBytes device_bytes() const override {
+    return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()};
+  }
 
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
@@ -49,6 +53,7 @@ class DeviceWorker final : public Worker {
   Status allocate(const KeepGoing& keep_going);
   void write_state(size_t state, DeviceImage* image) const;
   void write_group_table(size_t table, DeviceImage* image) const;
+  Status take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   void divide(const ColumnSlice& slice, const columnar::ColumnView* columns);
   void give_budgets();
@@ -90,6 +95,7 @@ class DeviceWorker final : public Worker {
   Layout layout_;
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
   std::unique_ptr<DeviceRegion> work_, control_, data_, group_data_, slot_;
+  KeptColumns kept_;  // of the morsel
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
@@ -103,7 +109,7 @@ class DeviceWorker final : public Worker {
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups
   bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
-  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace strom::engine::exec
