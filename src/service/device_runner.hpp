@@ -13,7 +13,8 @@ namespace strom::service {
 
 class DeviceRunner final : public TaskRunner {
  public:
-  static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device);
+  static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device,
+                                                      StorageOptions storage = {});
 
   std::string device_name() const override { return machine_.name(); }
   uint64_t device_memory() const override { return memory_; }
@@ -22,17 +23,20 @@ class DeviceRunner final : public TaskRunner {
   void end_session(uint32_t session) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory)
-      : device_(std::move(device)), memory_(memory), machine_(device_.get()) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, StorageOptions storage)
+      : device_(std::move(device)), memory_(memory), machine_(device_.get(), std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
+  Result<TaskOutput> open_file(const Task& task);
+  Result<TaskOutput> close_file(const Task& task);
 
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_;
   LocalMachine machine_;
   SessionMemory sessions_;
+  SessionItems<const StoredFile> files_;
 };
 
 }  // namespace strom::service

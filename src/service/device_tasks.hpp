@@ -23,6 +23,11 @@ enum class TaskKind : uint16_t {
   kRelease = 3,
   /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it.
   kRun = 4,
+  /// A file that the session's runs can read from until it closes it: its name behind an OpenFile, to OpenedFile with a
+  /// text behind it. Descriptor 0 is the file.
+  kOpenFile = 5,
+  /// CloseFile.
+  kCloseFile = 6,
 };
 
 inline constexpr uint64_t kSelfTestMemory = 4 << 20;
@@ -47,10 +52,27 @@ struct Run {
   uint64_t states = 0, results = 0;  // addresses, of `count` items each
   uint32_t count = 0;                // 0: only copies
   uint32_t in = 0, out = 0;          // ranges
-  uint32_t unused = 0;
+  uint32_t files = 0;                // ranges of files, behind those
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
+};
+struct RunFileRange {
+  uint64_t file = 0, file_offset = 0;
+  RunRange to;
+};
+
+struct OpenFile {
+  uint64_t only_asks = 0;  // 1: the answer's number is 0, and there is nothing to close
+};
+struct OpenedFile {
+  uint64_t file = 0;       // its number in the session
+  uint32_t way = 0;        // StorageWay
+  uint32_t direct_io = 0;  // 1: it can be read with O_DIRECT
+};
+
+struct CloseFile {
+  uint64_t file = 0;
 };
 
 template <class T>

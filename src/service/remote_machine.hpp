@@ -6,13 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/exec/device_machine.hpp"
 #include "service/client.hpp"
 #include "service/device_tasks.hpp"
+#include "service/storage.hpp"
 
 namespace strom::service {
 
@@ -27,31 +27,47 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   /// that have some and wait for more would wait for each other.
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                    const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+
+  /// How the service would read a file.
+  struct FileAnswer {
+    StorageWay way;
+    bool takes_direct_io;
+    std::string cufile, why_not;  // its state at all; why not a better way for this file
+  };
+  Result<FileAnswer> ask_about_file(int descriptor, const std::string& name, const KeepGoing& keep_going);
 
   /// The connection can be used. False for good once it cannot.
   bool is_alive();
 
  private:
   class Region;
+  class File;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
   /// Submits a task and waits for its answer, which Finished or a Status. The task is cancelled when `keep_going` says
   /// so or throws, and after so long (kOverBudget).
-  Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms);
+  Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms,
+                    const std::vector<int>& descriptors = {});
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
-  void abandon(uint32_t tag, bool allocates);
+  void abandon(uint32_t tag, TaskKind kind);
   void take_reply(Reply reply);
   Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
                   size_t out_end, bool launch, const KeepGoing& keep_going);
+  Status read_files(const engine::exec::DeviceWork& work, const KeepGoing& keep_going);
+  Result<std::string> open_file(int descriptor, const std::string& name, bool only_asks, OpenedFile* opened,
+                                const KeepGoing& keep_going);
   void release(uint64_t region);
+  void close_file(uint64_t file);
 
   const std::unique_ptr<Client> client_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_reading_ = false;  // one of the waiting threads reads for all
   std::map<uint32_t, std::optional<Reply>> awaited_;
-  std::set<uint32_t> unwanted_memory_;  // tags of allocations that nobody waits for any more
+  std::map<uint32_t, TaskKind> unwanted_;  // tags of allocations and files that nobody waits for any more
   Status lost_;
   int64_t regions_ = 0;
 };

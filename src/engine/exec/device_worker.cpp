@@ -413,7 +413,7 @@ void DeviceWorker::update_counts() {
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
-                    morsel.begin, morsel.rows};
+                    morsel.begin, morsel.rows, device_.files()};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
@@ -425,7 +425,12 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoin
         slot_ = std::move(slot).value();
         return slice;
       }
-      if (slot.status().code() != ErrorCode::kOverBudget || is_small) return slot.status();
+      if (slot.status().code() != ErrorCode::kOverBudget) return slot.status();
+      if (is_small) {
+        slice.rows = morsel.rows;
+        read_ahead(slice);
+        return slot.status();
+      }
     }
     slice.rows /= 2;
   }
@@ -454,6 +459,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     DeviceWork work;
     work.in = std::move(pending_);
     pending_.clear();
+    work.files = std::exchange(pending_files_, {});
     work.in.push_back({control_.get(), 0, control_bytes_});
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
@@ -478,8 +484,9 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   while (morsel->rows > 0) {
     STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
-    STROM_ASSIGN(const SlotContent content, fill_slot(slice, *slot_, corrupt_column));
+    STROM_ASSIGN(SlotContent content, fill_slot(slice, *slot_, keep_going, corrupt_column));
     pending_.push_back({slot_.get(), 0, content.bytes});
+    pending_files_ = std::move(content.files);
     if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
       STROM_TRY(finish());
       hand_groups_on();
