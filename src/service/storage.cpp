@@ -28,11 +28,8 @@ constexpr std::chrono::microseconds kCopyWait{20};
 constexpr uint64_t page_below(uint64_t offset) { return offset / kPage * kPage; }
 constexpr uint64_t page_above(uint64_t offset) { return page_below(offset + kPage - 1); }
 
-/// A file that would only sweep the page cache.
-bool is_large(uint64_t bytes) {
-  static const uint64_t memory =
-      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes > memory / 2;
+uint64_t half_of_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
 }
 
 Status changed(const StoredFile& file, uint64_t end, uint64_t expected) {
@@ -61,6 +58,8 @@ StorageWay StoredFile::way() const {
   if (uses_cufile_) return StorageWay::kCuFile;
   return has_io_uring_ ? StorageWay::kIoUring : StorageWay::kPread;
 }
+
+StorageOptions::StorageOptions() : cached_file(half_of_memory()) {}
 
 void Storage::prepare() {
   std::call_once(prepared_, [this] {
@@ -105,7 +104,7 @@ Result<std::shared_ptr<const StoredFile>> Storage::open(int descriptor, const st
   // Flags of a description belong to all who share it, so this needs one of its own.
   const std::string again = "/proc/self/fd/" + std::to_string(file->file_.get());
   file->direct_ = Descriptor(::open(again.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  file->reads_past_cache_ = file->direct_.is_open() && is_large(static_cast<uint64_t>(facts.st_size));
+  file->reads_past_cache_ = file->direct_.is_open() && static_cast<uint64_t>(facts.st_size) > options_.cached_file;
   file->has_io_uring_ = io_uring_status_.is_ok();
 
   Status status = cufile_status_;
@@ -169,7 +168,7 @@ Result<bool> StorageLane::read_by_cufile(const DeviceFileRange& range, const Sto
                                              std::min(kCuFileBytes, range.bytes - done), range.file_offset + done);
     if (bytes <= 0) return false;
     done += static_cast<size_t>(bytes);
-    if (done < range.bytes && !keep_going()) return stopped();
+    if (!keep_going()) return stopped();
   }
   return true;
 }

@@ -27,9 +27,11 @@ enum class StorageChoice {
 bool parse_storage_choice(std::string_view word, StorageChoice* choice);
 
 struct StorageOptions {
+  StorageOptions();
   StorageChoice choice = StorageChoice::kAuto;
   std::string cufile_library;  // name or path; empty: cuFile's own
   std::string cufile_log;      // where the library writes to, unless the environment says it
+  uint64_t cached_file;        // larger ones are read past the page cache, which they would only sweep: half of memory
 };
 
 enum class StorageWay : uint32_t { kCuFile, kIoUring, kPread };
