@@ -291,7 +291,8 @@ int MappedFile::new_descriptor() const {
   const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   struct stat info;
   if (fd < 0) return -1;
-  if (fstat(fd, &info) == 0 && identity_of(info).device == identity_.device && identity_of(info).inode == identity_.inode)
+  if (fstat(fd, &info) == 0 && identity_of(info).device == identity_.device &&
+      identity_of(info).inode == identity_.inode)
     return fd;
   close(fd);
   return -1;

@@ -84,13 +84,13 @@ Result<std::shared_ptr<const CuFile>> CuFile::open(const std::string& library, c
   if (!log.empty()) setenv("CUFILE_LOGFILE_PATH", log.c_str(), 0);
   const base::BlockedSignals blocked;  // it makes threads
   void* opened = dlopen(library.empty() ? "libcufile.so.0" : library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (opened == nullptr) return Status(ErrorCode::kFileNotFound, "libcufile could not be loaded").with_detail(dlerror());
+  if (opened == nullptr)
+    return Status(ErrorCode::kFileNotFound, "libcufile could not be loaded").with_detail(dlerror());
   auto table = std::make_shared<CuFileTable>();
   if (!find(opened, "cuFileDriverOpen", &table->open_driver) ||
       !find(opened, "cuFileDriverGetProperties", &table->get_properties) ||
       !find(opened, "cuFileHandleRegister", &table->register_handle) ||
-      !find(opened, "cuFileHandleDeregister", &table->deregister_handle) ||
-      !find(opened, "cuFileRead", &table->read))
+      !find(opened, "cuFileHandleDeregister", &table->deregister_handle) || !find(opened, "cuFileRead", &table->read))
     return Status(ErrorCode::kUnsupported, "libcufile lacks a function that is needed");
   find(opened, "cuFileGetVersion", &table->get_version);
 
@@ -125,8 +125,8 @@ Result<std::unique_ptr<CuFileHandle>> CuFileHandle::create(std::shared_ptr<const
 CuFileHandle::~CuFileHandle() { library_->table_->deregister_handle(handle_); }
 
 ssize_t CuFileHandle::read(void* device, size_t offset, size_t bytes, uint64_t file_offset) const {
-  const ssize_t done = library_->table_->read(handle_, device, bytes, static_cast<off_t>(file_offset),
-                                              static_cast<off_t>(offset));
+  const ssize_t done =
+      library_->table_->read(handle_, device, bytes, static_cast<off_t>(file_offset), static_cast<off_t>(offset));
   return done < 0 ? -1 : done;
 }
 

@@ -17,17 +17,17 @@ namespace strom::device {
 struct CuFileTable;
 
 struct CuFileFacts {
-  int version = 0;                     // 1150 is 1.15; 0: unknown
-  unsigned driver_major = 0;           // kernel module nvidia-fs; 0: not there, all goes through host memory or PCI P2PDMA
+  int version = 0;            // 1150 is 1.15; 0: unknown
+  unsigned driver_major = 0;  // kernel module nvidia-fs; 0: not there, all goes through host memory or PCI P2PDMA
   unsigned driver_minor = 0;
-  bool allows_compatibility = false;   // reads through host memory where direct ones cannot be
+  bool allows_compatibility = false;  // reads through host memory where direct ones cannot be
 };
 
 /// The library, with its driver open. It stays in the process.
 class CuFile {
  public:
-  /// `library` is a name or path, empty: "libcufile.so.0". kFileNotFound: there is none; kUnsupported: it cannot be used
-  /// here, and why. Messages of the library itself go to `log` unless the environment says where
+  /// `library` is a name or path, empty: "libcufile.so.0". kFileNotFound: there is none; kUnsupported: it cannot be
+  /// used here, and why. Messages of the library itself go to `log` unless the environment says where
   /// (CUFILE_LOGFILE_PATH). The device has been made the calling thread's.
   static Result<std::shared_ptr<const CuFile>> open(const std::string& library, const std::string& log);
 

@@ -44,7 +44,8 @@ bool is_below(const std::string& path, const std::string& folder) {
 
 /// The mount that the path is in: the deepest, and of equal ones the last, which hides the others. Those of the file's
 /// device are preferred; some file systems (btrfs) have another number there.
-void find_mount(const std::string& path, dev_t device, const std::string& root, StoragePlace* place, std::string* number) {
+void find_mount(const std::string& path, dev_t device, const std::string& root, StoragePlace* place,
+                std::string* number) {
   std::ifstream in(root + "/proc/self/mountinfo");
   size_t best = 0;
   bool best_is_exact = false;
@@ -106,7 +107,8 @@ void add_device(fs::path folder, const std::string& root, int depth, StoragePlac
   if (below.empty() || depth == kMostLayers) {
     Disk disk{name, kind_of(name), "", numa_node_of(folder, root + "/sys")};
     if (disk.kind == "NVMe")
-      if (const fs::path device = fs::canonical(folder / "device", error); !error) disk.transport = transport_of(device);
+      if (const fs::path device = fs::canonical(folder / "device", error); !error)
+        disk.transport = transport_of(device);
     const bool is_known = std::any_of(place->disks.begin(), place->disks.end(),
                                       [&](const Disk& other) { return other.name == disk.name; });
     if (!is_known) place->disks.push_back(std::move(disk));

@@ -99,7 +99,7 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
 }
 
 Result<std::shared_ptr<const engine::exec::DeviceFile>> LocalMachine::open_file(int descriptor, const std::string& name,
-                                                                              const KeepGoing&) {
+                                                                                const KeepGoing&) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::shared_ptr<const StoredFile> file, storage_.open(descriptor, name));
   return std::shared_ptr<const engine::exec::DeviceFile>(std::move(file));

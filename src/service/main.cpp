@@ -37,7 +37,8 @@ struct Arguments {
 /// Beside the socket, but never in the folder that the process is in, which is the data directory.
 std::string cufile_log(const std::string& socket) {
   const size_t slash = socket.rfind('/');
-  char here[PATH_MAX], *folder = slash == std::string::npos ? nullptr : realpath(socket.substr(0, slash + 1).c_str(), nullptr);
+  char here[PATH_MAX],
+      *folder = slash == std::string::npos ? nullptr : realpath(socket.substr(0, slash + 1).c_str(), nullptr);
   const bool is_apart = folder != nullptr && getcwd(here, sizeof here) != nullptr && std::strcmp(here, folder) != 0;
   std::free(folder);
   return is_apart ? socket + ".cufile.log" : "/dev/null";

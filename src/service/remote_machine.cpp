@@ -139,8 +139,8 @@ Result<std::string> RemoteMachine::open_file(int descriptor, const std::string& 
 }
 
 Result<std::shared_ptr<const engine::exec::DeviceFile>> RemoteMachine::open_file(int descriptor,
-                                                                               const std::string& name,
-                                                                               const KeepGoing& keep_going) {
+                                                                                 const std::string& name,
+                                                                                 const KeepGoing& keep_going) {
   OpenedFile opened;
   STROM_TRY(open_file(descriptor, name, false, &opened, keep_going).status());
   return std::shared_ptr<const engine::exec::DeviceFile>(std::make_shared<const File>(this, opened.file));

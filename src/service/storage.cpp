@@ -34,7 +34,8 @@ uint64_t half_of_memory() {
 
 Status changed(const StoredFile& file, uint64_t end, uint64_t expected) {
   return Status(ErrorCode::kFileChanged, "file \"" + file.name() + "\" changed while it was being read")
-      .with_detail("It ends at byte " + std::to_string(end) + ", and was read to byte " + std::to_string(expected) + ".");
+      .with_detail("It ends at byte " + std::to_string(end) + ", and was read to byte " + std::to_string(expected) +
+                   ".");
 }
 
 Status stopped() { return Status(ErrorCode::kCancelled, "stopped"); }
@@ -84,9 +85,9 @@ std::string Storage::cufile_state() {
   std::string state = "cuFile";
   if (facts.version > 0)
     state += " " + std::to_string(facts.version / 1000) + "." + std::to_string(facts.version % 1000 / 10);
-  state += facts.driver_major == 0 ? " without nvidia-fs"
-                                   : " with nvidia-fs " + std::to_string(facts.driver_major) + "." +
-                                         std::to_string(facts.driver_minor);
+  state += facts.driver_major == 0
+               ? " without nvidia-fs"
+               : " with nvidia-fs " + std::to_string(facts.driver_major) + "." + std::to_string(facts.driver_minor);
   return state + (facts.allows_compatibility ? ", compatibility mode allowed" : "");
 }
 
@@ -207,8 +208,8 @@ Status StorageLane::ask_again(uint32_t number) {
     piece.to = is_direct ? page_above(piece.end) : piece.end;
   }
   const int descriptor = is_direct ? piece.file->direct_.get() : piece.file->file_.get();
-  const Status status = queue_->submit(number, descriptor, buffer.memory + piece.done, piece.to - piece.from - piece.done,
-                                       piece.from + piece.done);
+  const Status status = queue_->submit(number, descriptor, buffer.memory + piece.done,
+                                       piece.to - piece.from - piece.done, piece.from + piece.done);
   if (status.is_ok()) ++reading_;
   return status;
 }

@@ -17,6 +17,8 @@ using registry::StrView;
 namespace {
 
 constexpr size_t kAlign = 64;
+/// Of Arrow's buffers, which is all that tiles expect of columns.
+constexpr size_t kArrowAlign = 8;
 
 /// How a column travels.
 enum class Way {
@@ -148,10 +150,10 @@ class SlotWriter {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return on_device(to);
   }
-  /// The same of what may lie in a file that the machine reads, at a multiple of `align`.
-  const void* copy_or_read(const void* from, size_t bytes, size_t align) {
+  /// The same of what may lie in a file that the machine reads.
+  const void* copy_or_read(const void* from, size_t bytes) {
     if (files_ == nullptr) return copy(from, bytes);
-    Result<std::optional<DeviceFiles::Part>> found = files_->find(from, bytes, align, keep_going_);
+    Result<std::optional<DeviceFiles::Part>> found = files_->find(from, bytes, kArrowAlign, keep_going_);
     if (!found.is_ok()) throw SlotFailure{found.status()};
     if (!found.value()) return copy(from, bytes);
     DeviceFiles::Part& part = *found.value();
@@ -175,9 +177,6 @@ class SlotWriter {
   size_t used_ = 0, end_;
   std::vector<DeviceFileRange> ranges_;
 };
-
-// Of buffers in files: as tiles load them. Arrow's writers align them to 8 or 64 bytes.
-constexpr size_t kValueAlign = 16, kBitmapAlign = 8;
 
 template <class Offset>
 void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
@@ -237,8 +236,8 @@ ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
   view.dictionary = nullptr;
   view.children = nullptr;
   if (slice.has_validity && slice.way != Way::kTexts)
-    view.validity = static_cast<const uint8_t*>(
-        slot->copy_or_read(from.validity + slice.first / 8, bitmap_bytes(slice.rows), kBitmapAlign));
+    view.validity =
+        static_cast<const uint8_t*>(slot->copy_or_read(from.validity + slice.first / 8, bitmap_bytes(slice.rows)));
   if (from.is_register && from.flags != nullptr)
     view.flags = static_cast<const uint8_t*>(slot->copy(from.flags + slice.first, rows));
   const size_t width = value_width(from, slice.phys);
@@ -246,8 +245,8 @@ ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
   const size_t begin = static_cast<size_t>(slice.first);
   switch (slice.way) {
     case Way::kPlain:
-      view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows), kBitmapAlign)
-                               : slot->copy_or_read(values + begin * width, rows * width, kValueAlign);
+      view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows))
+                               : slot->copy_or_read(values + begin * width, rows * width);
       break;
     case Way::kOffsets:
       if (offset_width(from.layout) == 4)

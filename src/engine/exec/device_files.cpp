@@ -18,7 +18,8 @@ Result<std::optional<DeviceFiles::Part>> DeviceFiles::find(const void* data, siz
   if (mapping == nullptr) return std::optional<Part>();
   const auto* begin = static_cast<const uint8_t*>(data);
   const auto offset = static_cast<uint64_t>(begin - mapping->data());
-  if (bytes >= kLeastBytes && offset % align == 0 && !mapping->is_resident(begin, bytes)) {
+  if (mapping->is_resident(begin, bytes)) return std::optional<Part>();
+  if (bytes >= kLeastBytes && offset % align == 0) {
     STROM_ASSIGN(std::shared_ptr<const DeviceFile> file, open(*mapping, keep_going));
     if (file != nullptr) {
       const uint64_t end = (offset + bytes + kPage - 1) / kPage * kPage;

@@ -87,7 +87,7 @@ class DeviceWorker final : public Worker {
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch
   std::vector<DeviceFileRange> pending_files_;
-  std::vector<int64_t> chunk_rows_;   // of each state: row of the chunk at which its part of the morsel begins
+  std::vector<int64_t> chunk_rows_;  // of each state: row of the chunk at which its part of the morsel begins
   std::unique_ptr<HostGroupTable> groups_, state_groups_;
   bool groups_have_text_ = false;
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups

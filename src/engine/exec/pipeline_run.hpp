@@ -419,7 +419,8 @@ class PipelineRun : public WorkerSink {
   void read_ahead_for_cpu(const Morsel& morsel) const {
     std::vector<uint32_t> all(morsel.batch->columns.size());
     std::iota(all.begin(), all.end(), 0);
-    read_ahead({morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
+    read_ahead(
+        {morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
   }
 
   Result<bool> take_and_run(Seat& seat, bool waits, const Worker::KeepGoing& keep_going) {

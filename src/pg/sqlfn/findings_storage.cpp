@@ -10,7 +10,9 @@ using device::Disk;
 using device::StoragePlace;
 
 // Of local file systems, those that cuFile reads directly; of others, it depends on their clients.
-bool is_local_for_cufile(const StoragePlace& place) { return place.file_system == "ext4" || place.file_system == "xfs"; }
+bool is_local_for_cufile(const StoragePlace& place) {
+  return place.file_system == "ext4" || place.file_system == "xfs";
+}
 
 bool is_remote_for_cufile(const std::string& file_system) {
   constexpr std::array kKnown = {"lustre", "wekafs", "gpfs", "beegfs", "scatefs"};
@@ -18,7 +20,8 @@ bool is_remote_for_cufile(const std::string& file_system) {
 }
 
 std::string remount(const StoragePlace& place, const std::string& options) {
-  return "umount " + place.mount_point + " && mount -t nfs -o " + options + " " + place.source + " " + place.mount_point;
+  return "umount " + place.mount_point + " && mount -t nfs -o " + options + " " + place.source + " " +
+         place.mount_point;
 }
 
 Finding file_system_of(const StoragePlace& place) {
@@ -63,7 +66,8 @@ Finding disks_of(const StoragePlace& place) {
   if (!are_fit)
     return {"storage", Health::kNote, text + ": cuFile reads directly from NVMe on the PCIe bus or over RDMA.", ""};
   if (!are_plain)
-    return {"storage", Health::kNote, text + ": cuFile reads directly through md raid0, and not through other layers.", ""};
+    return {"storage", Health::kNote, text + ": cuFile reads directly through md raid0, and not through other layers.",
+            ""};
   return {"storage", Health::kOk, text + ".", ""};
 }
 
@@ -85,8 +89,10 @@ Finding cufile_of(const StorageFacts& facts) {
     return {"cuFile", Health::kNote, driver.cufile_library + "; only the GPU service can say whether it works.", ""};
   const bool is_used = facts.way == StorageFacts::Way::kCuFile;
   std::string fix;
-  if (!driver.gpus.empty() && driver.cufile_library.empty()) fix = "apt-get install libcufile0";
-  else if (!driver.gpus.empty() && driver.nvidia_fs_version.empty()) fix = "apt-get install nvidia-fs-dkms && modprobe nvidia-fs";
+  if (!driver.gpus.empty() && driver.cufile_library.empty())
+    fix = "apt-get install libcufile0";
+  else if (!driver.gpus.empty() && driver.nvidia_fs_version.empty())
+    fix = "apt-get install nvidia-fs-dkms && modprobe nvidia-fs";
   return {"cuFile", is_used && fix.empty() ? Health::kOk : Health::kNote, facts.cufile + ".", fix};
 }
 
@@ -124,13 +130,14 @@ std::vector<Finding> check_storage(const StorageFacts& facts) {
   findings.push_back(file_system_of(facts.place));
   findings.push_back(disks_of(facts.place));
   if (!facts.file.empty())
-    findings.push_back(facts.no_direct_io.empty()
-                           ? Finding{"O_DIRECT", Health::kOk, "It can be used.", ""}
-                           : Finding{"O_DIRECT", Health::kNote,
-                                     facts.no_direct_io + "; cuFile needs it to read directly.", ""});
+    findings.push_back(
+        facts.no_direct_io.empty()
+            ? Finding{"O_DIRECT", Health::kOk, "It can be used.", ""}
+            : Finding{"O_DIRECT", Health::kNote, facts.no_direct_io + "; cuFile needs it to read directly.", ""});
   findings.push_back(io_uring_of(facts));
   findings.push_back(cufile_of(facts));
-  if (!facts.file.empty() || !facts.is_enabled || facts.way == StorageFacts::Way::kSession) findings.push_back(way_of(facts));
+  if (!facts.file.empty() || !facts.is_enabled || facts.way == StorageFacts::Way::kSession)
+    findings.push_back(way_of(facts));
   return findings;
 }
 

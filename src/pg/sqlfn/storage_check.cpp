@@ -43,7 +43,8 @@ std::string file_in(const std::string& folder) {
     const std::string path = entry->path();
     if (first.empty() || path < first) first = path;
   }
-  if (error) throw boundary::StatusError(strom::base::os_error(error.value(), "could not read folder \"" + folder + "\""));
+  if (error)
+    throw boundary::StatusError(strom::base::os_error(error.value(), "could not read folder \"" + folder + "\""));
   return first;
 }
 
@@ -103,7 +104,8 @@ StorageFacts facts_of(const std::string& path) {
   else if (S_ISREG(found.st_mode))
     facts.file = path;
   else
-    throw boundary::StatusError(Status(ErrorCode::kInvalidParameter, "\"" + path + "\" is neither a file nor a folder"));
+    throw boundary::StatusError(
+        Status(ErrorCode::kInvalidParameter, "\"" + path + "\" is neither a file nor a folder"));
   facts.is_enabled = guc::pg_strom::gpudirect_enabled;
   facts.driver = strom::device::inspect_nvidia_driver();
   facts.no_io_uring = try_io_uring();

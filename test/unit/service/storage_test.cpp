@@ -140,10 +140,15 @@ TEST_P(StorageWays, parts_of_every_size) {
   const StorageWay best = ReadQueue::check_io_uring().is_ok() ? StorageWay::kIoUring : StorageWay::kPread;
   const auto or_plain = [&](StorageWay wanted) { return wanted == StorageWay::kIoUring ? best : wanted; };
   EXPECT_EQ(way(), or_plain(GetParam().expected));
-  const std::vector<std::array<size_t, 3>> parts = {
-      {0, 0, 1},     {1, 10, 4095},           {4096, 8192, 4096},           {4095, 16384, 2},
-      {5000, 20000, 3 << 20}, {8192, 4 << 20, bytes_.size() - 8192}, {bytes_.size() - 1, 14 << 20, 1},
-      {0, (14 << 20) + 64, bytes_.size()}, {77, 23 << 20, 0}};
+  const std::vector<std::array<size_t, 3>> parts = {{0, 0, 1},
+                                                    {1, 10, 4095},
+                                                    {4096, 8192, 4096},
+                                                    {4095, 16384, 2},
+                                                    {5000, 20000, 3 << 20},
+                                                    {8192, 4 << 20, bytes_.size() - 8192},
+                                                    {bytes_.size() - 1, 14 << 20, 1},
+                                                    {0, (14 << 20) + 64, bytes_.size()},
+                                                    {77, 23 << 20, 0}};
   for (int round = 0; round < 3; ++round) {
     std::memset(region_->host(), round, kRegion);
     const Status status = read(parts);
@@ -196,7 +201,9 @@ TEST_P(StorageWays, cancelled) {
 }
 
 TEST_P(StorageWays, what_cannot_be_read) {
-  const auto code_of = [this](int descriptor) { return machine_->open_file(descriptor, "x", keep_going).status().code(); };
+  const auto code_of = [this](int descriptor) {
+    return machine_->open_file(descriptor, "x", keep_going).status().code();
+  };
   const Descriptor folder(::open(folder_.path("").c_str(), O_RDONLY)), writes(::open(path_.c_str(), O_WRONLY)),
       path(::open(path_.c_str(), O_PATH));
   EXPECT_EQ(code_of(folder.get()), ErrorCode::kUnsupported);
@@ -216,7 +223,8 @@ TEST_P(StorageWays, many_threads) {
         DeviceWork work;
         work.files.push_back({file_, 4096, region.get(), 0, 8 << 20});
         work.out.push_back({region.get(), 0, 8 << 20});
-        right += machine_->run(work, keep_going).is_ok() && std::memcmp(region->host(), bytes_.data() + 4096, 8 << 20) == 0;
+        right +=
+            machine_->run(work, keep_going).is_ok() && std::memcmp(region->host(), bytes_.data() + 4096, 8 << 20) == 0;
       }
     });
   for (std::thread& thread : threads) thread.join();
@@ -225,15 +233,16 @@ TEST_P(StorageWays, many_threads) {
 
 INSTANTIATE_TEST_SUITE_P(
     Each, StorageWays,
-    testing::Values(Way{"cufile", StorageChoice::kAuto, "", StorageWay::kCuFile, StorageWay::kCuFile},
-                    Way{"cufile_short_reads", StorageChoice::kCuFile, "short", StorageWay::kCuFile, StorageWay::kCuFile},
-                    Way{"cufile_fails", StorageChoice::kAuto, "fail", StorageWay::kCuFile, StorageWay::kIoUring},
-                    Way{"cufile_refuses", StorageChoice::kAuto, "refuse", StorageWay::kIoUring, StorageWay::kIoUring},
-                    Way{"cufile_does_not_start", StorageChoice::kAuto, "no-driver", StorageWay::kIoUring, StorageWay::kIoUring},
-                    Way{"io_uring", StorageChoice::kIoUring, "", StorageWay::kIoUring, StorageWay::kIoUring},
-                    Way{"pread", StorageChoice::kVfs, "", StorageWay::kPread, StorageWay::kPread},
-                    Way{"io_uring_past_cache", StorageChoice::kIoUring, "", StorageWay::kIoUring, StorageWay::kIoUring, true},
-                    Way{"pread_past_cache", StorageChoice::kVfs, "", StorageWay::kPread, StorageWay::kPread, true}),
+    testing::Values(
+        Way{"cufile", StorageChoice::kAuto, "", StorageWay::kCuFile, StorageWay::kCuFile},
+        Way{"cufile_short_reads", StorageChoice::kCuFile, "short", StorageWay::kCuFile, StorageWay::kCuFile},
+        Way{"cufile_fails", StorageChoice::kAuto, "fail", StorageWay::kCuFile, StorageWay::kIoUring},
+        Way{"cufile_refuses", StorageChoice::kAuto, "refuse", StorageWay::kIoUring, StorageWay::kIoUring},
+        Way{"cufile_does_not_start", StorageChoice::kAuto, "no-driver", StorageWay::kIoUring, StorageWay::kIoUring},
+        Way{"io_uring", StorageChoice::kIoUring, "", StorageWay::kIoUring, StorageWay::kIoUring},
+        Way{"pread", StorageChoice::kVfs, "", StorageWay::kPread, StorageWay::kPread},
+        Way{"io_uring_past_cache", StorageChoice::kIoUring, "", StorageWay::kIoUring, StorageWay::kIoUring, true},
+        Way{"pread_past_cache", StorageChoice::kVfs, "", StorageWay::kPread, StorageWay::kPread, true}),
     [](const testing::TestParamInfo<Way>& info) { return std::string(info.param.name); });
 
 class StorageOfDevice : public testing::Test {
@@ -303,15 +312,18 @@ TEST_F(StorageSessions, numbers) {
   EXPECT_EQ(code_of(run(*runner, 1, TaskKind::kOpenFile, bytes_of(OpenFile{}))), ErrorCode::kProtocolViolation);
   EXPECT_EQ(code_of(run(*runner, 1, TaskKind::kOpenFile, "x", file.get())), ErrorCode::kProtocolViolation);
   for (int i = 0; i < 256; ++i) open(3);
-  EXPECT_EQ(code_of(run(*runner, 3, TaskKind::kOpenFile, bytes_of(OpenFile{}) + "x", file.get())), ErrorCode::kOverBudget);
+  EXPECT_EQ(code_of(run(*runner, 3, TaskKind::kOpenFile, bytes_of(OpenFile{}) + "x", file.get())),
+            ErrorCode::kOverBudget);
   runner->end_session(3);
   open(3);
 
   // Ranges that cannot be.
-  const auto read = [&](uint32_t session, uint64_t number, uint64_t region, uint64_t offset, uint64_t at, uint64_t bytes) {
+  const auto read = [&](uint32_t session, uint64_t number, uint64_t region, uint64_t offset, uint64_t at,
+                        uint64_t bytes) {
     service::Run run_of;
     run_of.files = 1;
-    return code_of(run(*runner, session, TaskKind::kRun, bytes_of(run_of) + bytes_of(RunFileRange{number, offset, {region, at, bytes}})));
+    return code_of(run(*runner, session, TaskKind::kRun,
+                       bytes_of(run_of) + bytes_of(RunFileRange{number, offset, {region, at, bytes}})));
   };
   Task task;
   task.session = 2;
@@ -330,7 +342,8 @@ TEST_F(StorageSessions, numbers) {
   EXPECT_EQ(read(2, second, allocated.region + 1, 0, 0, 5), ErrorCode::kProtocolViolation);
   EXPECT_EQ(read(2, first, allocated.region, 0, 0, 5), ErrorCode::kProtocolViolation);
   EXPECT_EQ(read(1, second, allocated.region, 0, 0, 5), ErrorCode::kProtocolViolation);
-  EXPECT_EQ(code_of(run(*runner, 2, TaskKind::kRun, bytes_of(service::Run{0, 0, 0, 0, 0, 7}))), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(code_of(run(*runner, 2, TaskKind::kRun, bytes_of(service::Run{0, 0, 0, 0, 0, 7}))),
+            ErrorCode::kProtocolViolation);
 }
 #endif
 
