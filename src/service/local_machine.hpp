@@ -22,7 +22,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
       : device_(device), storage_(device, std::move(storage)) {}
 
   std::string name() const override;
-  int states_per_worker() const override { return device_->facts().processors; }
+  int states_per_worker() const override { return device_->facts().tiles; }
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
   Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,

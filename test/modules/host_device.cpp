@@ -47,7 +47,7 @@ int facts(int, DeviceFacts* facts) {
   std::snprintf(facts->architecture, sizeof facts->architecture, "cpu");
   facts->memory = kMemory;
   facts->free_memory = kMemory - used;
-  facts->processors = kProcessors;
+  facts->processors = facts->tiles = kProcessors;
   return kModuleOk;
 }
 
