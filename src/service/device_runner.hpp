@@ -18,7 +18,7 @@ class DeviceRunner final : public TaskRunner {
  public:
   /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there.
   static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device,
-                                                      int cache_percent = kCachePercent);
+                                                      int cache_percent = kCachePercent, StorageOptions storage = {});
 
   std::string device_name() const override { return machine_.name(); }
   uint64_t device_memory() const override { return memory_; }
@@ -31,20 +31,26 @@ class DeviceRunner final : public TaskRunner {
   Cache cache(const std::string& after) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit)
-      : device_(std::move(device)), memory_(memory), cache_limit_(cache_limit), machine_(device_.get()) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit, StorageOptions storage)
+      : device_(std::move(device)),
+        memory_(memory),
+        cache_limit_(cache_limit),
+        machine_(device_.get(), std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
   Result<TaskOutput> keep(const Task& task);
   Result<TaskOutput> forget() const;
+  Result<TaskOutput> open_file(const Task& task);
+  Result<TaskOutput> close_file(const Task& task);
 
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_, cache_limit_;
   LocalMachine machine_;
   SessionMemory sessions_;
   std::unique_ptr<ColumnStore> columns_;
+  SessionItems<const StoredFile> files_;
 };
 
 }  // namespace strom::service

@@ -9,6 +9,7 @@
 
 #include "device/device.hpp"
 #include "engine/exec/device_machine.hpp"
+#include "service/storage.hpp"
 
 namespace strom::service {
 
@@ -17,24 +18,31 @@ Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size
 
 class LocalMachine final : public engine::exec::DeviceMachine {
  public:
-  explicit LocalMachine(const device::Device* device) : device_(device) {}
+  explicit LocalMachine(const device::Device* device, StorageOptions storage = {})
+      : device_(device), storage_(device, std::move(storage)) {}
 
   std::string name() const override;
   int states_per_worker() const override { return device_->facts().tiles; }
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                    const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+
+  Storage& storage() { return storage_; }
 
  private:
   /// What a run needs for itself; kept for later ones.
   struct Lane {
     device::Stream stream;
     device::Event end;
+    std::unique_ptr<StorageLane> files;  // from its first reads on
   };
   Result<std::unique_ptr<Lane>> take_lane();
   Status run_in(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
 
   const device::Device* const device_;
+  Storage storage_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
 };

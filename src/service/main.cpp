@@ -1,14 +1,17 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
 //   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
-//   [--life-descriptor N]
+//                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]
 // Exit status: 0 after SIGTERM or when the life descriptor's pipe was closed, 3 when there is no device, 1 after other
 // failures, 2 when called wrongly. What is wrong is told on standard error.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -28,7 +31,18 @@ struct Arguments {
   service::ServerOptions server;
   std::string module;
   int device = 0, cache_percent = service::kCachePercent;
+  service::StorageOptions storage;
 };
+
+/// Beside the socket, but never in the folder that the process is in, which is the data directory.
+std::string cufile_log(const std::string& socket) {
+  const size_t slash = socket.rfind('/');
+  char here[PATH_MAX],
+      *folder = slash == std::string::npos ? nullptr : realpath(socket.substr(0, slash + 1).c_str(), nullptr);
+  const bool is_apart = folder != nullptr && getcwd(here, sizeof here) != nullptr && std::strcmp(here, folder) != 0;
+  std::free(folder);
+  return is_apart ? socket + ".cufile.log" : "/dev/null";
+}
 
 bool parse_number(const char* text, int low, int high, int* number) {
   const char* end = text + std::strlen(text);
@@ -54,6 +68,8 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       is_right = parse_number(value, 0, 100, &arguments->cache_percent);
     else if (name == "--life-descriptor")
       is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
+    else if (name == "--storage")
+      is_right = service::parse_storage_choice(value, &arguments->storage.choice);
     else
       is_right = false;
     if (!is_right) return false;
@@ -83,7 +99,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--cache-percent N] [--life-descriptor N]\n");
+                 " [--cache-percent N] [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;
@@ -91,7 +107,10 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   std::signal(SIGPIPE, SIG_IGN);
 
-  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent);
+  if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;
+  arguments.storage.cufile_log = cufile_log(arguments.server.socket_path);
+  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent,
+                                                    arguments.storage);
   if (!runner.is_ok())
     return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
   const auto server = service::Server::create(arguments.server, runner.value().get());

@@ -125,7 +125,8 @@ struct Options {
   DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
   int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
   int64_t device_morsel_rows = 4 << 20;
-  int threads = 1;  // including the calling one; at most one for each morsel is started
+  bool device_reads_files = true;  // where the machine can and it is worth it
+  int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =
@@ -156,8 +157,9 @@ struct Stats {
   int64_t chunks_loaded = 0, chunks_skipped = 0;  // likewise; skipped: no row could have matched a join
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
-  int64_t passes = 0;       // over the last pipeline's source
-  int64_t device_rows = 0;  // of morsels that ran on Options::machine, of all pipelines
+  int64_t passes = 0;             // over the last pipeline's source
+  int64_t device_rows = 0;        // of morsels that ran on Options::machine, of all pipelines
+  int64_t device_file_bytes = 0;  // that it has read from files by itself
   DeviceBytes device_bytes;
 };
 

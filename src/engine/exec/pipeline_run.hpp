@@ -11,9 +11,11 @@
 #include <csignal>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/blocked_signals.hpp"
+#include "base/no_read_ahead.hpp"
 #include "base/thread_memory.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/cpu_worker.hpp"
@@ -271,6 +273,7 @@ class PipelineRun : public WorkerSink {
     for (const auto& worker : all_workers_) bytes += worker->device_bytes();
     return bytes;
   }
+  int64_t device_file_bytes() const { return device_ && device_->files() != nullptr ? device_->files()->bytes() : 0; }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
     int64_t bytes = shared_peak_.load();
@@ -289,6 +292,7 @@ class PipelineRun : public WorkerSink {
     if (machine_ == nullptr || exhausted_) return {};
     auto opened = DevicePipeline::open(machine_, program_, assembly_, keep_going);
     if (opened.is_ok()) device_ = std::move(opened).value();
+    if (device_ && options_.device_reads_files) device_->read_files();
     return unless_over_budget(opened.status());
   }
 
@@ -407,10 +411,27 @@ class PipelineRun : public WorkerSink {
     return rows;
   }
 
+  /// What the device may read by itself is not read ahead.
+  Result<bool> next_morsel(const Seat& seat, Morsel* morsel, bool waits) {
+    const bool may_be_read = device_ && device_->files() != nullptr;
+    const base::NoReadAhead guard(may_be_read && seat.on_device);
+    Result<bool> taken = queue_.next(morsel, waits);
+    if (may_be_read && !seat.on_device && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
+    return taken;
+  }
+
+  /// Somebody else may have loaded its chunk for the device.
+  void read_ahead_for_cpu(const Morsel& morsel) const {
+    std::vector<uint32_t> all(morsel.batch->columns.size());
+    std::iota(all.begin(), all.end(), 0);
+    read_ahead(
+        {morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
+  }
+
   Result<bool> take_and_run(Seat& seat, bool waits, const Worker::KeepGoing& keep_going) {
     if (exhausted_ || stopping_.load()) return false;
     Morsel morsel;
-    Result<bool> taken = queue_.next(&morsel, waits);
+    Result<bool> taken = next_morsel(seat, &morsel, waits);
     if (!taken.is_ok()) {
       fail(taken.status());
       return taken.status();

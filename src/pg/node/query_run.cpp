@@ -59,6 +59,7 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->declined += more.declined;
   sum->device_rows += more.device_rows;
   sum->device_bytes += more.device_bytes;
+  sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
   sum->threads = std::max(sum->threads, more.threads);
@@ -366,6 +367,7 @@ void QueryRun::start() {
   machine_ = gpu_machine();
   options.machine = machine_.get();
   options.device_rows = least_gpu_rows();
+  options.device_reads_files = guc::pg_strom::gpudirect_enabled;
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
