@@ -430,8 +430,9 @@ Status DeviceWorker::take_kept(const Morsel& morsel, const KeepGoing& keep_going
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
-  ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
-                    morsel.begin, morsel.rows, &kept_};
+  ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source],
+                    &columns_,          morsel.begin,
+                    morsel.rows,        &kept_};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
