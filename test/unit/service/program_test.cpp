@@ -272,7 +272,7 @@ TEST_F(EmulatedService, columns_that_stay) {
     EXPECT_EQ(bad->wait(10000).status().code(), ErrorCode::kProtocolViolation);
   }
   ASSERT_TRUE(watcher->submit({static_cast<uint16_t>(TaskKind::kForget), 0, ""}).is_ok());
-  EXPECT_EQ(std::get<Finished>(watcher->wait(10000).value()->message).values, bytes_of(uint64_t{1000}));
+  EXPECT_EQ(std::get<Finished>(watcher->wait(10000).value()->message).values, service::bytes_of(uint64_t{1000}));
   EXPECT_TRUE(cache().rows.empty());
 }
 
