@@ -13,7 +13,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 2;
+inline constexpr uint32_t kModuleVersion = 3;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -29,6 +29,7 @@ struct DeviceFacts {
   char architecture[32];  // "sm_90"
   uint64_t memory, free_memory;
   int32_t processors;      // streaming multiprocessors
+  int32_t tiles;           // tile states that run at a time
   int32_t driver_version;  // CUDA's numbers: 13000
   int32_t runtime_version;
   int32_t shares_host_memory;  // kernels can use any memory of the process

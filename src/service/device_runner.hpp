@@ -22,7 +22,7 @@ class DeviceRunner final : public TaskRunner {
 
   std::string device_name() const override { return machine_.name(); }
   uint64_t device_memory() const override { return memory_; }
-  uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().processors); }
+  uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().tiles); }
   Result<TaskOutput> run(Task& task) override;
   void end_session(uint32_t session) override;
   void set_lender(MemoryLender* lender) override;

@@ -20,7 +20,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
   explicit LocalMachine(const device::Device* device) : device_(device) {}
 
   std::string name() const override;
-  int states_per_worker() const override { return device_->facts().processors; }
+  int states_per_worker() const override { return device_->facts().tiles; }
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;

@@ -43,7 +43,7 @@ struct Welcome {
   uint32_t session = 0;
   int32_t process = 0;
   uint64_t device_memory = 0;  // bytes that tasks may have together
-  uint32_t processors = 0;     // of the device
+  uint32_t processors = 0;     // tile states that the device runs at a time
   std::string device;
 };
 

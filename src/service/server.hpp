@@ -29,6 +29,7 @@ class TaskRunner {
   virtual ~TaskRunner() = default;
   virtual std::string device_name() const = 0;
   virtual uint64_t device_memory() const = 0;  // bytes that tasks may have together
+  /// Tile states that the device runs at a time.
   virtual uint32_t processors() const { return 1; }
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
   /// service: nothing else can run either.

@@ -51,7 +51,7 @@ int facts(int, DeviceFacts* facts) {
   std::snprintf(facts->architecture, sizeof facts->architecture, "cpu");
   facts->memory = all_memory();
   facts->free_memory = all_memory() - used;
-  facts->processors = kProcessors;
+  facts->processors = facts->tiles = kProcessors;
   return kModuleOk;
 }
 

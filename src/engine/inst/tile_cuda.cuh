@@ -1,8 +1,12 @@
 // The CUDA instantiation of the tile interpreter: one block per worker state. Compiled by nvcc into the device module,
-// and by tests against a SIMT header.
+// with the groups of functions apart (STROM_CUDA_LINKED, see inst/calls_cuda.cuh), and as one unit for tests: to PTX
+// that is interpreted, and against a SIMT header.
 #pragma once
 
 #define STROM_PLATFORM_CUDA 1
+#ifdef STROM_CUDA_LINKED
+#include "engine/inst/calls_cuda.cuh"
+#else
 #include "engine/op/call/array.hpp"
 #include "engine/op/call/cast.hpp"
 #include "engine/op/call/compare.hpp"
@@ -15,7 +19,14 @@
 #include "engine/op/call/real.hpp"
 #include "engine/op/call/regex.hpp"
 #include "engine/op/call/text.hpp"
+#endif
 #include "engine/op/pipeline/kernel.hpp"
+
+#ifdef STROM_CUDA_LINKED
+#define STROM_CALL_GROUP(name) inst::STROM_CALL_ENTRY(name)(s, instr, called.member)
+#else
+#define STROM_CALL_GROUP(name) name::execute_group(p, s, instr, called.member)
+#endif
 
 namespace strom::engine::op {
 
@@ -24,7 +35,7 @@ STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr)
   const block::CalledFunction called = block::called_function(instr);
   switch (called.group) {
 #define STROM_FUNCTION_GROUP(name) \
-  case registry::FunctionGroup::name: name::execute_group(p, s, instr, called.member); break;
+  case registry::FunctionGroup::name: STROM_CALL_GROUP(name); break;
 #include "registry/function_groups.def"
 #undef STROM_FUNCTION_GROUP
   }
