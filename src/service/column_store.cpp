@@ -51,9 +51,7 @@ void ColumnStore::count_use(Entry* entry) {
   if (entry->pins == 0) by_worth_.emplace(entry->worth, entry);
 }
 
-double ColumnStore::count_miss(const std::string& name) {
-  return misses_[std::hash<std::string>()(name)] += weight_;
-}
+double ColumnStore::count_miss(const std::string& name) { return misses_[std::hash<std::string>()(name)] += weight_; }
 
 // ---- Pins and room, under the lock ----
 

@@ -103,7 +103,7 @@ class ColumnStore {
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Entry>> entries_;  // by number
   std::unordered_map<std::string, Entry*> by_name_;
-  std::set<std::pair<double, Entry*>> by_worth_;                    // those that may leave
+  std::set<std::pair<double, Entry*>> by_worth_;                     // those that may leave
   std::map<uint32_t, std::unordered_map<uint64_t, uint32_t>> pins_;  // of sessions, by number
   // Uses of what is not there, by a hash of its name. Uses are counted in units that grow, so that old ones fade.
   std::unordered_map<size_t, double> misses_;

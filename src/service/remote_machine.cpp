@@ -231,8 +231,8 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   std::for_each(work.in.begin() + static_cast<long>(in_begin), work.in.begin() + static_cast<long>(in_end), add);
   std::for_each(work.out.begin() + static_cast<long>(out_begin), work.out.begin() + static_cast<long>(out_end), add);
   for (size_t i = 0; launch && i < work.fills.size(); ++i)
-    arguments += bytes_of(
-        RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(), place(work.fills[i].from)});
+    arguments +=
+        bytes_of(RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(), place(work.fills[i].from)});
   for (size_t i = 0; launch && i < work.kept.size(); ++i)
     arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.kept[i])->number(), {}});
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();

@@ -231,8 +231,7 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text, CopiedColumn*
 /// The texts of a column as those of a register.
 void copy_as_register(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
   ColumnView* view = &copied->view;
-  view->values = copy_texts(
-      slice.rows, slot, [&slice](int64_t i) { return slice.text_or_none(i); }, copied);
+  view->values = copy_texts(slice.rows, slot, [&slice](int64_t i) { return slice.text_or_none(i); }, copied);
   if (slice.view.is_register || !slice.has_validity) return;
   auto* flags = reinterpret_cast<uint8_t*>(slot->take(static_cast<size_t>(slice.rows)));
   for (int64_t i = 0; i < slice.rows; ++i)
@@ -276,8 +275,8 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
       break;
     case Way::kDictionary:
       view.values = slot->copy(values + begin * width, rows * width);
-      view.dictionary = copy_texts(
-          from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; }, &copied);
+      view.dictionary =
+          copy_texts(from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; }, &copied);
       copied.is_dictionary = true;
       break;
     case Way::kTexts:

@@ -52,8 +52,8 @@ void read_ahead(const ColumnSlice& slice);
 /// A column's copy, with pointers to where it is on the device.
 struct CopiedColumn {
   columnar::ColumnView view;
-  size_t bytes = 0;           // of all of it
-  int64_t data_begin = 0;     // in the source's `data`, of the byte that view.data points to
+  size_t bytes = 0;             // of all of it
+  int64_t data_begin = 0;       // in the source's `data`, of the byte that view.data points to
   const char* texts = nullptr;  // the bytes of texts that are not behind offsets: one after the other, on the device
   int64_t texts_bytes = 0;
   bool is_dictionary = false;  // `texts` are those of the dictionary, not of the rows

@@ -28,9 +28,7 @@ class DeviceWorker final : public Worker {
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
-  DeviceBytes device_bytes() const override {
-    return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()};
-  }
+  DeviceBytes device_bytes() const override { return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()}; }
 
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.

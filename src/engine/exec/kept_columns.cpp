@@ -166,7 +166,8 @@ Status KeptColumns::fill_some(Wanted* begin, Wanted* end, const DeviceRegion& st
 }
 
 ColumnView KeptColumns::view(uint32_t column, int64_t row) const {
-  return rows_from(columns_[column]->copied, whole_.source->columns[column].phys(), row - (whole_.begin - whole_.lead()));
+  return rows_from(columns_[column]->copied, whole_.source->columns[column].phys(),
+                   row - (whole_.begin - whole_.lead()));
 }
 
 std::vector<const DeviceRegion*> KeptColumns::regions() const {

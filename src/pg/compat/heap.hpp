@@ -63,8 +63,7 @@ inline bool is_file_new(Relation relation) {
 /// rolled back.
 inline bool is_column_new(Relation relation, AttrNumber attribute) {
   if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
-  HeapTuple tuple =
-      SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(relation)), Int16GetDatum(attribute));
+  HeapTuple tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(relation)), Int16GetDatum(attribute));
   if (!HeapTupleIsValid(tuple)) return true;
   const bool result = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
   ReleaseSysCache(tuple);

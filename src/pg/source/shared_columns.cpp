@@ -260,8 +260,7 @@ dsm_segment* find_or_make_control() {
 
 void SharedColumns::Control::set_up(uint64_t bytes, uint32_t entry_count, uint32_t bucket_count) {
   server_start = PgStartTime;
-  if (!pg_strong_random(&incarnation, sizeof incarnation))
-    incarnation = static_cast<uint64_t>(GetCurrentTimestamp());
+  if (!pg_strong_random(&incarnation, sizeof incarnation)) incarnation = static_cast<uint64_t>(GetCurrentTimestamp());
   tranche = LWLockNewTrancheId();
   LWLockInitialize(&lock, tranche);
   segment_bytes = std::clamp(bytes / kUsualSegments, kSmallestSegment, kLargestSegment) / BLCKSZ * BLCKSZ;

@@ -45,6 +45,7 @@ TEST(Program, wrong_calls) {
                                              {"--socket"},
                                              {"--socket", socket, "--module", "x", "--device", "-1"},
                                              {"--socket", socket, "--module", "x", "--workers", "many"},
+                                             {"--socket", socket, "--module", "x", "--cache-percent", "101"},
                                              {"--socket", socket, "--module", "x", "--life-descriptor", "1"},
                                              {"--socket", socket, "--module", "x", "--storage", "nvme_strom"},
                                              {"--socket", socket, "--module", "x", "--unknown", "1"}})
@@ -235,6 +236,104 @@ TEST_F(DeviceService, files_of_a_session) {
   const Descriptor folder(::open("/", O_RDONLY | O_DIRECTORY));
   EXPECT_EQ(remote.open_file(folder.get(), "/", keep_going).status().code(), ErrorCode::kUnsupported);
   EXPECT_TRUE(remote.is_alive());
+}
+
+TEST_F(DeviceService, columns_that_stay) {
+  const auto keep_going = [] { return true; };
+  const auto watcher = connect_soon(socket_);
+  const auto cache = [&watcher] {
+    EXPECT_TRUE(watcher->request(AskCache{}).is_ok());
+    return std::get<Cache>(watcher->wait(10000).value()->message);
+  };
+  const auto unpinned = [&cache] {
+    for (int i = 0; i < 500 && cache().pinned != 0; ++i) usleep(10000);
+    return cache().pinned == 0;
+  };
+  ClientOptions options;
+  options.socket_path = socket_;
+  const auto first = RemoteMachine::connect(options), second = RemoteMachine::connect(options);
+  ASSERT_TRUE(first.is_ok() && second.is_ok());
+  RemoteMachine &one = *first.value(), &two = *second.value();
+  const std::string name = std::string("name\0of", 7) + std::string(200, 'n');
+  auto found = one.keeper()->find({name, "other"}, keep_going);
+  ASSERT_TRUE(found.is_ok() && found.value().size() == 2);
+  EXPECT_EQ(found.value()[0].region, nullptr);
+  EXPECT_TRUE(found.value()[0].is_wanted);
+  auto rooms = one.keeper()->make_room({{name, "f/path", 3, 1000}, {"huge", "f/path", 4, size_t{1} << 60}}, keep_going);
+  ASSERT_TRUE(rooms.is_ok()) << rooms.status().message();
+  ASSERT_NE(rooms.value()[0], nullptr);
+  EXPECT_EQ(rooms.value()[1], nullptr);
+  auto mirror = one.allocate(4096, true, keep_going);
+  ASSERT_TRUE(mirror.is_ok());
+  std::memset(mirror.value()->host(), 'a', 4096);
+  engine::exec::DeviceWork fill;
+  fill.fills.push_back({rooms.value()[0].get(), {mirror.value().get(), 96, 1000}});
+  ASSERT_TRUE(one.run(fill, keep_going).is_ok());
+  fill.fills[0].from.bytes = 1001;
+  EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
+  fill.fills[0].from = {mirror.value().get(), 4000, 1000};
+  EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(two.keeper()->find({name}, keep_going).value()[0].region, nullptr);  // nobody finds it yet
+  one.keeper()->publish(*rooms.value()[0], "shape");
+  fill.fills[0].from = {mirror.value().get(), 0, 10};
+  EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);  // and nobody writes to it now
+
+  auto kept = std::move(two.keeper()->find({name}, keep_going).value()[0]);
+  ASSERT_NE(kept.region, nullptr);
+  EXPECT_EQ(kept.shape, "shape");
+  EXPECT_EQ(kept.region->size(), 1000u);
+  EXPECT_EQ(kept.region->device(), rooms.value()[0]->device());
+  engine::exec::DeviceWork read;
+  read.kept.push_back(kept.region.get());
+  EXPECT_TRUE(two.run(read, keep_going).is_ok());
+  EXPECT_EQ(RemoteMachine::connect(options).value()->run(read, keep_going).code(), ErrorCode::kProtocolViolation);
+  rooms.value().clear();
+  EXPECT_EQ(cache().pinned, 1000u);
+  ASSERT_EQ(cache().rows.size(), 1u);
+  EXPECT_EQ(cache().rows[0].label, "f/path");
+  kept.region.reset();
+  EXPECT_TRUE(unpinned());
+  EXPECT_EQ(two.run(read, keep_going).code(), ErrorCode::kProtocolViolation);
+
+  // Answers that nobody waits for any more hold nothing.
+  kill(process_, SIGSTOP);
+  EXPECT_EQ(two.keeper()->find({name}, [] { return false; }).status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(two.keeper()->make_room({{"third", "f", 1, 64}}, [] { return false; }).status().code(),
+            ErrorCode::kCancelled);
+  kill(process_, SIGCONT);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(two.is_alive());
+    usleep(10000);
+  }
+  EXPECT_TRUE(unpinned());
+  EXPECT_EQ(cache().bytes, 1000u);
+  {
+    auto dies = RemoteMachine::connect(options);
+    auto held = dies.value()->keeper()->find({name}, keep_going);
+    EXPECT_EQ(cache().pinned, 1000u);
+  }
+  EXPECT_TRUE(unpinned());
+
+  // Messages that cannot be.
+  const auto client = connect_soon(socket_);
+  const auto keep = static_cast<uint16_t>(TaskKind::kKeep);
+  for (const std::string& arguments :
+       {std::string("x"), bytes_of(Keep{1, 0, 5, 0}), bytes_of(Keep{1, 0, 0, 0}),
+        bytes_of(Keep{1, 0, 300, 0}) + std::string(300, 'x'), bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
+    ASSERT_TRUE(client->submit({keep, 0, arguments}).is_ok());
+    const Reply reply = std::move(*client->wait(10000).value());
+    EXPECT_EQ(status_of(std::get<Failed>(reply.message)).code(), ErrorCode::kProtocolViolation);
+  }
+  for (const Message& message : {Message(SettleColumns{{{12345, 0, ""}}}), Message(SettleColumns{{{1, 7, ""}}}),
+                                 Message(FindColumns{{std::string(300, 'x')}}),
+                                 Message(FindColumns{std::vector<std::string>(100)}), Message(Columns{})}) {
+    const auto bad = connect_soon(socket_);
+    ASSERT_TRUE(bad->request(message).is_ok());
+    EXPECT_EQ(bad->wait(10000).status().code(), ErrorCode::kProtocolViolation);
+  }
+  ASSERT_TRUE(watcher->submit({static_cast<uint16_t>(TaskKind::kForget), 0, ""}).is_ok());
+  EXPECT_EQ(std::get<Finished>(watcher->wait(10000).value()->message).values, service::bytes_of(uint64_t{1000}));
+  EXPECT_TRUE(cache().rows.empty());
 }
 
 TEST_F(DeviceService, killed_and_started_again) {
