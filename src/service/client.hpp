@@ -23,7 +23,7 @@ struct ClientOptions {
   int timeout_ms = 5000;   // to be welcomed
 };
 
-/// An answer to a request: Finished, Failed or Ledger.
+/// An answer to a request: Finished, Failed, Ledger, Columns or Cache.
 struct Reply {
   uint32_t tag = 0;
   Message message;
@@ -44,6 +44,10 @@ class Client {
   /// end the session; kDeviceLost: the service has gone.
   Result<uint32_t> submit(const Submit& request, const std::vector<int>& descriptors = {});
   Result<uint32_t> ask_ledger(uint32_t after = 0);
+  /// For other messages that are answered.
+  Result<uint32_t> request(const Message& message, const std::vector<int>& descriptors = {});
+  /// For those that are not.
+  Status tell(const Message& message) { return request(message).status(); }
   /// The answer still comes: kCancelled, or whatever the task has come to meanwhile.
   Status cancel(uint32_t tag);
 
@@ -55,7 +59,6 @@ class Client {
  private:
   explicit Client(Descriptor socket) : socket_(std::move(socket)) {}
   Status send(uint32_t tag, const Message& message, const std::vector<int>& descriptors);
-  Result<uint32_t> request(const Message& message, const std::vector<int>& descriptors);
 
   Descriptor socket_;
   Welcome welcome_;

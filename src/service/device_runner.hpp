@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device/device.hpp"
+#include "service/column_store.hpp"
 #include "service/device_tasks.hpp"
 #include "service/local_machine.hpp"
 #include "service/server.hpp"
@@ -11,31 +12,44 @@
 
 namespace strom::service {
 
+inline constexpr int kCachePercent = 80;
+
 class DeviceRunner final : public TaskRunner {
  public:
+  /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there.
   static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device,
-                                                      StorageOptions storage = {});
+                                                      int cache_percent = kCachePercent, StorageOptions storage = {});
 
   std::string device_name() const override { return machine_.name(); }
   uint64_t device_memory() const override { return memory_; }
   uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().tiles); }
   Result<TaskOutput> run(Task& task) override;
   void end_session(uint32_t session) override;
+  void set_lender(MemoryLender* lender) override;
+  Columns find_columns(uint32_t session, const FindColumns& request) override;
+  Status settle_columns(uint32_t session, const SettleColumns& request) override;
+  Cache cache(const std::string& after) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, StorageOptions storage)
-      : device_(std::move(device)), memory_(memory), machine_(device_.get(), std::move(storage)) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit, StorageOptions storage)
+      : device_(std::move(device)),
+        memory_(memory),
+        cache_limit_(cache_limit),
+        machine_(device_.get(), std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
+  Result<TaskOutput> keep(const Task& task);
+  Result<TaskOutput> forget() const;
   Result<TaskOutput> open_file(const Task& task);
   Result<TaskOutput> close_file(const Task& task);
 
   const std::unique_ptr<device::Device> device_;
-  const uint64_t memory_;
+  const uint64_t memory_, cache_limit_;
   LocalMachine machine_;
   SessionMemory sessions_;
+  std::unique_ptr<ColumnStore> columns_;
   SessionItems<const StoredFile> files_;
 };
 

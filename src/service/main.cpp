@@ -1,6 +1,6 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
-//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--life-descriptor N]
-//                        [--storage auto|cufile|io_uring|vfs]
+//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
+//                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]
 // Exit status: 0 after SIGTERM or when the life descriptor's pipe was closed, 3 when there is no device, 1 after other
 // failures, 2 when called wrongly. What is wrong is told on standard error.
 #include <fcntl.h>
@@ -30,7 +30,7 @@ service::Server* running = nullptr;
 struct Arguments {
   service::ServerOptions server;
   std::string module;
-  int device = 0;
+  int device = 0, cache_percent = service::kCachePercent;
   service::StorageOptions storage;
 };
 
@@ -64,6 +64,8 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       is_right = parse_number(value, 0, 63, &arguments->device);
     else if (name == "--workers")
       is_right = parse_number(value, 1, 256, &arguments->server.workers);
+    else if (name == "--cache-percent")
+      is_right = parse_number(value, 0, 100, &arguments->cache_percent);
     else if (name == "--life-descriptor")
       is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
     else if (name == "--storage")
@@ -97,7 +99,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]\n");
+                 " [--cache-percent N] [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;
@@ -107,7 +109,8 @@ int main(int argc, char** argv) {
 
   if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;
   arguments.storage.cufile_log = cufile_log(arguments.server.socket_path);
-  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.storage);
+  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent,
+                                                    arguments.storage);
   if (!runner.is_ok())
     return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
   const auto server = service::Server::create(arguments.server, runner.value().get());

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <unordered_map>
 
 #include "base/os_error.hpp"
+#include "engine/exec/kept_columns.hpp"
 
 namespace strom::service {
 namespace {
@@ -46,7 +48,9 @@ class ServerImpl final : public Server {
         listener_(std::move(listener)),
         poll_(std::move(poll)),
         wake_(std::move(wake)),
-        scheduler_(runner->device_memory()) {}
+        scheduler_(runner->device_memory()) {
+    runner_->set_lender(&scheduler_);
+  }
 
   Status start();
   Status serve() override;
@@ -69,6 +73,7 @@ class ServerImpl final : public Server {
   void handle(uint32_t session, Packet packet);
   void open_session(uint32_t session, const Hello& hello);
   void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
+  void find_columns(uint32_t session, uint32_t tag, const FindColumns& request);
   void send_done();
   void clear_sessions();
   void answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk = {});
@@ -267,8 +272,24 @@ void ServerImpl::handle(uint32_t session, Packet packet) {
       return;
     }
     if (const auto* ask = std::get_if<AskLedger>(&message)) return answer(session, tag, scheduler_.ledger(ask->after));
+    if (const auto* find = std::get_if<FindColumns>(&message)) return find_columns(session, tag, *find);
+    if (const auto* settle = std::get_if<SettleColumns>(&message)) {
+      const Status status = runner_->settle_columns(session, *settle);
+      return status.is_ok() ? void() : refuse(session, status);
+    }
+    if (const auto* ask = std::get_if<AskCache>(&message)) return answer(session, tag, runner_->cache(ask->after));
   }
   refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected kind"));
+}
+
+void ServerImpl::find_columns(uint32_t session, uint32_t tag, const FindColumns& request) {
+  const auto is_too_long = [](const std::string& name) {
+    return name.size() > engine::exec::ColumnKeeper::kMostNameBytes;
+  };
+  if (request.names.size() > kColumnsPerMessage ||
+      std::any_of(request.names.begin(), request.names.end(), is_too_long))
+    return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: columns"));
+  answer(session, tag, runner_->find_columns(session, request));
 }
 
 void ServerImpl::open_session(uint32_t session, const Hello& hello) {

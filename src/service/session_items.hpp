@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace strom::service {
 
@@ -35,6 +36,14 @@ class SessionItems {
     if (found == sessions_.end()) return nullptr;
     auto node = found->second.extract(number);
     return node.empty() ? nullptr : std::move(node.mapped());
+  }
+  /// All of the session's, for a task that may use any of them though the client releases it meanwhile.
+  std::vector<std::shared_ptr<T>> all(uint32_t session) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<T>> items;
+    if (const auto found = sessions_.find(session); found != sessions_.end())
+      for (const auto& [number, item] : found->second) items.push_back(item);
+    return items;
   }
   void end_session(uint32_t session) {
     Items items;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "device/device.hpp"
 #include "engine/exec/device_machine.hpp"

@@ -20,7 +20,11 @@ using namespace strom::device;
 using strom::engine::block::RunResult;
 using strom::engine::block::TileState;
 
-constexpr size_t kMemory = size_t{2} << 30;
+/// Of the device. Environment STROM_HOST_DEVICE_MB sets it.
+size_t all_memory() {
+  const char* megabytes = std::getenv("STROM_HOST_DEVICE_MB");
+  return megabytes == nullptr ? size_t{2} << 30 : std::strtoull(megabytes, nullptr, 10) << 20;
+}
 constexpr int kProcessors = 3, kFresh = 0x5a;
 
 thread_local std::string last_error;
@@ -45,15 +49,15 @@ int facts(int, DeviceFacts* facts) {
   *facts = {};
   std::snprintf(facts->name, sizeof facts->name, "memory of its own");
   std::snprintf(facts->architecture, sizeof facts->architecture, "cpu");
-  facts->memory = kMemory;
-  facts->free_memory = kMemory - used;
+  facts->memory = all_memory();
+  facts->free_memory = all_memory() - used;
   facts->processors = facts->tiles = kProcessors;
   return kModuleOk;
 }
 
 int allocate(size_t bytes, void** memory) {
   const std::lock_guard lock(mutex);
-  if (bytes > kMemory - used) return fail(kModuleOutOfMemory, "out of memory");
+  if (bytes > all_memory() - used) return fail(kModuleOutOfMemory, "out of memory");
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return fail(kModuleOutOfMemory, "out of memory");
   std::memset(*memory, kFresh, bytes);

@@ -6,6 +6,7 @@
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "engine/block/tile.hpp"
+#include "engine/exec/kept_columns.hpp"
 
 namespace strom::engine::exec {
 
@@ -66,6 +67,12 @@ class Slice {
     return !columnar::is_valid(view, row) || columnar::text_at(view, row, &text->ptr, &text->len);
   }
 
+  StrView text_or_none(int64_t i) const {
+    StrView found;
+    (void)text(i, &found);
+    return found;
+  }
+
   /// The part of `data` that the offsets lead to; all of it where they are not in order, which tiles will find.
   template <class Offset>
   void data_part(int64_t* begin, int64_t* bytes) const {
@@ -87,7 +94,7 @@ class Slice {
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 size_t bitmap_bytes(int64_t rows) { return static_cast<size_t>((rows + 7) / 8); }
 
-Result<size_t> column_bytes(const Slice& slice, size_t file_slack) {
+Result<size_t> bytes_of(const Slice& slice, size_t file_slack = 0) {
   const auto rows = static_cast<size_t>(slice.rows);
   const ColumnView& view = slice.view;
   size_t bytes = aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + aligned(rows);  // flags
@@ -126,24 +133,30 @@ struct SlotFailure {
   Status status;
 };
 
-/// Takes memory from a slot, from its start on for what is copied and from its end on for what is read from files.
-/// Throws SlotOverflow and SlotFailure.
+/// Takes host memory of which a copy will lie at `device`: from its start on for what is copied, and from the end of a
+/// slot on for what is read from files. Throws SlotOverflow and SlotFailure.
 class SlotWriter {
  public:
+  SlotWriter(char* host, char* device, size_t size) : host_(host), device_(device), end_(size) {}
   SlotWriter(const DeviceRegion& slot, DeviceFiles* files, const DeviceMachine::KeepGoing& keep_going)
-      : slot_(slot), files_(files), keep_going_(keep_going), end_(slot.size()) {
+      : host_(slot.host()),
+        device_(slot.device()),
+        end_(slot.size()),
+        slot_(&slot),
+        files_(files),
+        keep_going_(&keep_going) {
     if (files_ != nullptr) end_ -= std::min(end_, DeviceFiles::kPage);  // tiles look a little behind a column's end
   }
 
   char* take(size_t bytes) {
     if (bytes > end_ || used_ + aligned(bytes) > end_) throw SlotOverflow();
-    char* at = slot_.host() + used_;
+    char* at = host_ + used_;
     used_ += aligned(bytes);
     return at;
   }
   template <class T>
   T* on_device(T* host) const {
-    return reinterpret_cast<T*>(slot_.device() + (reinterpret_cast<const char*>(host) - slot_.host()));
+    return reinterpret_cast<T*>(device_ + (reinterpret_cast<const char*>(host) - host_));
   }
   const void* copy(const void* from, size_t bytes) {
     char* to = take(bytes);
@@ -153,33 +166,36 @@ class SlotWriter {
   /// The same of what may lie in a file that the machine reads.
   const void* copy_or_read(const void* from, size_t bytes) {
     if (files_ == nullptr) return copy(from, bytes);
-    Result<std::optional<DeviceFiles::Part>> found = files_->find(from, bytes, kArrowAlign, keep_going_);
+    Result<std::optional<DeviceFiles::Part>> found = files_->find(from, bytes, kArrowAlign, *keep_going_);
     if (!found.is_ok()) throw SlotFailure{found.status()};
     if (!found.value()) return copy(from, bytes);
     DeviceFiles::Part& part = *found.value();
     const size_t size = part.end - part.begin;
     // To where a page of the device begins.
-    const auto origin = reinterpret_cast<uint64_t>(slot_.device()) % DeviceFiles::kPage;
+    const auto origin = reinterpret_cast<uint64_t>(device_) % DeviceFiles::kPage;
     if (size + DeviceFiles::kPage > end_) throw SlotOverflow();
     const size_t place = (origin + end_ - size) / DeviceFiles::kPage * DeviceFiles::kPage - origin;
     if (place < used_) throw SlotOverflow();
     end_ = place;
-    ranges_.push_back({std::move(part.file), part.begin, &slot_, place, size});
-    return slot_.device() + place + part.lead;
+    ranges_.push_back({std::move(part.file), part.begin, slot_, place, size});
+    return device_ + place + part.lead;
   }
   size_t used() const { return used_; }
   std::vector<DeviceFileRange> take_ranges() { return std::move(ranges_); }
 
  private:
-  const DeviceRegion& slot_;
-  DeviceFiles* const files_;
-  const DeviceMachine::KeepGoing& keep_going_;
+  char* const host_;
+  char* const device_;
   size_t used_ = 0, end_;
+  const DeviceRegion* const slot_ = nullptr;
+  DeviceFiles* const files_ = nullptr;
+  const DeviceMachine::KeepGoing* const keep_going_ = nullptr;
   std::vector<DeviceFileRange> ranges_;
 };
 
 template <class Offset>
-void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
+void copy_offsets(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
+  ColumnView* view = &copied->view;
   int64_t begin = 0, bytes = 0;
   slice.data_part<Offset>(&begin, &bytes);
   const Offset* from = static_cast<const Offset*>(slice.view.values) + slice.first;
@@ -188,11 +204,12 @@ void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
   view->values = slot->on_device(to);
   view->data = static_cast<const char*>(slot->copy(slice.view.data + begin, static_cast<size_t>(bytes)));
   view->data_size = bytes;
+  copied->data_begin = begin;
 }
 
 /// `text(i)` of each of `count` texts, views first.
 template <class F>
-const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
+const StrView* copy_texts(int64_t count, SlotWriter* slot, F text, CopiedColumn* copied) {
   auto* views = reinterpret_cast<StrView*>(slot->take(static_cast<size_t>(count) * sizeof(StrView)));
   size_t bytes = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -200,6 +217,8 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
     bytes += static_cast<size_t>(std::max<int64_t>(0, views[i].len));
   }
   char* to = slot->take(bytes);
+  copied->texts = slot->on_device(to);
+  copied->texts_bytes = static_cast<int64_t>(bytes);
   for (int64_t i = 0; i < count; ++i) {
     if (views[i].len <= 0) continue;
     std::memcpy(to, views[i].ptr, static_cast<size_t>(views[i].len));
@@ -210,12 +229,10 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
 }
 
 /// The texts of a column as those of a register.
-void copy_as_register(const Slice& slice, SlotWriter* slot, ColumnView* view) {
-  view->values = copy_texts(slice.rows, slot, [&slice](int64_t i) {
-    StrView text;
-    (void)slice.text(i, &text);
-    return text;
-  });
+void copy_as_register(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
+  ColumnView* view = &copied->view;
+  view->values = copy_texts(
+      slice.rows, slot, [&slice](int64_t i) { return slice.text_or_none(i); }, copied);
   if (slice.view.is_register || !slice.has_validity) return;
   auto* flags = reinterpret_cast<uint8_t*>(slot->take(static_cast<size_t>(slice.rows)));
   for (int64_t i = 0; i < slice.rows; ++i)
@@ -223,10 +240,13 @@ void copy_as_register(const Slice& slice, SlotWriter* slot, ColumnView* view) {
   view->flags = slot->on_device(flags);
 }
 
-ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
+CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   const ColumnView& from = slice.view;
   const auto rows = static_cast<size_t>(slice.rows);
-  ColumnView view = from;
+  const size_t before = slot->used();
+  CopiedColumn copied;
+  ColumnView& view = copied.view;
+  view = from;
   view.length = slice.rows;
   view.values = view.data = nullptr;
   view.validity = view.flags = nullptr;
@@ -250,21 +270,26 @@ ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
       break;
     case Way::kOffsets:
       if (offset_width(from.layout) == 4)
-        copy_offsets<int32_t>(slice, slot, &view);
+        copy_offsets<int32_t>(slice, slot, &copied);
       else
-        copy_offsets<int64_t>(slice, slot, &view);
+        copy_offsets<int64_t>(slice, slot, &copied);
       break;
     case Way::kDictionary:
       view.values = slot->copy(values + begin * width, rows * width);
-      view.dictionary = copy_texts(from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; });
+      view.dictionary = copy_texts(
+          from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; }, &copied);
+      copied.is_dictionary = true;
       break;
     case Way::kTexts:
       view.is_register = true;
-      copy_as_register(slice, slot, &view);
+      copy_as_register(slice, slot, &copied);
       break;
   }
-  return view;
+  copied.bytes = slot->used() - before;
+  return copied;
 }
+
+Status grown() { return Status(ErrorCode::kCorruptFile, "texts grew while they were being read"); }
 
 }  // namespace
 
@@ -272,7 +297,8 @@ Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
   size_t bytes = kAlign + aligned(slice.batch->columns.size() * sizeof(ColumnView));
   if (slice.files != nullptr) bytes += DeviceFiles::kSlack;
   for (const uint32_t column : *slice.columns) {
-    const Result<size_t> more = column_bytes(Slice(slice, column), slice.files == nullptr ? 0 : DeviceFiles::kSlack);
+    if (slice.kept != nullptr && slice.kept->has(column)) continue;
+    const Result<size_t> more = bytes_of(Slice(slice, column), slice.files == nullptr ? 0 : DeviceFiles::kSlack);
     if (!more.is_ok()) {
       *corrupt_column = static_cast<int32_t>(column);
       return more.status();
@@ -289,11 +315,15 @@ Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot
   auto* views = reinterpret_cast<ColumnView*>(writer.take(count * sizeof(ColumnView)));
   for (size_t i = 0; i < count; ++i) new (views + i) ColumnView();
   for (const uint32_t column : *slice.columns) {
+    if (slice.kept != nullptr && slice.kept->has(column)) {
+      views[column] = slice.kept->view(column, slice.begin - slice.lead());
+      continue;
+    }
     *corrupt_column = static_cast<int32_t>(column);
     try {
-      views[column] = copy_column(Slice(slice, column), &writer);
+      views[column] = copy_slice(Slice(slice, column), &writer).view;
     } catch (const SlotOverflow&) {
-      return Status(ErrorCode::kCorruptFile, "texts grew while they were being read");
+      return grown();
     } catch (const SlotFailure& failure) {
       return failure.status;
     }
@@ -313,6 +343,39 @@ void read_ahead(const ColumnSlice& slice) {
     else
       read_ahead(values + begin * width, static_cast<size_t>(part.rows) * width);
   }
+}
+
+Result<size_t> column_bytes(const ColumnSlice& slice, uint32_t column) { return bytes_of(Slice(slice, column)); }
+
+Result<CopiedColumn> copy_column(const ColumnSlice& slice, uint32_t column, char* to, char* device, size_t room) {
+  SlotWriter writer(to, device, room);
+  try {
+    return copy_slice(Slice(slice, column), &writer);
+  } catch (const SlotOverflow&) {
+    return grown();
+  }
+}
+
+std::vector<StrView> host_texts(const ColumnSlice& slice, uint32_t column, bool of_dictionary) {
+  const Slice source(slice, column);
+  if (of_dictionary) return {source.view.dictionary, source.view.dictionary + source.view.dictionary_size};
+  std::vector<StrView> texts;
+  texts.reserve(static_cast<size_t>(source.rows));
+  for (int64_t i = 0; i < source.rows; ++i) texts.push_back(source.text_or_none(i));
+  return texts;
+}
+
+ColumnView rows_from(const CopiedColumn& column, Phys phys, int64_t first) {
+  ColumnView view = column.view;
+  const auto row = static_cast<size_t>(first);
+  const bool is_views = column.texts != nullptr && !column.is_dictionary;
+  const size_t width = is_views ? sizeof(StrView) : value_width(view, phys);
+  const auto* values = static_cast<const char*>(view.values);
+  view.values = values + (width == 0 ? row / 8 : row * width);
+  view.length -= first;
+  if (view.validity != nullptr) view.validity += row / 8;
+  if (view.flags != nullptr) view.flags += row;
+  return view;
 }
 
 }  // namespace strom::engine::exec

@@ -38,6 +38,12 @@ struct DeviceRange {
   size_t offset, bytes;
 };
 
+/// A copy from a mirror to the beginning of another region, one of ColumnKeeper::make_room().
+struct DeviceFill {
+  const DeviceRegion* to;
+  DeviceRange from;
+};
+
 /// A file that the device's machine reads by itself; it is open there as long as this lives.
 class DeviceFile {
  public:
@@ -60,8 +66,12 @@ struct DeviceWork {
   block::RunResult* results = nullptr;
   int count = 0;
   std::vector<DeviceRange> out;
+  std::vector<DeviceFill> fills{};          // with those of `in`
+  std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
   std::vector<DeviceFileRange> files{};
 };
+
+class ColumnKeeper;
 
 /// All functions may be called by several threads at a time; what they do then overlaps.
 class DeviceMachine {
@@ -84,6 +94,8 @@ class DeviceMachine {
   /// Returns when all is done; also when it is abandoned (kCancelled) nothing of it happens any more. kFileChanged: a
   /// file is shorter than the range that was asked for.
   virtual Status run(const DeviceWork& work, const KeepGoing& keep_going) = 0;
+  /// Columns that stay on the device between queries; nullptr: none do.
+  virtual ColumnKeeper* keeper() { return nullptr; }
 };
 
 }  // namespace strom::engine::exec

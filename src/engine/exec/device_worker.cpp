@@ -26,6 +26,9 @@ constexpr int32_t kOutputCapacity = 4 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 3 * kTileRows;
 /// Arena of computed text of one state; what does not fit is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20;
+/// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
+/// make.
+constexpr size_t kMostWork = size_t{1} << 30, kMostData = 128 << 20;
 /// Tiles of one state in a launch.
 constexpr int32_t kTilesPerLaunch = 1024;
 /// Columns of a morsel that are larger than this go in several launches.
@@ -80,19 +83,23 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
       device_(device),
       group_budget_(group_budget),
       sink_(sink),
-      states_(static_cast<size_t>(std::max(1, device.machine().states_per_worker()))),
-      tables_(are_shareable(assembly.aggregates) ? 1 : states_),
-      chunk_rows_(states_),
+      kept_(&device.machine()),
       rows_in_(assembly.segments.size()),
       rows_out_(assembly.segments.size()) {
   std::set<uint32_t> loaded;
   for (const block::TileInstr& instr : assembly.instrs)
     if (instr.op == static_cast<uint16_t>(block::TileOp::kLoadColumn)) loaded.insert(instr.imm);
   columns_.assign(loaded.begin(), loaded.end());
+  lay_out_work();
+  lay_out_data();
+  states_ = static_cast<size_t>(std::max(1, device.machine().states_per_worker()));
+  states_ = std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, states_);
+  chunk_rows_.resize(states_);
   if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
     output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
     return;
   }
+  tables_ = are_shareable(assembly.aggregates) ? 1 : states_;
   groups_ = std::make_unique<HostGroupTable>(assembly);
   table_groups_ = std::make_unique<HostGroupTable>(assembly);
   if (table_groups_->hashed()) {
@@ -101,6 +108,10 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   }
   const auto any = [](const std::vector<bool>& copied) { return std::count(copied.begin(), copied.end(), true) > 0; };
   groups_have_text_ = any(assembly.copied_keys) || any(assembly.copied_aggregates);
+  Places arrays;
+  for (const HostGroupTable::Array& array : table_groups_->arrays())
+    layout_.group_arrays.push_back(arrays.take(array.bytes));
+  layout_.group_bytes = arrays.used();
 }
 
 /// As exec/cpu_worker.cpp allocates it for itself.
@@ -128,6 +139,7 @@ void DeviceWorker::lay_out_work() {
   layout_.scratch_mask = places.take(tile);
   layout_.scratch_values = places.take(tile * 16);
   layout_.local_rows = places.take(tile * sizeof(int32_t));
+  if (assembly_.code.makes_text && !assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   layout_.work_bytes = places.used();
 }
 
@@ -135,22 +147,15 @@ void DeviceWorker::lay_out_data() {
   Places places;
   layout_.declined_rows = places.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
   layout_.declined_join_rows = places.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
-  if (assembly_.code.makes_text) layout_.text = places.take(kTextCapacity);
+  if (assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   for (const Phys phys : assembly_.output_phys) {
     const size_t values = places.take((kOutputCapacity + kTilePadding) * size_of(phys));
     layout_.outputs.emplace_back(values, places.take(kOutputCapacity + kTilePadding));
   }
   layout_.data_bytes = places.used();
-  if (!table_groups_) return;
-  Places arrays;
-  for (const HostGroupTable::Array& array : table_groups_->arrays())
-    layout_.group_arrays.push_back(arrays.take(array.bytes));
-  layout_.group_bytes = arrays.used();
 }
 
 Status DeviceWorker::allocate(const KeepGoing& keep_going) {
-  lay_out_work();
-  lay_out_data();
   STROM_ASSIGN(work_, machine().allocate(states_ * layout_.work_bytes, false, keep_going));
   STROM_ASSIGN(data_, machine().allocate(states_ * layout_.data_bytes, true, keep_going));
   if (table_groups_) {
@@ -220,7 +225,10 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   TileState state{};
   state.code = device_.code();
   state.joins = device_.joins();
-  if (assembly_.code.makes_text) state.text = {data(i, layout_.text), 0, kTextCapacity, 0};
+  if (assembly_.code.makes_text) {
+    char* arena = assembly_.code.keeps_text ? data(i, layout_.text) : work(i, layout_.text);
+    state.text = {arena, 0, kTextCapacity, 0};
+  }
   state.scratch_positions = reinterpret_cast<int32_t*>(work(i, layout_.scratch_positions));
   state.scratch_mask = reinterpret_cast<uint8_t*>(work(i, layout_.scratch_mask));
   state.scratch_values = work(i, layout_.scratch_values);
@@ -338,6 +346,7 @@ void DeviceWorker::hand_groups_on() {
 /// The same text where the host has it.
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
+  if (const auto kept = kept_.host_text(text)) return *kept;
   const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
   for (const DeviceRegion* region : regions) {
     if (region == nullptr || text.ptr < region->device()) continue;
@@ -410,6 +419,7 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
   for (size_t i = 0; i < states_; ++i)
     if (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull)
       states[i].text.used = states[i].text.overflowed = 0;
+  if (lost_text_ && !kept_.holds()) return Status(ErrorCode::kFileChanged, "a file changed while it was being read");
   if (lost_text_) return Status(ErrorCode::kInternal, "a text of the device is nowhere in its memory");
   return {};
 }
@@ -427,12 +437,28 @@ void DeviceWorker::update_counts() {
 
 // ---- morsels ----
 
+/// Columns that are on the device, or will be for the next query, need no slot.
+Status DeviceWorker::take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  const auto staging = [&](size_t bytes) -> Result<const DeviceRegion*> {
+    if (!slot_ || slot_->size() < bytes) {
+      slot_.reset();
+      STROM_ASSIGN(slot_, machine().allocate(bytes, true, keep_going));
+    }
+    return slot_.get();
+  };
+  STROM_TRY(kept_.take(morsel, program_.sources[program_.pipelines[pipeline_].source], columns_, staging, keep_going,
+                       corrupt_column));
+  if (slot_ && slot_->size() > 2 * kLargeSlot) slot_.reset();
+  return {};
+}
+
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source],
                     &columns_,          morsel.begin,
-                    morsel.rows,        device_.files()};
+                    morsel.rows,        &kept_,
+                    device_.files()};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
@@ -493,6 +519,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     pending_.clear();
     work.files = std::exchange(pending_files_, {});
     work.in.push_back({control_.get(), 0, control_bytes_});
+    work.kept = kept_.regions();
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);
@@ -515,10 +542,16 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
 }
 
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  struct LetGo {
+    KeptColumns* kept;
+    ~LetGo() { kept->let_go(); }
+  } const let_go{&kept_};
+  STROM_TRY(take_kept(*morsel, keep_going, corrupt_column));
   while (morsel->rows > 0) {
     STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
     STROM_ASSIGN(SlotContent content, fill_slot(slice, *slot_, keep_going, corrupt_column));
     pending_.push_back({slot_.get(), 0, content.bytes});
+    copied_bytes_ += static_cast<int64_t>(content.bytes);
     pending_files_ = std::move(content.files);
     if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
       STROM_TRY(finish());

@@ -8,6 +8,7 @@
 #include "engine/exec/device_columns.hpp"
 #include "engine/exec/device_image.hpp"
 #include "engine/exec/device_pipeline.hpp"
+#include "engine/exec/kept_columns.hpp"
 #include "engine/exec/worker_output.hpp"
 
 namespace strom::engine::exec {
@@ -27,6 +28,9 @@ class DeviceWorker final : public Worker {
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
+  DeviceBytes device_bytes() const override {
+    return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()};
+  }
 
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
@@ -35,10 +39,11 @@ class DeviceWorker final : public Worker {
     std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
-    size_t declined_rows = 0, declined_join_rows = 0, text = 0, data_bytes = 0;  // in data_
-    std::vector<std::pair<size_t, size_t>> outputs;                              // in data_: values and flags
-    size_t group_bytes = 0;                                                      // of each group table in group_data_
-    std::vector<size_t> group_arrays;  // there, in the order of HostGroupTable::arrays()
+    size_t declined_rows = 0, declined_join_rows = 0, data_bytes = 0;  // in data_
+    size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
+    std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
+    size_t group_bytes = 0;                          // of each group table in group_data_
+    std::vector<size_t> group_arrays;                // there, in the order of HostGroupTable::arrays()
   };
 
   DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& device,
@@ -48,6 +53,7 @@ class DeviceWorker final : public Worker {
   Status allocate(const KeepGoing& keep_going);
   void write_state(size_t state, DeviceImage* image) const;
   void write_group_table(size_t table, DeviceImage* image) const;
+  Status take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   void divide(const ColumnSlice& slice, const columnar::ColumnView* columns);
   void give_budgets();
@@ -83,12 +89,13 @@ class DeviceWorker final : public Worker {
   const DevicePipeline& device_;
   const int64_t group_budget_;
   WorkerSink* const sink_;
-  const size_t states_;
-  const size_t tables_;            // of groups: one that all states share, or one for each
+  size_t states_;
+  size_t tables_ = 1;              // of groups: one that all states share, or one for each
   std::vector<uint32_t> columns_;  // that the tile code loads
   Layout layout_;
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
   std::unique_ptr<DeviceRegion> work_, control_, data_, group_data_, slot_;
+  KeptColumns kept_;  // of the morsel
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
@@ -103,7 +110,7 @@ class DeviceWorker final : public Worker {
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups
   bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
-  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace strom::engine::exec

@@ -151,6 +151,7 @@ class ExecutionImpl : public Execution {
     }
     stats->declined += run.declined_count();
     stats->device_rows += run.device_rows();
+    stats->device_bytes += run.device_bytes();
     stats->device_file_bytes += run.device_file_bytes();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());

@@ -268,6 +268,11 @@ class PipelineRun : public WorkerSink {
   int64_t declined_count() const { return declined_count_; }
   int64_t partial_flushes() const { return partial_flushes_; }
   int64_t device_rows() const { return device_rows_; }
+  DeviceBytes device_bytes() const {
+    DeviceBytes bytes;
+    for (const auto& worker : all_workers_) bytes += worker->device_bytes();
+    return bytes;
+  }
   int64_t device_file_bytes() const { return device_ && device_->files() != nullptr ? device_->files()->bytes() : 0; }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {

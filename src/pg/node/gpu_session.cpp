@@ -51,13 +51,18 @@ std::shared_ptr<RemoteMachine> gpu_machine() {
   const DeviceChoice choice = guc::pg_strom::device();
   if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return nullptr;
   if (machine && !machine->is_alive()) machine.reset();
+  if (machine) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
   if (machine) return machine;
   const auto now = std::chrono::steady_clock::now();
   if (choice == DeviceChoice::kAuto &&
       (now - failed < kPatience || access(worker::service_socket().c_str(), F_OK) != 0))
     return nullptr;
   Result<std::shared_ptr<RemoteMachine>> connected = connect();
-  if (connected.is_ok()) return machine = std::move(connected).value();
+  if (connected.is_ok()) {
+    machine = std::move(connected).value();
+    machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
+    return machine;
+  }
   failed = now;
   if (choice == DeviceChoice::kGpu) refuse(connected.status());
   return nullptr;

@@ -58,6 +58,7 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->bytes += more.bytes;
   sum->declined += more.declined;
   sum->device_rows += more.device_rows;
+  sum->device_bytes += more.device_bytes;
   sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);

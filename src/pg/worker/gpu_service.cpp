@@ -38,10 +38,11 @@ int start(Service* service) {
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   const std::string program = service_program(), socket = service_socket(), module = device_module();
   const std::string workers = std::to_string(guc::pg_strom::max_async_tasks), life = std::to_string(ends[0]);
+  const std::string cache = std::to_string(guc::pg_strom::gpu_cache_percent);
   const char* storage = GetConfigOption("pg_strom.gpudirect_driver", false, false);
-  std::vector<const char*> arguments = {program.c_str(), "--socket",  socket.c_str(),  "--module",
-                                        module.c_str(),  "--workers", workers.c_str(), "--life-descriptor",
-                                        life.c_str(),    "--storage", storage,         nullptr};
+  std::vector<const char*> arguments = {
+      program.c_str(),   "--socket",    socket.c_str(),      "--module",   module.c_str(), "--workers", workers.c_str(),
+      "--cache-percent", cache.c_str(), "--life-descriptor", life.c_str(), "--storage",    storage,     nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);

@@ -340,7 +340,7 @@ class StorageSessions : public StorageOfDevice {
 TEST_F(StorageSessions, numbers) {
   StorageOptions options;
   options.choice = StorageChoice::kVfs;
-  const auto runner = DeviceRunner::create(STROM_HOST_MODULE_PATH, 0, options).value();
+  const auto runner = DeviceRunner::create(STROM_HOST_MODULE_PATH, 0, kCachePercent, options).value();
   const Descriptor file = memory_file("bytes");
   const auto open = [&](uint32_t session) {
     const auto output = run(*runner, session, TaskKind::kOpenFile, bytes_of(OpenFile{}) + "a name", file.get());
