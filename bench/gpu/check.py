@@ -133,12 +133,15 @@ class Check:
             found["nvidia_smi"] = str(error)
         with self.connect("auto") as session:
             rows = session.execute("select \"check\", status, detail from pgstrom.doctor()").fetchall()
+            storage = "pgstrom.storage_check(current_setting('data_directory'))"
+            rows += session.execute(f"select 'storage: ' || \"check\", status, detail from {storage}").fetchall()
         found["doctor"] = [{"check": name, "status": status, "detail": detail} for name, status, detail in rows]
         return found
 
     def unit(self) -> dict:
         """The unit tests that run on devices."""
-        filters = {"device/device_test": "CudaDevice.*", "service/service_test": "DeviceService.*:*StorageWays.*/real", "engine/engine_test": "*"}
+        filters = {"device/device_test": "CudaDevice.*", "service/service_test": "DeviceService.*:*StorageWays.*/real",
+                   "engine/engine_test": "*"}
         return {program: self.unit_tests(program, wanted) for program, wanted in filters.items()}
 
     def unit_tests(self, program: str, wanted: str, *before: str) -> dict:

@@ -1,8 +1,13 @@
 // Files that the service reads into device memory: every way, with everything that can go wrong.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -64,6 +69,33 @@ TEST(Storage, read_queues) {
   const auto ring = ReadQueue::create(8, true);
   EXPECT_EQ(ring->overlaps(), ReadQueue::check_io_uring().is_ok());
   read_with(*ring, file.get(), bytes);
+}
+
+/// As the profiles of containers do it.
+void forbid_io_uring() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_io_uring_setup, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(Storage, io_uring_is_forbidden) {
+  const Descriptor file = memory_file(std::string(10000, 'b'));
+  const pid_t child = fork();
+  if (child == 0) {
+    forbid_io_uring();
+    EXPECT_FALSE(ReadQueue::check_io_uring().is_ok());
+    const auto queue = ReadQueue::create(8, true);
+    EXPECT_FALSE(queue->overlaps());
+    read_with(*queue, file.get(), std::string(10000, 'b'));
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int outcome = 0;
+  ASSERT_EQ(waitpid(child, &outcome, 0), child);
+  EXPECT_EQ(outcome, 0);
 }
 
 #ifdef STROM_HOST_MODULE_PATH
