@@ -211,7 +211,7 @@ Status Conversion::choose_schema(bool all) {
   for (size_t i = 0; i < names_.size(); ++i) {
     NestedField& field = contents_.fields.emplace_back();
     field.name = names_[i];
-    guesses[i].choose(field, settings_.reals);
+    guesses[i].choose(field, settings_.reals, is_guess_ && !all);
   }
   return Status::ok();
 }
