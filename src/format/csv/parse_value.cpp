@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/int128.hpp"
+#include "base/uint256.hpp"
 
 namespace strom::format::csv {
 
@@ -16,30 +17,6 @@ using columnar::TimeUnit;
 constexpr int64_t kSecondsPerDay = 86'400;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Little-endian, 256 bits.
-struct Wide {
-  uint64_t words[4] = {};
-
-  /// times factor plus addend; false when it does not fit.
-  bool push(uint64_t factor, uint64_t addend) {
-    unsigned __int128 carry = addend;
-    for (uint64_t& word : words) {
-      carry += static_cast<unsigned __int128>(word) * factor;
-      word = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-    return carry == 0;
-  }
-  void negate() {
-    unsigned __int128 carry = 1;
-    for (uint64_t& word : words) {
-      carry += ~word;
-      word = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-  }
-};
 
 constexpr int kChunk = 18;  // digits that fit into 64 bits
 
@@ -92,14 +69,14 @@ class Pusher {
     if (++part_digits_ == kChunk) flush();
     return true;
   }
-  Wide value() {
+  base::UInt256 value() {
     flush();
     return wide_;
   }
 
  private:
   void flush() {
-    wide_.push(power(part_digits_), part_);
+    wide_.multiply_add(power(part_digits_), part_);
     part_ = 0;
     part_digits_ = 0;
   }
@@ -108,7 +85,7 @@ class Pusher {
   int32_t used_ = 0;
   int part_digits_ = 0;
   uint64_t part_ = 0;
-  Wide wide_;
+  base::UInt256 wide_;
 };
 
 /// Most decimals: a sign, at most 18 digits, no more behind the point than the type has, nothing else. False when it is
@@ -141,7 +118,21 @@ bool parse_short_decimal(std::string_view text, int32_t precision, int32_t scale
 constexpr uint8_t kDaysOfMonth[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 constexpr int kEpochFromMarch = 719'468;  // days from 0000-03-01 to 1970-01-01
 
-/// YYYY-MM-DD of the years 1 to 9999, without branches that depend on the date. False when it is none of these.
+/// Days of the years 1 to 9999, without branches that depend on the date. False for other years, and when there is no
+/// such day.
+bool common_days(uint32_t year, uint32_t month, uint32_t day, int64_t& days) {
+  constexpr uint32_t kMostYear = 9999;
+  if ((year - 1 >= kMostYear) | (month - 1 > 11)) return false;
+  const unsigned is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0));
+  if (day - 1 >= kDaysOfMonth[month - 1] + (is_leap & static_cast<unsigned>(month == 2))) return false;
+  const unsigned early = month <= 2, from_march = year - early, months = month + 12 * early - 3;
+  days = static_cast<int>(from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 +
+                          (153 * months + 2) / 5 + day - 1) -
+         kEpochFromMarch;
+  return true;
+}
+
+/// YYYY-MM-DD.
 bool parse_common_date(std::string_view text, int64_t& days) {
   constexpr size_t kSize = 10;
   if (text.size() != kSize || text[4] != '-' || text[7] != '-') return false;
@@ -153,14 +144,7 @@ bool parse_common_date(std::string_view text, int64_t& days) {
   };
   const auto two = [&](size_t i) { return digit(i) * 10 + digit(i + 1); };
   const unsigned year = two(0) * 100 + two(2), month = two(5), day = two(8);
-  if ((bad != 0) | (year == 0) | (month - 1 > 11)) return false;
-  const unsigned is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0));
-  if (day - 1 >= kDaysOfMonth[month - 1] + (is_leap & static_cast<unsigned>(month == 2))) return false;
-  const unsigned early = month <= 2, from_march = year - early, months = month + 12 * early - 3;
-  days = static_cast<int>(from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 +
-                          (153 * months + 2) / 5 + day - 1) -
-         kEpochFromMarch;
-  return true;
+  return bad == 0 && common_days(year, month, day, days);
 }
 
 Parsed parse_digits(std::string_view text, size_t& at, size_t least, size_t most, int64_t& value) {
@@ -293,7 +277,7 @@ Parsed parse_decimal(std::string_view text, int32_t precision, int32_t scale, in
   for (int64_t i = whole + fraction; i < last && !zero; ++i) {
     if (!pusher.digit('0')) return Parsed::kTooLarge;
   }
-  Wide value = pusher.value();
+  base::UInt256 value = pusher.value();
   if (digits.negative) value.negate();
   std::memcpy(out, value.words, static_cast<size_t>(bits / 8));
   return Parsed::kExact;
@@ -313,6 +297,8 @@ Parsed parse_bool(std::string_view text, bool& value) {
 }
 
 std::optional<int64_t> days_of(int64_t year, uint32_t month, uint32_t day) {
+  int64_t days;
+  if (year > 0 && year <= UINT32_MAX && common_days(static_cast<uint32_t>(year), month, day, days)) return days;
   if (month < 1 || month > 12 || day < 1) return std::nullopt;
   const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
   if (day > kDaysOfMonth[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return std::nullopt;
