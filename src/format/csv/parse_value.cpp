@@ -164,10 +164,8 @@ Parsed parse_date_part(std::string_view text, size_t& at, int64_t& days) {
   if (parse_digits(text, at, 2, 2, month) != Parsed::kExact || at >= text.size() || text[at++] != '-')
     return Parsed::kMalformed;
   if (parse_digits(text, at, 2, 2, day) != Parsed::kExact) return Parsed::kMalformed;
-  const auto found = days_of(negative ? -year : year, static_cast<uint32_t>(month), static_cast<uint32_t>(day));
-  if (!found) return Parsed::kTooLarge;
-  days = *found;
-  return Parsed::kExact;
+  const bool found = days_of(negative ? -year : year, static_cast<uint32_t>(month), static_cast<uint32_t>(day), days);
+  return found ? Parsed::kExact : Parsed::kTooLarge;
 }
 
 Parsed parse_time_part(std::string_view text, size_t& at, TimeUnit unit, int64_t& value) {
@@ -296,18 +294,18 @@ Parsed parse_bool(std::string_view text, bool& value) {
   return Parsed::kMalformed;
 }
 
-std::optional<int64_t> days_of(int64_t year, uint32_t month, uint32_t day) {
-  int64_t days;
-  if (year > 0 && year <= UINT32_MAX && common_days(static_cast<uint32_t>(year), month, day, days)) return days;
-  if (month < 1 || month > 12 || day < 1) return std::nullopt;
+bool days_of(int64_t year, uint32_t month, uint32_t day, int64_t& days) {
+  if (year > 0 && year <= UINT32_MAX && common_days(static_cast<uint32_t>(year), month, day, days)) return true;
+  if (month < 1 || month > 12 || day < 1) return false;
   const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  if (day > kDaysOfMonth[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return std::nullopt;
+  if (day > kDaysOfMonth[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return false;
   // Years that begin in March, in periods of 400, of which none is negative.
   constexpr int64_t kPeriods = 25'000, kDaysOf400Years = 146'097;
   const int64_t from_march = year + kPeriods * 400 - (month <= 2);
   const int64_t day_of_year = (153 * (int64_t{month} + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 + day_of_year -
+  days = from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 + day_of_year -
          kPeriods * kDaysOf400Years - kEpochFromMarch;
+  return true;
 }
 
 int64_t units_per_second(TimeUnit unit) {

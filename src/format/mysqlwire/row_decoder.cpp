@@ -164,17 +164,17 @@ bool read_date(const Slice& value, DateTime& out) {
 Problem append_date(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
   DateTime date;
   if (!read_date(value, date)) return Problem::kWidth;
-  const auto days = csv::days_of(date.year, date.month, date.day);
-  if (!days) {
+  int64_t days;
+  if (!csv::days_of(date.year, date.month, date.day, days)) {
     if (wire.zero_dates == ZeroDates::kError) return Problem::kZeroDate;
     column.append_null();
     return Problem::kNone;
   }
   if (wire.wire == Wire::kDate) {
-    column.append(static_cast<int32_t>(*days));
+    column.append(static_cast<int32_t>(days));
     return Problem::kNone;
   }
-  const int64_t seconds = ((*days * 24 + date.hour) * 60 + date.minute) * 60 + date.second;
+  const int64_t seconds = ((days * 24 + date.hour) * 60 + date.minute) * 60 + date.second;
   const int64_t per_second = csv::units_per_second(column.field().unit);
   const int64_t micros_per_unit = 1'000'000 / per_second;
   if (date.micros % micros_per_unit != 0) return Problem::kRange;
