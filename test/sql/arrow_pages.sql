@@ -41,6 +41,10 @@ INSERT INTO altered SELECT g FROM generate_series(21, 30) g;
 SELECT same('*', 'altered'), same('n, a', 'altered'), same('f', 'altered');
 ALTER TABLE altered ADD sum int GENERATED ALWAYS AS (a + c) STORED;
 SELECT same('*', 'altered'), same('sum', 'altered');
+SET pg_strom.enabled = off;
+CREATE TABLE by_executor AS SELECT pgstrom.arrow_ipc('SELECT * FROM arrow_pages.kinds') AS kinds, pgstrom.arrow_ipc('SELECT * FROM arrow_pages.altered') AS altered;
+RESET pg_strom.enabled;
+SELECT kinds = pgstrom.arrow_ipc('SELECT * FROM arrow_pages.kinds') AS kinds, altered = pgstrom.arrow_ipc('SELECT * FROM arrow_pages.altered') AS altered FROM by_executor;
 -- Values out of line and compressed between others.
 CREATE TABLE toasted (id int, t text, n numeric, j jsonb);
 ALTER TABLE toasted ALTER t SET STORAGE EXTERNAL;

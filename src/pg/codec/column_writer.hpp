@@ -33,7 +33,8 @@ struct RegisterColumn {
   const void* values = nullptr;    // nullptr: `constant`
   const uint8_t* flags = nullptr;  // flags[i] & 1: row i is NULL; nullptr: none is
   bool check_text = false;         // texts may be invalid
-  // Not 0: attlen of a column of pages, whose values are by heap::storage_of(), and `type` is not looked at.
+  // Not 0: attlen (and attbyval) of a column of pages; `type` is not looked at. Values of fixed size that are passed by
+  // value are int32_t, or int64_t when they have 8 bytes; the others are StrViews.
   int16_t stored_length = 0;
   bool stored_by_value = false;
   Datum constant = 0;

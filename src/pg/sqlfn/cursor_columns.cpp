@@ -9,6 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/fdw_arrow/engine_columns.hpp"
+#include "pg/guc.hpp"
 #include "pg/source/heap_rows.hpp"
 
 namespace strom::pg::sqlfn {
@@ -332,8 +333,8 @@ auto run_in(Portal portal, F&& f) {
 
 CursorColumns* CursorColumns::of(Portal portal) {
   const QueryDesc* query = portal->queryDesc;
-  if (portal->strategy != PORTAL_ONE_SELECT || query == nullptr || query->planstate == nullptr ||
-      query->estate->es_junkFilter != nullptr)
+  if (!guc::pg_strom::enabled || portal->strategy != PORTAL_ONE_SELECT || query == nullptr ||
+      query->planstate == nullptr || query->estate->es_junkFilter != nullptr)
     return nullptr;
   return run_in(portal, [&]() -> CursorColumns* {
     std::unique_ptr<ColumnRows> rows = table_rows(query);

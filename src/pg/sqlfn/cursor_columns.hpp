@@ -38,8 +38,8 @@ class ColumnRows {
 
 class CursorColumns {
  public:
-  /// nullptr: the executor has to do it. `portal` has not given rows yet, and what is returned is its query's. May
-  /// throw.
+  /// nullptr: the executor has to do it, as always when pg_strom.enabled is off. `portal` has not given rows yet, and
+  /// what is returned is its query's. May throw.
   static CursorColumns* of(Portal portal);
   explicit CursorColumns(std::unique_ptr<ColumnRows> rows) : rows_(std::move(rows)) {}
 
