@@ -88,7 +88,7 @@ class NestedBuilder {
   /// kBinary, kUtf8. False, and nothing is appended, when the offsets could not address it.
   bool append_bytes(const void* bytes, int64_t size) {
     if (size > kMaxOffset - data_.size()) return false;
-    if (size > 0) std::memcpy(data_.extend(size), bytes, static_cast<size_t>(size));
+    copy_short(data_.extend(size), static_cast<const char*>(bytes), size);
     push_valid();
     values_.push(static_cast<int32_t>(data_.size()));
     return true;

@@ -23,7 +23,7 @@ void read_text(std::string_view text, bool quotes) {
     for (const csv::TextField& field : reader.fields()) guess.observe(field.text);
   }
   NestedField field;
-  guess.choose(field, false);
+  guess.choose(field, false, false);
   NestedBuilder column(field);
   csv::RowReader again(dialect, text);
   while (again.next()) {

@@ -11,6 +11,7 @@
 
 #include "arrow_files/workers.hpp"
 #include "base/int128.hpp"
+#include "columnar/load.hpp"
 #include "columnar/text.hpp"
 
 namespace strom::tool {
@@ -20,13 +21,6 @@ using columnar::Field;
 using columnar::Layout;
 
 namespace {
-
-template <class T>
-T load(const ColumnView& view, int64_t row) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(view.values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
 
 /// Unsigned integers that order as the values do; NaN, of either sign, above all.
 template <class T>
@@ -107,7 +101,7 @@ Status sort_by_value(const Field& field, const std::vector<ColumnView>& batches,
                      std::vector<RowPlace>& rows) {
   using Key = decltype(ordered_bits(T{}));
   return sort_by<Key>(field, batches, threads, rows, [](const ColumnView& view, int64_t row, Key* key) {
-    *key = ordered_bits(load<T>(view, row));
+    *key = ordered_bits(columnar::load<T>(view.values, row));
     return true;
   });
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "dump/output_files.hpp"
 #include "dump/row_batches.hpp"
@@ -20,28 +21,46 @@ namespace {
 
 using format::mysqlwire::RowDecoder;
 
-/// One session's part of the rows.
-Status run_worker(Connection& connection, const Settings& settings, const Columns& columns,
-                  const std::vector<ResultColumn>& described, const std::string& query, tool::OutputFiles& files,
-                  tool::Progress& progress, const tool::Failure& failure) {
-  tool::RowBatches batches(settings, files, progress);
-  RowDecoder decoder(columns.wires, &batches.columns());
+/// What the sessions read together: parts, of which each takes the next one.
+struct Work {
+  const Settings& settings;
+  const Columns& columns;
+  const std::vector<ResultColumn>& described;
+  const std::vector<std::string>& parts;
+  tool::OutputFiles& files;
+  tool::Progress& progress;
+  std::atomic<size_t> next;  // behind the first ones, which each worker has by its number
+};
+
+/// Rows of a part.
+Status read_part(Connection& connection, const Work& work, const std::string& query, RowDecoder& decoder,
+                 tool::RowBatches& batches, const tool::Failure& failure) {
   STROM_ASSIGN(const auto statement, connection.prepare(query));
   const std::vector<ResultColumn>& own = statement->columns();
-  if (!std::equal(own.begin(), own.end(), described.begin(), described.end(),
+  if (!std::equal(own.begin(), own.end(), work.described.begin(), work.described.end(),
                   [](const auto& a, const auto& b) { return a.is_like(b); }))
     return Status(ErrorCode::kTypeMismatch, "the workers' queries have different columns");
   STROM_TRY(statement->execute());
   while (!failure.is_set()) {
     STROM_ASSIGN(const auto row, statement->next());
-    if (row.bytes == nullptr) return batches.flush(decoder.rows());
+    if (row.bytes == nullptr) break;
     STROM_TRY(decoder.append(row.bytes, row.size));
     STROM_TRY(batches.advance(decoder.rows(), row.size));
   }
   return Status::ok();
 }
 
-/// As many sessions as queries, each in its transaction.
+Status run_worker(Connection& connection, Work& work, size_t index, const tool::Failure& failure) {
+  tool::RowBatches batches(work.settings, work.files, work.progress);
+  RowDecoder decoder(work.columns.wires, &batches.columns());
+  for (size_t part = index; part < work.parts.size() && !failure.is_set(); part = work.next.fetch_add(1)) {
+    work.progress.note(fmt::format("worker:{} SQL=[{}]", index, work.parts[part]));
+    STROM_TRY(read_part(connection, work, work.parts[part], decoder, batches, failure));
+  }
+  return failure.is_set() ? Status::ok() : batches.flush(decoder.rows());
+}
+
+/// As many sessions as workers, each in its transaction.
 class Sessions {
  public:
   static Result<std::unique_ptr<Sessions>> open(std::unique_ptr<Connection> first, const Settings& settings,
@@ -73,24 +92,21 @@ Result<DumpResult> dump_queries(Sessions& sessions, const Settings& settings, co
                                 tool::Progress& progress) {
   std::vector<ResultColumn> described;
   {
-    STROM_ASSIGN(const auto statement, sessions[0].prepare(queries.workers[0]));
+    STROM_ASSIGN(const auto statement, sessions[0].prepare(queries.parts[0]));
     described = statement->columns();
   }
-  STROM_ASSIGN(Columns columns, make_columns(sessions[0], settings, described, queries.workers[0]));
+  STROM_ASSIGN(Columns columns, make_columns(sessions[0], settings, described, queries.parts[0]));
   progress.add_total(static_cast<int64_t>(queries.rows));
-  for (size_t i = 0; i < queries.workers.size(); ++i)
-    progress.note(fmt::format("worker:{} SQL=[{}]", i, queries.workers[i]));
   STROM_ASSIGN(const auto files,
                tool::OutputFiles::open(settings, columns.contents, {{"sql_command", queries.shown}}, progress));
   for (size_t i = 0; i < columns.wires.size(); ++i) {
     const int64_t dictionary = columns.contents.fields[i].dictionary;
     if (dictionary >= 0) columns.wires[i].labels = columns.contents.dictionaries.at(dictionary).labels;
   }
+  Work work{settings, columns, described, queries.parts, *files, progress, queries.workers};
   STROM_TRY(tool::run_sessions(
-      queries.workers.size(), [&] { sessions.cancel(); },
-      [&](size_t i, const tool::Failure& failure) {
-        return run_worker(sessions[i], settings, columns, described, queries.workers[i], *files, progress, failure);
-      }));
+      queries.workers, [&] { sessions.cancel(); },
+      [&](size_t i, const tool::Failure& failure) { return run_worker(sessions[i], work, i, failure); }));
   STROM_TRY(files->finish());
   return files->result();
 }
@@ -115,12 +131,12 @@ Result<DumpResult> dump(const Settings& settings, tool::Progress& progress) {
   }
   STROM_ASSIGN(const Queries queries, make_queries(*first, settings, tables.empty() ? nullptr : tables.data()));
   const bool all_known = !tables.empty();
-  if (!all_known && queries.workers.size() > 1) {
-    STROM_ASSIGN(const auto statement, first->prepare(queries.workers[0]));
+  if (!all_known && queries.workers > 1) {
+    STROM_ASSIGN(const auto statement, first->prepare(queries.parts[0]));
     tables = tables_of(statement->columns());
   }
   STROM_ASSIGN(const auto sessions,
-               Sessions::open(std::move(first), settings, queries.workers.size(), tables, all_known, progress));
+               Sessions::open(std::move(first), settings, queries.workers, tables, all_known, progress));
   return dump_queries(*sessions, settings, queries, progress);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "common/program.hpp"
@@ -42,13 +43,13 @@ Result<std::string> key_column(Connection& connection, const Table& table) {
 /// Conditions on the key. The first has no lower and the last no upper end, so that together they are always the whole
 /// table.
 Result<std::vector<std::string>> key_ranges(Connection& connection, const Table& table, const std::string& key,
-                                            int64_t workers) {
+                                            int64_t parts) {
   const std::string name = quoted_name(key);
   STROM_ASSIGN(const auto rows,
                connection.query(fmt::format("SELECT MIN({0}), MAX({0}) FROM {1}", name, table.reference())));
   if (!rows[0][0] || !rows[0][1]) return std::vector<std::string>{"TRUE"};
   const Wide least = number(*rows[0][0]), width = number(*rows[0][1]) - least + 1;
-  const auto count = static_cast<int64_t>(std::min<Wide>(width, workers));
+  const auto count = static_cast<int64_t>(std::min<Wide>(width, parts));
   std::vector<std::string> ranges;
   for (int64_t i = 0; i < count; ++i) {
     const std::string lower = fmt::format("{} >= {}", name, text_of(least + width * i / count));
@@ -68,8 +69,9 @@ Result<Queries> table_queries(Connection& connection, const Settings& settings, 
   STROM_ASSIGN(const auto rows, connection.query("SELECT TABLE_ROWS FROM information_schema.TABLES WHERE " +
                                                  condition(connection, table)));
   if (!rows.empty()) out.rows = atof(rows[0][0].value_or("0").c_str());
+  out.workers = 1;
   if (settings.workers == 1) {
-    out.workers = {out.shown};
+    out.parts = {out.shown};
     return out;
   }
   STROM_ASSIGN(const std::string key, key_column(connection, table));
@@ -77,11 +79,17 @@ Result<Queries> table_queries(Connection& connection, const Settings& settings, 
     tool::report_warning("mysql2arrow", "\"" + table.name +
                                             "\" has no primary key that begins with a whole number; one worker reads "
                                             "all of it");
-    out.workers = {out.shown};
+    out.parts = {out.shown};
     return out;
   }
-  STROM_ASSIGN(const auto ranges, key_ranges(connection, table, key, settings.workers));
-  for (const std::string& range : ranges) out.workers.push_back(out.shown + " WHERE " + range);
+  // Keys are seldom spread evenly; small tables are not worth the queries.
+  constexpr double kLeastRows = 10'000;
+  constexpr int64_t kPartsOfWorker = 8;
+  const int64_t parts =
+      settings.workers * (out.rows / static_cast<double>(settings.workers) >= kLeastRows ? kPartsOfWorker : 1);
+  STROM_ASSIGN(const auto ranges, key_ranges(connection, table, key, parts));
+  for (const std::string& range : ranges) out.parts.push_back(out.shown + " WHERE " + range);
+  out.workers = std::min(out.parts.size(), static_cast<size_t>(settings.workers));
   return out;
 }
 
@@ -122,14 +130,15 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings, c
   STROM_ASSIGN(out.shown, tool::command_text(settings.command));
   STROM_ASSIGN(out.shown, tool::with_parameters(std::move(out.shown), settings.parameters));
   if (!settings.parallel_keys.empty()) {
-    STROM_ASSIGN(out.workers, tool::for_keys(out.shown, settings.parallel_keys));
+    STROM_ASSIGN(out.parts, tool::for_keys(out.shown, settings.parallel_keys));
+    out.workers = out.parts.size();
     return out;
   }
   if (settings.workers > 1 && !tool::contains(out.shown, tool::kWorkerToken))
     return usage_error(
         fmt::format("-n needs {} and {} in the query given by -c", tool::kWorkerToken, tool::kWorkersToken));
-  for (int64_t i = 0; i < settings.workers; ++i)
-    out.workers.push_back(tool::for_worker(out.shown, i, settings.workers));
+  for (int64_t i = 0; i < settings.workers; ++i) out.parts.push_back(tool::for_worker(out.shown, i, settings.workers));
+  out.workers = out.parts.size();
   return out;
 }
 

@@ -14,9 +14,10 @@ struct Table {
 };
 
 struct Queries {
-  std::string shown;                 // for the file's metadata
-  std::vector<std::string> workers;  // one for each worker
-  double rows = 0;                   // about so many; 0: not known
+  std::string shown;               // for the file's metadata
+  std::vector<std::string> parts;  // each worker takes the next one that nobody has taken
+  size_t workers = 0;              // at most as many as parts
+  double rows = 0;                 // about so many; 0: not known
 };
 
 /// `DATABASE.TABLE`, or the name of a table of the session's database.

@@ -13,6 +13,7 @@
 #include "dump/output_files.hpp"
 #include "format/arrow/nested_writer.hpp"
 #include "format/csv/append_value.hpp"
+#include "format/value_errors.hpp"
 #include "tsv2arrow/schema_text.hpp"
 #include "tsv2arrow/text_files.hpp"
 
@@ -211,7 +212,7 @@ Status Conversion::choose_schema(bool all) {
   for (size_t i = 0; i < names_.size(); ++i) {
     NestedField& field = contents_.fields.emplace_back();
     field.name = names_[i];
-    guesses[i].choose(field, settings_.reals);
+    guesses[i].choose(field, settings_.reals, is_guess_ && !all);
   }
   return Status::ok();
 }
@@ -230,9 +231,7 @@ Status Conversion::wrong_value(const Piece& piece, const RowReader& reader, size
     case Appended::kNotUtf8:
       return Status(ErrorCode::kInvalidParameter, "text that is not valid UTF-8 in " + where)
           .with_hint("Convert the file, for example with iconv.");
-    case Appended::kFull:
-      return Status(ErrorCode::kOverBudget, "more than 2 GiB in " + where)
-          .with_hint("Make the record batches smaller with -s.");
+    case Appended::kFull: return format::batch_too_large(where);
     default: return Status(ErrorCode::kTypeMismatch, value + " is no " + type + " in " + where);
   }
 }

@@ -71,7 +71,8 @@ Bounds text_bounds(const NestedBuilder& column) {
   const auto* offsets = column.values().as<int32_t>();
   const auto* bytes = reinterpret_cast<const char*>(column.data().data());
   TextExtremes found;
-  for (int64_t row = 0; row < column.length(); ++row) {
+  if (column.null_count() == 0) found.add_all(bytes, offsets, column.length(), column.data().size());
+  for (int64_t row = 0; column.null_count() > 0 && row < column.length(); ++row) {
     if (column.is_valid(row)) found.add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
   }
   if (!found.any()) return std::nullopt;

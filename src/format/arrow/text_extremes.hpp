@@ -1,5 +1,5 @@
-// The lowest and the highest of many texts, by bytes. Most are neither, which the first eight bytes tell. Used by those
-// that compute statistics.
+// The lowest and the highest of many texts, by bytes. Most are neither, which the first eight bytes and the length
+// tell. Used by those that compute statistics.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@ namespace strom::format::arrow {
 class TextExtremes {
  public:
   void add(std::string_view text) {
-    const uint64_t key = order_key(text);
-    if (!any_) {
-      low_ = high_ = text;
-      low_key_ = high_key_ = key;
-      any_ = true;
-      return;
+    if (may_change(order_key(text), text.size())) take(text);
+  }
+
+  /// Text i is bytes [offsets[i], offsets[i + 1]). The offsets ascend, and none is behind `size`.
+  template <class Offset>
+  void add_all(const char* bytes, const Offset* offsets, int64_t count, int64_t size) {
+    int64_t row = 0;
+    for (; row < count && static_cast<int64_t>(offsets[row]) + kWord <= size; ++row) {
+      // Without a branch that depends on the length.
+      const auto length = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
+      uint64_t word;
+      std::memcpy(&word, bytes + offsets[row], kWord);
+      const uint64_t key = __builtin_bswap64(word) & kFirstBytes[length < kWord ? length : kWord];
+      if (may_change(key, length)) take({bytes + offsets[row], static_cast<size_t>(length)});
     }
-    if (key < low_key_ || (key == low_key_ && !is_same(text, low_) && text < low_)) {
-      low_ = text;
-      low_key_ = key;
-    }
-    if (key > high_key_ || (key == high_key_ && !is_same(text, high_) && text > high_)) {
-      high_ = text;
-      high_key_ = key;
-    }
+    for (; row < count; ++row) add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
   }
 
   bool any() const { return any_; }
@@ -34,8 +35,26 @@ class TextExtremes {
   std::string_view high() const { return high_; }
 
  private:
-  /// Of two with the same key: few different texts, and short ones, are the rule.
-  static bool is_same(std::string_view a, std::string_view b) { return a.size() == b.size() && a.size() <= kWord; }
+  using Order = unsigned __int128;
+
+  /// By key and length: false when the text is certainly not lower or higher than those so far.
+  bool may_change(uint64_t key, uint64_t length) const {
+    const Order order = Order{key} << 64 | length;
+    return (order < below_) | (order > above_);
+  }
+
+  void take(std::string_view text) {
+    if (!any_ || text < low_) {
+      low_ = text;
+      // Of those with the same key it is the shorter ones that are lower, unless bytes behind the key count.
+      below_ = Order{order_key(text)} << 64 | (text.size() <= kWord ? text.size() : UINT64_MAX);
+    }
+    if (!any_ || text > high_) {
+      high_ = text;
+      above_ = Order{order_key(text)} << 64 | (text.size() <= kWord ? text.size() : kWord);
+    }
+    any_ = true;
+  }
 
   /// A text with the lower key orders before one with the higher.
   static uint64_t order_key(std::string_view text) {
@@ -58,10 +77,19 @@ class TextExtremes {
     return key;
   }
 
-  static constexpr size_t kWord = 8;
+  static constexpr int64_t kWord = 8;
+  static constexpr uint64_t kFirstBytes[kWord + 1] = {0,
+                                                      0xFF00000000000000,
+                                                      0xFFFF000000000000,
+                                                      0xFFFFFF0000000000,
+                                                      0xFFFFFFFF00000000,
+                                                      0xFFFFFFFFFF000000,
+                                                      0xFFFFFFFFFFFF0000,
+                                                      0xFFFFFFFFFFFFFF00,
+                                                      UINT64_MAX};
 
   std::string_view low_, high_;
-  uint64_t low_key_ = 0, high_key_ = 0;
+  Order below_ = ~Order{0}, above_ = 0;  // nothing so far: every text is below
   bool any_ = false;
 };
 

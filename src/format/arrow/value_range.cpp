@@ -116,11 +116,37 @@ ValueRange range_of(const ColumnView& column) {
   return {stored_text(found.low), stored_text(found.high)};
 }
 
+/// Texts [begin, end) of a column with offsets; false when one is outside of its buffers. Offsets are read once, since
+/// a mapped file can change.
+template <class Offset>
+bool take_texts(const ColumnView& column, int64_t begin, int64_t end, TextExtremes& found) {
+  constexpr int64_t kRows = 256;
+  Offset offsets[kRows + 1];
+  for (int64_t row = begin; row < end; row += kRows) {
+    const int64_t count = std::min(kRows, end - row);
+    std::memcpy(offsets, static_cast<const char*>(column.values) + row * static_cast<int64_t>(sizeof(Offset)),
+                static_cast<size_t>(count + 1) * sizeof(Offset));
+    bool ascend = offsets[0] >= 0 && static_cast<int64_t>(offsets[count]) <= column.data_size;
+    for (int64_t i = 0; i < count; ++i) ascend = ascend & (offsets[i] <= offsets[i + 1]);
+    if (!ascend) return false;
+    found.add_all(column.data, offsets, count, column.data_size);
+  }
+  return true;
+}
+
 /// Nothing for a column with a text outside of its buffers.
 ValueRange range_of_texts(const ColumnView& column) {
   TextExtremes found;
   bool is_whole = true;
   for_each_run(column, [&](int64_t begin, int64_t end) {
+    if (column.layout == Layout::kUtf8) {
+      is_whole = is_whole && take_texts<int32_t>(column, begin, end, found);
+      return;
+    }
+    if (column.layout == Layout::kLargeUtf8) {
+      is_whole = is_whole && take_texts<int64_t>(column, begin, end, found);
+      return;
+    }
     for (int64_t row = begin; row < end && is_whole; ++row) {
       const char* bytes = nullptr;
       int64_t size = 0;

@@ -221,8 +221,8 @@ void TypeGuess::merge(const TypeGuess& other) {
   nanos_fit_ = nanos_fit_ && other.nanos_fit_;
 }
 
-void TypeGuess::choose(NestedField& field, bool reals) const {
-  constexpr int32_t kMost128 = 38, kMost256 = 76, kMicroDigits = 6;
+void TypeGuess::choose(NestedField& field, bool reals, bool is_sample) const {
+  constexpr int32_t kMost128 = 38, kMost256 = 76, kMicroDigits = 6, kOrdinary = 18;
   const auto has = [&](Candidate candidate) { return seen_ > 0 && (open_ & candidate) != 0; };
   const auto set = [&](Kind kind, int32_t bits) {
     field.kind = kind;
@@ -237,7 +237,8 @@ void TypeGuess::choose(NestedField& field, bool reals) const {
     set(Kind::kInt, 64);
   } else if (has(kDecimal) && digits <= kMost256 && !reals) {
     set(Kind::kDecimal, digits <= kMost128 ? 128 : 256);
-    field.precision = digits;
+    // Numbers that were not seen may have more digits before the point.
+    field.precision = !is_sample || digits > kMost128 ? digits : digits > kOrdinary ? kMost128 : kOrdinary;
     field.scale = scale_;
   } else if (has(kReal) && (reals || !has(kDecimal))) {
     set(Kind::kFloat, 64);

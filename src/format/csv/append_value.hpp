@@ -20,8 +20,9 @@ class TypeGuess {
  public:
   void observe(std::string_view text);
   void merge(const TypeGuess& other);
-  /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals.
-  void choose(columnar::NestedField& field, bool reals) const;
+  /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals. `is_sample`:
+  /// not all texts were seen, so that decimals get more digits than those that were.
+  void choose(columnar::NestedField& field, bool reals, bool is_sample) const;
 
  private:
   enum Candidate : uint32_t {

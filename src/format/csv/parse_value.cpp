@@ -5,6 +5,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/int128.hpp"
+#include "base/uint256.hpp"
+
 namespace strom::format::csv {
 
 namespace {
@@ -14,30 +17,6 @@ using columnar::TimeUnit;
 constexpr int64_t kSecondsPerDay = 86'400;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-/// Little-endian, 256 bits.
-struct Wide {
-  uint64_t words[4] = {};
-
-  /// times factor plus addend; false when it does not fit.
-  bool push(uint64_t factor, uint64_t addend) {
-    unsigned __int128 carry = addend;
-    for (uint64_t& word : words) {
-      carry += static_cast<unsigned __int128>(word) * factor;
-      word = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-    return carry == 0;
-  }
-  void negate() {
-    unsigned __int128 carry = 1;
-    for (uint64_t& word : words) {
-      carry += ~word;
-      word = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-  }
-};
 
 constexpr int kChunk = 18;  // digits that fit into 64 bits
 
@@ -90,14 +69,14 @@ class Pusher {
     if (++part_digits_ == kChunk) flush();
     return true;
   }
-  Wide value() {
+  base::UInt256 value() {
     flush();
     return wide_;
   }
 
  private:
   void flush() {
-    wide_.push(power(part_digits_), part_);
+    wide_.multiply_add(power(part_digits_), part_);
     part_ = 0;
     part_digits_ = 0;
   }
@@ -106,8 +85,67 @@ class Pusher {
   int32_t used_ = 0;
   int part_digits_ = 0;
   uint64_t part_ = 0;
-  Wide wide_;
+  base::UInt256 wide_;
 };
+
+/// Most decimals: a sign, at most 18 digits, no more behind the point than the type has, nothing else. False when it is
+/// none of these.
+bool parse_short_decimal(std::string_view text, int32_t precision, int32_t scale, base::int128* value) {
+  constexpr size_t kMostSize = kChunk;
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || text.size() > kMostSize || precision > base::kMaxDecimalDigits) return false;
+  uint64_t digits = 0;
+  size_t point = text.size();
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto digit = static_cast<unsigned>(text[i] - '0');
+    if (digit <= 9) {
+      digits = digits * 10 + digit;
+    } else if (text[i] == '.' && point == text.size() && text.size() > 1) {
+      point = i;
+    } else {
+      return false;
+    }
+  }
+  const int32_t behind = point == text.size() ? 0 : static_cast<int32_t>(text.size() - point - 1);
+  if (behind > scale || scale - behind > base::kMaxDecimalDigits - kChunk) return false;
+  const base::int128 scaled = static_cast<base::int128>(digits) * base::power_of_ten(scale - behind);
+  *value = negative ? -scaled : scaled;
+  return scaled < base::power_of_ten(precision);
+}
+
+/// The leap day apart.
+constexpr uint8_t kDaysOfMonth[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+constexpr int kEpochFromMarch = 719'468;  // days from 0000-03-01 to 1970-01-01
+
+/// Days of the years 1 to 9999, without branches that depend on the date. False for other years, and when there is no
+/// such day.
+bool common_days(uint32_t year, uint32_t month, uint32_t day, int64_t& days) {
+  constexpr uint32_t kMostYear = 9999;
+  if ((year - 1 >= kMostYear) | (month - 1 > 11)) return false;
+  const unsigned is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0));
+  if (day - 1 >= kDaysOfMonth[month - 1] + (is_leap & static_cast<unsigned>(month == 2))) return false;
+  const unsigned early = month <= 2, from_march = year - early, months = month + 12 * early - 3;
+  days = static_cast<int>(from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 +
+                          (153 * months + 2) / 5 + day - 1) -
+         kEpochFromMarch;
+  return true;
+}
+
+/// YYYY-MM-DD.
+bool parse_common_date(std::string_view text, int64_t& days) {
+  constexpr size_t kSize = 10;
+  if (text.size() != kSize || text[4] != '-' || text[7] != '-') return false;
+  unsigned bad = 0;
+  const auto digit = [&](size_t i) {
+    const auto value = static_cast<unsigned>(text[i] - '0');
+    bad |= static_cast<unsigned>(value > 9);
+    return value;
+  };
+  const auto two = [&](size_t i) { return digit(i) * 10 + digit(i + 1); };
+  const unsigned year = two(0) * 100 + two(2), month = two(5), day = two(8);
+  return bad == 0 && common_days(year, month, day, days);
+}
 
 Parsed parse_digits(std::string_view text, size_t& at, size_t least, size_t most, int64_t& value) {
   const size_t begin = at;
@@ -126,10 +164,8 @@ Parsed parse_date_part(std::string_view text, size_t& at, int64_t& days) {
   if (parse_digits(text, at, 2, 2, month) != Parsed::kExact || at >= text.size() || text[at++] != '-')
     return Parsed::kMalformed;
   if (parse_digits(text, at, 2, 2, day) != Parsed::kExact) return Parsed::kMalformed;
-  const auto found = days_of(negative ? -year : year, static_cast<uint32_t>(month), static_cast<uint32_t>(day));
-  if (!found) return Parsed::kTooLarge;
-  days = *found;
-  return Parsed::kExact;
+  const bool found = days_of(negative ? -year : year, static_cast<uint32_t>(month), static_cast<uint32_t>(day), days);
+  return found ? Parsed::kExact : Parsed::kTooLarge;
 }
 
 Parsed parse_time_part(std::string_view text, size_t& at, TimeUnit unit, int64_t& value) {
@@ -214,6 +250,11 @@ Parsed parse_unsigned(std::string_view text, int bits, uint64_t& value) {
 }
 
 Parsed parse_decimal(std::string_view text, int32_t precision, int32_t scale, int32_t bits, uint8_t* out) {
+  if (base::int128 value; parse_short_decimal(text, precision, scale, &value)) {
+    std::memcpy(out, &value, sizeof(value));
+    if (bits == 256) std::memset(out + sizeof(value), value < 0 ? 0xFF : 0, sizeof(value));
+    return Parsed::kExact;
+  }
   Digits digits;
   const Parsed split = split_decimal(text, digits);
   if (split != Parsed::kExact) return split;
@@ -234,7 +275,7 @@ Parsed parse_decimal(std::string_view text, int32_t precision, int32_t scale, in
   for (int64_t i = whole + fraction; i < last && !zero; ++i) {
     if (!pusher.digit('0')) return Parsed::kTooLarge;
   }
-  Wide value = pusher.value();
+  base::UInt256 value = pusher.value();
   if (digits.negative) value.negate();
   std::memcpy(out, value.words, static_cast<size_t>(bits / 8));
   return Parsed::kExact;
@@ -253,17 +294,18 @@ Parsed parse_bool(std::string_view text, bool& value) {
   return Parsed::kMalformed;
 }
 
-std::optional<int64_t> days_of(int64_t year, uint32_t month, uint32_t day) {
-  constexpr uint8_t kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  if (month < 1 || month > 12 || day < 1) return std::nullopt;
+bool days_of(int64_t year, uint32_t month, uint32_t day, int64_t& days) {
+  if (year > 0 && year <= UINT32_MAX && common_days(static_cast<uint32_t>(year), month, day, days)) return true;
+  if (month < 1 || month > 12 || day < 1) return false;
   const bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-  if (day > kDays[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return std::nullopt;
+  if (day > kDaysOfMonth[month - 1] + (month == 2 && is_leap ? 1u : 0u)) return false;
   // Years that begin in March, in periods of 400, of which none is negative.
-  constexpr int64_t kPeriods = 25'000, kDaysOf400Years = 146'097, kEpoch = 719'468;
+  constexpr int64_t kPeriods = 25'000, kDaysOf400Years = 146'097;
   const int64_t from_march = year + kPeriods * 400 - (month <= 2);
   const int64_t day_of_year = (153 * (int64_t{month} + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-  return from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 + day_of_year -
-         kPeriods * kDaysOf400Years - kEpoch;
+  days = from_march * 365 + from_march / 4 - from_march / 100 + from_march / 400 + day_of_year -
+         kPeriods * kDaysOf400Years - kEpochFromMarch;
+  return true;
 }
 
 int64_t units_per_second(TimeUnit unit) {
@@ -277,6 +319,7 @@ int64_t units_per_second(TimeUnit unit) {
 }
 
 Parsed parse_date(std::string_view text, int64_t& days) {
+  if (parse_common_date(text, days)) return Parsed::kExact;
   size_t at = 0;
   const Parsed parsed = parse_date_part(text, at, days);
   if (parsed == Parsed::kExact && at != text.size()) return Parsed::kMalformed;

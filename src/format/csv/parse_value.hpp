@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "columnar/schema.hpp"
@@ -32,8 +31,8 @@ Parsed parse_real(std::string_view text, double& value);
 /// true, false, t, f, yes, no, y, n, on, off, 1, 0, in any case.
 Parsed parse_bool(std::string_view text, bool& value);
 
-/// Days since 1970-01-01 of a day that is in the calendar.
-std::optional<int64_t> days_of(int64_t year, uint32_t month, uint32_t day);
+/// Days since 1970-01-01; false for a day that is not in the calendar.
+bool days_of(int64_t year, uint32_t month, uint32_t day, int64_t& days);
 /// YYYY-MM-DD; the year has four digits or more, and may have a sign.
 Parsed parse_date(std::string_view text, int64_t& days);
 /// HH:MM, HH:MM:SS, HH:MM:SS.F with up to nine decimal places, below 24 hours.

@@ -2,6 +2,7 @@
 #include "format/csv/row_reader.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace strom::format::csv {
@@ -50,16 +51,61 @@ void unescape(std::string_view raw, std::string& out) {
   }
 }
 
+constexpr int64_t kBlock = 64;
+
+/// 0x80 in each byte that is `c`.
+uint64_t found(uint64_t word, char c) {
+  constexpr uint64_t kOnes = 0x0101010101010101, kLow = 0x7F7F7F7F7F7F7F7F;
+  const uint64_t other = word ^ kOnes * static_cast<uint8_t>(c);
+  return ~(((other & kLow) + kLow) | other | kLow);
+}
+
+/// The highest bits of the bytes, the first byte's lowest.
+uint64_t bits_of(uint64_t bytes) { return (bytes >> 7) * 0x0102040810204080 >> 56; }
+
 }  // namespace
 
 RowReader::RowReader(const Dialect& dialect, std::string_view text) : dialect_(dialect), text_(text) {
-  stops_[static_cast<uint8_t>('\n')] = Stop::kLineEnd;
-  stops_[static_cast<uint8_t>(dialect.delimiter)] = Stop::kDelimiter;
-  stops_[static_cast<uint8_t>(dialect.quote != 0 ? dialect.quote : '\\')] = Stop::kSpecial;
+  for (const std::string& null : dialect.nulls) longest_null_ = std::max(longest_null_, null.size());
 }
 
 bool RowReader::is_null(std::string_view raw) const {
-  return std::any_of(dialect_.nulls.begin(), dialect_.nulls.end(), [&](const auto& null) { return null == raw; });
+  return raw.size() <= longest_null_ &&
+         std::any_of(dialect_.nulls.begin(), dialect_.nulls.end(), [&](const auto& null) { return null == raw; });
+}
+
+void RowReader::load_block(int64_t block) {
+  const char special = dialect_.quote != 0 ? dialect_.quote : '\\';
+  const auto left = static_cast<int64_t>(text_.size()) - block * kBlock;
+  const char* bytes = text_.data() + block * kBlock;
+  char tail[kBlock];
+  if (left < kBlock) {
+    std::memset(tail, 0, sizeof(tail));
+    std::memcpy(tail, bytes, static_cast<size_t>(left));
+    bytes = tail;
+  }
+  block_ = block;
+  stops_ = 0;
+  for (int i = 0; i < kBlock; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes + i, sizeof(word));
+    stops_ |= bits_of(found(word, '\n') | found(word, dialect_.delimiter) | found(word, special)) << i;
+  }
+  if (left < kBlock) stops_ &= ~(~uint64_t{0} << left);
+}
+
+/// The first place from `from` on, which is inside of the text, where there is more than a plain character; or the end.
+int64_t RowReader::find_stop(int64_t from) {
+  const auto size = static_cast<int64_t>(text_.size());
+  int64_t block = from / kBlock;
+  if (block != block_) load_block(block);
+  uint64_t stops = stops_ & ~uint64_t{0} << (from % kBlock);
+  while (stops == 0) {
+    if (++block * kBlock >= size) return size;
+    load_block(block);
+    stops = stops_;
+  }
+  return block * kBlock + std::countr_zero(stops);
 }
 
 void RowReader::add(std::string_view raw, std::string_view text, bool is_quoted) {
@@ -85,11 +131,9 @@ bool RowReader::plain_field() {
   const auto size = static_cast<int64_t>(text_.size());
   const int64_t begin = at_;
   const char* const data = text_.data();
-  int64_t at = begin;
-  Stop stop = Stop::kLineEnd;
-  while (at < size && (stop = stops_[static_cast<uint8_t>(data[at])]) == Stop::kNo) ++at;
-  if (at < size && stop == Stop::kSpecial) return special_field(begin);
-  const bool more = at < size && stop == Stop::kDelimiter;
+  const int64_t at = begin < size ? find_stop(begin) : size;
+  const bool more = at < size && data[at] == dialect_.delimiter;
+  if (at < size && !more && data[at] != '\n') return special_field(begin);
   int64_t end = at;
   if (!more && end > begin && data[end - 1] == '\r') --end;
   const std::string_view raw = text_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));

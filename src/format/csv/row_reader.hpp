@@ -40,18 +40,22 @@ class RowReader {
   bool is_unfinished() const { return unfinished_; }
 
  private:
-  enum class Stop : uint8_t { kNo, kDelimiter, kLineEnd, kSpecial };
-
   bool plain_field();
   bool special_field(int64_t begin);
   void add(std::string_view raw, std::string_view text, bool is_quoted);
   bool is_null(std::string_view raw) const;
+  int64_t find_stop(int64_t from);
+  void load_block(int64_t block);
 
   const Dialect& dialect_;
   std::string_view text_;
   int64_t at_ = 0, row_begin_ = 0;
   bool unfinished_ = false;
-  Stop stops_[256] = {};
+  size_t longest_null_ = 0;
+  // Delimiters, line ends, and what quotes or escapes, in the 64 bytes of the text that `block_` counts: a bit for
+  // each.
+  int64_t block_ = -1;
+  uint64_t stops_ = 0;
   std::vector<TextField> fields_;
   std::vector<std::string> made_;  // texts that differ from what stands in the file
   size_t made_count_ = 0;

@@ -6,6 +6,7 @@
 
 #include "base/half.hpp"
 #include "columnar/layout.hpp"
+#include "columnar/load.hpp"
 #include "columnar/nested_view.hpp"
 #include "format/csv/column_plan.hpp"
 #include "format/csv/datetime_text.hpp"
@@ -17,16 +18,10 @@ namespace strom::format::csv {
 using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
+using columnar::load;
 using columnar::TimeUnit;
 
 namespace {
-
-template <class T>
-T load(const ColumnView& view, int64_t index) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(view.values) + index * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
 
 /// Calls put(out), which writes at most `room` bytes.
 template <class Put>
@@ -260,17 +255,17 @@ ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, 
       out += is_json ? (value ? "true" : "false") : value ? "t" : "f";
       break;
     }
-    case Layout::kInt8: append_integer(out, int64_t{load<int8_t>(view, row)}); break;
-    case Layout::kInt16: append_integer(out, int64_t{load<int16_t>(view, row)}); break;
-    case Layout::kInt32: append_integer(out, int64_t{load<int32_t>(view, row)}); break;
-    case Layout::kInt64: append_integer(out, load<int64_t>(view, row)); break;
-    case Layout::kUInt8: append_integer(out, uint64_t{load<uint8_t>(view, row)}); break;
-    case Layout::kUInt16: append_integer(out, uint64_t{load<uint16_t>(view, row)}); break;
-    case Layout::kUInt32: append_integer(out, uint64_t{load<uint32_t>(view, row)}); break;
-    case Layout::kUInt64: append_integer(out, load<uint64_t>(view, row)); break;
-    case Layout::kFloat16: append_float(out, base::half_to_float(load<uint16_t>(view, row))); break;
-    case Layout::kFloat32: append_float(out, load<float>(view, row)); break;
-    case Layout::kFloat64: append_float(out, load<double>(view, row)); break;
+    case Layout::kInt8: append_integer(out, int64_t{load<int8_t>(view.values, row)}); break;
+    case Layout::kInt16: append_integer(out, int64_t{load<int16_t>(view.values, row)}); break;
+    case Layout::kInt32: append_integer(out, int64_t{load<int32_t>(view.values, row)}); break;
+    case Layout::kInt64: append_integer(out, load<int64_t>(view.values, row)); break;
+    case Layout::kUInt8: append_integer(out, uint64_t{load<uint8_t>(view.values, row)}); break;
+    case Layout::kUInt16: append_integer(out, uint64_t{load<uint16_t>(view.values, row)}); break;
+    case Layout::kUInt32: append_integer(out, uint64_t{load<uint32_t>(view.values, row)}); break;
+    case Layout::kUInt64: append_integer(out, load<uint64_t>(view.values, row)); break;
+    case Layout::kFloat16: append_float(out, base::half_to_float(load<uint16_t>(view.values, row))); break;
+    case Layout::kFloat32: append_float(out, load<float>(view.values, row)); break;
+    case Layout::kFloat64: append_float(out, load<double>(view.values, row)); break;
     case Layout::kDecimal32:
     case Layout::kDecimal64:
     case Layout::kDecimal128:
@@ -280,23 +275,23 @@ ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, 
       break;
     }
     case Layout::kDate32:
-      append_put(out, kDateRoom, [&](char* to) { return put_date(to, load<int32_t>(view, row)); });
+      append_put(out, kDateRoom, [&](char* to) { return put_date(to, load<int32_t>(view.values, row)); });
       break;
     case Layout::kDate64:
-      append_put(out, kDateRoom, [&](char* to) { return put_date_of_millis(to, load<int64_t>(view, row)); });
+      append_put(out, kDateRoom, [&](char* to) { return put_date_of_millis(to, load<int64_t>(view.values, row)); });
       break;
-    case Layout::kTimestamp: append_timestamp(out, field, load<int64_t>(view, row), is_json); break;
-    case Layout::kTime32: append_time(out, load<int32_t>(view, row), field.unit); break;
-    case Layout::kTime64: append_time(out, load<int64_t>(view, row), field.unit); break;
-    case Layout::kDuration: append_interval(out, 0, 0, micros_of(load<int64_t>(view, row), field.unit)); break;
-    case Layout::kIntervalMonths: append_interval(out, load<int32_t>(view, row), 0, 0); break;
+    case Layout::kTimestamp: append_timestamp(out, field, load<int64_t>(view.values, row), is_json); break;
+    case Layout::kTime32: append_time(out, load<int32_t>(view.values, row), field.unit); break;
+    case Layout::kTime64: append_time(out, load<int64_t>(view.values, row), field.unit); break;
+    case Layout::kDuration: append_interval(out, 0, 0, micros_of(load<int64_t>(view.values, row), field.unit)); break;
+    case Layout::kIntervalMonths: append_interval(out, load<int32_t>(view.values, row), 0, 0); break;
     case Layout::kIntervalDayTime:
-      append_interval(out, 0, load<int32_t>(view, 2 * row),
-                      micros_of(load<int32_t>(view, 2 * row + 1), TimeUnit::kMilli));
+      append_interval(out, 0, load<int32_t>(view.values, 2 * row),
+                      micros_of(load<int32_t>(view.values, 2 * row + 1), TimeUnit::kMilli));
       break;
     case Layout::kIntervalMonthDayNano:
-      append_interval(out, load<int32_t>(view, 4 * row), load<int32_t>(view, 4 * row + 1),
-                      micros_of(load<int64_t>(view, 2 * row + 1), TimeUnit::kNano));
+      append_interval(out, load<int32_t>(view.values, 4 * row), load<int32_t>(view.values, 4 * row + 1),
+                      micros_of(load<int64_t>(view.values, 2 * row + 1), TimeUnit::kNano));
       break;
     default: return ValueState::kCorrupt;  // texts whose offsets lead outside
   }

@@ -132,6 +132,9 @@ void with_fixed(Storage storage, F&& f) {
         return static_cast<unsigned __int128>(load<uint32_t>(bytes + 8)) << 64 | load<uint64_t>(bytes);
       });
       break;
+    case Storage::kView:
+      f([](const uint8_t* bytes) { return registry::StrView{reinterpret_cast<const char*>(bytes), 0}; });
+      break;
     default: f([](const uint8_t* bytes) { return load<__int128>(bytes); }); break;
   }
 }

@@ -33,6 +33,7 @@ enum class Storage : uint8_t {
   kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
   kNumeric,    // to a StrView into the tuple, see base/stored_numeric.hpp
   kText,       // likewise
+  kView,       // of fixed size: a StrView into the tuple, without its length
 };
 
 inline constexpr uint8_t kNullValue = 1;    // as in engine/block
@@ -137,7 +138,8 @@ constexpr int storage_width(Storage storage) {
     case Storage::kWord12:
     case Storage::kWord16:
     case Storage::kNumeric:
-    case Storage::kText: return 16;
+    case Storage::kText:
+    case Storage::kView: return 16;
   }
   return 0;
 }

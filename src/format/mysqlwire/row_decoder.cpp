@@ -9,6 +9,7 @@
 
 #include "columnar/utf8.hpp"
 #include "format/csv/parse_value.hpp"
+#include "format/value_errors.hpp"
 
 namespace strom::format::mysqlwire {
 
@@ -45,12 +46,8 @@ enum class Problem : uint8_t {
 };
 
 Status explain(Problem problem, const std::string& place) {
-  const auto corrupt = [&](const char* what) {
-    return Status(ErrorCode::kCorruptFile, "unexpected bytes from the server in " + place).with_detail(what);
-  };
-  const auto range = [&](const char* what, const char* hint) {
-    return Status(ErrorCode::kNumericOutOfRange, std::string(what) + " in " + place).with_hint(hint);
-  };
+  const auto corrupt = [&](const char* what) { return unexpected_bytes(place, what); };
+  const auto range = [&](const char* what, const char* hint) { return out_of_range(what, place, hint); };
   constexpr auto kCastHint = "Cast the column to CHAR in the query given by -c.";
   switch (problem) {
     case Problem::kNone: break;
@@ -72,14 +69,12 @@ Status explain(Problem problem, const std::string& place) {
     case Problem::kUuid: return corrupt("A UUID is damaged.");
     case Problem::kBool: return range("number other than 0 and 1 in a boolean column", "Leave out --tinyint1=bool.");
     case Problem::kSrid:
-      return Status(ErrorCode::kUnsupported, "geometry with another SRID than those before in " + place)
-          .with_hint("Dump each SRID by itself, with a query given by -c.");
+      return unsupported_value("geometry with another SRID than those before", place,
+                               "Dump each SRID by itself, with a query given by -c.");
     case Problem::kGeometry: return corrupt("A geometry is damaged.");
     case Problem::kVector: return corrupt("A vector is damaged.");
     case Problem::kLabel: return corrupt("An enum has an unknown label.");
-    case Problem::kFull:
-      return Status(ErrorCode::kOverBudget, "more than 2 GiB in " + place)
-          .with_hint("Make the record batches smaller with -s.");
+    case Problem::kFull: return batch_too_large(place);
   }
   return Status(ErrorCode::kInternal, "no problem in " + place);
 }
@@ -112,30 +107,7 @@ Problem append_bit(NestedBuilder& column, const Slice& value) {
   return Problem::kNone;
 }
 
-/// Most decimals have up to 18 digits, and just the decimal places of their type.
-bool append_short_decimal(NestedBuilder& column, std::string_view text) {
-  constexpr size_t kMost = 19;
-  const int32_t scale = column.field().scale;
-  if (text.empty() || text.size() > kMost || column.field().bits != 128) return false;
-  const bool negative = text[0] == '-';
-  const size_t point = text.size() - static_cast<size_t>(scale) - 1;
-  if (scale > 0 && (point >= text.size() || text[point] != '.')) return false;
-  int64_t value = 0;
-  int digits = 0;
-  for (size_t i = negative; i < text.size(); ++i) {
-    if (scale > 0 && i == point) continue;
-    const auto digit = static_cast<unsigned>(text[i] - '0');
-    if (digit > 9) return false;
-    value = value * 10 + digit;
-    ++digits;
-  }
-  if (digits == 0 || digits > 18 || digits > column.field().precision) return false;
-  column.append(static_cast<__int128>(negative ? -value : value));
-  return true;
-}
-
 Problem append_decimal(NestedBuilder& column, const Slice& value) {
-  if (append_short_decimal(column, value.text())) return Problem::kNone;
   const columnar::NestedField& field = column.field();
   switch (csv::parse_decimal(value.text(), field.precision, field.scale, field.bits, column.append_fixed())) {
     case csv::Parsed::kExact: return Problem::kNone;
@@ -192,17 +164,17 @@ bool read_date(const Slice& value, DateTime& out) {
 Problem append_date(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
   DateTime date;
   if (!read_date(value, date)) return Problem::kWidth;
-  const auto days = csv::days_of(date.year, date.month, date.day);
-  if (!days) {
+  int64_t days;
+  if (!csv::days_of(date.year, date.month, date.day, days)) {
     if (wire.zero_dates == ZeroDates::kError) return Problem::kZeroDate;
     column.append_null();
     return Problem::kNone;
   }
   if (wire.wire == Wire::kDate) {
-    column.append(static_cast<int32_t>(*days));
+    column.append(static_cast<int32_t>(days));
     return Problem::kNone;
   }
-  const int64_t seconds = ((*days * 24 + date.hour) * 60 + date.minute) * 60 + date.second;
+  const int64_t seconds = ((days * 24 + date.hour) * 60 + date.minute) * 60 + date.second;
   const int64_t per_second = csv::units_per_second(column.field().unit);
   const int64_t micros_per_unit = 1'000'000 / per_second;
   if (date.micros % micros_per_unit != 0) return Problem::kRange;
@@ -389,6 +361,12 @@ Status RowDecoder::append(const uint8_t* bytes, int64_t size) {
     int64_t length = wire.width;
     if (wire.is_sized && !read_length(at, end, length)) return fail(Problem::kShort, i);
     if (length > end - at) return fail(Problem::kShort, i);
+    // Most values are numbers.
+    if (wire.wire == Wire::kFixed && length == sizeof(uint32_t)) {
+      column.append(load<uint32_t>(at));
+      at += length;
+      continue;
+    }
     const Problem problem = append_value(wire, column, {at, length});
     if (problem != Problem::kNone) return fail(problem, i);
     at += length;

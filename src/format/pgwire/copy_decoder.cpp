@@ -10,6 +10,7 @@
 #include "format/pgwire/geometry.hpp"
 #include "format/pgwire/network.hpp"
 #include "format/pgwire/numeric.hpp"
+#include "format/value_errors.hpp"
 
 namespace strom::format::pgwire {
 
@@ -55,15 +56,9 @@ enum class Problem : uint8_t {
 };
 
 Status explain(Problem problem, const std::string& place) {
-  const auto corrupt = [&](const char* what) {
-    return Status(ErrorCode::kCorruptFile, "unexpected bytes from the server in " + place).with_detail(what);
-  };
-  const auto range = [&](const char* what, const char* hint) {
-    return Status(ErrorCode::kNumericOutOfRange, std::string(what) + " in " + place).with_hint(hint);
-  };
-  const auto unsupported = [&](const char* what, const char* hint) {
-    return Status(ErrorCode::kUnsupported, std::string(what) + " in " + place).with_hint(hint);
-  };
+  const auto corrupt = [&](const char* what) { return unexpected_bytes(place, what); };
+  const auto range = [&](const char* what, const char* hint) { return out_of_range(what, place, hint); };
+  const auto unsupported = [&](const char* what, const char* hint) { return unsupported_value(what, place, hint); };
   constexpr auto kNumericHint = "Choose another type with --numeric or cast the column in the query given by -c.";
   constexpr auto kCastHint = "Cast the column to text in the query given by -c.";
   switch (problem) {
@@ -90,9 +85,7 @@ Status explain(Problem problem, const std::string& place) {
     case Problem::kSrid:
       return unsupported("geometry with another SRID than those before",
                          "Dump each SRID by itself, with a query given by -c.");
-    case Problem::kFull:
-      return Status(ErrorCode::kOverBudget, "more than 2 GiB in " + place)
-          .with_hint("Make the record batches smaller with -s.");
+    case Problem::kFull: return batch_too_large(place);
   }
   return Status(ErrorCode::kInternal, "no problem in " + place);
 }
@@ -321,7 +314,7 @@ Status CopyDecoder::feed(const uint8_t* bytes, int64_t size) {
   }
   if (joined) {
     pending_.erase(pending_.begin(), pending_.begin() + used);
-  } else {
+  } else if (used < size) {
     pending_.assign(bytes + used, bytes + size);
   }
   return Status::ok();
@@ -378,6 +371,7 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
     return corrupt("A row has " + std::to_string(count) + " columns instead of " + std::to_string(stored + key_count_) +
                    ".");
   }
+  if (records_.empty() && key_count_ == 0 && pending_.empty()) return take_plain_row(bytes, size);
   // First whether all of the row is there, so that nothing needs to be taken back.
   int64_t end = 2, key_begin = 2;
   for (int16_t i = 0; i < count; ++i) {
@@ -389,25 +383,44 @@ Result<int64_t> CopyDecoder::take_row(const uint8_t* bytes, int64_t size) {
     if (i < stored) key_begin = end;
   }
   if (key_count_ > 0) STROM_TRY(check_key(bytes + key_begin, bytes + end));
-  STROM_TRY(records_.empty() ? append_columns(bytes + 2) : append_records(bytes + 2));
+  const uint8_t* at = bytes + 2;
+  STROM_TRY(records_.empty() ? append_columns(at, bytes + end) : append_records(at));
   ++rows_;
   return end;
+}
+
+/// Most pieces are just a row, so that going through its lengths first would take as long as its values.
+Result<int64_t> CopyDecoder::take_plain_row(const uint8_t* bytes, int64_t size) {
+  const int64_t before = columns_->empty() ? 0 : columns_->front().length();
+  const uint8_t* at = bytes + 2;
+  STROM_TRY(append_columns(at, bytes + size));
+  if (at == nullptr) {
+    for (NestedBuilder& column : *columns_) column.truncate(before);
+    return int64_t{0};
+  }
+  ++rows_;
+  return at - bytes;
 }
 
 std::string CopyDecoder::place_of(size_t column) const {
   return "row " + std::to_string(rows_ + 1) + ", column \"" + (*columns_)[column].field().name + "\"";
 }
 
-/// The values of a row whose lengths were checked.
-Status CopyDecoder::append_columns(const uint8_t* at) {
-  for (size_t i = 0; i < wires_.size(); ++i) {
+/// The values of a row, behind which `at` is left; nullptr when it goes on behind `end`: then some columns have a value
+/// more than others.
+Status CopyDecoder::append_columns(const uint8_t*& at, const uint8_t* end) {
+  const size_t count = wires_.size();
+  for (size_t i = 0; i < count; ++i) {
     NestedBuilder& column = (*columns_)[i];
+    if (end - at < 4) return at = nullptr, Status::ok();
     const auto length = load<int32_t>(at);
     at += 4;
     if (length == -1) {
       column.append_null();
       continue;
     }
+    if (length < 0 || length > kMaxField) return corrupt("A value has an impossible length.");
+    if (length > end - at) return at = nullptr, Status::ok();
     if (words_[i] != 0 && length == words_[i]) {
       if (length == sizeof(uint32_t)) {
         column.append(load<uint32_t>(at));

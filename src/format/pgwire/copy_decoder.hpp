@@ -80,7 +80,8 @@ class CopyDecoder {
   Result<int64_t> take_header(const uint8_t* bytes, int64_t size);
   Result<int64_t> take_row(const uint8_t* bytes, int64_t size);
   Status check_key(const uint8_t* bytes, const uint8_t* end);
-  Status append_columns(const uint8_t* at);
+  Result<int64_t> take_plain_row(const uint8_t* bytes, int64_t size);
+  Status append_columns(const uint8_t*& at, const uint8_t* end);
   Status append_records(const uint8_t* at);
   Status append_record(const uint8_t* at, const uint8_t* end, size_t first, size_t count);
   std::string place_of(size_t column) const;

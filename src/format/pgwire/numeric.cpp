@@ -5,9 +5,13 @@
 #include <cstring>
 #include <limits>
 
+#include "base/uint256.hpp"
+
 namespace strom::format::pgwire {
 
 namespace {
+
+using base::UInt256;
 
 constexpr int32_t kDigitPlaces = 4;  // decimal places of a digit
 constexpr uint64_t kDigitBase = 10000;
@@ -33,41 +37,12 @@ constexpr uint64_t kPowers[] = {1,
                                 1000000000000000000};
 constexpr int32_t kMaxPower = 18;
 
-/// Non-negative integers of 256 bits, lowest limb first, as far as decimals need them.
-struct Wide {
-  uint64_t limbs[4] = {};
-
-  /// this * factor + addend; false when it does not fit into 255 bits.
-  bool multiply_add(uint64_t factor, uint64_t addend) {
-    unsigned __int128 carry = addend;
-    for (uint64_t& limb : limbs) {
-      carry += static_cast<unsigned __int128>(limb) * factor;
-      limb = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-    return carry == 0 && (limbs[3] >> 63) == 0;
+bool multiply_power(UInt256& value, int32_t power) {
+  for (; power > kMaxPower; power -= kMaxPower) {
+    if (!value.multiply_add(kPowers[kMaxPower], 0)) return false;
   }
-  bool multiply_power(int32_t power) {
-    for (; power > kMaxPower; power -= kMaxPower) {
-      if (!multiply_add(kPowers[kMaxPower], 0)) return false;
-    }
-    return multiply_add(kPowers[power], 0);
-  }
-  bool less_than(const Wide& other) const {
-    for (int i = 3; i >= 0; --i) {
-      if (limbs[i] != other.limbs[i]) return limbs[i] < other.limbs[i];
-    }
-    return false;
-  }
-  void negate() {
-    unsigned __int128 carry = 1;
-    for (uint64_t& limb : limbs) {
-      carry += ~limb;
-      limb = static_cast<uint64_t>(carry);
-      carry >>= 64;
-    }
-  }
-};
+  return value.multiply_add(kPowers[power], 0);
+}
 
 /// Numbers of up to four digits, which is most of them, in one machine word. False when this is none of those.
 bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, int64_t* out) {
@@ -81,7 +56,7 @@ bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, 
   return true;
 }
 
-DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_t scale, Wide& value) {
+DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_t scale, UInt256& value) {
   int32_t power = 0;  // of ten, that the digits so far still lack
   for (int32_t i = 0; i < number.count; ++i) {
     const uint32_t digit = number.digit(i);
@@ -98,10 +73,10 @@ DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_
   }
   constexpr int32_t kMostPlaces = 77;  // more than any decimal has
   if (power > kMostPlaces && number.count > 0) return DecimalOutcome::kTooLarge;
-  if (power > 0 && !value.multiply_power(power)) return DecimalOutcome::kTooLarge;
-  Wide limit;
-  limit.limbs[0] = 1;
-  limit.multiply_power(precision);
+  if (power > 0 && !multiply_power(value, power)) return DecimalOutcome::kTooLarge;
+  UInt256 limit;
+  limit.words[0] = 1;
+  multiply_power(limit, precision);
   return value.less_than(limit) ? DecimalOutcome::kExact : DecimalOutcome::kTooLarge;
 }
 
@@ -140,11 +115,11 @@ DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, 
     for (int32_t i = 1; i < bits / 64; ++i) std::memcpy(out + 8 * i, &high, sizeof(high));
     return DecimalOutcome::kExact;
   }
-  Wide value;
+  UInt256 value;
   const DecimalOutcome outcome = wide_decimal(number, precision, scale, value);
   if (outcome != DecimalOutcome::kExact) return outcome;
   if (number.sign == NumericView::Sign::kNegative) value.negate();
-  std::memcpy(out, value.limbs, static_cast<size_t>(bits / 8));
+  std::memcpy(out, value.words, static_cast<size_t>(bits / 8));
   return outcome;
 }
 

@@ -8,7 +8,7 @@
 #include "columnar/layout.hpp"
 #include "format/pgwire/numeric.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/codec/decode.hpp"
+#include "pg/codec/value_writer.hpp"
 
 namespace strom::pg::codec {
 
@@ -19,31 +19,7 @@ using columnar::NestedField;
 using columnar::TimeUnit;
 using format::pgwire::Wire;
 
-/// How values of one type are appended. Functions of this kind may ereport and may throw, and hold nothing with a
-/// destructor.
-struct ValueWriter {
-  void (*append)(const ValueWriter& writer, NestedBuilder& to, Datum value) = nullptr;
-  const NestedField* field = nullptr;
-  const char* column = "";  // for messages
-  int64_t* text_bytes = nullptr;
-  base::StoredNumericReader numeric{0};
-  base::int128 limit = 0;  // of decimals: 10^precision, 0: not to be read the fast way
-  int64_t per_unit = 1;    // microseconds
-  FmgrInfo output{};       // of types that are written as their text
-  Oid type = InvalidOid;   // of elements, of composites
-  int32_t modifier = -1;
-  int16 length = -1;  // of elements
-  bool by_value = false;
-  char align = 'i';
-  TupleDesc row = nullptr;
-  std::vector<std::pair<Oid, int32_t>> labels;  // sorted
-  std::vector<std::unique_ptr<ValueWriter>> children;
-};
-
 namespace {
-
-constexpr int32_t kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
-constexpr int64_t kEpochMicros = kEpochDays * USECS_PER_DAY;
 
 [[noreturn]] void out_of_range(const ValueWriter& writer, int code, const char* what) {
   ereport(ERROR, (errcode(code), errmsg("%s in column \"%s\" cannot be written to Arrow", what, writer.column)));
@@ -456,6 +432,22 @@ struct Describer {
     }
   }
 
+  static ValueWriter::Form form_of(const ValueWriter& writer, const NestedField& field) {
+    using Form = ValueWriter::Form;
+    const auto append = writer.append;
+    if (append == append_bool) return Form::kBool;
+    if (append == append_word<int16_t>) return Form::kInt16;
+    if (append == append_word<int32_t>) return Form::kInt32;
+    if (append == append_word<int64_t>) return Form::kInt64;
+    if (append == append_date && field.bits == 32) return Form::kDate32;
+    if (append == append_timestamp && writer.per_unit == 1) return Form::kMicros;
+    if (append == append_decimal && writer.limit > 0) return Form::kDecimal;
+    if (append == append_text && GetDatabaseEncoding() == PG_UTF8) return Form::kText;
+    if (append == append_bytes) return Form::kBytes;
+    if (append == append_fixed) return Form::kFixed;
+    return Form::kOther;
+  }
+
   /// Writers refer to their fields, which have their place now.
   static void bind(ValueWriter& writer, const NestedField& field) {
     writer.field = &field;
@@ -465,6 +457,7 @@ struct Describer {
       writer.limit = fast ? base::power_of_ten(field.precision) : 0;
     }
     if (field.kind == Kind::kTimestamp || field.kind == Kind::kTime) writer.per_unit = micros_of(field.unit);
+    writer.form = form_of(writer, field);
     for (size_t i = 0; i < writer.children.size(); ++i) bind(*writer.children[i], field.children[i]);
   }
 };
@@ -491,151 +484,6 @@ bool takes(const NestedField& file, const NestedField& ours) {
     case Kind::kList: return takes(file.children[0], ours.children[0]);
     default: return false;
   }
-}
-
-// ---- Columns of registers ----
-
-void append_nulls(NestedBuilder& to, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) to.append_null();
-}
-
-bool is_null(const RegisterColumn& from, int64_t row) {
-  return from.values == nullptr ? from.is_null : from.flags != nullptr && (from.flags[row] & 1) != 0;
-}
-
-/// Value by value, as rows come: any type.
-void append_datums(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
-                   int64_t count) {
-  constexpr int64_t kRowsBetweenResets = 64, kTextBetweenResets = 1 << 20;
-  int64_t reset_at = *writer.text_bytes;
-  for (int64_t row = first; row < first + count; ++row) {
-    if ((row - first) % kRowsBetweenResets == 0 || *writer.text_bytes - reset_at > kTextBetweenResets) {
-      MemoryContextReset(CurrentMemoryContext);
-      reset_at = *writer.text_bytes;
-    }
-    if (is_null(from, row))
-      to.append_null();
-    else if (from.values == nullptr)
-      writer.append(writer, to, from.constant);
-    else
-      writer.append(writer, to,
-                    datum_from_register(from.type, from.scale, from.length, from.values, row, from.check_text));
-  }
-}
-
-/// `count` values of type Stored, made by convert() of registers; it has no values of rows that are NULL to do.
-template <class Register, class Stored, class Convert>
-void append_converted(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count, Convert convert) {
-  const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
-  uint8_t* place = to.append_fixed(flags, count);
-  const char* values = static_cast<const char*>(from.values) + first * static_cast<int64_t>(sizeof(Register));
-  for (int64_t i = 0; i < count; ++i) {
-    const Stored value = flags != nullptr && (flags[i] & 1) != 0 ? Stored{} : convert(load<Register>(values, i));
-    std::memcpy(place + i * static_cast<int64_t>(sizeof(Stored)), &value, sizeof(value));
-  }
-}
-
-/// All values that there are have the property.
-template <class Register, class Test>
-bool all_of(const RegisterColumn& from, int64_t first, int64_t count, Test test) {
-  bool all = true;
-  for (int64_t row = first; row < first + count; ++row)
-    all = all & (is_null(from, row) || test(load<Register>(from.values, row)));
-  return all;
-}
-
-constexpr auto kAsItIs = [](auto value) { return value; };
-
-bool append_dates(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
-  if (!all_of<int32_t>(from, first, count, [](int32_t date) { return !DATE_NOT_FINITE(date); })) return false;
-  append_converted<int32_t, int32_t>(to, from, first, count, [](int32_t date) { return date + kEpochDays; });
-  return true;
-}
-
-bool append_timestamps(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
-  const auto fits = [](int64_t micros) { return !TIMESTAMP_NOT_FINITE(micros) && micros <= INT64_MAX - kEpochMicros; };
-  if (!all_of<int64_t>(from, first, count, fits)) return false;
-  append_converted<int64_t, int64_t>(to, from, first, count, [](int64_t micros) { return micros + kEpochMicros; });
-  return true;
-}
-
-bool append_decimals(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
-                     int64_t count) {
-  using base::int128;
-  const int128 limit = writer.limit;
-  if (limit == 0 || from.scale != writer.field->scale ||
-      !all_of<int128>(from, first, count, [limit](int128 value) { return value < limit && value > -limit; }))
-    return false;
-  append_converted<int128, int128>(to, from, first, count, kAsItIs);
-  return true;
-}
-
-/// Text that is valid whatever it is cut into.
-bool is_ascii(const uint8_t* bytes, int64_t size) {
-  bool ascii = true;
-  for (int64_t i = 0; i < size; ++i) ascii = ascii & (static_cast<int8_t>(bytes[i]) > 0);
-  return ascii;
-}
-
-bool append_texts(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
-                  int64_t count) {
-  const auto* texts = static_cast<const registry::StrView*>(from.values) + first;
-  const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
-  const int64_t begin = to.data().size(), rows = to.length();
-  if (!to.append_texts(texts, flags, count)) return false;
-  const int64_t size = to.data().size() - begin;
-  if (from.check_text && !is_ascii(to.data().data() + begin, size)) {
-    for (int64_t row = first; row < first + count; ++row) {
-      if (is_null(from, row) || is_valid_text(from.type, from.values, row)) continue;
-      to.truncate(rows);
-      return false;
-    }
-  }
-  *writer.text_bytes += size;
-  return true;
-}
-
-/// False, and nothing is appended, for types that are not converted so, and where a value is none that the file may
-/// have.
-bool append_registers(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
-                      int64_t count) {
-  using registry::TypeId;
-  switch (from.type) {
-    case TypeId::kInt2:
-      if (writer.append != append_word<int16_t>) return false;
-      append_converted<int32_t, int16_t>(to, from, first, count,
-                                         [](int32_t value) { return static_cast<int16_t>(value); });
-      return true;
-    case TypeId::kInt4:
-    case TypeId::kFloat4:
-      if (writer.append != append_word<int32_t>) return false;
-      append_converted<int32_t, int32_t>(to, from, first, count, kAsItIs);
-      return true;
-    case TypeId::kInt8:
-    case TypeId::kFloat8:
-      if (writer.append != append_word<int64_t>) return false;
-      append_converted<int64_t, int64_t>(to, from, first, count, kAsItIs);
-      return true;
-    case TypeId::kDate:
-      return writer.append == append_date && writer.field->bits == 32 && append_dates(to, from, first, count);
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz:
-      return writer.append == append_timestamp && writer.per_unit == 1 && append_timestamps(to, from, first, count);
-    case TypeId::kNumeric: return writer.append == append_decimal && append_decimals(writer, to, from, first, count);
-    case TypeId::kText:
-    case TypeId::kVarchar:
-      return writer.append == append_text && GetDatabaseEncoding() == PG_UTF8 &&
-             append_texts(writer, to, from, first, count);
-    default: return false;
-  }
-}
-
-void append_column(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
-                   int64_t count) {
-  if (from.values == nullptr && from.is_null)
-    append_nulls(to, count);
-  else if (from.values == nullptr || !append_registers(writer, to, from, first, count))
-    append_datums(writer, to, from, first, count);
 }
 
 }  // namespace
@@ -685,10 +533,10 @@ void RowWriter::start() {
   for (size_t i = 0; i < fields_.size(); ++i) {
     if (writers_[i] != nullptr) Describer::bind(*writers_[i], fields_[i]);
     columns_.emplace_back(fields_[i]);
-    const auto append = writers_[i] == nullptr ? nullptr : writers_[i]->append;
-    words_.push_back(append == append_word<int32_t>   ? sizeof(int32_t)
-                     : append == append_word<int64_t> ? sizeof(int64_t)
-                                                      : 0);
+    const auto form = writers_[i] == nullptr ? ValueWriter::Form::kOther : writers_[i]->form;
+    words_.push_back(form == ValueWriter::Form::kInt32   ? sizeof(int32_t)
+                     : form == ValueWriter::Form::kInt64 ? sizeof(int64_t)
+                                                         : 0);
     row_bytes_ += row_bytes_of(fields_[i]);
   }
 }

@@ -24,7 +24,8 @@ struct WriteSettings {
 
 struct ValueWriter;
 
-/// Rows of a column as the engine has them in its registers, or the same value in each.
+/// Rows of a column as the engine has them in its registers, or as they stand on the pages of a table, or the same
+/// value in each.
 struct RegisterColumn {
   registry::TypeId type = registry::TypeId::kInt4;
   int scale = 0;
@@ -32,6 +33,10 @@ struct RegisterColumn {
   const void* values = nullptr;    // nullptr: `constant`
   const uint8_t* flags = nullptr;  // flags[i] & 1: row i is NULL; nullptr: none is
   bool check_text = false;         // texts may be invalid
+  // Not 0: attlen (and attbyval) of a column of pages; `type` is not looked at. Values of fixed size that are passed by
+  // value are int32_t, or int64_t when they have 8 bytes; the others are StrViews.
+  int16_t stored_length = 0;
+  bool stored_by_value = false;
   Datum constant = 0;
   bool is_null = false;  // the constant
 };
@@ -59,6 +64,8 @@ class RowWriter {
   const DictionaryLabels& dictionaries() const { return dictionaries_; }
   std::vector<columnar::NestedBuilder>& columns() { return columns_; }
   int64_t rows() const { return rows_; }
+  /// What a row takes without its texts; at least 1 where there are columns.
+  int64_t row_bytes() const { return row_bytes_; }
   /// About what the rows take.
   int64_t bytes() const { return rows_ * row_bytes_ + text_bytes_; }
 

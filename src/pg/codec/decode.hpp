@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "columnar/batch.hpp"
+#include "columnar/load.hpp"
 #include "columnar/schema.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/type_map.hpp"
@@ -63,13 +64,7 @@ Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_h
 /// `check_text`: it is an error if it is invalid there.
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text = true);
-/// Row `row` of values that lie one behind the other. Buffers in a file need not be aligned.
-template <class T>
-inline T load(const void* values, int64_t row) {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(values) + row * static_cast<int64_t>(sizeof(T)), sizeof(T));
-  return value;
-}
+using columnar::load;
 
 /// datum_from_register() of types that need no more than a load; false for all others.
 inline bool load_datum(registry::TypeId type, const void* values, int64_t row, Datum* datum) {

@@ -117,11 +117,6 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
       table_oid_(RelationGetRelid(relation)),
       attnums_(attnums) {
   const TupleDesc descriptor = RelationGetDescr(relation);
-  std::vector<format::heap::AttributeLayout> layouts;
-  for (int i = 0; i < descriptor->natts; ++i) {
-    const FormData_pg_attribute& attribute = *TupleDescAttr(descriptor, i);
-    layouts.push_back({attribute.attlen, alignment_of(attribute.attalign)});
-  }
   std::vector<format::heap::WantedColumn> wanted;
   for (size_t i = 0; i < attnums.size(); ++i) {
     if (attnums[i] < 0) continue;
@@ -135,6 +130,27 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrN
     else
       numeric_scales_.push_back(0);
     if (TupleDescAttr(descriptor, attnums[i] - 1)->atthasmissing) set_missing(types[i], &wanted.back());
+  }
+  set_decoder(std::move(wanted));
+}
+
+HeapRows::HeapRows(Relation relation, Snapshot snapshot, std::vector<format::heap::WantedColumn> wanted)
+    : relation_(relation),
+      snapshot_(snapshot),
+      table_name_(RelationGetRelationName(relation)),
+      table_oid_(RelationGetRelid(relation)),
+      numeric_scales_(wanted.size()),
+      uses_cache_(false) {
+  for (const auto& column : wanted) attnums_.push_back(static_cast<AttrNumber>(column.attribute + 1));
+  set_decoder(std::move(wanted));
+}
+
+void HeapRows::set_decoder(std::vector<format::heap::WantedColumn> wanted) {
+  const TupleDesc descriptor = RelationGetDescr(relation_);
+  std::vector<format::heap::AttributeLayout> layouts;
+  for (int i = 0; i < descriptor->natts; ++i) {
+    const FormData_pg_attribute& attribute = *TupleDescAttr(descriptor, i);
+    layouts.push_back({attribute.attlen, alignment_of(attribute.attalign)});
   }
   decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
 }
@@ -212,7 +228,7 @@ void HeapRows::start() {
 
 // Of a table that is read whole.
 void HeapRows::open_cache(BlockNumber pages) {
-  if (blocks_.is_restricted() || sample_) return;
+  if (!uses_cache_ || blocks_.is_restricted() || sample_) return;
   std::vector<ColumnId> columns;
   for (size_t i = 0; i < decoder_->wanted().size(); ++i)
     columns.push_back(column_id(decoder_->wanted()[i], numeric_scales_[i]));
@@ -436,6 +452,20 @@ ItemPointerData HeapRows::place_of(const Chunk& chunk, int64_t row) const {
   const auto page = static_cast<size_t>(std::upper_bound(begin, begin + chunk.pages, row) - begin - 1);
   ItemPointerSet(&place, chunk.blocks[page], chunk.numbers[static_cast<size_t>(row)]);
   return place;
+}
+
+HeapTupleData HeapRows::tuple(int64_t index, int64_t row) const {
+  const Chunk* chunk = active(index);
+  HeapTupleData tuple;
+  tuple.t_self = place_of(*chunk, row);
+  tuple.t_tableOid = table_oid_;
+  const auto begin = chunk->first_rows.begin();
+  const auto page = static_cast<size_t>(std::upper_bound(begin, begin + chunk->pages, row) - begin - 1);
+  const Page bytes = BufferGetPage(chunk->buffers[page]);
+  const ItemId item = PageGetItemId(bytes, ItemPointerGetOffsetNumber(&tuple.t_self));
+  tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(bytes, item));
+  tuple.t_len = ItemIdGetLength(item);
+  return tuple;
 }
 
 void HeapRows::close() {

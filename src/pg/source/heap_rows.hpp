@@ -27,6 +27,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   /// `relation` stays open and locked as long as this object is used. Throws PostgresError, StatusError.
   HeapRows(Relation relation, Snapshot snapshot, const std::vector<AttrNumber>& attnums,
            const std::vector<engine::plan::ValueType>& types);
+  /// Reads `wanted` columns as they are stored, nothing of which is kept for later scans, for a caller that asks
+  /// feeder() and chunk() by itself.
+  HeapRows(Relation relation, Snapshot snapshot, std::vector<format::heap::WantedColumn> wanted);
   /// Calls no PostgreSQL: after an error the resource owner has dropped the pins already.
   ~HeapRows() override;
 
@@ -53,6 +56,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
 
+  /// A row's tuple on its page, while the chunk is not released.
+  HeapTupleData tuple(int64_t chunk, int64_t row) const;
+
   void begin_recheck() override;
   void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
   void end_recheck() override;
@@ -66,6 +72,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t limit(int threads) override;
   void release(int64_t chunk, bool declined) override;
 
+  void set_decoder(std::vector<format::heap::WantedColumn> wanted);
   void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
   void open_cache(BlockNumber pages);
@@ -104,6 +111,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::vector<int> numeric_scales_;  // of each column, see ColumnView::scale
   std::unique_ptr<const format::heap::TupleDecoder> decoder_;
   BufferAccessStrategy strategy_ = nullptr;
+  bool uses_cache_ = true;
   bool started_ = false;
   BlockWalk blocks_;
   std::optional<TableSample> sample_;

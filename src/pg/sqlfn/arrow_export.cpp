@@ -7,6 +7,7 @@
 #include "pg/boundary/context_owned.hpp"
 #include "pg/fdw_arrow/options.hpp"
 #include "pg/sqlfn/arrow_output.hpp"
+#include "pg/sqlfn/cursor_columns.hpp"
 
 namespace strom::pg::sqlfn {
 namespace {
@@ -71,8 +72,12 @@ void close_portal(Portal portal) {
   guard([portal] { PortalDrop(portal, false); });
 }
 
-/// All rows, or those that fill a record batch. May throw.
-void fetch(Portal portal, ArrowOutput* output, bool flushes) {
+/// All rows, or those that fill a record batch. `columns`: of the portal, may be nullptr. May throw.
+void fetch(Portal portal, CursorColumns* columns, ArrowOutput* output, bool flushes) {
+  if (columns != nullptr) {
+    columns->fetch(portal, output, flushes);
+    return;
+  }
   Receiver receiver = make_receiver(output, flushes);
   DestReceiver* dest = &receiver.base;
   guard([=] {
@@ -89,7 +94,7 @@ int64_t run(const std::string& query, const OutputSettings& settings, bool strea
   Portal portal = open_portal_guarded(query);
   ArrowOutput output(settings, stream);
   output.start(portal->tupDesc, std::move(sink));
-  fetch(portal, &output, true);
+  fetch(portal, CursorColumns::of(portal), &output, true);
   output.finish();
   close_portal(portal);
   return output.total_rows();
@@ -113,6 +118,7 @@ struct Stream {
   ArrowOutput output;
   MemorySink* sink = nullptr;  // in output
   std::string portal;
+  CursorColumns* columns = nullptr;  // of the portal
   bool is_taken = false, is_done = false;
 
   explicit Stream(const OutputSettings& settings) : output(settings, true) {}
@@ -123,6 +129,7 @@ struct Stream {
     auto memory = std::make_unique<MemorySink>();
     sink = memory.get();
     output.start(opened->tupDesc, std::move(memory));
+    columns = CursorColumns::of(opened);
   }
 
   /// Fills the sink with the next piece. May throw.
@@ -132,7 +139,7 @@ struct Stream {
     Portal opened = guard([name] { return GetPortalByName(name); });
     if (!PortalIsValid(opened))
       throw_if_failed(Status(ErrorCode::kInternal, "the cursor of arrow_ipc_stream() is gone"));
-    fetch(opened, &output, false);
+    fetch(opened, columns, &output, false);
     if (output.is_full()) return output.flush();
     output.finish();
     close_portal(opened);

@@ -1,6 +1,7 @@
 // A query's rows as Arrow record batches, for the SQL functions that write them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,14 @@ class ArrowOutput {
   void add(TupleTableSlot* slot) {
     slot_getallattrs(slot);
     rows_->append(slot->tts_values, slot->tts_isnull);
+  }
+  /// The same of one row, and of rows [first, first + count) of columns.
+  void add(const Datum* values, const bool* nulls) { rows_->append(values, nulls); }
+  void add(const codec::RegisterColumn* columns, int64_t first, int64_t count) { rows_->append(columns, first, count); }
+  /// Rows that a record batch still takes when their texts are empty; not when it is full.
+  int64_t room() const {
+    const int64_t row = rows_->row_bytes(), left = settings_.batch_bytes - rows_->bytes();
+    return std::min(settings_.batch_rows - rows_->rows(), (left + row - 1) / row);
   }
   bool is_full() const { return rows_->bytes() >= settings_.batch_bytes || rows_->rows() >= settings_.batch_rows; }
   /// Writes what was added as a record batch. May throw.

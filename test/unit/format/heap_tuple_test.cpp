@@ -141,6 +141,7 @@ constexpr Kind kKinds[] = {
     {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6},
     {{8, 4}, Storage::kMac8},      {{12, 8}, Storage::kWord12},   {{16, 1}, Storage::kWord16},
     {{-1, 4}, Storage::kText},     {{-1, 4}, Storage::kNumeric},  {{-1, 8}, Storage::kText},
+    {{64, 1}, Storage::kView},     {{24, 8}, Storage::kView},
 };
 
 Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {
@@ -172,6 +173,9 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
   if (kind.storage == Storage::kText || kind.storage == Storage::kNumeric) {
     const auto& text = static_cast<const registry::StrView*>(out.values)[row];
     EXPECT_EQ(std::string(text.ptr, static_cast<size_t>(text.len)), value->bytes);
+  } else if (kind.storage == Storage::kView) {
+    const char* bytes = static_cast<const registry::StrView*>(out.values)[row].ptr;
+    EXPECT_EQ(std::string(bytes, value->bytes.size()), value->bytes);
   } else if (kind.storage == Storage::kInt2) {
     int16_t expected;
     std::memcpy(&expected, value->bytes.data(), 2);

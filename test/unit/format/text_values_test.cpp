@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "format/csv/parse_value.hpp"
@@ -49,6 +52,16 @@ TEST(ParseValue, Decimals) {
   EXPECT_EQ(parse_decimal("0.001", 5, 2, 128, out), Parsed::kTooPrecise);
   for (const char* text : {"", ".", "-", "1e", "1..2", "1,5", "NaN", "--1"})
     EXPECT_EQ(parse_decimal(text, 5, 2, 128, out), Parsed::kMalformed) << text;
+  // The short way and the long one, which an exponent asks for.
+  for (const char* text : {"0", "-0", "1", "-1", "12.5", "-12.50", "0.01", ".5", "5.", "99999", "-999.99", "1000.00",
+                           "00012.3", "123456789012345678", "12.345"}) {
+    for (const int32_t bits : {128, 256}) {
+      uint8_t other[32] = {}, one[32] = {};
+      const Parsed expected = parse_decimal(std::string(text) + "e0", 5, 2, bits, other);
+      ASSERT_EQ(parse_decimal(text, 5, 2, bits, one), expected) << text;
+      EXPECT_TRUE(expected != Parsed::kExact || std::memcmp(one, other, static_cast<size_t>(bits / 8)) == 0) << text;
+    }
+  }
   // -1 and 10^76 - 1 in 256 bits.
   ASSERT_EQ(parse_decimal("-1", 76, 0, 256, out), Parsed::kExact);
   for (const uint8_t byte : out) EXPECT_EQ(byte, 0xFF);
@@ -57,14 +70,35 @@ TEST(ParseValue, Decimals) {
 }
 
 TEST(ParseValue, DatesAndTimes) {
-  EXPECT_EQ(days_of(1970, 1, 1), 0);
-  EXPECT_EQ(days_of(1969, 12, 31), -1);
-  EXPECT_EQ(days_of(2000, 2, 29), 11016);
-  EXPECT_EQ(days_of(0, 2, 29), -719469);
-  EXPECT_EQ(days_of(-4712, 1, 1), -2440550);
-  EXPECT_FALSE(days_of(1900, 2, 29));
-  EXPECT_FALSE(days_of(2024, 0, 1));
-  EXPECT_FALSE(days_of(2024, 4, 31));
+  const auto days = [](int64_t year, uint32_t month, uint32_t day) {
+    int64_t found = 0;
+    return days_of(year, month, day, found) ? std::optional(found) : std::nullopt;
+  };
+  EXPECT_EQ(days(1970, 1, 1), 0);
+  EXPECT_EQ(days(1969, 12, 31), -1);
+  EXPECT_EQ(days(2000, 2, 29), 11016);
+  EXPECT_EQ(days(0, 2, 29), -719469);
+  EXPECT_EQ(days(-4712, 1, 1), -2440550);
+  EXPECT_FALSE(days(1900, 2, 29));
+  EXPECT_FALSE(days(2024, 0, 1));
+  EXPECT_FALSE(days(2024, 13, 1));
+  EXPECT_FALSE(days(2024, 1, 0));
+  EXPECT_FALSE(days(2024, 4, 31));
+  // Day after day, also where another way of counting begins.
+  int64_t expected = *days(-1, 1, 1);
+  for (const int64_t year : {-1, 0, 1, 2}) {
+    for (uint32_t month = 1; month <= 12; ++month)
+      for (uint32_t day = 1; days(year, month, day); ++day) ASSERT_EQ(*days(year, month, day), expected++);
+  }
+  EXPECT_EQ(*days(10000, 1, 1), *days(9999, 12, 31) + 1);
+  // The same by text.
+  for (const auto& [text, at] : {std::pair("0001-01-01", days(1, 1, 1)),
+                                 {"2024-02-29", days(2024, 2, 29)},
+                                 {"9999-12-31", days(9999, 12, 31)}}) {
+    int64_t parsed = 0;
+    EXPECT_EQ(parse_date(text, parsed), Parsed::kExact);
+    EXPECT_EQ(parsed, at);
+  }
   int64_t value = 0;
   EXPECT_EQ(parse_timestamp("1970-01-01 00:00:00.000001", TimeUnit::kMicro, false, value), Parsed::kExact);
   EXPECT_EQ(value, 1);
@@ -114,6 +148,37 @@ TEST(RowReader, CutAnywhere) {
       for (auto& row : rows_of(dialect, std::string_view(text).substr(cut))) rows.push_back(row);
       EXPECT_EQ(rows, whole) << at;
     }
+  }
+}
+
+/// Fields of all lengths, wherever they lie among the blocks that are looked at.
+TEST(RowReader, FieldsOfAnyLength) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::vector<std::string>> rows(1 + random() % 5);
+    std::string text;
+    const char special = round % 2 == 0 ? '"' : '\\';
+    for (auto& row : rows) {
+      row.resize(1 + random() % 6);
+      for (std::string& field : row) {
+        field.assign(random() % (round % 7 == 0 ? 200 : 12), 'a');
+        for (char& c : field) c = static_cast<char>(c + random() % 26);
+        if (random() % 9 == 0) field += special;
+        std::string written;
+        for (const char c : field) written += c == special ? std::string(2, c) : std::string(1, c);
+        if (special == '"' && written.size() != field.size()) written = '"' + written + '"';
+        text += written + (&field == &row.back() ? '\n' : ',');
+      }
+    }
+    if (random() % 2 == 0) text.pop_back();
+    const Dialect dialect{',', special == '"' ? '"' : '\0', {}};
+    RowReader reader(dialect, text);
+    for (size_t i = 0; reader.next(); ++i) {
+      ASSERT_LT(i, rows.size()) << text;
+      ASSERT_EQ(reader.fields().size(), rows[i].size()) << text;
+      for (size_t f = 0; f < rows[i].size(); ++f) ASSERT_EQ(reader.fields()[f].text, rows[i][f]) << text;
+    }
+    ASSERT_EQ(reader.position(), static_cast<int64_t>(text.size()));
   }
 }
 

@@ -147,6 +147,18 @@ TEST(ValueRange, ExtremesOfRandomTexts) {
     for (const std::string& text : texts) found.add(text);
     ASSERT_EQ(found.low(), *std::min_element(texts.begin(), texts.end()));
     ASSERT_EQ(found.high(), *std::max_element(texts.begin(), texts.end()));
+    // One behind the other, with and without bytes behind the last.
+    std::string bytes;
+    std::vector<int32_t> offsets = {0};
+    for (const std::string& text : texts) offsets.push_back(static_cast<int32_t>((bytes += text).size()));
+    const auto size = static_cast<int64_t>(bytes.size());
+    bytes += "0123456789";
+    for (const int64_t readable : {size, size + 10}) {
+      format::arrow::TextExtremes all;
+      all.add_all(bytes.data(), offsets.data(), static_cast<int64_t>(texts.size()), readable);
+      ASSERT_EQ(all.low(), found.low());
+      ASSERT_EQ(all.high(), found.high());
+    }
   }
 }
 

@@ -1,0 +1,40 @@
+// Numbers of 256 bits, as far as reading decimals needs them. Used by the readers of texts and of PostgreSQL's numeric.
+#pragma once
+
+#include <cstdint>
+
+namespace strom::base {
+
+/// Not negative until negate().
+struct UInt256 {
+  uint64_t words[4] = {};  // the lowest first
+
+  /// this * factor + addend; false when it does not fit into 255 bits.
+  bool multiply_add(uint64_t factor, uint64_t addend) {
+    unsigned __int128 carry = addend;
+    for (uint64_t& word : words) {
+      carry += static_cast<unsigned __int128>(word) * factor;
+      word = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+    return carry == 0 && (words[3] >> 63) == 0;
+  }
+
+  bool less_than(const UInt256& other) const {
+    for (int i = 3; i >= 0; --i)
+      if (words[i] != other.words[i]) return words[i] < other.words[i];
+    return false;
+  }
+
+  /// Two's complement.
+  void negate() {
+    unsigned __int128 carry = 1;
+    for (uint64_t& word : words) {
+      carry += ~word;
+      word = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+  }
+};
+
+}  // namespace strom::base

@@ -1,0 +1,241 @@
+// See value_writer.hpp.
+#include <algorithm>
+#include <cstring>
+
+#include "pg/codec/decode.hpp"
+#include "pg/codec/value_writer.hpp"
+
+namespace strom::pg::codec {
+
+using columnar::NestedBuilder;
+using Form = ValueWriter::Form;
+
+namespace {
+
+bool is_null(const RegisterColumn& from, int64_t row) {
+  return from.values == nullptr ? from.is_null : from.flags != nullptr && (from.flags[row] & 1) != 0;
+}
+
+/// A value as it stands on a page, of a type that is not known here. May ereport.
+Datum stored_datum(const RegisterColumn& from, int64_t row) {
+  if (from.stored_length > 0 && from.stored_by_value) {
+    switch (from.stored_length) {
+      case 1: return CharGetDatum(static_cast<char>(load<int32_t>(from.values, row)));
+      case 2: return Int16GetDatum(static_cast<int16>(load<int32_t>(from.values, row)));
+      case 4: return Int32GetDatum(load<int32_t>(from.values, row));
+      default: return Int64GetDatum(load<int64_t>(from.values, row));
+    }
+  }
+  const auto view = load<registry::StrView>(from.values, row);
+  if (from.stored_length > 0) return PointerGetDatum(view.ptr);
+  auto* copy = static_cast<struct varlena*>(palloc(static_cast<Size>(view.len) + VARHDRSZ));
+  SET_VARSIZE(copy, static_cast<Size>(view.len) + VARHDRSZ);
+  std::memcpy(VARDATA(copy), view.ptr, static_cast<size_t>(view.len));
+  return PointerGetDatum(copy);
+}
+
+/// Value by value, as rows come: any type.
+void append_datums(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                   int64_t count) {
+  constexpr int64_t kRowsBetweenResets = 64, kTextBetweenResets = 1 << 20;
+  int64_t reset_at = *writer.text_bytes;
+  for (int64_t row = first; row < first + count; ++row) {
+    if ((row - first) % kRowsBetweenResets == 0 || *writer.text_bytes - reset_at > kTextBetweenResets) {
+      MemoryContextReset(CurrentMemoryContext);
+      reset_at = *writer.text_bytes;
+    }
+    if (is_null(from, row))
+      to.append_null();
+    else if (from.values == nullptr)
+      writer.append(writer, to, from.constant);
+    else if (from.stored_length != 0)
+      writer.append(writer, to, stored_datum(from, row));
+    else
+      writer.append(writer, to,
+                    datum_from_register(from.type, from.scale, from.length, from.values, row, from.check_text));
+  }
+}
+
+/// `count` values of type Stored, made by convert() of registers; it has no values of rows that are NULL to do.
+template <class Register, class Stored, class Convert>
+void append_converted(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count, Convert convert) {
+  const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
+  uint8_t* place = to.append_fixed(flags, count);
+  const char* values = static_cast<const char*>(from.values) + first * static_cast<int64_t>(sizeof(Register));
+  for (int64_t i = 0; i < count; ++i) {
+    const Stored value = flags != nullptr && (flags[i] & 1) != 0 ? Stored{} : convert(load<Register>(values, i));
+    std::memcpy(place + i * static_cast<int64_t>(sizeof(Stored)), &value, sizeof(value));
+  }
+}
+
+/// All values that there are have the property.
+template <class Register, class Test>
+bool all_of(const RegisterColumn& from, int64_t first, int64_t count, Test test) {
+  bool all = true;
+  for (int64_t row = first; row < first + count; ++row)
+    all = all & (is_null(from, row) || test(load<Register>(from.values, row)));
+  return all;
+}
+
+constexpr auto kAsItIs = [](auto value) { return value; };
+
+bool append_dates(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+  if (!all_of<int32_t>(from, first, count, [](int32_t date) { return !DATE_NOT_FINITE(date); })) return false;
+  append_converted<int32_t, int32_t>(to, from, first, count, [](int32_t date) { return date + kEpochDays; });
+  return true;
+}
+
+bool append_timestamps(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+  const auto fits = [](int64_t micros) { return !TIMESTAMP_NOT_FINITE(micros) && micros <= INT64_MAX - kEpochMicros; };
+  if (!all_of<int64_t>(from, first, count, fits)) return false;
+  append_converted<int64_t, int64_t>(to, from, first, count, [](int64_t micros) { return micros + kEpochMicros; });
+  return true;
+}
+
+bool append_decimals(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                     int64_t count) {
+  using base::int128;
+  const int128 limit = writer.limit;
+  if (from.scale != writer.field->scale ||
+      !all_of<int128>(from, first, count, [limit](int128 value) { return value < limit && value > -limit; }))
+    return false;
+  append_converted<int128, int128>(to, from, first, count, kAsItIs);
+  return true;
+}
+
+/// Text that is valid whatever it is cut into.
+bool is_ascii(const uint8_t* bytes, int64_t size) {
+  bool ascii = true;
+  for (int64_t i = 0; i < size; ++i) ascii = ascii & (static_cast<int8_t>(bytes[i]) > 0);
+  return ascii;
+}
+
+bool append_texts(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                  int64_t count) {
+  const auto* texts = static_cast<const registry::StrView*>(from.values) + first;
+  const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
+  const int64_t begin = to.data().size(), rows = to.length();
+  if (!to.append_texts(texts, flags, count)) return false;
+  const int64_t size = to.data().size() - begin;
+  if (from.check_text && !is_ascii(to.data().data() + begin, size)) {
+    for (int64_t row = first; row < first + count; ++row) {
+      if (is_null(from, row) || is_valid_text(from.type, from.values, row)) continue;
+      to.truncate(rows);
+      return false;
+    }
+  }
+  *writer.text_bytes += size;
+  return true;
+}
+
+/// Numerics as they are stored.
+bool append_stored_decimals(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                            int64_t count) {
+  using base::int128;
+  const int64_t rows = to.length();
+  const int128 limit = writer.limit;
+  const auto* views = static_cast<const registry::StrView*>(from.values) + first;
+  const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
+  uint8_t* place = to.append_fixed(flags, count);
+  bool all = true;
+  for (int64_t i = 0; i < count; ++i) {
+    int128 value = 0;
+    if (flags == nullptr || (flags[i] & 1) == 0)
+      all = all & writer.numeric.read(views[i].ptr, views[i].len, &value) & (value < limit) & (value > -limit);
+    std::memcpy(place + i * static_cast<int64_t>(sizeof(value)), &value, sizeof(value));
+  }
+  if (!all) to.truncate(rows);
+  return all;
+}
+
+/// Values that stand on pages byte for byte as in the file.
+void append_stored_bytes(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                         int64_t count) {
+  const auto width = static_cast<size_t>(writer.field->byte_width);
+  const auto* views = static_cast<const registry::StrView*>(from.values) + first;
+  uint8_t* place = to.append_fixed(from.flags == nullptr ? nullptr : from.flags + first, count);
+  for (int64_t i = 0; i < count; ++i, place += width) {
+    if (is_null(from, first + i))
+      std::memset(place, 0, width);
+    else
+      std::memcpy(place, views[i].ptr, width);
+  }
+}
+
+void append_stored_bools(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+  for (int64_t row = first; row < first + count; ++row) {
+    if (is_null(from, row))
+      to.append_null();
+    else
+      to.append_bool(load<int32_t>(from.values, row) != 0);
+  }
+}
+
+/// False, and nothing is appended, for types that are not converted so, and where a value is none that the file may
+/// have.
+bool append_stored(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                   int64_t count) {
+  switch (writer.form) {
+    case Form::kBool: append_stored_bools(to, from, first, count); return true;
+    case Form::kInt16:
+      append_converted<int32_t, int16_t>(to, from, first, count,
+                                         [](int32_t value) { return static_cast<int16_t>(value); });
+      return true;
+    case Form::kInt32: append_converted<int32_t, int32_t>(to, from, first, count, kAsItIs); return true;
+    case Form::kInt64: append_converted<int64_t, int64_t>(to, from, first, count, kAsItIs); return true;
+    case Form::kDate32: return append_dates(to, from, first, count);
+    case Form::kMicros: return append_timestamps(to, from, first, count);
+    case Form::kDecimal: return append_stored_decimals(writer, to, from, first, count);
+    case Form::kText:
+    case Form::kBytes: return append_texts(writer, to, from, first, count);
+    case Form::kFixed: append_stored_bytes(writer, to, from, first, count); return true;
+    case Form::kOther: break;
+  }
+  return false;
+}
+
+/// The same of the engine's registers.
+bool append_registers(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                      int64_t count) {
+  using registry::TypeId;
+  switch (from.type) {
+    case TypeId::kInt2:
+      if (writer.form != Form::kInt16) return false;
+      append_converted<int32_t, int16_t>(to, from, first, count,
+                                         [](int32_t value) { return static_cast<int16_t>(value); });
+      return true;
+    case TypeId::kInt4:
+    case TypeId::kFloat4:
+      if (writer.form != Form::kInt32) return false;
+      append_converted<int32_t, int32_t>(to, from, first, count, kAsItIs);
+      return true;
+    case TypeId::kInt8:
+    case TypeId::kFloat8:
+      if (writer.form != Form::kInt64) return false;
+      append_converted<int64_t, int64_t>(to, from, first, count, kAsItIs);
+      return true;
+    case TypeId::kDate: return writer.form == Form::kDate32 && append_dates(to, from, first, count);
+    case TypeId::kTimestamp:
+    case TypeId::kTimestampTz: return writer.form == Form::kMicros && append_timestamps(to, from, first, count);
+    case TypeId::kNumeric: return writer.form == Form::kDecimal && append_decimals(writer, to, from, first, count);
+    case TypeId::kText:
+    case TypeId::kVarchar: return writer.form == Form::kText && append_texts(writer, to, from, first, count);
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void append_nulls(NestedBuilder& to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to.append_null();
+}
+
+void append_column(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+                   int64_t count) {
+  if (from.values == nullptr && from.is_null) return append_nulls(to, count);
+  const bool done = from.values != nullptr &&
+                    (from.stored_length != 0 ? append_stored : append_registers)(writer, to, from, first, count);
+  if (!done) append_datums(writer, to, from, first, count);
+}
+
+}  // namespace strom::pg::codec
