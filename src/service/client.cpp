@@ -54,8 +54,6 @@ Result<uint32_t> Client::submit(const Submit& submit, const std::vector<int>& de
   return request(Message(submit), descriptors);
 }
 
-Result<uint32_t> Client::ask_ledger(uint32_t after) { return request(AskLedger{after}, {}); }
-
 Status Client::cancel(uint32_t tag) { return send(tag, Cancel{}, {}); }
 
 Result<std::optional<Reply>> Client::poll() {

@@ -43,7 +43,6 @@ class Client {
   /// The tag of the answer to come. The descriptors are copied. Errors of these and of poll() other than kOverBudget
   /// end the session; kDeviceLost: the service has gone.
   Result<uint32_t> submit(const Submit& request, const std::vector<int>& descriptors = {});
-  Result<uint32_t> ask_ledger(uint32_t after = 0);
   /// For other messages that are answered.
   Result<uint32_t> request(const Message& message, const std::vector<int>& descriptors = {});
   /// For those that are not.

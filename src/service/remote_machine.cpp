@@ -146,10 +146,10 @@ void RemoteMachine::release(uint64_t region) {
 
 // ---- Columns that stay ----
 
-/// Nobody waits for an answer, and none comes.
+/// Nobody waits for an answer, and none comes. A service that does not hear of it would keep them for this session.
 void RemoteMachine::settle(std::vector<SettledColumn> columns) {
   const std::lock_guard lock(mutex_);
-  if (lost_.is_ok() && !columns.empty()) (void)client_->tell(SettleColumns{std::move(columns)});
+  if (lost_.is_ok() && !columns.empty()) lost_ = client_->tell(SettleColumns{std::move(columns)});
 }
 
 Result<std::vector<FoundColumn>> RemoteMachine::find(const std::vector<std::string>& names,

@@ -4,15 +4,15 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/node/gpu_session.hpp"
+#include "pg/sqlfn/ask_service.hpp"
 #include "service/device_tasks.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace compat = strom::pg::compat;
 namespace service = strom::service;
+using strom::pg::sqlfn::ask_service;
 
 namespace {
-
-constexpr int kPatienceMs = 5000;
 
 // May ereport.
 void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
@@ -37,19 +37,6 @@ void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-template <class Answer>
-Answer ask(service::Client* client, const service::Message& request) {
-  (void)boundary::value_or_throw(client->request(request));
-  std::optional<service::Reply> reply = boundary::value_or_throw(client->wait(kPatienceMs));
-  if (reply)
-    if (const auto* failed = std::get_if<service::Failed>(&reply->message))
-      throw boundary::StatusError(service::status_of(*failed));
-  auto* answer = reply ? std::get_if<Answer>(&reply->message) : nullptr;
-  if (answer == nullptr)
-    throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
-  return std::move(*answer);
-}
-
 }  // namespace
 
 /// pgstrom.gpu_cache_info() -> setof (relation, file, columns, pieces, bytes, uses, pinned); no rows when there is no
@@ -61,7 +48,7 @@ STROM_SQL_FUNCTION(strom_gpu_cache_info) {
   if (!connected.is_ok()) return Datum{0};
   service::AskCache question;
   for (;;) {
-    const auto cache = ask<service::Cache>(connected.value().get(), question);
+    const auto cache = ask_service<service::Cache>(connected.value().get(), question);
     if (cache.rows.empty()) return Datum{0};
     for (const service::CacheRow& row : cache.rows) boundary::guard([&row, result] { put_row(result, row); });
     question.after = cache.rows.back().label;
@@ -74,7 +61,7 @@ STROM_SQL_FUNCTION(strom_gpu_cache_reset) {
   if (!connected.is_ok()) return Int64GetDatum(0);
   service::Submit task;
   task.task = static_cast<uint16_t>(service::TaskKind::kForget);
-  const auto finished = ask<service::Finished>(connected.value().get(), task);
+  const auto finished = ask_service<service::Finished>(connected.value().get(), task);
   std::string_view values = finished.values;
   uint64_t bytes = 0;
   boundary::throw_if_failed(service::take(&values, &bytes));

@@ -1,6 +1,7 @@
 // SQL function that shows the GPU service's ledger: what sql/gpu.sql declares.
 #include "pg/boundary/boundary.hpp"
 #include "pg/node/gpu_session.hpp"
+#include "pg/sqlfn/ask_service.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace service = strom::service;
@@ -23,17 +24,6 @@ void put_session(ReturnSetInfo* result, const service::LedgerRow& row) {
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/// The rows behind session `after`.
-service::Ledger ask(service::Client* client, uint32_t after) {
-  constexpr int kPatienceMs = 5000;
-  (void)boundary::value_or_throw(client->ask_ledger(after));
-  std::optional<service::Reply> reply = boundary::value_or_throw(client->wait(kPatienceMs));
-  auto* ledger = reply ? std::get_if<service::Ledger>(&reply->message) : nullptr;
-  if (ledger == nullptr)
-    throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
-  return std::move(*ledger);
-}
-
 }  // namespace
 
 /// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name); no
@@ -46,7 +36,8 @@ STROM_SQL_FUNCTION(strom_gpu_sessions) {
   const uint32_t own = connected.value()->welcome().session;
   uint32_t after = 0;
   for (;;) {
-    const service::Ledger ledger = ask(connected.value().get(), after);
+    const auto ledger =
+        strom::pg::sqlfn::ask_service<service::Ledger>(connected.value().get(), service::AskLedger{after});
     if (ledger.rows.empty()) return Datum{0};
     for (const service::LedgerRow& row : ledger.rows) {
       after = row.session;

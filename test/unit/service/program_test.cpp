@@ -124,7 +124,7 @@ TEST_F(DeviceService, memory_of_a_session) {
   const auto keep_going = [] { return true; };
   const auto watcher = connect_soon(socket_);
   const auto used = [&watcher] {
-    EXPECT_TRUE(watcher->ask_ledger().is_ok());
+    EXPECT_TRUE(watcher->request(AskLedger{}).is_ok());
     return std::get<Ledger>(watcher->wait(10000).value()->message).memory_used;
   };
   const auto becomes = [&used](uint64_t bytes) {

@@ -62,7 +62,7 @@ class ServerTest : public testing::Test {
     return false;
   }
   static Ledger ledger(Client& client, uint32_t after = 0) {
-    EXPECT_TRUE(client.ask_ledger(after).is_ok());
+    EXPECT_TRUE(client.request(AskLedger{after}).is_ok());
     const Reply reply = wait(client);
     const auto* found = std::get_if<Ledger>(&reply.message);
     EXPECT_NE(found, nullptr);
