@@ -164,15 +164,15 @@ def single_changes():
         ours, theirs = both(other, statement)
         equal(ours, theirs, f"after {change}, in the session that did it")
     for kind, first, second in (("int", "7", "8"), ("int", "NULL", "5"), ("text", "'one'", "'another'")):
-        late = "SELECT count(late), min(late), max(late) FROM t"
+        statement = "SELECT count(again), min(again), max(again) FROM t"
         other.execute("BEGIN")
-        other.execute(f"ALTER TABLE t ADD COLUMN late {kind} DEFAULT {first}")
-        warm(other, late, 4)
+        other.execute(f"ALTER TABLE t ADD COLUMN again {kind} DEFAULT {first}")
+        warm(other, statement, 4)
         other.execute("ROLLBACK")
-        other.execute(f"ALTER TABLE t ADD COLUMN late {kind} DEFAULT {second}")
-        ours, theirs = both(session, late)
+        other.execute(f"ALTER TABLE t ADD COLUMN again {kind} DEFAULT {second}")
+        ours, theirs = both(session, statement)
         equal(ours, theirs, f"a {kind} column that was rolled back and is added again")
-        other.execute("ALTER TABLE t DROP COLUMN late")
+        other.execute("ALTER TABLE t DROP COLUMN again")
     session.execute("BEGIN")
     session.execute("CREATE TABLE fresh (a int)")
     session.execute("INSERT INTO fresh SELECT generate_series(1, 20000)")
