@@ -109,8 +109,8 @@ int main(int argc, char** argv) {
 
   if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;
   arguments.storage.cufile_log = cufile_log(arguments.server.socket_path);
-  const auto runner = service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent,
-                                                    arguments.storage);
+  const auto runner =
+      service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent, arguments.storage);
   if (!runner.is_ok())
     return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
   const auto server = service::Server::create(arguments.server, runner.value().get());

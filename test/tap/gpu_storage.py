@@ -86,7 +86,8 @@ def evict(*paths):
 def connect(device="gpu", user=None, **settings):
     session = psycopg.connect(server.conninfo("postgres") + (f" user={user}" if user else ""), autocommit=True)
     if user is None:
-        defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2", "device": device}
+        defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2",
+                    "enable_gpu_cache": "off", "device": device}
         for name, value in {**defaults, **settings}.items():
             session.execute(f"SET pg_strom.{name} = '{value}'")
     session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")

@@ -124,6 +124,7 @@ Status KeptColumns::fill(std::vector<Wanted> wanted, const Staging& staging, con
   STROM_ASSIGN(auto rooms, machine_->keeper()->make_room(offers, keep_going));
   for (size_t i = 0; i < wanted.size(); ++i) wanted[i].room = std::move(rooms[i]);
   std::erase_if(wanted, [](const Wanted& column) { return column.room == nullptr; });
+  read_ahead_wanted(wanted);
   for (size_t begin = 0; begin < wanted.size();) {
     size_t end = begin, bytes = 0;
     do bytes += wanted[end++].offer.bytes;
@@ -135,6 +136,15 @@ Status KeptColumns::fill(std::vector<Wanted> wanted, const Staging& staging, con
     begin = end;
   }
   return {};
+}
+
+/// Readers may have left it to us.
+void KeptColumns::read_ahead_wanted(const std::vector<Wanted>& wanted) const {
+  std::vector<uint32_t> columns;
+  for (const Wanted& column : wanted) columns.push_back(column.column);
+  ColumnSlice slice = whole_;
+  slice.columns = &columns;
+  read_ahead(slice);
 }
 
 Status KeptColumns::fill_some(Wanted* begin, Wanted* end, const DeviceRegion& staging,

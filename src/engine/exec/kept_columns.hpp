@@ -95,6 +95,7 @@ class KeptColumns {
   void take_found(uint32_t column, FoundColumn found);
   Status fill(std::vector<Wanted> wanted, const Staging& staging, const DeviceMachine::KeepGoing& keep_going,
               int32_t* corrupt_column);
+  void read_ahead_wanted(const std::vector<Wanted>& wanted) const;
   Status fill_some(Wanted* begin, Wanted* end, const DeviceRegion& staging, const DeviceMachine::KeepGoing& keep_going,
                    int32_t* corrupt_column);
   std::optional<registry::StrView> host_text(const Kept& kept, uint32_t column, registry::StrView text) const;

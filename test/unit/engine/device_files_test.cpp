@@ -118,7 +118,7 @@ class DeviceFilesTest : public testing::Test {
              bool expects_files) {
     const plan::Source source{{{TypeId::kInt4}, {TypeId::kFloat8}, {TypeId::kBool}, {TypeId::kInt2}, {TypeId::kInt4}}};
     const std::vector<uint32_t> columns = {0, 1, 2, 3, 4};
-    const ColumnSlice slice{&batch, &source, &columns, begin, rows, files};
+    const ColumnSlice slice{&batch, &source, &columns, begin, rows, nullptr, files};
     int32_t corrupt = 0;
     const size_t size = slot_bytes(slice, &corrupt).value();
     std::string device(size + 8192, 'd'), host(size, 'h');
