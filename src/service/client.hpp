@@ -19,11 +19,12 @@ struct ClientOptions {
   std::string socket_path;
   std::string name;  // shown in the ledger
   int32_t priority = 0;
+  int32_t device = -1;     // of the service; -1: the one with the least to do
   uid_t user = geteuid();  // whose service this must be
   int timeout_ms = 5000;   // to be welcomed
 };
 
-/// An answer to a request: Finished, Failed or Ledger.
+/// An answer to a request: Finished, Failed, Ledger or Devices.
 struct Reply {
   uint32_t tag = 0;
   Message message;
@@ -44,6 +45,7 @@ class Client {
   /// end the session; kDeviceLost: the service has gone.
   Result<uint32_t> submit(const Submit& request, const std::vector<int>& descriptors = {});
   Result<uint32_t> ask_ledger(uint32_t after = 0);
+  Result<uint32_t> ask_devices();
   /// The answer still comes: kCancelled, or whatever the task has come to meanwhile.
   Status cancel(uint32_t tag);
 

@@ -41,11 +41,11 @@ constexpr uint32_t kMostStates = 1 << 16;
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(const std::string& module_path, int number) {
-  STROM_ASSIGN(std::shared_ptr<const device::Module> module, device::Module::open(module_path));
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
+                                                           std::chrono::milliseconds launch_limit) {
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
-  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory));
+  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory, launch_limit));
 }
 
 Result<TaskOutput> DeviceRunner::run(Task& task) {
@@ -98,7 +98,8 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) || request.count > kMostStates)
     return invalid("sizes");
   engine::exec::DeviceWork work;
-  std::vector<std::shared_ptr<SharedRegion>> held;  // though the client may release them meanwhile
+  // Though the client may release it meanwhile: also what tiles reach through pointers only.
+  const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.regions(task.session);
   for (uint32_t i = 0; i < request.in + request.out; ++i) {
     RunRange range;
     STROM_TRY(take(&arguments, &range));
@@ -107,15 +108,16 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
         range.bytes > region->size() - range.offset)
       return invalid("range");
     (i < request.in ? work.in : work.out).push_back({region.get(), range.offset, range.bytes});
-    held.push_back(region);
   }
   if (request.count > 0 &&
       (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||
-       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult))))
+       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
+       (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
     return invalid("address");
   work.states = reinterpret_cast<engine::block::TileState*>(request.states);
   work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
   work.count = static_cast<int>(request.count);
+  work.stop = reinterpret_cast<int32_t*>(request.stop);
   STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
   return TaskOutput();
 }

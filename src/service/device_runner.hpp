@@ -13,17 +13,23 @@ namespace strom::service {
 
 class DeviceRunner final : public TaskRunner {
  public:
-  static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device);
+  /// `launch_limit`: of the machine, see LocalMachine.
+  static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
+                                                      std::chrono::milliseconds launch_limit);
+
+  const device::Device& device() const { return *device_; }
+  LocalMachine& machine() { return machine_; }
 
   std::string device_name() const override { return machine_.name(); }
+  std::string address() const override { return device_->facts().pci_address; }
   uint64_t device_memory() const override { return memory_; }
   uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().processors); }
   Result<TaskOutput> run(Task& task) override;
   void end_session(uint32_t session) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory)
-      : device_(std::move(device)), memory_(memory), machine_(device_.get()) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, std::chrono::milliseconds launch_limit)
+      : device_(std::move(device)), memory_(memory), machine_(device_.get(), launch_limit) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);

@@ -48,6 +48,7 @@ struct Run {
   uint32_t count = 0;                // 0: only copies
   uint32_t in = 0, out = 0;          // ranges
   uint32_t unused = 0;
+  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;

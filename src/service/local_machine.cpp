@@ -27,18 +27,7 @@ class LocalRegion final : public DeviceRegion {
   device::PinnedMemory mirror_;
 };
 
-/// Until the event has come. False when it was abandoned before.
-Result<bool> wait_for(const device::Device& device, const device::Event& event,
-                      const engine::exec::DeviceMachine::KeepGoing& keep_going) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (;;) {
-    STROM_ASSIGN(const bool is_done, device.is_done(event));
-    if (is_done) return true;
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    if (waited > kLongWait && !keep_going()) return false;
-    std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
-  }
-}
+constexpr int32_t kStop = 1, kGoOn = 0;
 
 }  // namespace
 
@@ -78,6 +67,43 @@ Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
   return lane;
 }
 
+/// Tiles of the run end with the one that they are at. By a stream of its own: that of the run waits for them.
+Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& word) const {
+  if (!lane.teller) {
+    STROM_ASSIGN(lane.teller.emplace(), device_->create_stream());
+  }
+  STROM_TRY(lane.teller->copy_in(work.stop, &word, sizeof word));
+  return lane.teller->finish();
+}
+
+/// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
+Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
+  const auto begin = std::chrono::steady_clock::now();
+  const bool is_watched = work.count > 0 && launch_limit_.count() > 0;
+  bool is_told = work.stop == nullptr || work.count == 0, is_abandoned = false;
+  const bool can_be_told = !is_told;
+  for (;;) {
+    STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
+    if (is_done) break;
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    is_abandoned = is_abandoned || (waited > kLongWait && !keep_going());
+    // A launch that takes long only pauses: the caller goes on with it.
+    const bool is_slow = is_watched && waited > launch_limit_ / 2;
+    if (!is_told && (is_abandoned || is_slow)) {
+      is_told = true;
+      STROM_TRY(tell(lane, work, kStop));
+    }
+    if (is_watched && waited > launch_limit_)
+      return Status(ErrorCode::kDeviceLost, "a kernel of the GPU does not end")
+          .with_detail("It was given " + std::to_string(launch_limit_.count()) + " ms (pg_strom.gpu_launch_timeout).")
+          .with_hint("The GPU service starts anew. Repeat the query.");
+    std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
+  }
+  STROM_TRY(lane.stream.finish());
+  if (is_told && can_be_told) STROM_TRY(tell(lane, work, kGoOn));
+  return is_abandoned ? Status(ErrorCode::kCancelled, "stopped") : Status::ok();
+}
+
 Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   for (const DeviceRange& range : work.in)
     STROM_TRY(
@@ -87,9 +113,7 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
     STROM_TRY(
         lane.stream.copy_out(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes));
   STROM_TRY(lane.stream.record(lane.end));
-  STROM_ASSIGN(const bool is_done, wait_for(*device_, lane.end, keep_going));
-  STROM_TRY(lane.stream.finish());
-  return is_done ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
+  return await_end(lane, work, keep_going);
 }
 
 Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
@@ -99,6 +123,8 @@ Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
   if (status.is_ok() || status.code() == ErrorCode::kCancelled) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(lane));
+  } else if (status.code() == ErrorCode::kDeviceLost) {
+    (void)lane.release();  // nothing of it ends any more: to wait for it would be to hang, too
   } else {
     (void)lane->stream.finish();  // nothing of it goes on
   }

@@ -2,8 +2,10 @@
 // for tests and measurements without PostgreSQL.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,10 @@ Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size
 
 class LocalMachine final : public engine::exec::DeviceMachine {
  public:
-  explicit LocalMachine(const device::Device* device) : device_(device) {}
+  /// A launch that takes half of the limit is paused; one that takes all of it has lost the device (kDeviceLost). 0: no
+  /// limit.
+  explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {})
+      : device_(device), launch_limit_(launch_limit) {}
 
   std::string name() const override;
   int states_per_worker() const override { return device_->facts().processors; }
@@ -30,11 +35,15 @@ class LocalMachine final : public engine::exec::DeviceMachine {
   struct Lane {
     device::Stream stream;
     device::Event end;
+    std::optional<device::Stream> teller;
   };
   Result<std::unique_ptr<Lane>> take_lane();
+  Status tell(Lane& lane, const engine::exec::DeviceWork& work, const int32_t& word) const;
+  Status await_end(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
   Status run_in(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
 
   const device::Device* const device_;
+  const std::chrono::milliseconds launch_limit_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
 };

@@ -25,6 +25,10 @@ Submit request(TaskKind kind, std::string arguments, uint64_t memory = 0) {
   return {static_cast<uint16_t>(kind), memory, std::move(arguments)};
 }
 
+Status unexpected_answer() {
+  return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected answer");
+}
+
 }  // namespace
 
 class RemoteMachine::Region final : public DeviceRegion {
@@ -101,6 +105,7 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
     run.states = reinterpret_cast<uint64_t>(work.states);
     run.results = reinterpret_cast<uint64_t>(work.results);
     run.count = static_cast<uint32_t>(work.count);
+    run.stop = reinterpret_cast<uint64_t>(work.stop);
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
@@ -204,22 +209,41 @@ Result<Reply> RemoteMachine::ask(const Submit& submit, const KeepGoing& keep_goi
     STROM_ASSIGN(tag, client_->submit(submit));
     awaited_[tag];
   }
+  Result<Reply> reply = await(tag, submit.task == static_cast<uint16_t>(TaskKind::kAllocate), keep_going, timeout_ms);
+  if (reply.is_ok() && !std::holds_alternative<Finished>(reply.value().message)) return unexpected_answer();
+  return reply;
+}
+
+Result<std::vector<DeviceRow>> RemoteMachine::devices(const KeepGoing& keep_going) {
+  uint32_t tag;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lost_.is_ok()) return lost_;
+    STROM_ASSIGN(tag, client_->ask_devices());
+    awaited_[tag];
+  }
+  STROM_ASSIGN(Reply reply, await(tag, false, keep_going, kFirstMemoryMs));
+  auto* devices = std::get_if<Devices>(&reply.message);
+  if (devices == nullptr) return unexpected_answer();
+  return std::move(devices->rows);
+}
+
+Result<Reply> RemoteMachine::await(uint32_t tag, bool allocates, const KeepGoing& keep_going, int timeout_ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   struct Waiting {  // also for a `keep_going` that throws
     RemoteMachine* machine;
     uint32_t tag;
-    bool allocates, is_answered = false;
+    bool allocates;
+    bool is_answered = false;
     ~Waiting() {
       if (!is_answered) machine->abandon(tag, allocates);
     }
-  } waiting{this, tag, submit.task == static_cast<uint16_t>(TaskKind::kAllocate)};
+  } waiting{this, tag, allocates};
   for (;;) {
     STROM_ASSIGN(std::optional<Reply> reply, wait_a_moment(tag));
     if (reply) {
       waiting.is_answered = true;
       if (const auto* failed = std::get_if<Failed>(&reply->message)) return status_of(*failed);
-      if (!std::holds_alternative<Finished>(reply->message))
-        return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected answer");
       return std::move(*reply);
     }
     if (!keep_going()) return Status(ErrorCode::kCancelled, "stopped");

@@ -29,6 +29,12 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
                                                                const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
 
+  /// Of the service, by number, with what they have to do now.
+  Result<std::vector<DeviceRow>> devices(const KeepGoing& keep_going);
+  /// Number of the session's device, and how many the service has.
+  uint32_t number() const { return client_->welcome().number; }
+  uint32_t device_count() const { return client_->welcome().devices; }
+
   /// The connection can be used. False for good once it cannot.
   bool is_alive();
 
@@ -36,9 +42,10 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   class Region;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
-  /// Submits a task and waits for its answer, which Finished or a Status. The task is cancelled when `keep_going` says
-  /// so or throws, and after so long (kOverBudget).
+  /// Submits a task and waits for its answer, which is Finished or a Status. The task is cancelled when `keep_going`
+  /// says so or throws, and after so long (kOverBudget).
   Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms);
+  Result<Reply> await(uint32_t tag, bool allocates, const KeepGoing& keep_going, int timeout_ms);
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
   void abandon(uint32_t tag, bool allocates);
   void take_reply(Reply reply);

@@ -66,6 +66,8 @@ class Scheduler {
   /// Running tasks are told to stop, nothing starts any more.
   void shut_down();
 
+  /// What there is to do, in all fields of a DeviceRow but those of the device itself.
+  DeviceRow load() const;
   /// Sessions with a number above `after`, by number.
   Ledger ledger(uint32_t after) const;
 
@@ -90,7 +92,7 @@ class Scheduler {
   std::condition_variable changed_;
   std::map<uint32_t, Session> sessions_;
   std::vector<Gone> gone_;
-  uint64_t memory_used_ = 0;
+  uint64_t memory_used_ = 0, tasks_done_ = 0, busy_us_ = 0;
   bool ends_ = false;
 };
 

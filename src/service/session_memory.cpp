@@ -75,6 +75,14 @@ std::shared_ptr<SharedRegion> SessionMemory::remove(uint32_t session, uint64_t n
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
+std::vector<std::shared_ptr<SharedRegion>> SessionMemory::regions(uint32_t session) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<SharedRegion>> regions;
+  if (const auto found = sessions_.find(session); found != sessions_.end())
+    for (const auto& [number, region] : found->second) regions.push_back(region);
+  return regions;
+}
+
 bool SessionMemory::holds(uint32_t session, uint64_t address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(session);

@@ -44,6 +44,8 @@ struct DeviceWork {
   block::RunResult* results = nullptr;
   int count = 0;
   std::vector<DeviceRange> out;
+  /// On the device, 0, where the states look (TileState::stop): a run that is abandoned ends within a tile then.
+  int32_t* stop = nullptr;
 };
 
 /// All functions may be called by several threads at a time; what they do then overlaps.
