@@ -15,7 +15,7 @@ if((STROM_CUDA OR STROM_CUDA_EMULATION) AND NOT EXISTS ${STROM_CUDA_ROOT}/bin/nv
 endif()
 
 # Products and sums are rounded one by one, as on the CPU.
-set(cuda_language --expt-relaxed-constexpr --fmad=false)
+set(STROM_CUDA_LANGUAGE --expt-relaxed-constexpr --fmad=false CACHE INTERNAL "options of nvcc")
 
 # strom_cuda_emulated(<name> SOURCES <files.cu> [LINK <libraries>]): a static library of the kernels and the host code
 # of the files. Include paths and definitions come from LINK and from the target itself, as for any library. Only with
@@ -37,7 +37,7 @@ function(strom_cuda_emulated name)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${STROM_CUDA_ROOT}/bin/nvcc -std=c++20 -O3 -Xcompiler=-fPIC,-O2
-              ${cuda_language} -gencode arch=compute_90,code=compute_90 -Xfatbin=-compress=false
+              ${STROM_CUDA_LANGUAGE} -gencode arch=compute_90,code=compute_90 -Xfatbin=-compress=false
               "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>"
               "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
               -MD -MF ${object}.d -c ${path} -o ${object}
@@ -63,7 +63,7 @@ function(strom_cuda_object variable name source)
   strom_cuda_codes(codes TRUE)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${STROM_CUDA_ROOT}/bin/nvcc -std=c++20 -O3 -Xcompiler=-fPIC,-O2,-fvisibility=hidden ${cuda_language}
+    COMMAND ${STROM_CUDA_ROOT}/bin/nvcc -std=c++20 -O3 -Xcompiler=-fPIC,-O2,-fvisibility=hidden ${STROM_CUDA_LANGUAGE}
             -rdc=true --maxrregcount=${STROM_CUDA_REGISTERS} ${codes} -Xfatbin=-compress-all ${includes} ${definitions}
             -MD -MF ${object}.d -c ${source} -o ${object}
     DEPENDS ${source}

@@ -4,17 +4,23 @@
 # build [--debug|--asan|--tsan] [--tests] [--cuda]
 # Sanitizer builds hold the libraries and their unit tests alone: a server is not started under a sanitizer.
 build() {
-  local preset=release tests=OFF options=() targets=() needs=()
+  local preset=release tests=OFF options=() targets=() needs=() architectures
   while (($#)); do
     case $1 in
       --debug) preset=debug ;;
       --asan | --tsan) preset=${1#--} tests=ON ;;
       --tests) tests=ON ;;
-      --cuda) needs=(--cuda) options+=(-DSTROM_CUDA_EMULATION=ON -DSTROM_CUDA_ROOT="$STROM_LOCAL/cuda") ;;
+      --cuda) needs=(--cuda) options+=(-DSTROM_CUDA_EMULATION=ON) ;;
       *) die "build: unknown option $1" ;;
     esac
     shift
   done
+  # The CUDA module where there is a GPU; tests see to it that it compiles, for one architecture.
+  architectures=$(device_architecture)
+  [[ -z $architectures ]] || needs=(--cuda)
+  [[ ! $preset == @(asan|tsan) && -z ${STROM_SERVER:-} ]] || needs=()
+  ((${#needs[@]} == 0)) || options+=(-DSTROM_CUDA=ON "-DSTROM_CUDA_ARCHITECTURES=${architectures:-$BUNDLE_ARCHITECTURES}"
+    "-DSTROM_CUDA_ROOT=$STROM_LOCAL/cuda")
   setup "${needs[@]}"
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")" "-DSTROM_PYARROW=$(pyarrow_dir)")

@@ -510,7 +510,7 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
   p.pipelines[0].top = {5, b.column(0, kInt4), true, true, {}};
   Table table({field(columnar::Layout::kInt32)});
   for (int32_t i = 0; i < 200000; ++i) table.column(0).append_value(i);
-  const Rows rows = run(p, {&table}, machines().front()).rows;
+  const Rows rows = run(p, {&table}, cpu_machine()).rows;
   EXPECT_LE(rows.size(), 100u);
   for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), last));
@@ -544,7 +544,7 @@ TEST(FirstRows, OfEachPartition) {
       options.threads = 2;
       options.morsel_rows = 5000;
       options.memory_budget = budget;
-      const Rows rows = run(p, {&table}, machines().front(), options).rows;
+      const Rows rows = run(p, {&table}, cpu_machine(), options).rows;
       for (const auto& [partition, ordered] : partitions) {
         std::set<int32_t> keys;
         int64_t count = 0;

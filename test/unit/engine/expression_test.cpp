@@ -39,7 +39,7 @@ struct Projection {
   }
 
   void expect_same_on_all_machines() const {
-    const Outcome expected = run(program, {table.get()}, machines()[0]);
+    const Outcome expected = run(program, {table.get()}, cpu_machine());
     for (const Machine& machine : machines()) {
       const Outcome outcome = run(program, {table.get()}, machine);
       EXPECT_EQ(outcome.rows, expected.rows) << machine.name;
@@ -49,7 +49,7 @@ struct Projection {
 
   /// CPUs agree; devices hand out rows with nulls alone.
   void expect_devices_to_decline() const {
-    const Outcome expected = run(program, {table.get()}, machines()[0]);
+    const Outcome expected = run(program, {table.get()}, cpu_machine());
     for (const Machine& machine : machines()) {
       const Outcome outcome = run(program, {table.get()}, machine);
       if (machine.slow) {
@@ -138,7 +138,7 @@ TEST(Logic, AssumptionLeavesOtherRows) {
     return std::vector<NodeId>{b.column(0, kBool), b.assume(b.column(0, kBool), b.column(1, kInt4), TypeId::kDate)};
   });
   projection.expect_same_on_all_machines();
-  const Outcome outcome = run(projection.program, {projection.table.get()}, machines()[0]);
+  const Outcome outcome = run(projection.program, {projection.table.get()}, cpu_machine());
   EXPECT_EQ(outcome.rows.size() + outcome.declined.size(), 3000u);
   EXPECT_GT(outcome.rows.size(), 1000u);
   for (const std::string& row : outcome.rows) EXPECT_EQ(row.substr(0, 2), "t|");
@@ -152,7 +152,7 @@ Rows project_text(const std::string& text, const std::string& pattern) {
   program.pipelines[0].outputs = {b.call("textlike", {b.column(0, kText), b.constant(kText, false, pattern)}).value()};
   Table table({field(columnar::Layout::kUtf8)});
   EXPECT_TRUE(table.column(0).append_bytes(text));
-  return run(program, {&table}, machines()[0]).rows;
+  return run(program, {&table}, cpu_machine()).rows;
 }
 
 TEST(Like, FollowsPostgreSQL) {

@@ -3,11 +3,17 @@
 #include "engine/exec/execution.hpp"
 #include "engine/exec/isa.hpp"
 #ifdef STROM_EMULATED_MODULE_PATH
+#include "../device/test_module.hpp"
 #include "service/local_machine.hpp"
 #endif
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace strom::engine::test {
 namespace {
+
+[[maybe_unused]] constexpr char kCudaDevice[] = "CUDA device";
 
 std::vector<Machine> find_machines() {
   std::vector<Machine> found;
@@ -21,9 +27,14 @@ std::vector<Machine> find_machines() {
   found.push_back({"memory of its own", exec::run_morsel_for(exec::best_isa()), false, apart.get()});
 #ifdef STROM_EMULATED_MODULE_PATH
   static const std::unique_ptr<device::Device> device =
-      device::Device::open(device::Module::open(STROM_EMULATED_MODULE_PATH).value(), 0).value();
-  static service::LocalMachine emulated(device.get());
-  found.push_back({"emulated CUDA device", exec::run_morsel_for(exec::best_isa()), true, &emulated});
+      device::Device::open(device::Module::open(device::test::module_path()).value(), 0).value();
+  static service::LocalMachine cuda(device.get());
+  const bool emulated = device::test::is_emulated();
+  found.push_back({kCudaDevice, exec::run_morsel_for(exec::best_isa()), emulated, &cuda});
+  if (!emulated) {  // all else was tested elsewhere
+    const auto others = [](const Machine& machine) { return machine.name != kCudaDevice; };
+    found.erase(std::remove_if(found.begin(), found.end(), others), found.end());
+  }
 #endif
   return found;
 }
@@ -33,6 +44,11 @@ std::vector<Machine> find_machines() {
 const std::vector<Machine>& machines() {
   static const std::vector<Machine> found = find_machines();
   return found;
+}
+
+const Machine& cpu_machine() {
+  static const Machine baseline{"baseline", exec::run_morsel_for(exec::Isa::kBaseline), false};
+  return baseline;
 }
 
 }  // namespace strom::engine::test

@@ -28,6 +28,8 @@ struct Machine {
 };
 
 const std::vector<Machine>& machines();
+/// The CPU alone, for what is about its workers.
+const Machine& cpu_machine();
 
 /// A device with memory apart from the host's, whose tiles run on the CPU. Holds at most
 /// `memory` bytes.

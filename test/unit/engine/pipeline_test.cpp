@@ -198,7 +198,7 @@ TEST(Aggregate, FilterNullsAndFlushes) {
   exec::Options tight;  // groups are handed on in parts, which the caller combines
   tight.memory_budget = 300 << 10;
   int64_t rows = 0;
-  for (const std::string& line : run(p, {&table}, machines().front(), tight).rows)
+  for (const std::string& line : run(p, {&table}, cpu_machine(), tight).rows)
     rows += std::stoll(line.substr(line.find('|') + 1));
   int64_t expected_rows = 0;
   for (const auto& [key, s] : groups) expected_rows += s.count;
@@ -274,7 +274,7 @@ TEST(Execution, DevicesWithLittleMemory) {
   pipeline.group_keys = {b.payload(0, 0, kText), b.column(2, kText), b.column(0, kInt4)};
   pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode},
                          {AggregateId::kSumInt4, b.column(1, kInt4), plan::kNoNode}};
-  const Machine& cpu = machines()[0];
+  const Machine& cpu = cpu_machine();
   const Rows expected = run(p, star.sources(), cpu).rows;
   bool ran = false;
   for (size_t memory = 0; memory < (size_t{256} << 20); memory = memory == 0 ? 10000 : memory + memory / 3) {

@@ -244,7 +244,7 @@ TEST(ComputedText, LeavesToPostgreSQLWhatHasNoRoom) {
   p.sources = {{{kInt4, kText}}};
   p.pipelines.resize(1);
   p.pipelines[0].outputs = {b.column(0, kInt4), doubled(b)};
-  const Machine& machine = machines()[0];
+  const Machine& machine = cpu_machine();
   exec::Options options;
   options.morsel_rows = 1000;
   const Outcome outcome = run(p, {&names.table}, machine, options);

@@ -1,4 +1,5 @@
-// The program pg_strom_gpu_service: how it is called and ends, and, with nvcc, its tasks on the emulated device.
+// The program pg_strom_gpu_service: how it is called and ends, and, with nvcc, its tasks on the emulated device, or a
+// real one (../device/test_module.hpp).
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "../device/test_module.hpp"
 #include "service/device_runner.hpp"
 #include "service/remote_machine.hpp"
 #include "test_server.hpp"
@@ -18,10 +20,11 @@ namespace {
 pid_t start(const std::vector<std::string>& arguments) {
   const pid_t process = fork();
   if (process != 0) return process;
-  std::vector<char*> words = {const_cast<char*>(STROM_SERVICE_PROGRAM)};
+  std::string program = device::test::from_environment("STROM_TEST_SERVICE_PROGRAM", STROM_SERVICE_PROGRAM);
+  std::vector<char*> words = {program.data()};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
-  execv(STROM_SERVICE_PROGRAM, words.data());
+  execv(program.c_str(), words.data());
   _exit(127);
 }
 
@@ -50,7 +53,7 @@ TEST(Program, wrong_calls) {
 }
 
 #ifdef STROM_EMULATED_MODULE_PATH
-class EmulatedService : public testing::Test {
+class DeviceService : public testing::Test {
  protected:
   void SetUp() override { run(); }
   void TearDown() override {
@@ -60,7 +63,7 @@ class EmulatedService : public testing::Test {
     }
   }
   void run(std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"--socket", socket_, "--module", STROM_EMULATED_MODULE_PATH};
+    std::vector<std::string> arguments = {"--socket", socket_, "--module", device::test::module_path()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     process_ = start(arguments);
   }
@@ -86,9 +89,11 @@ class EmulatedService : public testing::Test {
   pid_t process_ = 0;
 };
 
-TEST_F(EmulatedService, self_test) {
+TEST_F(DeviceService, self_test) {
   const auto client = connect_soon(socket_);
-  EXPECT_EQ(client->welcome().device, "PTX interpreter (sm_90)");
+  if (device::test::is_emulated()) {
+    EXPECT_EQ(client->welcome().device, "PTX interpreter (sm_90)");
+  }
   EXPECT_EQ(client->welcome().process, process_);
   EXPECT_GT(client->welcome().device_memory, kSelfTestMemory);
   for (const size_t size : {size_t{0}, size_t{1}, size_t{kSelfTestMemory}, size_t{kSelfTestMemory * 3 + 5}}) {
@@ -98,7 +103,7 @@ TEST_F(EmulatedService, self_test) {
   }
 }
 
-TEST_F(EmulatedService, tasks_that_cannot_be) {
+TEST_F(DeviceService, tasks_that_cannot_be) {
   const auto client = connect_soon(socket_);
   const auto code_of = [&client](const Submit& request) {
     EXPECT_TRUE(client->submit(request).is_ok());
@@ -113,7 +118,7 @@ TEST_F(EmulatedService, tasks_that_cannot_be) {
   EXPECT_TRUE(self_test(*client, "x").is_ok());
 }
 
-TEST_F(EmulatedService, memory_of_a_session) {
+TEST_F(DeviceService, memory_of_a_session) {
   const auto keep_going = [] { return true; };
   const auto watcher = connect_soon(socket_);
   const auto used = [&watcher] {
@@ -177,7 +182,7 @@ TEST_F(EmulatedService, memory_of_a_session) {
   EXPECT_TRUE(becomes(0));
 }
 
-TEST_F(EmulatedService, killed_and_started_again) {
+TEST_F(DeviceService, killed_and_started_again) {
   for (int i = 0; i < 3; ++i) {
     const auto client = connect_soon(socket_);
     EXPECT_TRUE(self_test(*client, "bytes").is_ok());
@@ -189,7 +194,7 @@ TEST_F(EmulatedService, killed_and_started_again) {
   EXPECT_TRUE(self_test(*connect_soon(socket_), "bytes").is_ok());
 }
 
-TEST_F(EmulatedService, terminated) {
+TEST_F(DeviceService, terminated) {
   const auto client = connect_soon(socket_);
   kill(process_, SIGTERM);
   expect_end(0);
@@ -197,7 +202,7 @@ TEST_F(EmulatedService, terminated) {
   EXPECT_EQ(client->wait(1000).status().code(), ErrorCode::kDeviceLost);
 }
 
-TEST_F(EmulatedService, ends_with_its_pipe) {
+TEST_F(DeviceService, ends_with_its_pipe) {
   kill(process_, SIGKILL);
   expect_end(-SIGKILL);
   int ends[2];
@@ -211,15 +216,15 @@ TEST_F(EmulatedService, ends_with_its_pipe) {
   expect_end(0);
 }
 
-TEST_F(EmulatedService, second_one_leaves) {
+TEST_F(DeviceService, second_one_leaves) {
   const auto client = connect_soon(socket_);
-  EXPECT_EQ(end_of(start({"--socket", socket_, "--module", STROM_EMULATED_MODULE_PATH})), 1);
+  EXPECT_EQ(end_of(start({"--socket", socket_, "--module", device::test::module_path()})), 1);
   EXPECT_TRUE(self_test(*client, "bytes").is_ok());
-  EXPECT_EQ(end_of(start({"--socket", folder_.path("other"), "--module", STROM_EMULATED_MODULE_PATH, "--device", "5"})),
-            3);
+  EXPECT_EQ(
+      end_of(start({"--socket", folder_.path("other"), "--module", device::test::module_path(), "--device", "5"})), 3);
 }
 
-TEST_F(EmulatedService, many_clients) {
+TEST_F(DeviceService, many_clients) {
   constexpr int kClients = 32;
   std::atomic<int> right = 0;
   connect_soon(socket_);
