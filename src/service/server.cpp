@@ -166,7 +166,7 @@ size_t ServerImpl::least_loaded() const {
   std::array<uint64_t, 3> best{};
   for (size_t i = 0; i < parts_.size(); ++i) {
     const DeviceRow row = parts_[i]->scheduler.load();
-    const std::array<uint64_t, 3> load = {row.queued + row.running, row.sessions, row.memory_used};
+    const std::array<uint64_t, 3> load = {row.queued + row.running, row.memory_used, row.sessions};
     if (i > 0 && load >= best) continue;
     least = i;
     best = load;

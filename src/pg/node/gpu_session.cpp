@@ -57,6 +57,8 @@ Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
     return chosen;
   }
   STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return true; }));
+  for (service::DeviceRow& device : devices)  // this one's have nothing to do now
+    if (device.number < connections.size() && connections[device.number] && device.sessions > 0) --device.sessions;
   const char* text = guc::pg_strom::manual_optimal_gpus;
   STROM_ASSIGN(const auto optimal, service::parse_optimal_devices(text == nullptr ? "" : text));
   devices = service::order_devices(std::move(devices), optimal, path);
