@@ -1,6 +1,7 @@
 #include "service/local_machine.hpp"
 
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -82,11 +83,19 @@ Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoi
   const bool is_watched = work.count > 0 && launch_limit_.count() > 0;
   bool is_told = work.stop == nullptr || work.count == 0, is_abandoned = false;
   const bool can_be_told = !is_told;
+  std::exception_ptr thrown;  // by `keep_going`: nothing of the run goes on behind it
   for (;;) {
     STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
     if (is_done) break;
     const auto waited = std::chrono::steady_clock::now() - begin;
-    is_abandoned = is_abandoned || (waited > kLongWait && !keep_going());
+    if (!is_abandoned && waited > kLongWait) {
+      try {
+        is_abandoned = !keep_going();
+      } catch (...) {
+        thrown = std::current_exception();
+        is_abandoned = true;
+      }
+    }
     // A launch that takes long only pauses: the caller goes on with it.
     const bool is_slow = is_watched && waited > launch_limit_ / 2;
     if (!is_told && (is_abandoned || is_slow)) {
@@ -101,6 +110,7 @@ Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoi
   }
   STROM_TRY(lane.stream.finish());
   if (is_told && can_be_told) STROM_TRY(tell(lane, work, kGoOn));
+  if (thrown) std::rethrow_exception(thrown);
   return is_abandoned ? Status(ErrorCode::kCancelled, "stopped") : Status::ok();
 }
 
