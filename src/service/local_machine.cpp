@@ -30,6 +30,22 @@ class LocalRegion final : public DeviceRegion {
 
 constexpr int32_t kStop = 1, kGoOn = 0;
 
+/// One more launch while this lives; with nullptr none.
+class Launches {
+ public:
+  explicit Launches(std::atomic<int>* count) : count_(count), at_begin_(count == nullptr ? 1 : ++*count) {}
+  Launches(const Launches&) = delete;
+  Launches& operator=(const Launches&) = delete;
+  ~Launches() {
+    if (count_ != nullptr) --*count_;
+  }
+  int at_begin() const { return at_begin_; }
+
+ private:
+  std::atomic<int>* const count_;
+  const int at_begin_;
+};
+
 }  // namespace
 
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes) {
@@ -79,15 +95,17 @@ Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& wor
 
 /// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
 Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const bool is_watched = work.count > 0 && launch_limit_.count() > 0;
+  const Launches launches(work.count > 0 ? &launches_ : nullptr);
   bool is_told = work.stop == nullptr || work.count == 0, is_abandoned = false;
   const bool can_be_told = !is_told;
   std::exception_ptr thrown;  // by `keep_going`: nothing of the run goes on behind it
   for (;;) {
     STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
     if (is_done) break;
-    const auto waited = std::chrono::steady_clock::now() - begin;
+    const auto now = Clock::now();
+    const auto waited = now - begin;
     if (!is_abandoned && waited > kLongWait) {
       try {
         is_abandoned = !keep_going();
@@ -102,12 +120,15 @@ Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoi
       is_told = true;
       STROM_TRY(tell(lane, work, kStop));
     }
-    if (is_watched && waited > launch_limit_)
+    // It may have waited for others, which pause, too: the device goes on as long as one of them ends.
+    const bool is_late = is_watched && waited > launch_limit_;
+    if (is_late && (now - last_end_.load() > launch_limit_ || waited > launch_limit_ * launches.at_begin()))
       return Status(ErrorCode::kDeviceLost, "a kernel of the GPU does not end")
           .with_detail("It was given " + std::to_string(launch_limit_.count()) + " ms (pg_strom.gpu_launch_timeout).")
           .with_hint("The GPU service starts anew. Repeat the query.");
     std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
   }
+  if (work.count > 0) last_end_ = Clock::now();
   STROM_TRY(lane.stream.finish());
   if (is_told && can_be_told) STROM_TRY(tell(lane, work, kGoOn));
   if (thrown) std::rethrow_exception(thrown);

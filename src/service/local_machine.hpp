@@ -2,6 +2,7 @@
 // for tests and measurements without PostgreSQL.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -19,8 +20,8 @@ Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size
 
 class LocalMachine final : public engine::exec::DeviceMachine {
  public:
-  /// A launch that takes half of the limit is paused; one that takes all of it has lost the device (kDeviceLost). 0: no
-  /// limit.
+  /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
+  /// (kDeviceLost). 0: no limit.
   explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {})
       : device_(device), launch_limit_(launch_limit) {}
 
@@ -31,6 +32,8 @@ class LocalMachine final : public engine::exec::DeviceMachine {
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// What a run needs for itself; kept for later ones.
   struct Lane {
     device::Stream stream;
@@ -44,6 +47,8 @@ class LocalMachine final : public engine::exec::DeviceMachine {
 
   const device::Device* const device_;
   const std::chrono::milliseconds launch_limit_;
+  mutable std::atomic<int> launches_ = 0;                    // that are waited for
+  mutable std::atomic<Clock::time_point> last_end_ = Clock::time_point();  // of a launch
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
 };

@@ -56,7 +56,7 @@ Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
     chosen.push_back(std::move(any));
     return chosen;
   }
-  STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return true; }));
+  STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return !InterruptPending; }));
   for (service::DeviceRow& device : devices)  // this one's have nothing to do now
     if (device.number < connections.size() && connections[device.number] && device.sessions > 0) --device.sessions;
   const char* text = guc::pg_strom::manual_optimal_gpus;
@@ -105,6 +105,7 @@ GpuMachines gpu_machines(const std::string& path, size_t most) {
   Result<GpuMachines> machines = choose_machines(path, most);
   if (machines.is_ok()) return std::move(machines).value();
   connections.clear();
+  if (machines.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
   failed = now;
   if (choice == DeviceChoice::kGpu) refuse(machines.status());
   return {};

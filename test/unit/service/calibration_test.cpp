@@ -2,12 +2,10 @@
 #include "service/calibration.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
 
 #include "service/calibrate.hpp"
 #include "service/local_machine.hpp"
@@ -32,11 +30,6 @@ Calibration sample() {
   DeviceRates other = rates;
   other.address = "0000:81:00.0";
   return {321.5, {rates, other}};
-}
-
-std::string content(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST(Calibration, comes_back) {
