@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "columnar/origin.hpp"
 #include "columnar/schema.hpp"
 #include "registry/types.hpp"
 
@@ -45,6 +46,7 @@ struct BatchView {
   std::vector<ColumnView> columns;
   std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
   int64_t begin = 0;                     // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
+  std::shared_ptr<const BatchOrigin> origin{};  // nullptr: nobody is to keep the columns; good as long as the source
 };
 
 }  // namespace strom::columnar

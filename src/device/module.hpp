@@ -13,7 +13,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 3;
+inline constexpr uint32_t kModuleVersion = 4;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -30,6 +30,7 @@ struct DeviceFacts {
   char pci_address[32];   // "0000:01:00.0", empty when it is on no such bus
   uint64_t memory, free_memory;
   int32_t processors;      // streaming multiprocessors
+  int32_t tiles;           // tile states that run at a time
   int32_t driver_version;  // CUDA's numbers: 13000
   int32_t runtime_version;
   int32_t shares_host_memory;  // kernels can use any memory of the process

@@ -51,12 +51,10 @@ Result<uint32_t> Client::request(const Message& message, const std::vector<int>&
 }
 
 Result<uint32_t> Client::submit(const Submit& submit, const std::vector<int>& descriptors) {
-  return request(submit, descriptors);
+  return request(Message(submit), descriptors);
 }
 
 Result<uint32_t> Client::ask_ledger(uint32_t after) { return request(AskLedger{after}, {}); }
-
-Result<uint32_t> Client::ask_devices() { return request(AskDevices{}, {}); }
 
 Status Client::cancel(uint32_t tag) { return send(tag, Cancel{}, {}); }
 

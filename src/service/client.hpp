@@ -24,7 +24,7 @@ struct ClientOptions {
   int timeout_ms = 5000;   // to be welcomed
 };
 
-/// An answer to a request: Finished, Failed, Ledger or Devices.
+/// An answer to a request: Finished, Failed, Ledger, Columns, Cache or Devices.
 struct Reply {
   uint32_t tag = 0;
   Message message;
@@ -45,7 +45,10 @@ class Client {
   /// end the session; kDeviceLost: the service has gone.
   Result<uint32_t> submit(const Submit& request, const std::vector<int>& descriptors = {});
   Result<uint32_t> ask_ledger(uint32_t after = 0);
-  Result<uint32_t> ask_devices();
+  /// For other messages that are answered.
+  Result<uint32_t> request(const Message& message, const std::vector<int>& descriptors = {});
+  /// For those that are not.
+  Status tell(const Message& message) { return request(message).status(); }
   /// The answer still comes: kCancelled, or whatever the task has come to meanwhile.
   Status cancel(uint32_t tag);
 
@@ -57,7 +60,6 @@ class Client {
  private:
   explicit Client(Descriptor socket) : socket_(std::move(socket)) {}
   Status send(uint32_t tag, const Message& message, const std::vector<int>& descriptors);
-  Result<uint32_t> request(const Message& message, const std::vector<int>& descriptors);
 
   Descriptor socket_;
   Welcome welcome_;

@@ -42,10 +42,18 @@ constexpr uint32_t kMostStates = 1 << 16;
 }  // namespace
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
-                                                           std::chrono::milliseconds launch_limit) {
+                                                           int cache_percent, std::chrono::milliseconds launch_limit) {
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
-  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory, launch_limit));
+  const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
+  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory, cache_limit, launch_limit));
+}
+
+void DeviceRunner::set_lender(MemoryLender* lender) {
+  columns_ = std::make_unique<ColumnStore>(lender, cache_limit_, [this](size_t bytes) -> Result<ColumnStore::Region> {
+    STROM_ASSIGN(std::shared_ptr<SharedRegion> region, SharedRegion::create(*device_, bytes, false));
+    return ColumnStore::Region(std::move(region));
+  });
 }
 
 Result<TaskOutput> DeviceRunner::run(Task& task) {
@@ -55,21 +63,76 @@ Result<TaskOutput> DeviceRunner::run(Task& task) {
     case TaskKind::kAllocate: return allocate(task);
     case TaskKind::kRelease: return release(task);
     case TaskKind::kRun: return run_tiles(task);
+    case TaskKind::kKeep: return keep(task);
+    case TaskKind::kForget: return forget();
   }
   return Status(ErrorCode::kUnsupported, "the GPU service has no task " + std::to_string(task.kind));
 }
 
 void DeviceRunner::end_session(uint32_t session) {
-  if (device_->use().is_ok()) sessions_.end_session(session);
+  if (!device_->use().is_ok()) return;
+  sessions_.end_session(session);
+  columns_->end_session(session);
 }
+
+// ---- Columns that stay ----
+
+Columns DeviceRunner::find_columns(uint32_t session, const FindColumns& request) {
+  return {columns_->find(session, request.names)};
+}
+
+Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& request) {
+  STROM_TRY(device_->use());
+  for (const SettledColumn& column : request.columns) {
+    if (column.is_published > 1 || column.shape.size() > engine::exec::ColumnKeeper::kMostShapeBytes)
+      return invalid("column");
+    STROM_TRY(columns_->settle(session, column));
+  }
+  return {};
+}
+
+Cache DeviceRunner::cache(const std::string& after) { return columns_->contents(after); }
+
+Result<TaskOutput> DeviceRunner::keep(const Task& task) {
+  std::string_view arguments = task.arguments;
+  std::vector<engine::exec::OfferedColumn> columns;
+  while (!arguments.empty()) {
+    Keep request;
+    STROM_TRY(take(&arguments, &request));
+    if (request.name_bytes == 0 || request.name_bytes > engine::exec::ColumnKeeper::kMostNameBytes ||
+        request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage)
+      return invalid("column");
+    engine::exec::OfferedColumn& column = columns.emplace_back();
+    column.number = request.column;
+    column.bytes = request.bytes;
+    STROM_TRY(take(&arguments, request.name_bytes, &column.name));
+    STROM_TRY(take(&arguments, request.label_bytes, &column.label));
+  }
+  STROM_ASSIGN(const std::vector<ColumnStore::Room> rooms, columns_->make_room(task.session, columns));
+  TaskOutput output;
+  for (const ColumnStore::Room& room : rooms) output.values += bytes_of(Kept{room.number, room.address});
+  return output;
+}
+
+Result<TaskOutput> DeviceRunner::forget() const {
+  TaskOutput output;
+  output.values = bytes_of(columns_->reset());
+  return output;
+}
+
+// ---- Memory of sessions, and work ----
 
 Result<TaskOutput> DeviceRunner::allocate(const Task& task) {
   std::string_view arguments = task.arguments;
   Allocate request;
   STROM_TRY(take(&arguments, &request));
   if (task.memory == 0 || request.mirrored > 1) return invalid("memory");
-  STROM_ASSIGN(std::shared_ptr<SharedRegion> region,
-               SharedRegion::create(*device_, task.memory, request.mirrored == 1));
+  columns_->give_back();
+  auto created = SharedRegion::create(*device_, task.memory, request.mirrored == 1);
+  // The device may be out of memory in one piece.
+  while (created.status().code() == ErrorCode::kOverBudget && columns_->give_back(task.memory))
+    created = SharedRegion::create(*device_, task.memory, request.mirrored == 1);
+  STROM_ASSIGN(std::shared_ptr<SharedRegion> region, std::move(created));
   TaskOutput output;
   output.bulk = region->take_file();
   output.kept = task.memory;
@@ -95,19 +158,34 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   std::string_view arguments = task.arguments;
   Run request;
   STROM_TRY(take(&arguments, &request));
-  if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) || request.count > kMostStates)
+  if (arguments.size() !=
+          (uint64_t{request.in} + request.out) * sizeof(RunRange) + uint64_t{request.kept} * sizeof(RunColumn) ||
+      request.count > kMostStates)
     return invalid("sizes");
   engine::exec::DeviceWork work;
-  // Though the client may release it meanwhile: also what tiles reach through pointers only.
-  const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.regions(task.session);
-  for (uint32_t i = 0; i < request.in + request.out; ++i) {
-    RunRange range;
-    STROM_TRY(take(&arguments, &range));
+  // A client that gives up its work releases its memory at once, and tiles may go on with any of it.
+  const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
+  const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {
     const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
     if (region == nullptr || region->host() == nullptr || range.offset > region->size() ||
         range.bytes > region->size() - range.offset)
       return invalid("range");
-    (i < request.in ? work.in : work.out).push_back({region.get(), range.offset, range.bytes});
+    return engine::exec::DeviceRange{region.get(), range.offset, range.bytes};
+  };
+  for (uint32_t i = 0; i < request.in + request.out; ++i) {
+    RunRange range;
+    STROM_TRY(take(&arguments, &range));
+    STROM_ASSIGN((i < request.in ? work.in : work.out).emplace_back(), mirrored(range));
+  }
+  std::vector<ColumnStore::Region> kept;
+  for (uint32_t i = 0; i < request.kept; ++i) {
+    RunColumn column;
+    STROM_TRY(take(&arguments, &column));
+    kept.push_back(columns_->use(task.session, column.number, column.from.bytes > 0));
+    if (kept.back() == nullptr || column.from.bytes > kept.back()->size()) return invalid("column");
+    if (column.from.bytes == 0) continue;
+    STROM_ASSIGN(const engine::exec::DeviceRange from, mirrored(column.from));
+    work.fills.push_back({kept.back().get(), from});
   }
   if (request.count > 0 &&
       (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||

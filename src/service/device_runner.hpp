@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "device/device.hpp"
+#include "service/column_store.hpp"
 #include "service/device_tasks.hpp"
 #include "service/local_machine.hpp"
 #include "service/server.hpp"
@@ -11,11 +12,14 @@
 
 namespace strom::service {
 
+inline constexpr int kCachePercent = 80;
+
 class DeviceRunner final : public TaskRunner {
  public:
-  /// `launch_limit`: of the machine, see LocalMachine.
+  /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there. `launch_limit`: of the
+  /// machine, see LocalMachine.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
-                                                      std::chrono::milliseconds launch_limit);
+                                                      int cache_percent, std::chrono::milliseconds launch_limit);
 
   const device::Device& device() const { return *device_; }
   LocalMachine& machine() { return machine_; }
@@ -23,22 +27,33 @@ class DeviceRunner final : public TaskRunner {
   std::string device_name() const override { return machine_.name(); }
   std::string address() const override { return device_->facts().pci_address; }
   uint64_t device_memory() const override { return memory_; }
-  uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().processors); }
+  uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().tiles); }
   Result<TaskOutput> run(Task& task) override;
   void end_session(uint32_t session) override;
+  void set_lender(MemoryLender* lender) override;
+  Columns find_columns(uint32_t session, const FindColumns& request) override;
+  Status settle_columns(uint32_t session, const SettleColumns& request) override;
+  Cache cache(const std::string& after) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, std::chrono::milliseconds launch_limit)
-      : device_(std::move(device)), memory_(memory), machine_(device_.get(), launch_limit) {}
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit,
+               std::chrono::milliseconds launch_limit)
+      : device_(std::move(device)),
+        memory_(memory),
+        cache_limit_(cache_limit),
+        machine_(device_.get(), launch_limit) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
+  Result<TaskOutput> keep(const Task& task);
+  Result<TaskOutput> forget() const;
 
   const std::unique_ptr<device::Device> device_;
-  const uint64_t memory_;
+  const uint64_t memory_, cache_limit_;
   LocalMachine machine_;
   SessionMemory sessions_;
+  std::unique_ptr<ColumnStore> columns_;
 };
 
 }  // namespace strom::service

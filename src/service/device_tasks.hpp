@@ -21,8 +21,13 @@ enum class TaskKind : uint16_t {
   kAllocate = 2,
   /// Gives it back: Release.
   kRelease = 3,
-  /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it.
+  /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it, and its columns.
   kRun = 4,
+  /// Room for columns that are to stay on the device: for each of them Keep, its name and its label. The values are as
+  /// many of Kept.
+  kKeep = 5,
+  /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
+  kForget = 6,
 };
 
 inline constexpr uint64_t kSelfTestMemory = 4 << 20;
@@ -47,11 +52,26 @@ struct Run {
   uint64_t states = 0, results = 0;  // addresses, of `count` items each
   uint32_t count = 0;                // 0: only copies
   uint32_t in = 0, out = 0;          // ranges
-  uint32_t unused = 0;
-  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
+  uint32_t kept = 0;                 // columns behind them
+  uint64_t stop = 0;                 // address of DeviceWork::stop, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
+};
+/// A column that stays on the device and that tiles read; with bytes it is filled from the range first.
+struct RunColumn {
+  uint64_t number = 0;
+  RunRange from;
+};
+
+struct Keep {
+  uint64_t bytes = 0;
+  int32_t column = 0;
+  uint16_t name_bytes = 0, label_bytes = 0;
+};
+struct Kept {
+  uint64_t number = 0;  // 0: there is no room for it
+  uint64_t address = 0;
 };
 
 template <class T>
@@ -66,6 +86,14 @@ Status take(std::string_view* bytes, T* value) {
     return Status(ErrorCode::kProtocolViolation, "invalid task of the GPU service: too short");
   std::memcpy(value, bytes->data(), sizeof *value);
   bytes->remove_prefix(sizeof *value);
+  return {};
+}
+
+/// The same for so many bytes.
+inline Status take(std::string_view* bytes, size_t count, std::string* text) {
+  if (bytes->size() < count) return Status(ErrorCode::kProtocolViolation, "invalid task of the GPU service: too short");
+  text->assign(bytes->substr(0, count));
+  bytes->remove_prefix(count);
   return {};
 }
 

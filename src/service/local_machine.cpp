@@ -7,6 +7,7 @@
 
 namespace strom::service {
 
+using engine::exec::DeviceFill;
 using engine::exec::DeviceRange;
 using engine::exec::DeviceRegion;
 using engine::exec::DeviceWork;
@@ -139,6 +140,8 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
   for (const DeviceRange& range : work.in)
     STROM_TRY(
         lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
+  for (const DeviceFill& fill : work.fills)
+    STROM_TRY(lane.stream.copy_in(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes));
   if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
   for (const DeviceRange& range : work.out)
     STROM_TRY(

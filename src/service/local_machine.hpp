@@ -26,7 +26,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
       : device_(device), launch_limit_(launch_limit) {}
 
   std::string name() const override;
-  int states_per_worker() const override { return device_->facts().processors; }
+  int states_per_worker() const override { return device_->facts().tiles; }
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;

@@ -1,6 +1,6 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
-//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--life-descriptor N]
-//     [--calibration PATH] [--launch-limit MILLISECONDS]
+//   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
+//   [--life-descriptor N] [--calibration PATH] [--launch-limit MILLISECONDS]
 // All devices are used, unless one is named. Exit status: 0 after SIGTERM or when the life descriptor's pipe was
 // closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. What is wrong is told on standard
 // error.
@@ -32,6 +32,7 @@ struct Arguments {
   service::ServerOptions server;
   std::string module;
   int device = -1;  // all
+  int cache_percent = service::kCachePercent;
   std::string calibration;
   int launch_limit = 0;
 };
@@ -60,6 +61,8 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       is_right = parse_number(value, 0, INT_MAX, &arguments->launch_limit);
     else if (name == "--workers")
       is_right = parse_number(value, 1, 256, &arguments->server.workers);
+    else if (name == "--cache-percent")
+      is_right = parse_number(value, 0, 100, &arguments->cache_percent);
     else if (name == "--life-descriptor")
       is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
     else
@@ -94,7 +97,7 @@ Result<Runners> open_devices(const Arguments& arguments) {
   Runners runners;
   Status failed(ErrorCode::kDeviceLost, "there is no GPU");
   for (int i = first; i <= last; ++i) {
-    auto runner = service::DeviceRunner::create(module, i, std::chrono::milliseconds(arguments.launch_limit));
+    auto runner = service::DeviceRunner::create(module, i, arguments.cache_percent, std::chrono::milliseconds(arguments.launch_limit));
     if (runner.is_ok())
       runners.push_back(std::move(runner).value());
     else
@@ -123,7 +126,7 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--life-descriptor N] [--calibration PATH] [--launch-limit MILLISECONDS]\n");
+                 " [--cache-percent N] [--life-descriptor N] [--calibration PATH] [--launch-limit MILLISECONDS]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;

@@ -1,10 +1,14 @@
 #include "service/protocol.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
 namespace strom::service {
 namespace {
+
+/// Of any list.
+constexpr size_t kMostItems = std::max({kLedgerRowsPerMessage, kColumnsPerMessage, kCacheRowsPerMessage});
 
 class Writer {
  public:
@@ -83,9 +87,27 @@ void fields(F& f, M& m) {
     f(m.tasks_done), f(m.busy_us), f(m.name), f(m.address);
   } else if constexpr (std::is_same_v<T, Devices>) {
     f(m.rows);
-  } else {
-    static_assert(std::is_same_v<T, Ledger>);
+  } else if constexpr (std::is_same_v<T, Ledger>) {
     f(m.device_memory), f(m.memory_used), f(m.rows);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    f(m);
+  } else if constexpr (std::is_same_v<T, FindColumns>) {
+    f(m.names);
+  } else if constexpr (std::is_same_v<T, ColumnRow>) {
+    f(m.state), f(m.number), f(m.address), f(m.bytes), f(m.shape);
+  } else if constexpr (std::is_same_v<T, Columns>) {
+    f(m.rows);
+  } else if constexpr (std::is_same_v<T, SettledColumn>) {
+    f(m.number), f(m.is_published), f(m.shape);
+  } else if constexpr (std::is_same_v<T, SettleColumns>) {
+    f(m.columns);
+  } else if constexpr (std::is_same_v<T, AskCache>) {
+    f(m.after);
+  } else if constexpr (std::is_same_v<T, CacheRow>) {
+    f(m.label), f(m.columns), f(m.pieces), f(m.bytes), f(m.uses), f(m.pinned);
+  } else {
+    static_assert(std::is_same_v<T, Cache>);
+    f(m.limit), f(m.bytes), f(m.pinned), f(m.found), f(m.missed), f(m.rows);
   }
 }
 
@@ -100,7 +122,7 @@ void Reader::operator()(std::vector<T>& items) {
   uint32_t count = 0;
   (*this)(count);
   // An item takes more than a byte, so that a count cannot ask for more memory than the message has.
-  if (count > kLedgerRowsPerMessage || count > rest_.size()) return fail();
+  if (count > kMostItems || count > rest_.size()) return fail();
   items.resize(count);
   for (T& item : items) {
     fields(*this, item);

@@ -14,11 +14,12 @@
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 2;
+inline constexpr uint16_t kProtocolVersion = 3;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
 inline constexpr size_t kLedgerRowsPerMessage = 128;
+inline constexpr size_t kColumnsPerMessage = 32, kCacheRowsPerMessage = 64;
 inline constexpr int kLowestPriority = -4, kHighestPriority = 4;
 
 /// In front of every message of every version.
@@ -43,7 +44,7 @@ struct Welcome {
   uint32_t session = 0;
   int32_t process = 0;
   uint64_t device_memory = 0;  // bytes that tasks may have together
-  uint32_t processors = 0;     // of the device
+  uint32_t processors = 0;     // tile states that the device runs at a time
   std::string device;
   uint32_t number = 0, devices = 1;  // of the session's device, and how many there are
 };
@@ -109,7 +110,61 @@ struct Devices {
   std::vector<DeviceRow> rows;
 };
 
-using Message = std::variant<Hello, Welcome, Submit, Finished, Failed, Cancel, AskLedger, Ledger, AskDevices, Devices>;
+/// Client: which of these columns stay on the device? Each is named by what its source says that it is
+/// (columnar::BatchOrigin). At most kColumnsPerMessage.
+struct FindColumns {
+  std::vector<std::string> names;
+};
+
+inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsKept = 1, kColumnIsWanted = 2;
+
+struct ColumnRow {
+  uint8_t state = kColumnIsUnknown;  // kColumnIsWanted: it may be asked room for
+  uint64_t number = 0;               // kColumnIsKept: the session has it until it settles that
+  uint64_t address = 0, bytes = 0;   // on the device
+  std::string shape;                 // as whoever filled it has said
+  bool operator==(const ColumnRow&) const = default;
+};
+
+/// Service: one row for each name, in their order.
+struct Columns {
+  std::vector<ColumnRow> rows;
+};
+
+struct SettledColumn {
+  uint64_t number = 0;
+  uint8_t is_published = 0;  // 1: the session has filled it; 0: the session does not use it any more
+  std::string shape;         // of a published one
+};
+
+/// Client: what has become of columns that the session has. Not answered.
+struct SettleColumns {
+  std::vector<SettledColumn> columns;
+};
+
+/// Client: asks for what stays on the device, behind the label `after`.
+struct AskCache {
+  std::string after;
+};
+
+/// All columns of a file or table.
+struct CacheRow {
+  std::string label;
+  uint32_t columns = 0;
+  uint64_t pieces = 0, bytes = 0, uses = 0;
+  uint64_t pinned = 0;  // bytes that somebody uses now
+  bool operator==(const CacheRow&) const = default;
+};
+
+/// Service: by label, at most kCacheRowsPerMessage; none: there are no more.
+struct Cache {
+  uint64_t limit = 0, bytes = 0, pinned = 0;  // of all of it
+  uint64_t found = 0, missed = 0;             // columns that were looked for, since the service has started
+  std::vector<CacheRow> rows;
+};
+
+using Message = std::variant<Hello, Welcome, Submit, Finished, Failed, Cancel, AskLedger, Ledger, FindColumns, Columns,
+                             SettleColumns, AskCache, Cache, AskDevices, Devices>;
 
 struct TaggedMessage {
   uint32_t tag = 0;

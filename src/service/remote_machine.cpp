@@ -14,18 +14,26 @@ namespace strom::service {
 using engine::exec::DeviceRange;
 using engine::exec::DeviceRegion;
 using engine::exec::DeviceWork;
+using engine::exec::FoundColumn;
+using engine::exec::OfferedColumn;
 
 namespace {
 
 constexpr int kPollMs = 10;
 constexpr int kFirstMemoryMs = 5000, kFurtherMemoryMs = 200;
-constexpr size_t kRangesPerTask = (kMaxMessageBytes - 256) / sizeof(RunRange);
+constexpr size_t kRangesPerTask =
+    (kMaxMessageBytes - 256 - engine::exec::ColumnKeeper::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
 
 Submit request(TaskKind kind, std::string arguments, uint64_t memory = 0) {
   return {static_cast<uint16_t>(kind), memory, std::move(arguments)};
 }
 
-Status unexpected_answer() {
+bool is_task(const Message& message, TaskKind kind) {
+  const auto* submit = std::get_if<Submit>(&message);
+  return submit != nullptr && submit->task == static_cast<uint16_t>(kind);
+}
+
+Status unexpected() {
   return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected answer");
 }
 
@@ -48,6 +56,29 @@ class RemoteMachine::Region final : public DeviceRegion {
   const uint64_t number_;
 };
 
+/// Columns that one message has found, let go of with one.
+struct RemoteMachine::Pins {
+  RemoteMachine* machine;
+  std::vector<SettledColumn> columns;
+  explicit Pins(RemoteMachine* owner) : machine(owner) {}
+  Pins(const Pins&) = delete;
+  Pins& operator=(const Pins&) = delete;
+  ~Pins() { machine->settle(std::move(columns)); }
+};
+
+class RemoteMachine::KeptRegion final : public DeviceRegion {
+ public:
+  KeptRegion(std::shared_ptr<Pins> pins, uint64_t number, uint64_t address, size_t size)
+      : DeviceRegion(reinterpret_cast<char*>(address), nullptr, size), pins_(std::move(pins)), number_(number) {
+    pins_->columns.push_back({number, 0, ""});
+  }
+  uint64_t number() const { return number_; }
+
+ private:
+  const std::shared_ptr<Pins> pins_;
+  const uint64_t number_;
+};
+
 Result<std::unique_ptr<RemoteMachine>> RemoteMachine::connect(const ClientOptions& options) {
   STROM_ASSIGN(std::unique_ptr<Client> client, Client::connect(options));
   return std::unique_ptr<RemoteMachine>(new RemoteMachine(std::move(client)));
@@ -67,7 +98,9 @@ Result<std::unique_ptr<DeviceRegion>> RemoteMachine::allocate(size_t bytes, bool
   if (!reply.is_ok() && reply.status().code() == ErrorCode::kOutOfMemory)
     return Status(ErrorCode::kOverBudget, reply.status().message());
   if (!reply.is_ok()) return reply.status();
-  std::string_view values = std::get<Finished>(reply.value().message).values;
+  const auto* finished = std::get_if<Finished>(&reply.value().message);
+  if (finished == nullptr) return unexpected();
+  std::string_view values = finished->values;
   Allocated allocated;
   STROM_TRY(take(&values, &allocated));
   char* mirror = nullptr;
@@ -98,6 +131,74 @@ void RemoteMachine::release(uint64_t region) {
   if (lost_.is_ok()) (void)client_->submit(request(TaskKind::kRelease, bytes_of(gone)));
 }
 
+// ---- Columns that stay ----
+
+/// Nobody waits for an answer, and none comes.
+void RemoteMachine::settle(std::vector<SettledColumn> columns) {
+  const std::lock_guard lock(mutex_);
+  if (lost_.is_ok() && !columns.empty()) (void)client_->tell(SettleColumns{std::move(columns)});
+}
+
+Result<std::vector<FoundColumn>> RemoteMachine::find(const std::vector<std::string>& names,
+                                                     const KeepGoing& keep_going) {
+  std::vector<FoundColumn> found;
+  for (size_t i = 0; i < names.size(); i += kColumnsPerMessage) {
+    const auto begin = names.begin() + static_cast<long>(i);
+    const auto end = begin + static_cast<long>(std::min(names.size() - i, kColumnsPerMessage));
+    STROM_TRY(find_some({begin, end}, &found, keep_going));
+  }
+  return found;
+}
+
+Status RemoteMachine::find_some(const std::vector<std::string>& names, std::vector<FoundColumn>* found,
+                                const KeepGoing& keep_going) {
+  STROM_ASSIGN(Columns columns, ask_for<Columns>(FindColumns{names}, keep_going));
+  const auto pins = std::make_shared<Pins>(this);
+  for (ColumnRow& row : columns.rows) {
+    FoundColumn& column = found->emplace_back();
+    column.is_wanted = row.state == kColumnIsWanted;
+    if (row.state != kColumnIsKept) continue;
+    column.region = std::make_unique<KeptRegion>(pins, row.number, row.address, row.bytes);
+    column.shape = std::move(row.shape);
+  }
+  return columns.rows.size() == names.size() ? Status::ok() : unexpected();
+}
+
+Result<std::vector<std::unique_ptr<DeviceRegion>>> RemoteMachine::make_room(const std::vector<OfferedColumn>& columns,
+                                                                            const KeepGoing& keep_going) {
+  std::vector<std::unique_ptr<DeviceRegion>> rooms;
+  for (size_t i = 0; i < columns.size(); i += kColumnsPerMessage)
+    STROM_TRY(make_some_room(&columns[i], std::min(columns.size() - i, kColumnsPerMessage), &rooms, keep_going));
+  return rooms;
+}
+
+Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
+                                     std::vector<std::unique_ptr<DeviceRegion>>* rooms, const KeepGoing& keep_going) {
+  std::string arguments;
+  for (size_t i = 0; i < count; ++i) {
+    const OfferedColumn& column = columns[i];
+    arguments += bytes_of(Keep{column.bytes, column.number, static_cast<uint16_t>(column.name.size()),
+                               static_cast<uint16_t>(column.label.size())});
+    arguments += column.name + column.label;
+  }
+  STROM_ASSIGN(const Finished finished, ask_for<Finished>(request(TaskKind::kKeep, std::move(arguments)), keep_going));
+  std::string_view values = finished.values;
+  for (size_t i = 0; i < count; ++i) {
+    Kept kept;
+    STROM_TRY(take(&values, &kept));
+    rooms->push_back(kept.number == 0 ? nullptr
+                                      : std::make_unique<KeptRegion>(std::make_shared<Pins>(this), kept.number,
+                                                                     kept.address, columns[i].bytes));
+  }
+  return {};
+}
+
+void RemoteMachine::publish(const DeviceRegion& region, const std::string& shape) {
+  settle({{static_cast<const KeptRegion&>(region).number(), 1, shape}});
+}
+
+// ---- Work ----
+
 Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin, size_t out_end,
                                bool launch, const KeepGoing& keep_going) {
   Run run;
@@ -109,12 +210,19 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
+  if (launch) run.kept = static_cast<uint32_t>(work.fills.size() + work.kept.size());
   std::string arguments = bytes_of(run);
-  const auto add = [&arguments](const DeviceRange& range) {
-    arguments += bytes_of(RunRange{static_cast<const Region*>(range.region)->number(), range.offset, range.bytes});
+  const auto place = [](const DeviceRange& range) {
+    return RunRange{static_cast<const Region*>(range.region)->number(), range.offset, range.bytes};
   };
+  const auto add = [&](const DeviceRange& range) { arguments += bytes_of(place(range)); };
   std::for_each(work.in.begin() + static_cast<long>(in_begin), work.in.begin() + static_cast<long>(in_end), add);
   std::for_each(work.out.begin() + static_cast<long>(out_begin), work.out.begin() + static_cast<long>(out_end), add);
+  for (size_t i = 0; launch && i < work.fills.size(); ++i)
+    arguments += bytes_of(
+        RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(), place(work.fills[i].from)});
+  for (size_t i = 0; launch && i < work.kept.size(); ++i)
+    arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.kept[i])->number(), {}});
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();
 }
 
@@ -133,6 +241,11 @@ Status RemoteMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
   return {};
 }
 
+Result<std::vector<DeviceRow>> RemoteMachine::devices(const KeepGoing& keep_going) {
+  STROM_ASSIGN(Devices devices, ask_for<Devices>(AskDevices{}, keep_going));
+  return std::move(devices.rows);
+}
+
 bool RemoteMachine::is_alive() {
   const std::lock_guard lock(mutex_);
   if (!lost_.is_ok() || is_reading_) return lost_.is_ok();
@@ -146,12 +259,13 @@ bool RemoteMachine::is_alive() {
 }
 
 /// Answers that come later are dropped.
-void RemoteMachine::abandon(uint32_t tag, bool allocates) {
+void RemoteMachine::abandon(uint32_t tag, const Message& request) {
   const std::lock_guard lock(mutex_);
   awaited_.erase(tag);
   if (!lost_.is_ok()) return;
-  if (allocates) unwanted_memory_.insert(tag);
-  (void)client_->cancel(tag);
+  const bool is_search = std::holds_alternative<FindColumns>(request);
+  if (is_search || is_task(request, TaskKind::kAllocate) || is_task(request, TaskKind::kKeep)) unwanted_[tag] = request;
+  if (!is_search) (void)client_->cancel(tag);
 }
 
 /// Under the lock: gives the answer to who waits for it. Memory that came too late for that goes back.
@@ -161,15 +275,23 @@ void RemoteMachine::take_reply(Reply reply) {
     waiting->second = std::move(reply);
     return;
   }
-  if (unwanted_memory_.erase(reply.tag) == 0) return;
-  const auto* finished = std::get_if<Finished>(&reply.message);
-  if (finished == nullptr) return;
-  std::string_view values = finished->values;
-  Allocated allocated;
-  if (!take(&values, &allocated).is_ok()) return;
-  Release gone;
-  gone.region = allocated.region;
-  (void)client_->submit(request(TaskKind::kRelease, bytes_of(gone)));
+  const auto unwanted = unwanted_.extract(reply.tag);
+  if (unwanted.empty()) return;
+  SettleColumns columns;
+  if (const auto* found = std::get_if<Columns>(&reply.message))
+    for (const ColumnRow& row : found->rows)
+      if (row.state == kColumnIsKept) columns.columns.push_back({row.number, 0, ""});
+  if (const auto* finished = std::get_if<Finished>(&reply.message)) {
+    std::string_view values = finished->values;
+    Kept kept;
+    if (is_task(unwanted.mapped(), TaskKind::kKeep))
+      while (take(&values, &kept).is_ok())
+        if (kept.number != 0) columns.columns.push_back({kept.number, 0, ""});
+    Allocated allocated;
+    if (is_task(unwanted.mapped(), TaskKind::kAllocate) && take(&values, &allocated).is_ok())
+      (void)client_->submit(request(TaskKind::kRelease, bytes_of(Release{allocated.region})));
+  }
+  if (!columns.columns.empty()) (void)client_->tell(columns);
 }
 
 /// The answer, if it comes within kPollMs: read by this thread, or by another one that waits.
@@ -201,44 +323,24 @@ Result<std::optional<Reply>> RemoteMachine::wait_a_moment(uint32_t tag) {
   return reply;
 }
 
-Result<Reply> RemoteMachine::ask(const Submit& submit, const KeepGoing& keep_going, int timeout_ms) {
+Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_going, int timeout_ms) {
   uint32_t tag;
   {
     const std::lock_guard lock(mutex_);
     if (!lost_.is_ok()) return lost_;
-    STROM_ASSIGN(tag, client_->submit(submit));
+    STROM_ASSIGN(tag, client_->request(request));
     awaited_[tag];
   }
-  Result<Reply> reply = await(tag, submit.task == static_cast<uint16_t>(TaskKind::kAllocate), keep_going, timeout_ms);
-  if (reply.is_ok() && !std::holds_alternative<Finished>(reply.value().message)) return unexpected_answer();
-  return reply;
-}
-
-Result<std::vector<DeviceRow>> RemoteMachine::devices(const KeepGoing& keep_going) {
-  uint32_t tag;
-  {
-    const std::lock_guard lock(mutex_);
-    if (!lost_.is_ok()) return lost_;
-    STROM_ASSIGN(tag, client_->ask_devices());
-    awaited_[tag];
-  }
-  STROM_ASSIGN(Reply reply, await(tag, false, keep_going, kFirstMemoryMs));
-  auto* devices = std::get_if<Devices>(&reply.message);
-  if (devices == nullptr) return unexpected_answer();
-  return std::move(devices->rows);
-}
-
-Result<Reply> RemoteMachine::await(uint32_t tag, bool allocates, const KeepGoing& keep_going, int timeout_ms) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   struct Waiting {  // also for a `keep_going` that throws
     RemoteMachine* machine;
     uint32_t tag;
-    bool allocates;
+    const Message& request;
     bool is_answered = false;
     ~Waiting() {
-      if (!is_answered) machine->abandon(tag, allocates);
+      if (!is_answered) machine->abandon(tag, request);
     }
-  } waiting{this, tag, allocates};
+  } waiting{this, tag, request};
   for (;;) {
     STROM_ASSIGN(std::optional<Reply> reply, wait_a_moment(tag));
     if (reply) {
@@ -250,6 +352,14 @@ Result<Reply> RemoteMachine::await(uint32_t tag, bool allocates, const KeepGoing
     if (timeout_ms >= 0 && std::chrono::steady_clock::now() > end)
       return Status(ErrorCode::kOverBudget, "no memory of the GPU became free in time");
   }
+}
+
+template <class Answer>
+Result<Answer> RemoteMachine::ask_for(const Message& request, const KeepGoing& keep_going) {
+  STROM_ASSIGN(Reply reply, ask(request, keep_going, -1));
+  auto* answer = std::get_if<Answer>(&reply.message);
+  if (answer == nullptr) return unexpected();
+  return std::move(*answer);
 }
 
 }  // namespace strom::service

@@ -1,22 +1,23 @@
 // The GPU service as the engine's machine: what a backend runs its pipelines on. Any thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "engine/exec/device_machine.hpp"
+#include "engine/exec/kept_columns.hpp"
 #include "service/client.hpp"
 #include "service/device_tasks.hpp"
 
 namespace strom::service {
 
-class RemoteMachine final : public engine::exec::DeviceMachine {
+class RemoteMachine final : public engine::exec::DeviceMachine, private engine::exec::ColumnKeeper {
  public:
   /// As Client::connect().
   static Result<std::unique_ptr<RemoteMachine>> connect(const ClientOptions& options);
@@ -28,6 +29,9 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+  engine::exec::ColumnKeeper* keeper() override { return keeps_columns_ ? this : nullptr; }
+  /// Whether executions from now on use columns that stay on the device. They do at first.
+  void set_keeps_columns(bool keeps) { keeps_columns_ = keeps; }
 
   /// Of the service, by number, with what they have to do now.
   Result<std::vector<DeviceRow>> devices(const KeepGoing& keep_going);
@@ -39,15 +43,30 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   bool is_alive();
 
  private:
+  using KeepGoing = engine::exec::DeviceMachine::KeepGoing;
   class Region;
+  class KeptRegion;
+  struct Pins;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
-  /// Submits a task and waits for its answer, which is Finished or a Status. The task is cancelled when `keep_going`
-  /// says so or throws, and after so long (kOverBudget).
-  Result<Reply> ask(const Submit& request, const KeepGoing& keep_going, int timeout_ms);
-  Result<Reply> await(uint32_t tag, bool allocates, const KeepGoing& keep_going, int timeout_ms);
+  Result<std::vector<engine::exec::FoundColumn>> find(const std::vector<std::string>& names,
+                                                      const KeepGoing& keep_going) override;
+  Result<std::vector<std::unique_ptr<engine::exec::DeviceRegion>>> make_room(
+      const std::vector<engine::exec::OfferedColumn>& columns, const KeepGoing& keep_going) override;
+  void publish(const engine::exec::DeviceRegion& region, const std::string& shape) override;
+  Status find_some(const std::vector<std::string>& names, std::vector<engine::exec::FoundColumn>* found,
+                   const KeepGoing& keep_going);
+  Status make_some_room(const engine::exec::OfferedColumn* columns, size_t count,
+                        std::vector<std::unique_ptr<engine::exec::DeviceRegion>>* rooms, const KeepGoing& keep_going);
+  void settle(std::vector<SettledColumn> columns);
+
+  /// Sends a request and waits for its answer, which is no Failed. A task is cancelled when `keep_going` says so or
+  /// throws, and after so long (kOverBudget).
+  Result<Reply> ask(const Message& request, const KeepGoing& keep_going, int timeout_ms);
+  template <class Answer>
+  Result<Answer> ask_for(const Message& request, const KeepGoing& keep_going);
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
-  void abandon(uint32_t tag, bool allocates);
+  void abandon(uint32_t tag, const Message& request);
   void take_reply(Reply reply);
   Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
                   size_t out_end, bool launch, const KeepGoing& keep_going);
@@ -58,7 +77,8 @@ class RemoteMachine final : public engine::exec::DeviceMachine {
   std::condition_variable changed_;
   bool is_reading_ = false;  // one of the waiting threads reads for all
   std::map<uint32_t, std::optional<Reply>> awaited_;
-  std::set<uint32_t> unwanted_memory_;  // tags of allocations that nobody waits for any more
+  std::map<uint32_t, Message> unwanted_;  // requests for memory that nobody waits for any more
+  std::atomic<bool> keeps_columns_ = true;
   Status lost_;
   int64_t regions_ = 0;
 };

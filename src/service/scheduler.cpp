@@ -90,12 +90,14 @@ std::shared_ptr<Task> Scheduler::next_task() {
   std::stable_sort(waiting.begin(), waiting.end(),
                    [](const Session* a, const Session* b) { return a->clock < b->clock; });
   std::vector<Task*> passed;
+  memory_is_awaited_ = false;
   bool memory_is_spoken_for = false;
   for (Session* session : waiting) {
     auto next = session->queue.begin();
-    if ((*next)->memory > 0 && (memory_is_spoken_for || (*next)->memory > device_memory_ - memory_used_)) {
+    if ((*next)->memory > 0 && (memory_is_spoken_for || (*next)->memory > device_memory_ - memory_used_ - pinned_)) {
       memory_is_spoken_for = memory_is_spoken_for || (*next)->overtaken >= kMostOvertaken;
       passed.push_back(next->get());
+      memory_is_awaited_ = true;
       next = std::find_if(next, session->queue.end(), [](const auto& task) { return task->memory == 0; });
       if (next == session->queue.end()) continue;
     }
@@ -129,6 +131,44 @@ void Scheduler::give_back(uint64_t memory) {
   const std::lock_guard lock(mutex_);
   memory_used_ -= memory;
   changed_.notify_all();
+}
+
+// ---- Lent memory ----
+
+uint64_t Scheduler::lend(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t wanted = memory_used_ + lent_ + bytes;
+  if (wanted > device_memory_) return wanted - device_memory_;
+  lent_ += bytes;
+  return 0;
+}
+
+void Scheduler::take_back(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  lent_ -= bytes;
+}
+
+bool Scheduler::pin(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (memory_used_ + pinned_ + bytes > device_memory_) return false;
+  pinned_ += bytes;
+  return true;
+}
+
+void Scheduler::unpin(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  pinned_ -= bytes;
+  if (memory_is_awaited_) changed_.notify_all();
+}
+
+uint64_t Scheduler::overlent() const {
+  const std::lock_guard lock(mutex_);
+  return memory_used_ + lent_ > device_memory_ ? memory_used_ + lent_ - device_memory_ : 0;
+}
+
+uint64_t Scheduler::lendable() const {
+  const std::lock_guard lock(mutex_);
+  return memory_used_ + lent_ < device_memory_ ? device_memory_ - memory_used_ - lent_ : 0;
 }
 
 void Scheduler::finish(const Task& task, uint64_t elapsed_us, uint64_t kept, uint64_t returned) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "service/memory_lender.hpp"
 #include "service/protocol.hpp"
 #include "service/sockets.hpp"
 
@@ -31,8 +32,8 @@ struct Task {
 
 /// Sessions share the device by the time that their tasks take, weighted by 2^priority (weighted fair queueing); tasks
 /// of one session start in their order. A task starts when its memory is free. While it waits for that, tasks behind it
-/// may overtake it, but only so often.
-class Scheduler {
+/// may overtake it, but only so often. What no task has is lent; tasks do not wait for what is lent and not pinned.
+class Scheduler final : public MemoryLender {
  public:
   static constexpr size_t kMostQueued = 1024;  // tasks of one session
   static constexpr int kMostOvertaken = 16;
@@ -68,6 +69,13 @@ class Scheduler {
 
   /// What there is to do, in all fields of a DeviceRow but those of the device itself.
   DeviceRow load() const;
+  uint64_t lend(uint64_t bytes) override;
+  void take_back(uint64_t bytes) override;
+  bool pin(uint64_t bytes) override;
+  void unpin(uint64_t bytes) override;
+  uint64_t overlent() const override;
+  uint64_t lendable() const override;
+
   /// Sessions with a number above `after`, by number.
   Ledger ledger(uint32_t after) const;
 
@@ -92,7 +100,10 @@ class Scheduler {
   std::condition_variable changed_;
   std::map<uint32_t, Session> sessions_;
   std::vector<Gone> gone_;
-  uint64_t memory_used_ = 0, tasks_done_ = 0, busy_us_ = 0;
+  uint64_t memory_used_ = 0;        // and
+  uint64_t lent_ = 0, pinned_ = 0;  // of lent_; memory_used_ + pinned_ are at most device_memory_
+  bool memory_is_awaited_ = false;  // a task has not been taken for want of it
+  uint64_t tasks_done_ = 0, busy_us_ = 0;
   bool ends_ = false;
 };
 

@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "base/os_error.hpp"
+#include "engine/exec/kept_columns.hpp"
 
 namespace strom::service {
 namespace {
@@ -43,7 +44,9 @@ struct Connection {
 
 /// A device, and who waits for it.
 struct Part {
-  explicit Part(TaskRunner* its_runner) : runner(its_runner), scheduler(its_runner->device_memory()) {}
+  explicit Part(TaskRunner* its_runner) : runner(its_runner), scheduler(its_runner->device_memory()) {
+    runner->set_lender(&scheduler);
+  }
   TaskRunner* const runner;
   Scheduler scheduler;
 };
@@ -77,12 +80,14 @@ class ServerImpl final : public Server {
   void handle(uint32_t session, Packet packet);
   void open_session(uint32_t session, const Hello& hello);
   void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
+  void find_columns(uint32_t session, uint32_t tag, const FindColumns& request);
   void send_done();
   void clear_sessions(Part& part);
   Part& part_of(uint32_t session) { return *parts_[connections_.at(session).device]; }
   size_t least_loaded() const;
   Ledger ledger(uint32_t after) const;
   Devices devices() const;
+  Cache cache(const std::string& after) const;
   void answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk = {});
   void refuse(uint32_t session, const Status& status);
   void send_unsent(uint32_t session);
@@ -188,6 +193,26 @@ Ledger ServerImpl::ledger(uint32_t after) const {
   std::sort(all.rows.begin(), all.rows.end(),
             [](const LedgerRow& a, const LedgerRow& b) { return a.session < b.session; });
   if (all.rows.size() > kLedgerRowsPerMessage) all.rows.resize(kLedgerRowsPerMessage);
+  return all;
+}
+
+/// What is on several devices counts for each. By label, as each device gives the first ones behind `after`.
+Cache ServerImpl::cache(const std::string& after) const {
+  Cache all;
+  std::map<std::string, CacheRow> rows;
+  for (const auto& part : parts_) {
+    const Cache cache = part->runner->cache(after);
+    all.limit += cache.limit, all.bytes += cache.bytes, all.pinned += cache.pinned;
+    all.found += cache.found, all.missed += cache.missed;
+    for (const CacheRow& row : cache.rows) {
+      CacheRow& sum = rows[row.label];
+      sum.label = row.label;
+      sum.columns = std::max(sum.columns, row.columns);
+      sum.pieces += row.pieces, sum.bytes += row.bytes, sum.uses += row.uses, sum.pinned += row.pinned;
+    }
+  }
+  for (auto& [label, row] : rows)
+    if (all.rows.size() < kCacheRowsPerMessage) all.rows.push_back(std::move(row));
   return all;
 }
 
@@ -324,8 +349,24 @@ void ServerImpl::handle(uint32_t session, Packet packet) {
     }
     if (const auto* ask = std::get_if<AskLedger>(&message)) return answer(session, tag, ledger(ask->after));
     if (std::holds_alternative<AskDevices>(message)) return answer(session, tag, devices());
+    if (const auto* find = std::get_if<FindColumns>(&message)) return find_columns(session, tag, *find);
+    if (const auto* settle = std::get_if<SettleColumns>(&message)) {
+      const Status status = part_of(session).runner->settle_columns(session, *settle);
+      return status.is_ok() ? void() : refuse(session, status);
+    }
+    if (const auto* ask = std::get_if<AskCache>(&message)) return answer(session, tag, cache(ask->after));
   }
   refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected kind"));
+}
+
+void ServerImpl::find_columns(uint32_t session, uint32_t tag, const FindColumns& request) {
+  const auto is_too_long = [](const std::string& name) {
+    return name.size() > engine::exec::ColumnKeeper::kMostNameBytes;
+  };
+  if (request.names.size() > kColumnsPerMessage ||
+      std::any_of(request.names.begin(), request.names.end(), is_too_long))
+    return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: columns"));
+  answer(session, tag, part_of(session).runner->find_columns(session, request));
 }
 
 void ServerImpl::open_session(uint32_t session, const Hello& hello) {

@@ -30,12 +30,29 @@ class TaskRunner {
   virtual std::string device_name() const = 0;
   virtual std::string address() const { return ""; }  // on the PCI bus
   virtual uint64_t device_memory() const = 0;         // bytes that tasks may have together
+  /// Tile states that the device runs at a time.
   virtual uint32_t processors() const { return 1; }
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
   /// service: nothing else can run either.
   virtual Result<TaskOutput> run(Task& task) = 0;
   /// Gives back what the session has kept; none of its tasks runs.
   virtual void end_session(uint32_t session) { (void)session; }
+
+  /// Before anything else: who has the memory that no task has. It outlives all but the destructor.
+  virtual void set_lender(MemoryLender* lender) { (void)lender; }
+  // Columns that stay on the device. These do not wait for it.
+  virtual Columns find_columns(uint32_t session, const FindColumns& request) {
+    (void)session;
+    return {std::vector<ColumnRow>(request.names.size())};
+  }
+  virtual Status settle_columns(uint32_t session, const SettleColumns& request) {
+    (void)session, (void)request;
+    return Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: no such column");
+  }
+  virtual Cache cache(const std::string& after) {
+    (void)after;
+    return {};
+  }
 };
 
 struct ServerOptions {

@@ -75,7 +75,7 @@ std::shared_ptr<SharedRegion> SessionMemory::remove(uint32_t session, uint64_t n
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-std::vector<std::shared_ptr<SharedRegion>> SessionMemory::regions(uint32_t session) {
+std::vector<std::shared_ptr<SharedRegion>> SessionMemory::all(uint32_t session) {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<SharedRegion>> regions;
   if (const auto found = sessions_.find(session); found != sessions_.end())

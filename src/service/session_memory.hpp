@@ -39,8 +39,8 @@ class SessionMemory {
   /// nullptr when the session has none of this number.
   std::shared_ptr<SharedRegion> find(uint32_t session, uint64_t number);
   std::shared_ptr<SharedRegion> remove(uint32_t session, uint64_t number);
-  /// All of the session.
-  std::vector<std::shared_ptr<SharedRegion>> regions(uint32_t session);
+  /// All of the session's, for a task that may use any of them though the client releases it meanwhile.
+  std::vector<std::shared_ptr<SharedRegion>> all(uint32_t session);
   /// True when [address, address + bytes) is in one of the session's regions.
   bool holds(uint32_t session, uint64_t address, uint64_t bytes);
   void end_session(uint32_t session);

@@ -23,6 +23,7 @@ constexpr std::uint32_t kDefaultSharedBytes = 48u << 10;
 constexpr std::uint32_t kMaxSharedBytes = 227u << 10;
 constexpr std::uint32_t kMaxThreads = 1024;
 constexpr int kMultiprocessors = 2;
+constexpr int kBlocksPerMultiprocessor = 2;
 constexpr std::size_t kDeviceBytes = std::size_t{8} << 30;
 constexpr int kPoison = 0xcd;
 
@@ -466,7 +467,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* st
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, std::size_t,
                                                                    unsigned) {
   if (threads <= 0 || threads > static_cast<int>(kMaxThreads)) return remember(cudaErrorInvalidValue);
-  *blocks = 2048 / threads;
+  *blocks = kBlocksPerMultiprocessor;
   return cudaSuccess;
 }
 

@@ -88,7 +88,11 @@ using namespace strom::device;
 using strom::engine::block::RunResult;
 using strom::engine::block::TileState;
 
-constexpr size_t kMemory = size_t{2} << 30;
+/// Of a device. Environment STROM_HOST_DEVICE_MB sets it.
+size_t all_memory() {
+  const char* megabytes = std::getenv("STROM_HOST_DEVICE_MB");
+  return megabytes == nullptr ? size_t{2} << 30 : std::strtoull(megabytes, nullptr, 10) << 20;
+}
 constexpr int kProcessors = 3, kFresh = 0x5a, kMostDevices = 16;
 
 struct Block {
@@ -149,15 +153,15 @@ int facts(int device, DeviceFacts* facts) {
   if (std::getenv("STROM_HOST_DEVICES") != nullptr)
     std::snprintf(facts->pci_address, sizeof facts->pci_address, "ffff:%02x:00.0",
                   devices()[static_cast<size_t>(device)]);
-  facts->memory = kMemory;
-  facts->free_memory = kMemory - used[device];
-  facts->processors = kProcessors;
+  facts->memory = all_memory();
+  facts->free_memory = all_memory() - used[device];
+  facts->processors = facts->tiles = kProcessors;
   return kModuleOk;
 }
 
 int allocate(size_t bytes, void** memory) {
   const std::lock_guard lock(mutex);
-  if (bytes > kMemory - used[current]) return fail(kModuleOutOfMemory, "out of memory");
+  if (bytes > all_memory() - used[current]) return fail(kModuleOutOfMemory, "out of memory");
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return fail(kModuleOutOfMemory, "out of memory");
   std::memset(*memory, kFresh, bytes);

@@ -163,6 +163,16 @@ def single_changes():
         equal(ours, theirs, f"after {change}")
         ours, theirs = both(other, statement)
         equal(ours, theirs, f"after {change}, in the session that did it")
+    for kind, first, second in (("int", "7", "8"), ("int", "NULL", "5"), ("text", "'one'", "'another'")):
+        late = "SELECT count(late), min(late), max(late) FROM t"
+        other.execute("BEGIN")
+        other.execute(f"ALTER TABLE t ADD COLUMN late {kind} DEFAULT {first}")
+        warm(other, late, 4)
+        other.execute("ROLLBACK")
+        other.execute(f"ALTER TABLE t ADD COLUMN late {kind} DEFAULT {second}")
+        ours, theirs = both(session, late)
+        equal(ours, theirs, f"a {kind} column that was rolled back and is added again")
+        other.execute("ALTER TABLE t DROP COLUMN late")
     session.execute("BEGIN")
     session.execute("CREATE TABLE fresh (a int)")
     session.execute("INSERT INTO fresh SELECT generate_series(1, 20000)")

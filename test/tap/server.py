@@ -157,7 +157,8 @@ ENGINE_SETTINGS = {
 
 def engine_session(database, **settings):
     """A session of psycopg whose scans are the engine's; `settings` on top of ENGINE_SETTINGS."""
-    session = psycopg.connect(dbname=database, autocommit=True)
+    # Prepared statements would keep the plans of other settings.
+    session = psycopg.connect(dbname=database, autocommit=True, prepare_threshold=None)
     session.execute("LOAD 'pg_strom'")
     for name, value in {**ENGINE_SETTINGS, **settings}.items():
         session.execute(f"SET {name} = '{value}'")

@@ -11,6 +11,7 @@
 
 namespace strom::engine::inst {
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream);
+cudaError_t morsels_per_processor(int* count);
 }  // namespace strom::engine::inst
 
 namespace strom::device {
@@ -67,6 +68,9 @@ int facts(int device, DeviceFacts* facts) {
     std::snprintf(facts->pci_address, sizeof facts->pci_address, "%04x:%02x:%02x.0", found.pciDomainID, found.pciBusID,
                   found.pciDeviceID);
   facts->processors = found.multiProcessorCount;
+  int blocks = 0;
+  if (const int outcome = checked(engine::inst::morsels_per_processor(&blocks))) return outcome;
+  facts->tiles = found.multiProcessorCount * blocks;
   int shares = 0;
   if (cudaDeviceGetAttribute(&shares, cudaDevAttrPageableMemoryAccess, device) != cudaSuccess) (void)cudaGetLastError();
   facts->shares_host_memory = shares;

@@ -211,6 +211,19 @@ STROM_INLINE void update_pairs(const P& p, TileState& s, const AggregateCode& co
   });
 }
 
+/// Whether blocks of a device may share the aggregate's accumulators: all updates are atomic.
+constexpr bool is_shareable(const AggregateCode& code) {
+  switch (code.acc) {
+    case AccKind::kMin:
+    case AccKind::kMax: return code.phys != Phys::kI128 && code.phys != Phys::kStr && code.phys != Phys::kBool;
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan:
+    case AccKind::kMoments:
+    case AccKind::kPairMoments: return false;
+    default: return true;
+  }
+}
+
 /// Adds the running tile to aggregate `index`; slots[i] is the group of entry i.
 template <class P>
 STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uint32_t* slots) {
@@ -265,13 +278,13 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
   }
 }
 
-/// One group, integer sum without nulls: the loop that most analytics spend their time in.
-template <class P, class T>
-STROM_INLINE void reduce_sum(const P& p, TileState& s, uint16_t reg, int64_t* sum) {
-  const T* in = values<T>(s, reg);
-  int64_t local = 0;
-  p.for_each(s.count, [&](int i) { local += in[i]; });
-  p.add(sum, local);
+/// One group, sum without nulls: the loop that most analytics spend their time in.
+template <class P, class T, class A>
+STROM_INLINE void reduce_sum(const P& p, TileState& s, uint32_t index) {
+  const T* in = values<T>(s, s.code->aggregates[index].arg);
+  A local = 0;
+  p.for_each(s.count, [&](int i) { local += static_cast<A>(in[i]); });
+  p.add_all(static_cast<A*>(s.groups->values[index]), local);
 }
 
 /// Adds the running tile to the only group of aggregate `index`; false when accumulate() must do it.
@@ -280,10 +293,25 @@ STROM_INLINE bool reduce(const P& p, TileState& s, uint32_t index) {
   const AggregateCode& code = s.code->aggregates[index];
   if (code.acc == AccKind::kCountRows) return true;
   if (s.regs[code.arg].flags != nullptr) return false;
-  if (code.acc == AccKind::kCount) return true;
-  if (code.acc != AccKind::kSumI64) return false;
-  reduce_sum<P, int32_t>(p, s, code.arg, static_cast<int64_t*>(s.groups->values[index]));
-  return true;
+  switch (code.acc) {
+    case AccKind::kCount: return true;
+    case AccKind::kSumI64: reduce_sum<P, int32_t, int64_t>(p, s, index); return true;
+    case AccKind::kSumI128:
+      if (code.phys == Phys::kI64)
+        reduce_sum<P, int64_t, expr::int128>(p, s, index);
+      else
+        reduce_sum<P, expr::int128, expr::int128>(p, s, index);
+      return true;
+    default: break;
+  }
+  if constexpr (P::kDevice) {  // the CPU adds up floats in their order, as PostgreSQL does
+    const bool from_float4 = code.phys == Phys::kF32;
+    if (code.acc == AccKind::kSumF32) return reduce_sum<P, float, float>(p, s, index), true;
+    if (code.acc == AccKind::kSumF64 || (code.acc == AccKind::kAvgF64 && !from_float4))
+      return reduce_sum<P, double, double>(p, s, index), true;
+    if (code.acc == AccKind::kAvgF64) return reduce_sum<P, float, double>(p, s, index), true;
+  }
+  return false;
 }
 
 }  // namespace strom::engine::agg

@@ -102,18 +102,25 @@ STROM_INLINE bool keys_equal(StrView a, StrView b) {
   return true;
 }
 
-/// Key column value of `row` in a table equals register `reg`'s value of entry i; nulls equal nulls.
-STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const TableColumn& column, int64_t row) {
+/// Key column value of `row` in a table, which load() reads, equals register `reg`'s value of entry i; nulls equal
+/// nulls.
+template <class Load>
+STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const TableColumn& column, int64_t row,
+                              Load load) {
   const uint8_t* fr = s.regs[reg].flags;
   const bool null_reg = fr != nullptr && (fr[i] & kNullFlag);
-  const bool null_row = column.flags != nullptr && (column.flags[row] & kNullFlag);
+  const bool null_row = column.flags != nullptr && (load(column.flags + row) & kNullFlag);
   if (null_reg || null_row) return null_reg == null_row;
   bool equal = false;
   with_phys(column.phys, [&](auto zero) {
     using T = decltype(zero);
-    equal = keys_equal(static_cast<const T*>(s.regs[reg].data)[i], static_cast<const T*>(column.data)[row]);
+    equal = keys_equal(static_cast<const T*>(s.regs[reg].data)[i], load(static_cast<const T*>(column.data) + row));
   });
   return equal;
+}
+/// The same in a table that does not change.
+STROM_INLINE bool key_matches(const TileState& s, uint16_t reg, int i, const TableColumn& column, int64_t row) {
+  return key_matches(s, reg, i, column, row, [](const auto* from) { return *from; });
 }
 
 /// kHash: dst <- hash of the registers of list imm; a null hashes to a constant.

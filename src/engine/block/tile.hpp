@@ -211,16 +211,17 @@ struct JoinTable {
 };
 
 /// Groups and their accumulators, column by column. Dense: slot = group, present when rows[slot] > 0. Hashed: open
-/// addressing over `slots`, groups numbered as they come.
+/// addressing over `slots`, groups numbered as they come. On a device states may share one; a group without rows is
+/// none then: two threads have made the same one.
 struct GroupTable {
-  uint32_t* slots;  // hashed: group or kNoRow
+  uint32_t* slots;  // hashed: group or kNoRow, at least twice the capacity
   uint64_t slot_mask;
   uint64_t* hashes;   // hashed: per group
   TableColumn* keys;  // hashed: flags never null
   int64_t* rows;      // input rows per group
   int64_t** nulls;    // per aggregate: inputs that were null; null for count(*)
   void** values;      // per aggregate; null for counts
-  uint32_t count;     // hashed: groups so far; dense: slots
+  uint32_t count;     // hashed: groups so far, beyond the capacity when a device had no room; dense: slots
   uint32_t capacity;  // groups that fit
 };
 
@@ -248,7 +249,7 @@ struct Inflater {
 /// Rows that the engine leaves to PostgreSQL.
 struct DeclinedBuffer {
   int32_t* rows;        // relative to the morsel's first row
-  uint32_t* join_rows;  // capacity x kMaxJoins, kNoRow = look up again
+  uint32_t* join_rows;  // capacity x TileCode::join_count, kNoRow = look up again
   int32_t count, capacity;
 };
 
@@ -290,8 +291,11 @@ struct TileState {
   int32_t cursor;                // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;
-  int32_t dense_base;   // first row when rows == nullptr
-  const int32_t* rows;  // row of each entry relative to the morsel; null when contiguous
+  int32_t taken;          // count before rows were declined
+  int32_t declined_mark;  // DeclinedBuffer::count when the running segment began
+  int32_t groups_full;    // of a device: the tile has to run again when there is room for groups
+  int32_t dense_base;     // first row when rows == nullptr
+  const int32_t* rows;    // row of each entry relative to the morsel; null when contiguous
   uint32_t segment;
   int32_t corrupt_column;
 };

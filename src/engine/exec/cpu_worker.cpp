@@ -7,7 +7,6 @@
 namespace strom::engine::exec {
 
 using block::kBufferRows;
-using block::kMaxJoins;
 using block::kNoRow;
 using block::kTilePadding;
 using block::kTileRows;
@@ -78,7 +77,7 @@ void CpuWorker::allocate_registers() {
   state_.scratch_values = arena(rows * 16);
   state_.local_rows = static_cast<int32_t*>(arena(rows * sizeof(int32_t)));
   declined_.rows = static_cast<int32_t*>(arena((kDeclinedCapacity + kTilePadding) * sizeof(int32_t)));
-  declined_.join_rows = static_cast<uint32_t*>(arena(kDeclinedCapacity * kMaxJoins * sizeof(uint32_t)));
+  declined_.join_rows = static_cast<uint32_t*>(arena(kDeclinedCapacity * assembly_.code.join_count * sizeof(uint32_t)));
   declined_.capacity = kDeclinedCapacity;
 }
 

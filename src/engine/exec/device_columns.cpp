@@ -6,6 +6,7 @@
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "engine/block/tile.hpp"
+#include "engine/exec/kept_columns.hpp"
 
 namespace strom::engine::exec {
 
@@ -64,6 +65,12 @@ class Slice {
     return !columnar::is_valid(view, row) || columnar::text_at(view, row, &text->ptr, &text->len);
   }
 
+  StrView text_or_none(int64_t i) const {
+    StrView found;
+    (void)text(i, &found);
+    return found;
+  }
+
   /// The part of `data` that the offsets lead to; all of it where they are not in order, which tiles will find.
   template <class Offset>
   void data_part(int64_t* begin, int64_t* bytes) const {
@@ -85,7 +92,7 @@ class Slice {
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 size_t bitmap_bytes(int64_t rows) { return static_cast<size_t>((rows + 7) / 8); }
 
-Result<size_t> column_bytes(const Slice& slice) {
+Result<size_t> bytes_of(const Slice& slice) {
   const auto rows = static_cast<size_t>(slice.rows);
   const ColumnView& view = slice.view;
   size_t bytes = aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + aligned(rows);  // flags
@@ -118,20 +125,20 @@ Result<size_t> column_bytes(const Slice& slice) {
 /// A file that changes under its reader can make more of a column than was measured.
 struct SlotOverflow {};
 
-/// Takes memory from a slot, from its start on. Throws SlotOverflow.
+/// Takes host memory, from its start on, of which a copy will lie at `device`. Throws SlotOverflow.
 class SlotWriter {
  public:
-  explicit SlotWriter(const DeviceRegion& slot) : slot_(slot) {}
+  SlotWriter(char* host, char* device, size_t size) : host_(host), device_(device), size_(size) {}
 
   char* take(size_t bytes) {
-    if (bytes > slot_.size() || used_ + aligned(bytes) > slot_.size()) throw SlotOverflow();
-    char* at = slot_.host() + used_;
+    if (bytes > size_ || used_ + aligned(bytes) > size_) throw SlotOverflow();
+    char* at = host_ + used_;
     used_ += aligned(bytes);
     return at;
   }
   template <class T>
   T* on_device(T* host) const {
-    return reinterpret_cast<T*>(slot_.device() + (reinterpret_cast<const char*>(host) - slot_.host()));
+    return reinterpret_cast<T*>(device_ + (reinterpret_cast<const char*>(host) - host_));
   }
   const void* copy(const void* from, size_t bytes) {
     char* to = take(bytes);
@@ -141,12 +148,15 @@ class SlotWriter {
   size_t used() const { return used_; }
 
  private:
-  const DeviceRegion& slot_;
+  char* const host_;
+  char* const device_;
+  const size_t size_;
   size_t used_ = 0;
 };
 
 template <class Offset>
-void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
+void copy_offsets(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
+  ColumnView* view = &copied->view;
   int64_t begin = 0, bytes = 0;
   slice.data_part<Offset>(&begin, &bytes);
   const Offset* from = static_cast<const Offset*>(slice.view.values) + slice.first;
@@ -155,11 +165,12 @@ void copy_offsets(const Slice& slice, SlotWriter* slot, ColumnView* view) {
   view->values = slot->on_device(to);
   view->data = static_cast<const char*>(slot->copy(slice.view.data + begin, static_cast<size_t>(bytes)));
   view->data_size = bytes;
+  copied->data_begin = begin;
 }
 
 /// `text(i)` of each of `count` texts, views first.
 template <class F>
-const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
+const StrView* copy_texts(int64_t count, SlotWriter* slot, F text, CopiedColumn* copied) {
   auto* views = reinterpret_cast<StrView*>(slot->take(static_cast<size_t>(count) * sizeof(StrView)));
   size_t bytes = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -167,6 +178,8 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
     bytes += static_cast<size_t>(std::max<int64_t>(0, views[i].len));
   }
   char* to = slot->take(bytes);
+  copied->texts = slot->on_device(to);
+  copied->texts_bytes = static_cast<int64_t>(bytes);
   for (int64_t i = 0; i < count; ++i) {
     if (views[i].len <= 0) continue;
     std::memcpy(to, views[i].ptr, static_cast<size_t>(views[i].len));
@@ -177,12 +190,10 @@ const StrView* copy_texts(int64_t count, SlotWriter* slot, F text) {
 }
 
 /// The texts of a column as those of a register.
-void copy_as_register(const Slice& slice, SlotWriter* slot, ColumnView* view) {
-  view->values = copy_texts(slice.rows, slot, [&slice](int64_t i) {
-    StrView text;
-    (void)slice.text(i, &text);
-    return text;
-  });
+void copy_as_register(const Slice& slice, SlotWriter* slot, CopiedColumn* copied) {
+  ColumnView* view = &copied->view;
+  view->values = copy_texts(
+      slice.rows, slot, [&slice](int64_t i) { return slice.text_or_none(i); }, copied);
   if (slice.view.is_register || !slice.has_validity) return;
   auto* flags = reinterpret_cast<uint8_t*>(slot->take(static_cast<size_t>(slice.rows)));
   for (int64_t i = 0; i < slice.rows; ++i)
@@ -190,10 +201,13 @@ void copy_as_register(const Slice& slice, SlotWriter* slot, ColumnView* view) {
   view->flags = slot->on_device(flags);
 }
 
-ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
+CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   const ColumnView& from = slice.view;
   const auto rows = static_cast<size_t>(slice.rows);
-  ColumnView view = from;
+  const size_t before = slot->used();
+  CopiedColumn copied;
+  ColumnView& view = copied.view;
+  view = from;
   view.length = slice.rows;
   view.values = view.data = nullptr;
   view.validity = view.flags = nullptr;
@@ -216,28 +230,34 @@ ColumnView copy_column(const Slice& slice, SlotWriter* slot) {
       break;
     case Way::kOffsets:
       if (offset_width(from.layout) == 4)
-        copy_offsets<int32_t>(slice, slot, &view);
+        copy_offsets<int32_t>(slice, slot, &copied);
       else
-        copy_offsets<int64_t>(slice, slot, &view);
+        copy_offsets<int64_t>(slice, slot, &copied);
       break;
     case Way::kDictionary:
       view.values = slot->copy(values + begin * width, rows * width);
-      view.dictionary = copy_texts(from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; });
+      view.dictionary = copy_texts(
+          from.dictionary_size, slot, [&from](int64_t i) { return from.dictionary[i]; }, &copied);
+      copied.is_dictionary = true;
       break;
     case Way::kTexts:
       view.is_register = true;
-      copy_as_register(slice, slot, &view);
+      copy_as_register(slice, slot, &copied);
       break;
   }
-  return view;
+  copied.bytes = slot->used() - before;
+  return copied;
 }
+
+Status grown() { return Status(ErrorCode::kCorruptFile, "texts grew while they were being read"); }
 
 }  // namespace
 
 Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
   size_t bytes = kAlign + aligned(slice.batch->columns.size() * sizeof(ColumnView));
   for (const uint32_t column : *slice.columns) {
-    const Result<size_t> more = column_bytes(Slice(slice, column));
+    if (slice.kept != nullptr && slice.kept->has(column)) continue;
+    const Result<size_t> more = column_bytes(slice, column);
     if (!more.is_ok()) {
       *corrupt_column = static_cast<int32_t>(column);
       return more.status();
@@ -248,19 +268,56 @@ Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
 }
 
 Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot, int32_t* corrupt_column) {
-  SlotWriter writer(slot);
+  SlotWriter writer(slot.host(), slot.device(), slot.size());
   const size_t count = slice.batch->columns.size();
   auto* views = reinterpret_cast<ColumnView*>(writer.take(count * sizeof(ColumnView)));
   for (size_t i = 0; i < count; ++i) new (views + i) ColumnView();
   for (const uint32_t column : *slice.columns) {
+    if (slice.kept != nullptr && slice.kept->has(column)) {
+      views[column] = slice.kept->view(column, slice.begin - slice.lead());
+      continue;
+    }
     *corrupt_column = static_cast<int32_t>(column);
     try {
-      views[column] = copy_column(Slice(slice, column), &writer);
+      views[column] = copy_slice(Slice(slice, column), &writer).view;
     } catch (const SlotOverflow&) {
-      return Status(ErrorCode::kCorruptFile, "texts grew while they were being read");
+      return grown();
     }
   }
   return SlotContent{writer.on_device(views), writer.used()};
+}
+
+Result<size_t> column_bytes(const ColumnSlice& slice, uint32_t column) { return bytes_of(Slice(slice, column)); }
+
+Result<CopiedColumn> copy_column(const ColumnSlice& slice, uint32_t column, char* to, char* device, size_t room) {
+  SlotWriter writer(to, device, room);
+  try {
+    return copy_slice(Slice(slice, column), &writer);
+  } catch (const SlotOverflow&) {
+    return grown();
+  }
+}
+
+std::vector<StrView> host_texts(const ColumnSlice& slice, uint32_t column, bool of_dictionary) {
+  const Slice source(slice, column);
+  if (of_dictionary) return {source.view.dictionary, source.view.dictionary + source.view.dictionary_size};
+  std::vector<StrView> texts;
+  texts.reserve(static_cast<size_t>(source.rows));
+  for (int64_t i = 0; i < source.rows; ++i) texts.push_back(source.text_or_none(i));
+  return texts;
+}
+
+ColumnView rows_from(const CopiedColumn& column, Phys phys, int64_t first) {
+  ColumnView view = column.view;
+  const auto row = static_cast<size_t>(first);
+  const bool is_views = column.texts != nullptr && !column.is_dictionary;
+  const size_t width = is_views ? sizeof(StrView) : value_width(view, phys);
+  const auto* values = static_cast<const char*>(view.values);
+  view.values = values + (width == 0 ? row / 8 : row * width);
+  view.length -= first;
+  if (view.validity != nullptr) view.validity += row / 8;
+  if (view.flags != nullptr) view.flags += row;
+  return view;
 }
 
 }  // namespace strom::engine::exec

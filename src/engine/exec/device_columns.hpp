@@ -12,6 +12,8 @@
 
 namespace strom::engine::exec {
 
+class KeptColumns;
+
 /// Rows of a chunk, and which of its columns are wanted.
 struct ColumnSlice {
   const columnar::BatchView* batch;
@@ -19,6 +21,7 @@ struct ColumnSlice {
   const std::vector<uint32_t>* columns;  // ordinals; the others will be empty views
   int64_t begin;                         // first row
   int32_t rows;
+  const KeptColumns* kept = nullptr;  // columns that are on the device already
 
   /// Rows before `begin` that are copied, too, so that bitmaps begin with a byte.
   int32_t lead() const { return static_cast<int32_t>(begin & 63); }
@@ -35,5 +38,30 @@ struct SlotContent {
 
 /// Writes the slice, whose slot_bytes() fit, to the slot's host memory. Row lead() of the columns is the slice's first.
 Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot, int32_t* corrupt_column);
+
+// ---- One column by itself, see exec/kept_columns.hpp ----
+
+/// A column's copy, with pointers to where it is on the device.
+struct CopiedColumn {
+  columnar::ColumnView view;
+  size_t bytes = 0;           // of all of it
+  int64_t data_begin = 0;     // in the source's `data`, of the byte that view.data points to
+  const char* texts = nullptr;  // the bytes of texts that are not behind offsets: one after the other, on the device
+  int64_t texts_bytes = 0;
+  bool is_dictionary = false;  // `texts` are those of the dictionary, not of the rows
+};
+
+/// Bytes that copy_column() takes, an upper bound. Errors as slot_bytes().
+Result<size_t> column_bytes(const ColumnSlice& slice, uint32_t column);
+
+/// Copies a column of the slice to `to`, which has room for column_bytes() and whose copy will lie at `device`.
+/// kCorruptFile: it has grown since.
+Result<CopiedColumn> copy_column(const ColumnSlice& slice, uint32_t column, char* to, char* device, size_t room);
+
+/// The texts of which CopiedColumn::texts has the bytes, in their order, where the host has them.
+std::vector<registry::StrView> host_texts(const ColumnSlice& slice, uint32_t column, bool of_dictionary);
+
+/// The column's rows from `first`, a multiple of 64, on.
+columnar::ColumnView rows_from(const CopiedColumn& column, registry::Phys phys, int64_t first);
 
 }  // namespace strom::engine::exec

@@ -37,6 +37,12 @@ struct DeviceRange {
   size_t offset, bytes;
 };
 
+/// A copy from a mirror to the beginning of another region, one of ColumnKeeper::make_room().
+struct DeviceFill {
+  const DeviceRegion* to;
+  DeviceRange from;
+};
+
 /// What happens on the device in this order: copies to it, one run of tiles (unless `count` is 0), copies from it.
 struct DeviceWork {
   std::vector<DeviceRange> in;
@@ -46,7 +52,11 @@ struct DeviceWork {
   std::vector<DeviceRange> out;
   /// On the device, 0, where the states look (TileState::stop): a run that is abandoned ends within a tile then.
   int32_t* stop = nullptr;
+  std::vector<DeviceFill> fills{};          // with those of `in`
+  std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
 };
+
+class ColumnKeeper;
 
 /// All functions may be called by several threads at a time; what they do then overlaps.
 class DeviceMachine {
@@ -61,6 +71,8 @@ class DeviceMachine {
   virtual Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) = 0;
   /// Returns when all is done; also when it is abandoned (kCancelled) nothing of it happens any more.
   virtual Status run(const DeviceWork& work, const KeepGoing& keep_going) = 0;
+  /// Columns that stay on the device between queries; nullptr: none do.
+  virtual ColumnKeeper* keeper() { return nullptr; }
 };
 
 }  // namespace strom::engine::exec

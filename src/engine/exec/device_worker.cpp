@@ -7,10 +7,11 @@
 #include <span>
 #include <utility>
 
+#include "engine/agg/accumulate.hpp"
+
 namespace strom::engine::exec {
 
 using block::kBufferRows;
-using block::kMaxJoins;
 using block::kTilePadding;
 using block::kTileRows;
 using block::RunResult;
@@ -25,6 +26,9 @@ constexpr int32_t kOutputCapacity = 4 * kTileRows;
 constexpr int32_t kDeclinedCapacity = 3 * kTileRows;
 /// Arena of computed text of one state; what does not fit is PostgreSQL's.
 constexpr int64_t kTextCapacity = 4 << 20;
+/// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
+/// make.
+constexpr size_t kMostWork = size_t{1} << 30, kMostData = 128 << 20;
 /// Tiles of one state in a launch.
 constexpr int32_t kTilesPerLaunch = 1024;
 /// Columns of a morsel that are larger than this go in several launches.
@@ -47,12 +51,17 @@ class Places {
 
 size_t size_of(Phys phys) { return static_cast<size_t>(registry::phys_size(phys)); }
 
-/// Groups that one state's table can hold within its share of the budget.
-uint32_t groups_per_state(const HostGroupTable& first, int64_t budget, size_t states) {
+/// Groups that each of so many tables can hold within its share of the budget.
+uint32_t groups_per_table(const HostGroupTable& first, int64_t budget, size_t tables) {
   uint32_t groups = first.capacity();
-  const int64_t each = budget / static_cast<int64_t>(states);
-  while (first.memory() * 2 * (groups / first.capacity()) <= each && groups < (64u << 10)) groups *= 2;
+  const int64_t each = budget / static_cast<int64_t>(tables);
+  const uint32_t most = tables == 1 ? 256u << 10 : 64u << 10;
+  while (first.memory() * 2 * (groups / first.capacity()) <= each && groups < most) groups *= 2;
   return groups;
+}
+
+bool are_shareable(const std::vector<block::AggregateCode>& aggregates) {
+  return std::all_of(aggregates.begin(), aggregates.end(), agg::is_shareable);
 }
 
 }  // namespace
@@ -74,26 +83,35 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
       device_(device),
       group_budget_(group_budget),
       sink_(sink),
-      states_(static_cast<size_t>(std::max(1, device.machine().states_per_worker()))),
-      chunk_rows_(states_),
+      kept_(&device.machine()),
       rows_in_(assembly.segments.size()),
       rows_out_(assembly.segments.size()) {
   std::set<uint32_t> loaded;
   for (const block::TileInstr& instr : assembly.instrs)
     if (instr.op == static_cast<uint16_t>(block::TileOp::kLoadColumn)) loaded.insert(instr.imm);
   columns_.assign(loaded.begin(), loaded.end());
+  lay_out_work();
+  lay_out_data();
+  states_ = static_cast<size_t>(std::max(1, device.machine().states_per_worker()));
+  states_ = std::clamp<size_t>(std::min(kMostWork / layout_.work_bytes, kMostData / layout_.data_bytes), 1, states_);
+  chunk_rows_.resize(states_);
   if (program.pipelines[pipeline].sink != plan::SinkKind::kAggregate) {
     output_ = std::make_unique<WorkerOutput>(program, pipeline, assembly, group_budget, sink);
     return;
   }
+  tables_ = are_shareable(assembly.aggregates) ? 1 : states_;
   groups_ = std::make_unique<HostGroupTable>(assembly);
-  state_groups_ = std::make_unique<HostGroupTable>(assembly);
-  if (state_groups_->hashed()) {
-    const uint32_t groups = groups_per_state(*state_groups_, group_budget, states_);
-    if (groups > state_groups_->capacity()) state_groups_->grow_to(groups);
+  table_groups_ = std::make_unique<HostGroupTable>(assembly);
+  if (table_groups_->hashed()) {
+    const uint32_t groups = groups_per_table(*table_groups_, group_budget, tables_);
+    if (groups > table_groups_->capacity()) table_groups_->grow_to(groups);
   }
   const auto any = [](const std::vector<bool>& copied) { return std::count(copied.begin(), copied.end(), true) > 0; };
   groups_have_text_ = any(assembly.copied_keys) || any(assembly.copied_aggregates);
+  Places arrays;
+  for (const HostGroupTable::Array& array : table_groups_->arrays())
+    layout_.group_arrays.push_back(arrays.take(array.bytes));
+  layout_.group_bytes = arrays.used();
 }
 
 /// As exec/cpu_worker.cpp allocates it for itself.
@@ -121,29 +139,28 @@ void DeviceWorker::lay_out_work() {
   layout_.scratch_mask = places.take(tile);
   layout_.scratch_values = places.take(tile * 16);
   layout_.local_rows = places.take(tile * sizeof(int32_t));
+  if (assembly_.code.makes_text && !assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   layout_.work_bytes = places.used();
 }
 
 void DeviceWorker::lay_out_data() {
   Places places;
   layout_.declined_rows = places.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
-  layout_.declined_join_rows = places.take(kDeclinedCapacity * kMaxJoins * sizeof(uint32_t));
-  if (assembly_.code.makes_text) layout_.text = places.take(kTextCapacity);
+  layout_.declined_join_rows = places.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
+  if (assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
   for (const Phys phys : assembly_.output_phys) {
     const size_t values = places.take((kOutputCapacity + kTilePadding) * size_of(phys));
     layout_.outputs.emplace_back(values, places.take(kOutputCapacity + kTilePadding));
   }
-  if (state_groups_)
-    for (const HostGroupTable::Array& array : state_groups_->arrays())
-      layout_.group_arrays.push_back(places.take(array.bytes));
   layout_.data_bytes = places.used();
 }
 
 Status DeviceWorker::allocate(const KeepGoing& keep_going) {
-  lay_out_work();
-  lay_out_data();
   STROM_ASSIGN(work_, machine().allocate(states_ * layout_.work_bytes, false, keep_going));
   STROM_ASSIGN(data_, machine().allocate(states_ * layout_.data_bytes, true, keep_going));
+  if (table_groups_) {
+    STROM_ASSIGN(group_data_, machine().allocate(tables_ * layout_.group_bytes, true, keep_going));
+  }
   DeviceImage image;
   const size_t segments = assembly_.segments.size(), columns = assembly_.output_phys.size();
   at_.states = image.reserve(states_ * sizeof(TileState));
@@ -151,17 +168,17 @@ Status DeviceWorker::allocate(const KeepGoing& keep_going) {
   at_.outputs = image.reserve(states_ * sizeof(block::OutputBuffer));
   at_.output_flags = image.reserve(states_ * columns);
   at_.declined = image.reserve(states_ * sizeof(block::DeclinedBuffer));
-  at_.groups = image.reserve(states_ * sizeof(block::GroupTable));
+  at_.groups = image.reserve(tables_ * sizeof(block::GroupTable));
   at_.rows_in = image.reserve(states_ * segments * sizeof(uint64_t));
   at_.rows_out = image.reserve(states_ * segments * sizeof(uint64_t));
   control_bytes_ = image.size();
   at_.stop = image.reserve(sizeof(int32_t));
   for (size_t i = 0; i < states_; ++i) write_state(i, &image);
+  for (size_t table = 0; table_groups_ && table < tables_; ++table) write_group_table(table, &image);
   STROM_ASSIGN(control_, machine().allocate(image.size(), true, keep_going));
   image.write(control_->host(), control_->device());
   pending_.push_back({control_.get(), control_bytes_, image.size() - control_bytes_});
-  if (state_groups_)
-    for (size_t i = 0; i < states_; ++i) reset_groups(i);
+  for (size_t table = 0; table_groups_ && table < tables_; ++table) reset_groups(table, table_groups_->capacity());
   return {};
 }
 
@@ -205,12 +222,14 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
                                        reinterpret_cast<uint32_t*>(data(i, layout_.declined_join_rows)), 0,
                                        kDeclinedCapacity};
   std::memcpy(image->at(at_.declined + i * sizeof declined), &declined, sizeof declined);
-  if (state_groups_) write_group_table(i, image);
 
   TileState state{};
   state.code = device_.code();
   state.joins = device_.joins();
-  if (assembly_.code.makes_text) state.text = {data(i, layout_.text), 0, kTextCapacity, 0};
+  if (assembly_.code.makes_text) {
+    char* arena = assembly_.code.keeps_text ? data(i, layout_.text) : work(i, layout_.text);
+    state.text = {arena, 0, kTextCapacity, 0};
+  }
   state.scratch_positions = reinterpret_cast<int32_t*>(work(i, layout_.scratch_positions));
   state.scratch_mask = reinterpret_cast<uint8_t*>(work(i, layout_.scratch_mask));
   state.scratch_values = work(i, layout_.scratch_values);
@@ -225,19 +244,20 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   image->point(at + offsetof(TileState, stop), at_.stop);
   image->point(at + offsetof(TileState, output), output);
   image->point(at + offsetof(TileState, declined), at_.declined + i * sizeof declined);
-  if (state_groups_) image->point(at + offsetof(TileState, groups), at_.groups + i * sizeof(block::GroupTable));
+  if (table_groups_)
+    image->point(at + offsetof(TileState, groups), at_.groups + table_of(i) * sizeof(block::GroupTable));
 }
 
-/// The table's arrays are in data_, in the order of HostGroupTable::arrays().
+/// The table's arrays are in group_data_, in the order of HostGroupTable::arrays().
 void DeviceWorker::write_group_table(size_t i, DeviceImage* image) const {
   size_t next = 0;
-  const auto array = [&] { return data(i, layout_.group_arrays[next++]); };
-  block::GroupTable table = *state_groups_->view();
+  const auto array = [&] { return group_data_->device() + i * layout_.group_bytes + layout_.group_arrays[next++]; };
+  block::GroupTable table = *table_groups_->view();
   table.slots = nullptr;
   table.hashes = nullptr;
   table.keys = nullptr;
   std::vector<TableColumn> keys;
-  if (state_groups_->hashed()) {
+  if (table_groups_->hashed()) {
     table.slots = reinterpret_cast<uint32_t*>(array());
     table.hashes = reinterpret_cast<uint64_t*>(array());
     for (const Phys phys : assembly_.key_phys) {
@@ -261,39 +281,46 @@ void DeviceWorker::write_group_table(size_t i, DeviceImage* image) const {
 
 // ---- groups ----
 
-/// Empties a state's table with the next launch.
-void DeviceWorker::reset_groups(size_t i) {
-  state_groups_->reset();
-  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
-  for (size_t k = 0; k < arrays.size(); ++k)
-    std::memcpy(host_data(i, layout_.group_arrays[k]), arrays[k].data, arrays[k].bytes);
-  const size_t first = i * layout_.data_bytes + layout_.group_arrays.front();
-  pending_.push_back({data_.get(), first, (i + 1) * layout_.data_bytes - first});
-  if (state_groups_->hashed()) control<block::GroupTable>(at_.groups)[i].count = 0;
+/// Empties a table, of which the first `used` groups have been touched, with the next launch.
+void DeviceWorker::reset_groups(size_t i, size_t used) {
+  table_groups_->reset();
+  const std::vector<HostGroupTable::Array> arrays = table_groups_->arrays();
+  for (size_t k = 0; k < arrays.size(); ++k) {
+    const size_t bytes = arrays[k].group_bytes == 0 ? arrays[k].bytes : used * arrays[k].group_bytes;
+    if (bytes == 0) continue;
+    std::memcpy(host_groups(i, k), arrays[k].data, bytes);
+    pending_.push_back({group_data_.get(), i * layout_.group_bytes + layout_.group_arrays[k], bytes});
+  }
+  if (table_groups_->hashed()) control<block::GroupTable>(at_.groups)[i].count = 0;
 }
 
 bool DeviceWorker::has_groups(size_t i) const {
-  return state_groups_ && (!state_groups_->hashed() || control<block::GroupTable>(at_.groups)[i].count > 0);
+  return table_groups_ && (!table_groups_->hashed() || control<block::GroupTable>(at_.groups)[i].count > 0);
 }
 
 void DeviceWorker::want_groups(size_t i, std::vector<DeviceRange>* wanted) const {
-  const size_t groups = control<block::GroupTable>(at_.groups)[i].count;
-  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
+  const size_t groups = group_count(i);
+  const std::vector<HostGroupTable::Array> arrays = table_groups_->arrays();
   for (size_t k = 0; k < arrays.size(); ++k)
     if (arrays[k].group_bytes > 0)
-      wanted->push_back({data_.get(), i * layout_.data_bytes + layout_.group_arrays[k],
-                         state_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes});
+      wanted->push_back({group_data_.get(), i * layout_.group_bytes + layout_.group_arrays[k],
+                         table_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes});
 }
 
-/// Groups of one state, which have been copied to the host, are added to groups_; the state's table becomes empty.
+/// A count beyond the capacity tells that groups had no room.
+uint32_t DeviceWorker::group_count(size_t i) const {
+  return std::min(control<block::GroupTable>(at_.groups)[i].count, table_groups_->capacity());
+}
+
+/// Groups of one table, which have been copied to the host, are added to groups_; the table becomes empty.
 void DeviceWorker::take_groups(size_t i) {
-  const uint32_t groups = control<block::GroupTable>(at_.groups)[i].count;
-  const std::vector<HostGroupTable::Array> arrays = state_groups_->arrays();
+  const uint32_t groups = group_count(i);
+  const std::vector<HostGroupTable::Array> arrays = table_groups_->arrays();
   for (size_t k = 0; k < arrays.size(); ++k)
-    std::memcpy(arrays[k].data, host_data(i, layout_.group_arrays[k]),
-                state_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes);
-  block::GroupTable& table = *state_groups_->view();
-  if (state_groups_->hashed()) table.count = groups;
+    std::memcpy(arrays[k].data, host_groups(i, k),
+                table_groups_->hashed() ? groups * arrays[k].group_bytes : arrays[k].bytes);
+  block::GroupTable& table = *table_groups_->view();
+  if (table_groups_->hashed()) table.count = groups;
   for (size_t k = 0; k < assembly_.copied_keys.size(); ++k) {
     auto* texts = static_cast<StrView*>(assembly_.copied_keys[k] ? table.keys[k].data : nullptr);
     for (uint32_t g = 0; texts != nullptr && g < groups; ++g)
@@ -303,11 +330,11 @@ void DeviceWorker::take_groups(size_t i) {
     auto* texts = static_cast<StrView*>(assembly_.copied_aggregates[a] ? table.values[a] : nullptr);
     for (uint32_t g = 0; texts != nullptr && g < table.count; ++g) texts[g] = host_text(texts[g]);
   }
-  if (state_groups_->hashed() && groups_have_text_) state_groups_->own_text();  // merge() shares what is owned
-  groups_->merge(*state_groups_);
-  if (!state_groups_->hashed() && groups_have_text_) groups_->own_text();
+  if (table_groups_->hashed() && groups_have_text_) table_groups_->own_text();  // merge() shares what is owned
+  groups_->merge(*table_groups_);
+  if (!table_groups_->hashed() && groups_have_text_) groups_->own_text();
   if (groups_->memory() > group_budget_) hand_groups_on();
-  reset_groups(i);
+  reset_groups(i, groups);
 }
 
 void DeviceWorker::hand_groups_on() {
@@ -321,6 +348,7 @@ void DeviceWorker::hand_groups_on() {
 /// The same text where the host has it.
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
+  if (const auto kept = kept_.host_text(text)) return *kept;
   const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
   for (const DeviceRegion* region : regions) {
     if (region == nullptr || text.ptr < region->device()) continue;
@@ -352,13 +380,13 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
   auto* declined = control<block::DeclinedBuffer>(at_.declined);
   const auto* results = control<RunResult>(at_.results);
   DeviceWork work;
-  std::vector<size_t> with_groups;
+  std::set<size_t> with_groups;
   const auto want = [&](size_t i, size_t place, size_t bytes) {
     if (bytes > 0) work.out.push_back({data_.get(), i * layout_.data_bytes + place, bytes});
   };
   for (size_t i = 0; i < states_; ++i) {
     want(i, layout_.declined_rows, static_cast<size_t>(declined[i].count) * sizeof(int32_t));
-    want(i, layout_.declined_join_rows, static_cast<size_t>(declined[i].count) * kMaxJoins * sizeof(uint32_t));
+    want(i, layout_.declined_join_rows, static_cast<size_t>(declined[i].count) * joins() * sizeof(uint32_t));
     const auto* has_flags = control<uint8_t>(at_.output_flags) + i * layout_.outputs.size();
     for (size_t c = 0; c < layout_.outputs.size(); ++c) {
       const auto rows = static_cast<size_t>(outputs[i].count);
@@ -367,10 +395,9 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
     }
     const bool leaves_text =
         groups_have_text_ && (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull);
-    if (has_groups(i) && (results[i] == RunResult::kGroupsFull || leaves_text)) {
-      want_groups(i, &work.out);
-      with_groups.push_back(i);
-    }
+    const size_t table = table_of(i);
+    if ((results[i] == RunResult::kGroupsFull || leaves_text) && has_groups(table) && with_groups.insert(table).second)
+      want_groups(table, &work.out);
     if (assembly_.code.keeps_text)
       want(i, layout_.text, static_cast<size_t>(std::min(states[i].text.used, states[i].text.capacity)));
   }
@@ -394,6 +421,7 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
   for (size_t i = 0; i < states_; ++i)
     if (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull)
       states[i].text.used = states[i].text.overflowed = 0;
+  if (lost_text_ && !kept_.holds()) return Status(ErrorCode::kFileChanged, "a file changed while it was being read");
   if (lost_text_) return Status(ErrorCode::kInternal, "a text of the device is nowhere in its memory");
   return {};
 }
@@ -411,11 +439,26 @@ void DeviceWorker::update_counts() {
 
 // ---- morsels ----
 
+/// Columns that are on the device, or will be for the next query, need no slot.
+Status DeviceWorker::take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  const auto staging = [&](size_t bytes) -> Result<const DeviceRegion*> {
+    if (!slot_ || slot_->size() < bytes) {
+      slot_.reset();
+      STROM_ASSIGN(slot_, machine().allocate(bytes, true, keep_going));
+    }
+    return slot_.get();
+  };
+  STROM_TRY(kept_.take(morsel, program_.sources[program_.pipelines[pipeline_].source], columns_, staging, keep_going,
+                       corrupt_column));
+  if (slot_ && slot_->size() > 2 * kLargeSlot) slot_.reset();
+  return {};
+}
+
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
   ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
-                    morsel.begin, morsel.rows};
+                    morsel.begin, morsel.rows, &kept_};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
@@ -445,18 +488,32 @@ void DeviceWorker::divide(const ColumnSlice& slice, const columnar::ColumnView* 
     state.morsel_begin = slice.lead() + begin;
     state.morsel_rows = static_cast<int32_t>(std::min<int64_t>(part, slice.rows - begin));
     state.cursor = 0;
+    control<RunResult>(at_.results)[i] = RunResult::kPaused;
     if (output_) state.top_last = output_->top_last();
     chunk_rows_[static_cast<size_t>(i)] = slice.begin + begin;
   }
 }
 
+/// All states run; but when a table that they share was full once, only so many at a time as surely have room in it for
+/// one tile each, or none might come to the end of its tile.
+void DeviceWorker::give_budgets() {
+  size_t running = states_;
+  if (groups_were_full_ && tables_ == 1) running = std::max<size_t>(1, table_groups_->capacity() / kTileRows);
+  for (size_t i = 0; i < states_; ++i) {
+    const bool done = control<RunResult>(at_.results)[i] == RunResult::kDone;
+    control<TileState>(at_.states)[i].budget = running > 0 ? kTilesPerLaunch : 0;
+    if (!done && running > 0) --running;
+  }
+}
+
 Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
   for (;;) {
-    for (size_t i = 0; i < states_; ++i) control<TileState>(at_.states)[i].budget = kTilesPerLaunch;
+    give_budgets();
     DeviceWork work;
     work.in = std::move(pending_);
     pending_.clear();
     work.in.push_back({control_.get(), 0, control_bytes_});
+    work.kept = kept_.regions();
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);
@@ -471,6 +528,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
         return Status(ErrorCode::kCorruptFile, "text offset outside of its buffer");
       }
       ends = ends && result == RunResult::kDone;
+      groups_were_full_ = groups_were_full_ || result == RunResult::kGroupsFull;
     }
     STROM_TRY(take_results(morsel, keep_going));
     if (ends) return {};
@@ -479,10 +537,16 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
 }
 
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  struct LetGo {
+    KeptColumns* kept;
+    ~LetGo() { kept->let_go(); }
+  } const let_go{&kept_};
+  STROM_TRY(take_kept(*morsel, keep_going, corrupt_column));
   while (morsel->rows > 0) {
     STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
     STROM_ASSIGN(const SlotContent content, fill_slot(slice, *slot_, corrupt_column));
     pending_.push_back({slot_.get(), 0, content.bytes});
+    copied_bytes_ += static_cast<int64_t>(content.bytes);
     if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
       STROM_TRY(finish());
       hand_groups_on();
@@ -503,10 +567,10 @@ Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* c
 Status DeviceWorker::finish() {
   DeviceWork work;
   std::vector<size_t> with_groups;
-  for (size_t i = 0; i < states_; ++i) {
-    if (!has_groups(i)) continue;
-    want_groups(i, &work.out);
-    with_groups.push_back(i);
+  for (size_t table = 0; table < tables_; ++table) {
+    if (!has_groups(table)) continue;
+    want_groups(table, &work.out);
+    with_groups.push_back(table);
   }
   if (with_groups.empty()) return {};
   work.in = std::exchange(pending_, {});  // tables that no tile has seen are empty

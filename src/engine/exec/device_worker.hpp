@@ -8,6 +8,7 @@
 #include "engine/exec/device_columns.hpp"
 #include "engine/exec/device_image.hpp"
 #include "engine/exec/device_pipeline.hpp"
+#include "engine/exec/kept_columns.hpp"
 #include "engine/exec/worker_output.hpp"
 
 namespace strom::engine::exec {
@@ -27,6 +28,9 @@ class DeviceWorker final : public Worker {
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
+  DeviceBytes device_bytes() const override {
+    return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()};
+  }
 
  private:
   /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
@@ -35,9 +39,11 @@ class DeviceWorker final : public Worker {
     std::vector<size_t> buffer_rows;                              // in work_, for each segment
     std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
     size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
-    size_t declined_rows = 0, declined_join_rows = 0, text = 0, data_bytes = 0;  // in data_
-    std::vector<std::pair<size_t, size_t>> outputs;                              // in data_: values and flags
-    std::vector<size_t> group_arrays;  // in data_, in the order of HostGroupTable::arrays()
+    size_t declined_rows = 0, declined_join_rows = 0, data_bytes = 0;  // in data_
+    size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
+    std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
+    size_t group_bytes = 0;                          // of each group table in group_data_
+    std::vector<size_t> group_arrays;                // there, in the order of HostGroupTable::arrays()
   };
 
   DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& device,
@@ -46,16 +52,19 @@ class DeviceWorker final : public Worker {
   void lay_out_data();
   Status allocate(const KeepGoing& keep_going);
   void write_state(size_t state, DeviceImage* image) const;
-  void write_group_table(size_t state, DeviceImage* image) const;
+  void write_group_table(size_t table, DeviceImage* image) const;
+  Status take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   void divide(const ColumnSlice& slice, const columnar::ColumnView* columns);
+  void give_budgets();
   Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
   void take_output(size_t state);
-  bool has_groups(size_t state) const;
-  void want_groups(size_t state, std::vector<DeviceRange>* wanted) const;
-  void take_groups(size_t state);
-  void reset_groups(size_t state);
+  bool has_groups(size_t table) const;
+  uint32_t group_count(size_t table) const;
+  void want_groups(size_t table, std::vector<DeviceRange>* wanted) const;
+  void take_groups(size_t table);
+  void reset_groups(size_t table, size_t used);
   void hand_groups_on();
   registry::StrView host_text(registry::StrView text);
   void update_counts();
@@ -64,6 +73,11 @@ class DeviceWorker final : public Worker {
   char* work(size_t state, size_t place) const { return work_->device() + state * layout_.work_bytes + place; }
   char* data(size_t state, size_t place) const { return data_->device() + state * layout_.data_bytes + place; }
   char* host_data(size_t state, size_t place) const { return data_->host() + state * layout_.data_bytes + place; }
+  char* host_groups(size_t table, size_t array) const {
+    return group_data_->host() + table * layout_.group_bytes + layout_.group_arrays[array];
+  }
+  size_t table_of(size_t state) const { return tables_ == 1 ? 0 : state; }
+  size_t joins() const { return assembly_.code.join_count; }
   template <class T>
   T* control(size_t place) const {
     return reinterpret_cast<T*>(control_->host() + place);
@@ -75,11 +89,13 @@ class DeviceWorker final : public Worker {
   const DevicePipeline& device_;
   const int64_t group_budget_;
   WorkerSink* const sink_;
-  const size_t states_;
+  size_t states_;
+  size_t tables_ = 1;              // of groups: one that all states share, or one for each
   std::vector<uint32_t> columns_;  // that the tile code loads
   Layout layout_;
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
-  std::unique_ptr<DeviceRegion> work_, control_, data_, slot_;
+  std::unique_ptr<DeviceRegion> work_, control_, data_, group_data_, slot_;
+  KeptColumns kept_;  // of the morsel
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
@@ -88,12 +104,13 @@ class DeviceWorker final : public Worker {
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch
   std::vector<int64_t> chunk_rows_;   // of each state: row of the chunk at which its part of the morsel begins
-  std::unique_ptr<HostGroupTable> groups_, state_groups_;
+  std::unique_ptr<HostGroupTable> groups_, table_groups_;
   bool groups_have_text_ = false;
+  bool groups_were_full_ = false;
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups
   bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
   std::vector<uint64_t> rows_in_, rows_out_;
-  int64_t rows_since_flush_ = 0, declined_rows_ = 0;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
 };
 
 }  // namespace strom::engine::exec

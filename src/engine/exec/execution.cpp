@@ -156,6 +156,7 @@ class ExecutionImpl : public Execution {
       stats->machine_rows[i] += on_machines[i];
       stats->device_rows += on_machines[i];
     }
+    stats->device_bytes += run.device_bytes();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }

@@ -143,6 +143,16 @@ struct StageStats {
   int64_t rows_in = 0, rows_out = 0;
 };
 
+/// Columns for Options::machine.
+struct DeviceBytes {
+  int64_t copied = 0, kept = 0;  // to it now; there from earlier queries
+  DeviceBytes& operator+=(const DeviceBytes& more) {
+    copied += more.copied;
+    kept += more.kept;
+    return *this;
+  }
+};
+
 struct Stats {
   std::vector<std::vector<StageStats>> stages;    // per pipeline
   std::vector<double> milliseconds;               // per pipeline, wall clock
@@ -153,6 +163,7 @@ struct Stats {
   int64_t passes = 0;                   // over the last pipeline's source
   int64_t device_rows = 0;              // of morsels that ran on devices, of all pipelines
   std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
+  DeviceBytes device_bytes;
 };
 
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by

@@ -452,7 +452,7 @@ void HostGroupTable::merge(const HostGroupTable& other) {
   }
   const std::vector<bool> all(key_values_.size(), true);
   for (uint32_t group = 0; group < other.table_.count; ++group)
-    add_group(find_or_add(other, group, other.hashes_[group], all), other, group);
+    if (other.rows_[group] > 0) add_group(find_or_add(other, group, other.hashes_[group], all), other, group);
   texts_.share(other.texts_);
   owned_groups_ = table_.count;
 }
@@ -462,7 +462,8 @@ void HostGroupTable::absorb(const HostGroupTable& other, uint64_t part) {
   const std::vector<bool> all(key_values_.size(), true);
   for (uint32_t group = 0; group < other.table_.count; ++group) {
     const uint64_t hash = other.hashes_[group];
-    if (hash >> kPartShift == part) add_group(find_or_add(other, group, hash, all), other, group);
+    if (other.rows_[group] > 0 && hash >> kPartShift == part)
+      add_group(find_or_add(other, group, hash, all), other, group);
   }
   own_text();
 }
@@ -472,7 +473,8 @@ void HostGroupTable::merge_by(const HostGroupTable& other, uint64_t kept) {
   for (size_t k = 0; k < assembly_.group_keys.size(); ++k)
     if (kept >> k & 1) kept_columns[assembly_.group_keys[k].key_column] = true;
   for (uint32_t group = 0; group < other.table_.count; ++group)
-    add_group(find_or_add(other, group, other.hash_of(group, kept_columns), kept_columns), other, group);
+    if (other.rows_[group] > 0)
+      add_group(find_or_add(other, group, other.hash_of(group, kept_columns), kept_columns), other, group);
   texts_.share(other.texts_);
   owned_groups_ = table_.count;
 }
@@ -513,7 +515,7 @@ void HostGroupTable::gather_coded(const GroupKeySource& source, const std::vecto
 std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, const plan::Pipeline& pipeline) const {
   std::vector<uint32_t> groups;
   for (uint32_t g = 0; g < table_.count; ++g)
-    if (hashed_ || rows_[g] > 0) groups.push_back(g);
+    if (rows_[g] > 0) groups.push_back(g);
   auto memory = std::make_shared<Emitted>();
   memory->texts = texts_.blocks();
   auto batch = std::make_shared<ResultBatch>();

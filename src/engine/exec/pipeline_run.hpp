@@ -271,6 +271,11 @@ class PipelineRun : public WorkerSink {
     for (const auto& device : devices_) rows.push_back(device->rows);
     return rows;
   }
+  DeviceBytes device_bytes() const {
+    DeviceBytes bytes;
+    for (const auto& worker : all_workers_) bytes += worker->device_bytes();
+    return bytes;
+  }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
     int64_t bytes = shared_peak_.load();

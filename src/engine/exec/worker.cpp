@@ -23,7 +23,7 @@ std::vector<DeclinedRow> rows_of(const block::DeclinedBuffer& declined, uint32_t
   for (int32_t i = 0; i < declined.count; ++i) {
     DeclinedRow row{pipeline, chunk, begin + declined.rows[i], {}};
     for (uint32_t j = 0; j < joins; ++j) {
-      const uint32_t inner = declined.join_rows[i * block::kMaxJoins + static_cast<int>(j)];
+      const uint32_t inner = declined.join_rows[static_cast<size_t>(i) * joins + j];
       row.inner_rows.push_back(inner == block::kNoRow ? -1 : static_cast<int64_t>(inner));
     }
     rows.push_back(std::move(row));

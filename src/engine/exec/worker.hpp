@@ -72,6 +72,8 @@ class Worker {
   virtual const std::vector<uint64_t>& rows_in() const = 0;  // of each segment
   virtual const std::vector<uint64_t>& rows_out() const = 0;
   virtual int64_t memory() const = 0;
+  /// Bytes of columns that were copied to a device, and that were there already.
+  virtual DeviceBytes device_bytes() const { return {}; }
 };
 
 }  // namespace strom::engine::exec

@@ -12,4 +12,9 @@ cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, 
   return cudaGetLastError();
 }
 
+/// Blocks that a multiprocessor of the thread's device runs at a time. Loads the kernel.
+cudaError_t morsels_per_processor(int* count) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(count, run_morsels, platform::kCudaBlockThreads, 0);
+}
+
 }  // namespace strom::engine::inst

@@ -123,6 +123,11 @@ struct Cpu {
   STROM_INLINE void add(T* target, T value) const {
     *target += value;
   }
+  /// Of every thread of the tile.
+  template <class T>
+  STROM_INLINE void add_all(T* target, T value) const {
+    *target += value;
+  }
   STROM_INLINE void mark(uint8_t* flag) const {
     if (__atomic_load_n(flag, __ATOMIC_RELAXED) == 0) __atomic_store_n(flag, uint8_t{1}, __ATOMIC_RELAXED);
   }

@@ -84,11 +84,63 @@ struct Cuda {
     });
   }
 
+  __device__ __forceinline__ uint32_t fetch_add(uint32_t* counter, uint32_t value) const {
+    return atomicAdd(counter, value);
+  }
+  /// Returns what was there: `expected` when it is `wanted` now.
+  __device__ __forceinline__ uint32_t compare_and_swap(uint32_t* target, uint32_t expected, uint32_t wanted) const {
+    return atomicCAS(target, expected, wanted);
+  }
+  /// What the thread has stored is there for all that see what it stores later.
+  __device__ __forceinline__ void publish() const { __threadfence(); }
+  /// What other blocks have published: past the cache of this multiprocessor, which does not learn of their stores.
+  template <class T>
+  __device__ __forceinline__ T load_shared(const T* from) const {
+    if constexpr (sizeof(T) <= 8) {
+      return *static_cast<const volatile T*>(from);
+    } else {
+      union {
+        uint64_t words[2];
+        T value;
+      } read;
+      static_assert(sizeof(T) == sizeof read.words);
+      const auto* words = reinterpret_cast<const volatile uint64_t*>(from);
+      read.words[0] = words[0];
+      read.words[1] = words[1];
+      return read.value;
+    }
+  }
+
   __device__ __forceinline__ void add(int64_t* target, int64_t value) const {
     atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value));
   }
   __device__ __forceinline__ void add(double* target, double value) const { atomicAdd(target, value); }
   __device__ __forceinline__ void add(float* target, float value) const { atomicAdd(target, value); }
+
+  /// Adds every thread's value; called by all of them.
+  __device__ __forceinline__ void add_all(int64_t* target, int64_t value) const {
+    long long sum = value;
+    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_down_sync(0xffffffffu, sum, lanes);
+    if ((threadIdx.x & 31) == 0 && sum != 0) add(target, static_cast<int64_t>(sum));
+  }
+  __device__ __forceinline__ void add_all(double* target, double value) const {
+    for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);
+    if ((threadIdx.x & 31) == 0) add(target, value);
+  }
+  __device__ __forceinline__ void add_all(float* target, float value) const {
+    for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(0xffffffffu, value, lanes);
+    if ((threadIdx.x & 31) == 0) add(target, value);
+  }
+  __device__ __forceinline__ void add_all(__int128* target, __int128 value) const {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+      const auto low = static_cast<unsigned long long>(value);
+      const auto high = static_cast<unsigned long long>(static_cast<unsigned __int128>(value) >> 64);
+      const unsigned __int128 other_low = __shfl_down_sync(0xffffffffu, low, lanes);
+      const unsigned __int128 other_high = __shfl_down_sync(0xffffffffu, high, lanes);
+      value += static_cast<__int128>(other_high << 64 | other_low);
+    }
+    if ((threadIdx.x & 31) == 0 && value != 0) add_i128(target, value);
+  }
 
   /// Two limbs with a carry: the order of additions does not matter for the final sum.
   __device__ __forceinline__ void mark(uint8_t* flag) const { *flag = 1; }

@@ -8,6 +8,7 @@
 //   compact(...)     positions of set bytes
 //   test_bits(...)   membership of keys in a bitmap
 //   mark(flag)       sets a byte that other threads may set, too
+//   add_all          adds a value of each of the tile's threads to one accumulator
 //   add/min/max/...  updates of accumulators that other threads may update, too
 // and a function fetch_add(counter, value), and the constant kHostMath: exp(), sin() ... are the host's
 // and includes nothing but this header and plain data. A compiler or machine #ifdef stands here and in the headers

@@ -59,6 +59,18 @@ inline bool is_file_new(Relation relation) {
 #endif
 }
 
+/// True when the current transaction has added or changed the column, whose number may stand for another one when it is
+/// rolled back.
+inline bool is_column_new(Relation relation, AttrNumber attribute) {
+  if (!TransactionIdIsValid(GetTopTransactionIdIfAny())) return false;
+  HeapTuple tuple =
+      SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(relation)), Int16GetDatum(attribute));
+  if (!HeapTupleIsValid(tuple)) return true;
+  const bool result = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+  ReleaseSysCache(tuple);
+  return result;
+}
+
 /// False where snapshots may become too old to read a page.
 inline bool snapshots_never_age() {
 #if PG_VERSION_NUM < 170000

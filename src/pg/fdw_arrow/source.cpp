@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/file_times.hpp"
+#include "columnar/origin.hpp"
 #include "format/arrow/metadata_cache.hpp"
 #include "format/arrow/reader_cache.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -59,7 +61,9 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
   for (FileEntry& entry : entries) {
     boundary::check_for_interrupts();
     auto file = options.writable ? pending_reader(relid_, entry.path) : nullptr;
-    if (file == nullptr) {
+    const bool is_pending = file != nullptr;
+    const int64_t before = base::clock_ns();
+    if (!is_pending) {
       auto opened =
           are_many ? format::arrow::open_lazily(entry.path, holds_files_) : format::arrow::open_cached(entry.path);
       if (may_vanish && opened.status().code() == ErrorCode::kFileNotFound) continue;
@@ -73,6 +77,7 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
       is_compressed_ = is_compressed_ || compressed;
       total_rows_ += rows;
     }
+    is_settled_.push_back(!is_pending && base::is_settled(file->identity(), before));
     file_bytes_ += file->identity().size;
     files_.push_back(std::move(file));
     entries_.push_back(std::move(entry));
@@ -209,10 +214,36 @@ codec::Decoder Source::decoder(int64_t chunk, int column, const columnar::BatchV
   return codec::make_file_decoder(field(at.file, column), bound.type, batch.columns[column], place);
 }
 
+/// A record batch of a file in one state, which device, inode, size and times tell from all others. Files whose times
+/// may yet stand for another state have no names.
+class Source::Origin final : public columnar::BatchOrigin {
+ public:
+  Origin(const Source* source, const Chunk& place) : source_(source), place_(place) {}
+
+  std::string name(size_t column) const override {
+    const int field = source_->columns_[column].fields[place_.file];
+    if (field < 0 || !source_->is_settled_[place_.file]) return "";
+    const base::FileIdentity& file = reader().identity();
+    std::string name = "f";
+    columnar::append_name(&name, file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns, place_.batch, field);
+    return name;
+  }
+  int32_t number(size_t column) const override { return source_->columns_[column].fields[place_.file]; }
+  std::string label() const override { return columnar::file_label(reader().path()); }
+  bool holds() const override { return reader().check_unchanged().is_ok(); }
+
+ private:
+  const format::arrow::FileReader& reader() const { return *source_->files_[place_.file]; }
+
+  const Source* const source_;
+  const Chunk place_;
+};
+
 Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* store) const {
   const Chunk& place = chunks_[chunk];
   columnar::BatchView view;
   view.rows = place.rows;
+  view.origin = std::make_shared<const Origin>(this, place);
   view.columns.reserve(columns_.size());
   std::vector<std::shared_ptr<const void>> memory;
   for (size_t i = 0; i < columns_.size(); ++i) {

@@ -118,6 +118,7 @@ class Source {
   void settle_values(const ColumnSource& from, SourceColumn* column) const;
   Status make_zeros();
   int constant(const Chunk& chunk, const SourceColumn& column) const;
+  class Origin;
 
   Oid relid_ = InvalidOid;
   std::string table_name_;
@@ -128,6 +129,7 @@ class Source {
   std::shared_ptr<const uint8_t> zeros_;  // for the longest chunk's constants
   int64_t total_rows_ = 0, file_bytes_ = 0;
   int parallel_workers_ = -1;
+  std::vector<bool> is_settled_;  // for each file: as of when it was opened, see base::is_settled()
   bool is_compressed_ = false, holds_files_ = true;
   std::shared_ptr<format::arrow::BufferPool> pool_ = format::arrow::make_buffer_pool();
 };

@@ -418,6 +418,7 @@ class Explainer {
     else if (stats_.threads > 0)
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
+    if (stats_.device_rows > 0) device_bytes();
     if (stats_.peak_memory > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
         text("Engine Memory", fdw_arrow::format_bytes(stats_.peak_memory));
@@ -442,6 +443,18 @@ class Explainer {
         names += (names.empty() ? "GPU" : ", GPU") + std::to_string(machine.number()) + " (" + machine.name() + ")";
     }
     return names;
+  }
+
+  // Of columns for the GPU: what was copied to it, and what was there already.
+  void device_bytes() {
+    const engine::exec::DeviceBytes& bytes = stats_.device_bytes;
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("GPU Columns", "[kept: " + fdw_arrow::format_bytes(bytes.kept) +
+                              ", copied: " + fdw_arrow::format_bytes(bytes.copied) + "]");
+      return;
+    }
+    number("GPU Columns Kept", "B", bytes.kept);
+    number("GPU Columns Copied", "B", bytes.copied);
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

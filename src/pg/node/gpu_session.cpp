@@ -103,7 +103,10 @@ GpuMachines gpu_machines(const std::string& path, size_t most) {
       (now - failed < kPatience || access(worker::service_socket().c_str(), F_OK) != 0))
     return {};
   Result<GpuMachines> machines = choose_machines(path, most);
-  if (machines.is_ok()) return std::move(machines).value();
+  if (machines.is_ok()) {
+    for (const auto& machine : machines.value()) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
+    return std::move(machines).value();
+  }
   connections.clear();
   if (machines.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
   failed = now;

@@ -17,6 +17,40 @@ namespace {
 constexpr BlockNumber kFewestPages = 4;  // of a table that is worth it
 constexpr ColumnId kPlaces{0, 0, 0, 0};
 
+/// A group of pages in one version, as the column cache of this life of the server has it.
+class GroupOrigin final : public columnar::BatchOrigin {
+ public:
+  GroupOrigin(uint64_t incarnation, const GroupId& group, BlockNumber end, XLogRecPtr version,
+              std::vector<ColumnId> columns)
+      : incarnation_(incarnation), group_(group), end_(end), version_(version), columns_(std::move(columns)) {}
+
+  std::string name(size_t column) const override {
+    std::string name = "t";
+    const ColumnId& id = columns_[column];
+    columnar::append_name(&name, incarnation_, group_.file.tablespace, group_.file.database, group_.file.file,
+                          group_.begin, end_, version_, id.attribute, id.storage, id.unused, id.scale);
+    return name;
+  }
+  int32_t number(size_t column) const override { return columns_[column].attribute; }
+  std::string label() const override {
+    return columnar::table_label(group_.file.tablespace, group_.file.database, group_.file.file);
+  }
+
+ private:
+  const uint64_t incarnation_;
+  const GroupId group_;
+  const BlockNumber end_;
+  const XLogRecPtr version_;
+  const std::vector<ColumnId> columns_;
+};
+
+// A column's number tells it from others once its transaction has ended. May ereport.
+bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
+  for (const ColumnId& column : columns)
+    if (compat::is_column_new(relation, column.attribute)) return true;
+  return false;
+}
+
 // What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
 bool may_see(Snapshot snapshot) {
   return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
@@ -50,6 +84,7 @@ bool CachedTable::is_for(Relation relation, BlockNumber pages) {
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
   if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));
@@ -103,6 +138,7 @@ bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill**
     kept->columns.clear();
     for (size_t i = 0; i + 1 < found_.size(); ++i)
       kept->columns.push_back(format::heap::view_image(found_[i].shape, found_[i].bytes));
+    kept->origin = std::make_shared<const GroupOrigin>(shared_->incarnation(), group, end, version, columns_);
     return true;
   }
   if (turn_.fills) {

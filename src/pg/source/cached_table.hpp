@@ -41,6 +41,7 @@ class CachedTable {
   struct Kept {
     const uint8_t* places;  // format::heap::RowPlaces
     std::vector<columnar::ColumnView> columns;
+    std::shared_ptr<const columnar::BatchOrigin> origin;  // of the columns; good for longer
   };
 
   /// For a scan of a whole table by `snapshot`, reading `columns`. nullptr when nothing of it may be kept. Throws

@@ -523,6 +523,7 @@ columnar::BatchView HeapRows::view_kept(Chunk* chunk) const {
     if (attnum < 0) chunk->table_oids.assign(static_cast<size_t>(chunk->rows + kPadding), table_oid_);
     view.columns.push_back(attnum < 0 ? table_oid_view(*chunk) : chunk->kept.columns[i++]);
   }
+  if (i == attnums_.size()) view.origin = chunk->kept.origin;  // which numbers columns of the cache only
   return view;
 }
 

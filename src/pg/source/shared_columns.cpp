@@ -78,6 +78,7 @@ struct SharedColumns::Control {
 
   uint64_t magic;
   TimestampTz server_start;
+  uint64_t incarnation;
   int tranche;
   LWLock lock;  // of what follows, but for atomics
   uint64_t segment_bytes;
@@ -259,6 +260,8 @@ dsm_segment* find_or_make_control() {
 
 void SharedColumns::Control::set_up(uint64_t bytes, uint32_t entry_count, uint32_t bucket_count) {
   server_start = PgStartTime;
+  if (!pg_strong_random(&incarnation, sizeof incarnation))
+    incarnation = static_cast<uint64_t>(GetCurrentTimestamp());
   tranche = LWLockNewTrancheId();
   LWLockInitialize(&lock, tranche);
   segment_bytes = std::clamp(bytes / kUsualSegments, kSmallestSegment, kLargestSegment) / BLCKSZ * BLCKSZ;
@@ -344,6 +347,8 @@ SharedColumns* SharedColumns::attach() {
   attached = new SharedColumns(control);
   return attached;
 }
+
+uint64_t SharedColumns::incarnation() const { return control_->incarnation; }
 
 SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
   Locked locked(&control_->lock, LW_EXCLUSIVE);

@@ -102,6 +102,10 @@ class SharedColumns {
   bool reserve(const std::vector<NewColumn>& columns, const Turn& turn, Pins* pins, Room* room);
   /// The columns have been written. False when they cannot be kept after all. Throws PostgresError.
   bool publish(const GroupId& group, XLogRecPtr version, const std::vector<NewColumn>& columns, const Room& room);
+  /// Another number for each such memory, so that what is named after its groups is not taken for those of another
+  /// server's life, whose versions may come again.
+  uint64_t incarnation() const;
+
   /// Bytes of the largest group that reserve() may have room for.
   int64_t largest_group() const;
 

@@ -51,7 +51,7 @@ STROM_SQL_FUNCTION(strom_gpu_devices) {
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
   auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
   if (!connected.is_ok()) return Datum{0};
-  (void)boundary::value_or_throw(connected.value()->ask_devices());
+  (void)boundary::value_or_throw(connected.value()->request(service::AskDevices{}));
   std::optional<service::Reply> reply = boundary::value_or_throw(connected.value()->wait(kPatienceMs));
   const auto* devices = reply ? std::get_if<service::Devices>(&reply->message) : nullptr;
   if (devices == nullptr)

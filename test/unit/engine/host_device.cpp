@@ -2,7 +2,10 @@
 // CPU: fast, and seen by sanitizers.
 #include <atomic>
 #include <cstring>
+#include <map>
+#include <mutex>
 
+#include "engine/exec/kept_columns.hpp"
 #include "machines.hpp"
 
 namespace strom::engine::test {
@@ -22,6 +25,63 @@ class Region final : public exec::DeviceRegion {
  private:
   std::unique_ptr<char[]> memory_, mirror_;
   std::atomic<size_t>* const used_;
+};
+
+/// Keeps everything that it is offered.
+class Keeper final : public exec::ColumnKeeper {
+ public:
+  Result<std::vector<exec::FoundColumn>> find(const std::vector<std::string>& names,
+                                              const exec::DeviceMachine::KeepGoing&) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<exec::FoundColumn> found(names.size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto kept = columns_.find(names[i]);
+      found[i].is_wanted = kept == columns_.end();
+      if (found[i].is_wanted || !kept->second.is_published) continue;
+      found[i].region = std::make_unique<View>(kept->second.memory);
+      found[i].shape = kept->second.shape;
+    }
+    return found;
+  }
+
+  Result<std::vector<std::unique_ptr<exec::DeviceRegion>>> make_room(const std::vector<exec::OfferedColumn>& columns,
+                                                                     const exec::DeviceMachine::KeepGoing&) override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::unique_ptr<exec::DeviceRegion>> rooms;
+    for (const exec::OfferedColumn& column : columns) {
+      Column& kept = columns_[column.name];
+      if (kept.memory.empty()) {
+        kept.memory.resize(column.bytes, static_cast<char>(kFresh));
+        rooms.push_back(std::make_unique<View>(kept.memory));
+      } else {
+        rooms.push_back(nullptr);
+      }
+    }
+    return rooms;
+  }
+
+  void publish(const exec::DeviceRegion& region, const std::string& shape) override {
+    const std::lock_guard lock(mutex_);
+    for (auto& [name, column] : columns_) {
+      if (column.memory.data() != region.device()) continue;
+      column.is_published = true;
+      column.shape = shape;
+    }
+  }
+
+ private:
+  struct Column {
+    std::vector<char> memory;
+    bool is_published = false;
+    std::string shape;
+  };
+  class View final : public exec::DeviceRegion {
+   public:
+    explicit View(std::vector<char>& memory) : DeviceRegion(memory.data(), nullptr, memory.size()) {}
+  };
+
+  std::mutex mutex_;
+  std::map<std::string, Column> columns_;
 };
 
 class HostDevice final : public exec::DeviceMachine {
@@ -44,17 +104,22 @@ class HostDevice final : public exec::DeviceMachine {
   Status run(const exec::DeviceWork& work, const KeepGoing& keep_going) override {
     for (const exec::DeviceRange& range : work.in)
       std::memcpy(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes);
+    for (const exec::DeviceFill& fill : work.fills)
+      std::memcpy(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes);
     for (int i = 0; i < work.count; ++i) work.results[i] = run_(work.states[i]);
     for (const exec::DeviceRange& range : work.out)
       std::memcpy(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes);
     return keep_going() ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
   }
 
+  exec::ColumnKeeper* keeper() override { return &keeper_; }
+
  private:
   const block::RunMorsel run_;
   const int states_;
   const size_t memory_;
   std::atomic<size_t> used_{0};
+  Keeper keeper_;
 };
 
 }  // namespace

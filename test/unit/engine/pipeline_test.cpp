@@ -157,6 +157,38 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Join,
                                          Shape{"TileEdgePlusOne", 2049, 10, 1, 1}, Shape{"OneRow", 1, 1, 1, 1}),
                          [](const auto& info) { return info.param.name; });
 
+// Tables that states of a device share are full again and again, with nearly as many groups as rows.
+TEST(Aggregate, MoreGroupsThanFit) {
+  plan::Program p;
+  plan::Builder b(p);
+  p.sources = {{{kInt8, kText}}};
+  p.pipelines.resize(1);
+  plan::Pipeline& pipeline = p.pipelines[0];
+  pipeline.sink = plan::SinkKind::kAggregate;
+  pipeline.group_keys = {b.column(0, kInt8), b.call("upper", {b.column(1, kText)}).value()};
+  pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode}};
+  Table table({field(columnar::Layout::kInt64), field(columnar::Layout::kUtf8)});
+  std::mt19937_64 random(6);
+  std::map<std::string, int64_t> expected;
+  for (int i = 0; i < 15000; ++i) {
+    const auto key = static_cast<int64_t>(random() % 100000);
+    const std::string name = "n" + std::to_string(key % 7);
+    table.column(0).append_value(key);
+    ASSERT_TRUE(table.column(1).append_bytes(name));
+    ++expected[std::to_string(key) + "|N" + name.substr(1)];
+  }
+  exec::Options tight;
+  tight.memory_budget = 300 << 10;
+  for (const Machine& machine : machines()) {
+    std::map<std::string, int64_t> found;  // a group may come in parts
+    for (const std::string& line : run(p, {&table}, machine, tight).rows) {
+      const size_t end = line.rfind('|');
+      found[line.substr(0, end)] += std::stoll(line.substr(end + 1));
+    }
+    EXPECT_EQ(found, expected) << machine.name;
+  }
+}
+
 TEST(Aggregate, FilterNullsAndFlushes) {
   plan::Program p;
   plan::Builder b(p);

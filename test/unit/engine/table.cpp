@@ -44,12 +44,31 @@ void move_text(columnar::BatchView* view, std::vector<std::string>* texts) {
   });
 }
 
+class Origin final : public columnar::BatchOrigin {
+ public:
+  Origin(std::string name, int64_t chunk, const bool* holds) : name_(std::move(name)), chunk_(chunk), holds_(holds) {}
+  std::string name(size_t column) const override {
+    std::string name = name_;
+    columnar::append_name(&name, chunk_, column);
+    return name;
+  }
+  int32_t number(size_t column) const override { return static_cast<int32_t>(column); }
+  std::string label() const override { return columnar::file_label(name_); }
+  bool holds() const override { return *holds_; }
+
+ private:
+  const std::string name_;
+  const int64_t chunk_;
+  const bool* const holds_;
+};
+
 }  // namespace
 
 Result<columnar::BatchView> Table::chunk(int64_t index) const {
   columnar::BatchView view;
   for (const ColumnBuilder& column : chunks_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
   view.rows = view.columns.empty() ? 0 : view.columns[0].length;
+  if (!name_.empty()) view.origin = std::make_shared<const Origin>(name_, index, &holds_);
   if (!stable_text_) {
     const std::lock_guard lock(mutex_);
     move_text(&view, &faded_.emplace_back());

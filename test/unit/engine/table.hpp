@@ -30,6 +30,11 @@ class Table : public exec::ChunkSource {
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
 
+  /// From now on the columns of a chunk have names, so that devices keep them: those of the same table.
+  void name_columns(std::string table) { name_ = std::move(table); }
+  /// Whether what the names say is still so.
+  void set_holds(bool holds) { holds_ = holds; }
+
   /// From now on the text of a chunk is overwritten when its BatchView is let go.
   void make_text_unstable() { stable_text_ = false; }
   bool stable_text() const override { return stable_text_; }
@@ -38,6 +43,8 @@ class Table : public exec::ChunkSource {
   std::vector<columnar::Field> fields_;
   std::vector<std::vector<columnar::ColumnBuilder>> chunks_;
   bool stable_text_ = true;
+  std::string name_;
+  bool holds_ = true;
   mutable std::mutex mutex_;
   mutable std::deque<std::vector<std::string>> faded_;  // kept, so that a view which is left over reads the overwriting
 };

@@ -1,5 +1,6 @@
 // Messages: what is written is what is read, and nothing else is.
 #include "service/protocol.hpp"
+#include "engine/exec/kept_columns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,12 @@ std::vector<Message> one_of_each() {
           AskLedger{9},
           ledger,
           AskDevices{},
-          devices};
+          devices,
+          FindColumns{{"name", std::string("\0x", 2)}},
+          Columns{{{kColumnIsKept, 1, 2, 3, "shape"}, {}}},
+          SettleColumns{{{7, 1, "shape"}, {8, 0, ""}}},
+          AskCache{"label"},
+          Cache{1, 2, 3, 4, 5, {{"label", 1, 2, 3, 4, 5}, {}}}};
 }
 
 TEST(Protocol, messages_come_back) {
@@ -92,6 +98,16 @@ TEST(Protocol, messages_have_a_limit) {
   full.rows.resize(kLedgerRowsPerMessage);
   for (LedgerRow& row : full.rows) row.name.assign(kMaxNameBytes, 'x');
   EXPECT_TRUE(encode(1, full).is_ok());
+  using engine::exec::ColumnKeeper;
+  EXPECT_TRUE(encode(1, FindColumns{std::vector<std::string>(kColumnsPerMessage, std::string(256, 'x'))}).is_ok());
+  Columns columns;
+  columns.rows.resize(kColumnsPerMessage);
+  for (ColumnRow& row : columns.rows) row.shape.assign(ColumnKeeper::kMostShapeBytes, 'x');
+  EXPECT_TRUE(encode(1, columns).is_ok());
+  Cache cache;
+  cache.rows.resize(kCacheRowsPerMessage);
+  for (CacheRow& row : cache.rows) row.label.assign(columnar::BatchOrigin::kMostLabelBytes, 'x');
+  EXPECT_TRUE(encode(1, cache).is_ok());
 }
 
 TEST(Protocol, a_status_survives) {

@@ -504,7 +504,7 @@ TEST_F(ServerTest, several_devices) {
     return Client::connect(wanted);
   };
   const auto devices = [](Client& client) {
-    EXPECT_TRUE(client.ask_devices().is_ok());
+    EXPECT_TRUE(client.request(AskDevices{}).is_ok());
     return std::get<Devices>(wait(client).message).rows;
   };
   {

@@ -211,7 +211,8 @@ STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
     out.rows[base + k] = row_of(s, i);
     for (int j = 0; j < static_cast<int>(s.code->join_count); ++j) {
       const uint16_t reg = join_rows[1 + j];
-      out.join_rows[(base + k) * kMaxJoins + j] = reg == kNoRegister ? kNoRow : values<uint32_t>(s, reg)[i];
+      out.join_rows[(base + k) * static_cast<int>(s.code->join_count) + j] =
+          reg == kNoRegister ? kNoRow : values<uint32_t>(s, reg)[i];
     }
   });
   p.sync();

@@ -44,8 +44,7 @@ STROM_INLINE void store_keys(const TileState& s, const uint16_t* keys, int i, ui
   }
 }
 
-/// Group of tile entry i, made when it is new. A CPU thread owns its table; the scheduler has seen to it that a tile's
-/// worth of new groups fits.
+/// Group of tile entry i, made when it is new, in a table that only this thread uses and that has room for it.
 STROM_INLINE uint32_t find_group(const TileState& s, const uint16_t* keys, int i, uint64_t hash) {
   GroupTable& table = *s.groups;
   for (uint64_t slot = hash & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
@@ -63,19 +62,64 @@ STROM_INLINE uint32_t find_group(const TileState& s, const uint16_t* keys, int i
   }
 }
 
-/// kFindGroup. Groups are found one row after the other by the leader on a device, whose blocks have tables of their
-/// own; a shared concurrent table is the device driver's next step.
+/// The same for a table that the threads of all blocks share, without waiting for each other. A new group is written
+/// before its slot is taken; when another thread was faster with that slot, *spare keeps the number for the thread's
+/// next group. kNoRow when the table is full.
 template <class P>
-STROM_KERNEL void find_groups(const P& p, TileState& s, const TileInstr& instr) {
+STROM_INLINE uint32_t find_shared_group(const P& p, const TileState& s, const uint16_t* keys, int i, uint64_t hash,
+                                        uint32_t* spare) {
+  GroupTable& table = *s.groups;
+  const auto load = [&](const auto* from) { return p.load_shared(from); };
+  for (uint64_t slot = hash & table.slot_mask;; slot = (slot + 1) & table.slot_mask) {
+    uint32_t group = p.load_shared(table.slots + slot);
+    if (group == kNoRow) {
+      if (*spare == kNoRow) {
+        const uint32_t made = p.fetch_add(&table.count, 1u);
+        if (made >= table.capacity) return kNoRow;
+        *spare = made;
+      }
+      store_keys(s, keys, i, *spare, hash);
+      p.publish();
+      group = p.compare_and_swap(table.slots + slot, kNoRow, *spare);
+      if (group == kNoRow) {
+        const uint32_t made = *spare;
+        *spare = kNoRow;
+        return made;
+      }
+    }
+    if (p.load_shared(table.hashes + group) != hash) continue;
+    bool equal = true;
+    for (int k = 1; k <= keys[0]; ++k) equal = equal && key_matches(s, keys[k], i, table.keys[k - 1], group, load);
+    if (equal) return group;
+  }
+}
+
+/// kFindGroup. False, and groups_full is set, when there is no room for another group: only on a device, since a CPU
+/// thread has made sure of it before (room_for).
+template <class P>
+STROM_KERNEL bool find_groups(const P& p, TileState& s, const TileInstr& instr) {
   const uint16_t* keys = s.code->lists + instr.imm;
   const uint64_t* hashes = values<uint64_t>(s, instr.a);
   uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
   const GroupTable& table = *s.groups;
-  if (!P::kDevice)
+  bool full = false;
+  if constexpr (P::kDevice) {
+    uint32_t spare = kNoRow;
+    p.for_each(s.count, [&](int i) {
+      out[i] = full ? kNoRow : find_shared_group(p, s, keys, i, hashes[i], &spare);
+      full |= out[i] == kNoRow;
+    });
+    full = p.any(full);
+  } else {
     for (int i = 0; i < s.count; ++i) p.prefetch(table.slots + (hashes[i] & table.slot_mask));
-  p.for_each_alone(s.count, [&](int i) { out[i] = find_group(s, keys, i, hashes[i]); });
-  p.leader([&] { own(s, instr.dst, false); });
+    for (int i = 0; i < s.count; ++i) out[i] = find_group(s, keys, i, hashes[i]);
+  }
+  p.leader([&] {
+    own(s, instr.dst, false);
+    s.groups_full = full;
+  });
   p.sync();
+  return !full;
 }
 
 template <class P, class T, class Wide>

@@ -87,7 +87,7 @@ STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr
 template <class P>
 STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr);
 
-/// One instruction over the running tile. False when a source column is corrupt.
+/// One instruction over the running tile. False when a source column is corrupt, or groups_full is set.
 template <class P>
 STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
   switch (static_cast<TileOp>(instr.op)) {
@@ -132,7 +132,7 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kSlotAdd: slot_add(p, s, instr); break;
     case TileOp::kOrderKey: order_key(p, s, instr); break;
     case TileOp::kWithinTop: within_top(p, s, instr); break;
-    case TileOp::kFindGroup: find_groups(p, s, instr); break;
+    case TileOp::kFindGroup: return find_groups(p, s, instr);
     default: execute_call(p, s, instr);
   }
   return true;
@@ -167,12 +167,20 @@ STROM_INLINE void output_rows(const P& p, TileState& s, uint32_t segment) {
   p.sync();
 }
 
+/// Of the rows in the buffer of a segment, which is empty, none has flags.
+STROM_INLINE void forget_flags(const TileState& s, uint32_t segment) {
+  const uint16_t* list = s.code->lists + s.code->segments[segment - 1].carried;
+  for (int k = 1; k <= list[0]; ++k) s.buffers[segment].has_flags[k - 1] = 0;
+}
+
 /// Points the running tile at its input: the next rows of the morsel, or the last rows of the segment's buffer.
 template <class P>
 STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   p.leader([&] {
     s.segment = segment;
     s.text_mark = s.text.used;
+    s.declined_mark = s.declined->count;
+    s.groups_full = 0;
     // One look for all threads of a block, which read the budget behind a barrier.
     s.budget = s.stop != nullptr && *s.stop != 0 ? 0 : s.budget - 1;
     if (segment == 0) {
@@ -193,10 +201,28 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
         s.regs[list[k]].data = at(storage.data, phys, buffer.count);
         s.regs[list[k]].flags = buffer.has_flags[k - 1] ? storage.flags + buffer.count : nullptr;
       }
-      if (buffer.count == 0)
-        for (int k = 1; k <= list[0]; ++k) buffer.has_flags[k - 1] = 0;
+      if (buffer.count == 0 && s.code->segments[segment].kind != SegmentEnd::kAggregate) forget_flags(s, segment);
     }
+    s.taken = s.count;
     s.segment_rows_in[segment] += s.count;
+  });
+  p.sync();
+}
+
+/// As if the tile had not run: for a segment that has not come to its end, and ends in an aggregate.
+template <class P>
+STROM_INLINE void untake_input(const P& p, TileState& s, uint32_t segment) {
+  p.sync();
+  p.leader([&] {
+    if (!s.code->keeps_text) s.text.used = s.text_mark;  // a group that stays may have a text of it
+    s.declined->count = s.declined_mark;
+    ++s.budget;
+    s.segment_rows_in[segment] -= s.taken;
+    if (s.groups->count > s.groups->capacity) s.groups->count = s.groups->capacity;
+    if (segment == 0)
+      s.cursor -= s.taken;
+    else
+      s.buffers[segment].count += s.taken;
   });
   p.sync();
 }
@@ -211,7 +237,7 @@ STROM_INLINE void forget_text(const P& p, TileState& s, SegmentEnd kind) {
   p.sync();
 }
 
-/// Runs one segment over one tile. False when a source column is corrupt.
+/// Runs one segment over one tile. False when a source column is corrupt, or groups_full is set.
 template <class P>
 STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
@@ -222,7 +248,12 @@ STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
     case SegmentEnd::kFilter: filter_rows(p, s, segment); break;
     case SegmentEnd::kExpand: expand_rows(p, s, segment); break;
     case SegmentEnd::kMatch: match_rows(p, s, segment); break;
-    case SegmentEnd::kAggregate: aggregate_rows(p, s, segment); break;
+    case SegmentEnd::kAggregate:
+      aggregate_rows(p, s, segment);
+      p.leader([&] {
+        if (segment > 0 && s.buffers[segment].count == 0) forget_flags(s, segment);
+      });
+      break;
     case SegmentEnd::kOutput: output_rows(p, s, segment); break;
   }
   if (s.code->makes_text) forget_text(p, s, seg.kind);
@@ -240,12 +271,15 @@ STROM_INLINE int32_t next_segment(const TileState& s) {
   return -1;
 }
 
-/// What must be made room for before `segment` can run over a whole tile.
+/// What must be made room for before `segment` can run over a whole tile. Groups of a device are made room for while it
+/// runs, see find_groups().
+template <bool kSharesGroups>
 STROM_INLINE RunResult room_for(const TileState& s, int32_t segment) {
   if (s.declined->capacity - s.declined->count < kTileRows * 2) return RunResult::kDeclinedFull;
   const SegmentEnd kind = s.code->segments[segment].kind;
   if (kind == SegmentEnd::kOutput && s.output->capacity - s.output->count < kTileRows) return RunResult::kOutputFull;
-  if (kind == SegmentEnd::kAggregate && s.code->hashed_groups && s.groups->capacity - s.groups->count < kTileRows)
+  if (!kSharesGroups && kind == SegmentEnd::kAggregate && s.code->hashed_groups &&
+      s.groups->capacity - s.groups->count < kTileRows)
     return RunResult::kGroupsFull;
   if (s.code->makes_text && (s.text.overflowed != 0 || s.text.used > s.text.capacity / 2)) return RunResult::kTextFull;
   return RunResult::kDone;
@@ -257,11 +291,14 @@ STROM_INLINE RunResult run_morsel(const P& p, TileState& s) {
   for (;;) {
     const int32_t segment = next_segment(s);
     if (segment < 0) return RunResult::kDone;
-    const RunResult room = room_for(s, segment);
+    const RunResult room = room_for<P::kDevice>(s, segment);
     if (room != RunResult::kDone) return room;
     if (s.budget <= 0) return RunResult::kPaused;
     p.sync();
-    if (!run_segment(p, s, static_cast<uint32_t>(segment))) return RunResult::kCorruptText;
+    if (run_segment(p, s, static_cast<uint32_t>(segment))) continue;
+    if (s.groups_full == 0) return RunResult::kCorruptText;
+    untake_input(p, s, static_cast<uint32_t>(segment));
+    return RunResult::kGroupsFull;
   }
 }
 

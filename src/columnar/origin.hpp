@@ -1,0 +1,42 @@
+// Where the columns of a record batch come from, for who keeps copies of them between queries. Given by sources, used
+// by engine/exec/kept_columns.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace strom::columnar {
+
+class BatchOrigin {
+ public:
+  static constexpr size_t kMostNameBytes = 200, kMostLabelBytes = 255;
+
+  virtual ~BatchOrigin() = default;
+  /// Names what a column of the batch holds: whatever has the same name, at any time and in any process, has the same
+  /// bytes in the same layout. Empty: the column is not to be kept. Any thread, calls no PostgreSQL.
+  virtual std::string name(size_t column) const = 0;
+  /// The column's number in what label() tells of.
+  virtual int32_t number(size_t column) const = 0;
+  /// The file or table, for people: see file_label() and table_label().
+  virtual std::string label() const = 0;
+  /// False when what was read of the batch so far may be something else than the names say.
+  virtual bool holds() const { return true; }
+};
+
+/// Appends the bytes of numbers to a name.
+template <class... T>
+void append_name(std::string* name, const T&... numbers) {
+  (name->append(reinterpret_cast<const char*>(&numbers), sizeof numbers), ...);
+}
+
+/// Labels begin with what they tell of; long paths keep their end.
+inline std::string file_label(const std::string& path) {
+  const size_t most = BatchOrigin::kMostLabelBytes - 1;
+  return "f" + (path.size() > most ? path.substr(path.size() - most) : path);
+}
+inline std::string table_label(uint32_t tablespace, uint32_t database, uint32_t file) {
+  return "t" + std::to_string(tablespace) + " " + std::to_string(database) + " " + std::to_string(file);
+}
+
+}  // namespace strom::columnar

@@ -1,0 +1,90 @@
+// SQL functions that show and empty what stays in the GPU's memory: what sql/gpu.sql declares.
+#include <cstdio>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/compat/heap.hpp"
+#include "pg/node/gpu_session.hpp"
+#include "service/device_tasks.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace compat = strom::pg::compat;
+namespace service = strom::service;
+
+namespace {
+
+constexpr int kPatienceMs = 5000;
+
+// May ereport.
+void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
+  compat::FileId table{};
+  Oid relation = InvalidOid;
+  const bool is_table = row.label.starts_with('t');
+  if (is_table) {
+    if (std::sscanf(row.label.c_str(), "t%u %u %u", &table.tablespace, &table.database, &table.file) != 3 ||
+        table.database != MyDatabaseId)
+      return;
+    relation = compat::table_of_file(table);
+    if (!OidIsValid(relation)) return;  // dropped or rewritten since
+  }
+  Datum values[] = {ObjectIdGetDatum(relation),
+                    is_table ? Datum{0} : CStringGetTextDatum(row.label.c_str() + 1),
+                    Int32GetDatum(static_cast<int32_t>(row.columns)),
+                    Int64GetDatum(static_cast<int64_t>(row.pieces)),
+                    Int64GetDatum(static_cast<int64_t>(row.bytes)),
+                    Int64GetDatum(static_cast<int64_t>(row.uses)),
+                    Int64GetDatum(static_cast<int64_t>(row.pinned))};
+  bool nulls[7] = {!is_table, is_table};
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+template <class Answer>
+Answer ask(service::Client* client, const service::Message& request) {
+  (void)boundary::value_or_throw(client->request(request));
+  std::optional<service::Reply> reply = boundary::value_or_throw(client->wait(kPatienceMs));
+  if (reply)
+    if (const auto* failed = std::get_if<service::Failed>(&reply->message))
+      throw boundary::StatusError(service::status_of(*failed));
+  auto* answer = reply ? std::get_if<Answer>(&reply->message) : nullptr;
+  if (answer == nullptr)
+    throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
+  return std::move(*answer);
+}
+
+}  // namespace
+
+/// pgstrom.gpu_cache_info() -> setof (relation, file, columns, pieces, bytes, uses, pinned); no rows when there is no
+/// service.
+STROM_SQL_FUNCTION(strom_gpu_cache_info) {
+  boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
+  if (!connected.is_ok()) return Datum{0};
+  service::AskCache question;
+  for (;;) {
+    const auto cache = ask<service::Cache>(connected.value().get(), question);
+    if (cache.rows.empty()) return Datum{0};
+    for (const service::CacheRow& row : cache.rows) boundary::guard([&row, result] { put_row(result, row); });
+    question.after = cache.rows.back().label;
+  }
+}
+
+/// pgstrom.gpu_cache_reset() -> bytes, of all devices; 0 when there is no service.
+STROM_SQL_FUNCTION(strom_gpu_cache_reset) {
+  service::ClientOptions options = strom::pg::node::gpu_client_options();
+  service::Submit task;
+  task.task = static_cast<uint16_t>(service::TaskKind::kForget);
+  int64_t all = 0;
+  uint32_t devices = 1;
+  for (uint32_t device = 0; device < devices; ++device) {
+    options.device = static_cast<int32_t>(device);
+    const auto connected = service::Client::connect(options);
+    if (!connected.is_ok()) return Int64GetDatum(all);
+    devices = connected.value()->welcome().devices;
+    const auto finished = ask<service::Finished>(connected.value().get(), task);
+    std::string_view values = finished.values;
+    uint64_t bytes = 0;
+    boundary::throw_if_failed(service::take(&values, &bytes));
+    all += static_cast<int64_t>(bytes);
+  }
+  return Int64GetDatum(all);
+}

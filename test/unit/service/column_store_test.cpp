@@ -1,0 +1,247 @@
+// Which columns stay on the device: uses and bytes, pins, memory that tasks take back.
+#include "service/column_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "service/scheduler.hpp"
+
+namespace strom::service {
+namespace {
+
+using engine::exec::OfferedColumn;
+constexpr uint64_t kMemory = 1000, kUnit = 1 << 20;  // units of memory
+
+class FakeRegion final : public engine::exec::DeviceRegion {
+ public:
+  FakeRegion(size_t size, std::atomic<uint64_t>* held)
+      : DeviceRegion(reinterpret_cast<char*>(0x1000), nullptr, size), held_(held) {
+    *held_ += size;
+  }
+  ~FakeRegion() override { *held_ -= size(); }
+
+ private:
+  std::atomic<uint64_t>* const held_;
+};
+
+class ColumnStoreTest : public testing::Test {
+ protected:
+  // A use as a query makes it: looks, and fills what is wanted. True: it was there.
+  bool use(uint32_t session, const std::string& name, uint64_t units, bool lets_go = true) {
+    const ColumnRow row = store_.find(session, {name}).at(0);
+    uint64_t number = row.number;
+    if (row.state == kColumnIsWanted) {
+      number = store_.make_room(session, {offer(name, units)}).value().at(0).number;
+      if (number != 0) {
+        EXPECT_TRUE(store_.settle(session, {number, 1, "shape of " + name}).is_ok());
+      }
+    }
+    EXPECT_EQ(row.shape, row.state == kColumnIsKept ? "shape of " + name : "");
+    if (number != 0 && lets_go) {
+      EXPECT_TRUE(store_.settle(session, {number, 0, ""}).is_ok());
+    }
+    return row.state == kColumnIsKept;
+  }
+  static OfferedColumn offer(const std::string& name, uint64_t units) {
+    return {name, "f/" + name.substr(0, 1), 1, units * kUnit};
+  }
+  bool has(const std::string& name) {
+    const ColumnRow row = store_.find(99, {name}).at(0);
+    store_.end_session(99);
+    return row.state == kColumnIsKept;
+  }
+  uint64_t held() const { return held_ / kUnit; }
+  // Memory for a session, as the runner has it.
+  std::shared_ptr<Task> allocate(uint32_t session, uint64_t units) {
+    auto task = std::make_shared<Task>();
+    task->session = session;
+    task->tag = ++tag_;
+    task->memory = units * kUnit;
+    EXPECT_TRUE(scheduler_.submit(task).is_ok());
+    const auto taken = scheduler_.take();
+    store_.give_back();
+    return taken;
+  }
+
+  std::atomic<uint64_t> held_ = 0;
+  uint32_t tag_ = 0;
+  Scheduler scheduler_{kMemory * kUnit};
+  ColumnStore store_{&scheduler_, 800 * kUnit, [this](size_t bytes) -> Result<ColumnStore::Region> {
+                       return ColumnStore::Region(std::make_shared<FakeRegion>(bytes, &held_));
+                     }};
+};
+
+TEST_F(ColumnStoreTest, at_once_while_memory_is_free) {
+  EXPECT_FALSE(use(1, "a", 300));
+  EXPECT_TRUE(use(2, "a", 300));
+  EXPECT_FALSE(use(1, "b", 300));
+  EXPECT_EQ(held(), 600u);
+  // Nothing leaves for what is used for the first time, and neither for what is used as often.
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(use(1, "c", 300));
+    use(1, "a", 300), use(1, "b", 300);
+  }
+  EXPECT_TRUE(has("a") && has("b"));
+}
+
+TEST_F(ColumnStoreTest, what_is_used_more_stays) {
+  for (int i = 0; i < 5; ++i) use(1, "a", 400);
+  use(1, "b", 400);
+  for (int i = 0; i < 6; ++i) use(1, "c", 300);
+  EXPECT_TRUE(has("a") && has("c"));
+  EXPECT_FALSE(has("b"));
+  EXPECT_EQ(held(), 700u);
+  EXPECT_FALSE(use(1, "d", 801));
+  EXPECT_EQ(store_.find(1, {"d"})[0].number, 0u);
+}
+
+TEST_F(ColumnStoreTest, a_table_larger_than_memory_keeps_its_part) {
+  const auto scan = [this] {
+    int there = 0;
+    for (int i = 0; i < 100; ++i) there += use(1, "t" + std::to_string(i), 16) ? 1 : 0;
+    return there;
+  };
+  scan();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(scan(), 50);
+}
+
+TEST_F(ColumnStoreTest, old_uses_fade) {
+  for (int i = 0; i < 10'000; ++i) use(1, "old", 800);
+  int needed = 0;
+  while (!use(1, "new", 800) && needed < 100'000) ++needed;
+  EXPECT_LT(needed, 30'000);
+  EXPECT_FALSE(has("old"));
+}
+
+TEST_F(ColumnStoreTest, tasks_take_memory_back_at_once) {
+  scheduler_.add_session(1, 1, 0, "");
+  use(2, "a", 300), use(2, "b", 300), use(2, "a", 300);
+  const auto task = allocate(1, 500);
+  EXPECT_LE(held(), 500u);
+  EXPECT_TRUE(has("a"));
+  EXPECT_FALSE(has("b"));
+  EXPECT_FALSE(use(2, "b", 300));  // used again, but nothing is worth less
+  scheduler_.finish(*task, 1);
+  EXPECT_FALSE(use(2, "b", 300));
+  EXPECT_TRUE(use(2, "b", 300));
+}
+
+TEST_F(ColumnStoreTest, what_is_in_use_stays) {
+  scheduler_.add_session(1, 1, 0, "");
+  use(2, "a", 300, false);
+  use(2, "b", 300);
+  const auto first = allocate(1, 600);
+  EXPECT_EQ(held(), 300u);
+  // The next one has to wait, until the column is let go.
+  auto second = std::make_shared<Task>();
+  second->session = 1;
+  second->tag = 1000;
+  second->memory = 200 * kUnit;
+  ASSERT_TRUE(scheduler_.submit(second).is_ok());
+  std::atomic<bool> taken = false;
+  std::thread waiting([&] {
+    EXPECT_EQ(scheduler_.take(), second);
+    taken = true;
+    store_.give_back();
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(taken);
+  EXPECT_EQ(held(), 300u);
+  store_.end_session(2);  // it has died
+  waiting.join();
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(scheduler_.overlent(), 0u);
+}
+
+TEST_F(ColumnStoreTest, a_filler_that_dies_leaves_nothing) {
+  const uint64_t number = store_.make_room(1, {offer("a", 10)}).value()[0].number;
+  ASSERT_NE(number, 0u);
+  EXPECT_EQ(store_.find(2, {"a"})[0].state, kColumnIsUnknown);  // somebody fills it
+  EXPECT_EQ(store_.make_room(2, {offer("a", 10)}).value()[0].number, 0u);
+  EXPECT_EQ(store_.use(2, number, false), nullptr);
+  EXPECT_EQ(store_.settle(2, {number, 1, ""}).code(), ErrorCode::kProtocolViolation);
+  store_.end_session(1);
+  EXPECT_EQ(held(), 0u);
+  EXPECT_FALSE(use(2, "a", 10));
+  EXPECT_TRUE(use(1, "a", 10));
+}
+
+TEST_F(ColumnStoreTest, a_task_holds_what_it_reads) {
+  use(1, "a", 10, false);
+  const uint64_t number = store_.find(2, {"a"})[0].number;
+  auto held_by_task = store_.use(2, number, false);
+  ASSERT_NE(held_by_task, nullptr);
+  EXPECT_EQ(store_.use(3, number, false), nullptr);
+  EXPECT_EQ(store_.use(2, number, true), nullptr);  // published: nobody writes to it
+  store_.end_session(1);
+  ASSERT_TRUE(store_.settle(2, {number, 0, ""}).is_ok());
+  EXPECT_EQ(store_.reset(), 0u);
+  EXPECT_FALSE(has("a"));
+  EXPECT_EQ(held(), 10u);
+  held_by_task.reset();
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(store_.settle(2, {number, 0, ""}).code(), ErrorCode::kProtocolViolation);
+}
+
+TEST_F(ColumnStoreTest, reset_and_contents) {
+  use(1, "a1", 10), use(1, "a2", 20), use(1, "b1", 30, false), use(1, "a1", 10);
+  Cache cache = store_.contents("");
+  EXPECT_EQ(cache.bytes, 60 * kUnit);
+  EXPECT_EQ(cache.pinned, 30 * kUnit);
+  ASSERT_EQ(cache.rows.size(), 2u);
+  EXPECT_EQ(cache.rows[0], (CacheRow{"f/a", 1, 2, 30 * kUnit, 3, 0}));
+  EXPECT_EQ(cache.rows[1], (CacheRow{"f/b", 1, 1, 30 * kUnit, 1, 30 * kUnit}));
+  EXPECT_EQ(store_.contents("f/a").rows.size(), 1u);
+  EXPECT_EQ(store_.contents("f/b").rows.size(), 0u);
+  EXPECT_EQ(store_.reset(), 30 * kUnit);
+  EXPECT_EQ(held(), 30u);
+  store_.end_session(1);
+  EXPECT_EQ(held(), 0u);
+  EXPECT_TRUE(store_.contents("").rows.empty());
+  EXPECT_EQ(store_.contents("").bytes, 0u);
+}
+
+// Sessions that come, use, fill, wait for memory and die, all at once: what is held is never more than there is.
+TEST_F(ColumnStoreTest, a_crowd) {
+  std::vector<std::thread> threads;
+  std::atomic<bool> ends = false, is_over = false;
+  for (uint32_t session = 1; session <= 8; ++session) {
+    scheduler_.add_session(session, 1, 0, "");
+    threads.emplace_back([&, session] {
+      std::mt19937 random(session);
+      while (!ends) {
+        const std::string name = "c" + std::to_string(random() % 60);
+        const uint64_t units = 10 + std::hash<std::string>()(name) % 50;
+        switch (random() % 4) {
+          case 0: store_.end_session(session); break;
+          case 1: use(session, name, units, false); break;
+          default: use(session, name, units);
+        }
+        if (random() % 500 == 0) store_.reset();
+        is_over = is_over || held_ > (kMemory + 8 * 60) * kUnit;
+      }
+      store_.end_session(session);
+    });
+  }
+  std::thread tasks([&] {
+    std::mt19937 random(77);
+    for (int i = 0; i < 2000; ++i) {
+      const auto task = allocate(1 + random() % 8, 1 + random() % 900);
+      is_over = is_over || held_ + task->memory > (kMemory + 60) * kUnit;
+      scheduler_.finish(*task, 1);
+    }
+    ends = true;
+  });
+  tasks.join();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(is_over);
+  store_.reset();
+  EXPECT_EQ(held(), 0u);
+  EXPECT_EQ(scheduler_.lendable(), kMemory * kUnit);
+}
+
+}  // namespace
+}  // namespace strom::service
