@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/os_error.hpp"
@@ -40,6 +42,12 @@ std::mutex slots_mutex;  // guards free_slots and growth of slots_used; never ta
 std::vector<int32_t>& free_slots() {
   static auto* list = new std::vector<int32_t>();  // never destroyed: mappings may be released during exit
   return *list;
+}
+
+// Mappings by address, for find(); guarded by slots_mutex.
+std::map<uintptr_t, const MappedFile*>& mappings() {
+  static auto* map = new std::map<uintptr_t, const MappedFile*>();  // never destroyed, either
+  return *map;
 }
 
 struct sigaction previous_action;
@@ -209,6 +217,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
       return Status(ErrorCode::kOverBudget, quoted("could not map file", path) + ": too many files are mapped");
     }
     file->data_ = static_cast<const uint8_t*>(address);
+    std::lock_guard lock(slots_mutex);
+    mappings()[begin] = file.get();
   }
   return std::shared_ptr<const MappedFile>(std::move(file));
 }
@@ -219,26 +229,73 @@ MappedFile::~MappedFile() {
     kept_descriptors.fetch_sub(1);
   }
   if (slot_ < 0) return;
+  {
+    std::lock_guard lock(slots_mutex);
+    mappings().erase(reinterpret_cast<uintptr_t>(data_));
+  }
   release_slot(slot_);  // before the address range can belong to somebody else
   munmap(const_cast<uint8_t*>(data_), static_cast<size_t>(identity_.size));
 }
 
-void MappedFile::will_need(const uint8_t* data, int64_t bytes) const {
-  const auto page_mask = static_cast<uintptr_t>(page_size) - 1;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(data) + static_cast<uintptr_t>(bytes) + page_mask) & ~page_mask;
-  uintptr_t begin = reinterpret_cast<uintptr_t>(data) & ~page_mask;
-  // A seventh of what the advice costs.
-  while (shows_residency_ && begin < end) {
+std::shared_ptr<const MappedFile> MappedFile::find(const void* data, size_t bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  std::lock_guard lock(slots_mutex);
+  auto next = mappings().upper_bound(address);
+  if (next == mappings().begin()) return nullptr;
+  const MappedFile* file = (--next)->second;
+  const uintptr_t offset = address - next->first;
+  const auto size = static_cast<uintptr_t>(file->size());
+  return offset <= size && bytes <= size - offset ? file->weak_from_this().lock() : nullptr;
+}
+
+namespace {
+
+/// The first of these pages that is not in memory; `end` when all are. nullopt when the kernel does not tell.
+std::optional<uintptr_t> first_missing(uintptr_t begin, uintptr_t end) {
+  while (begin < end) {
     constexpr size_t kPages = 1024;
     unsigned char resident[kPages];
     const size_t pages = std::min(kPages, (end - begin) / page_size);
-    if (mincore(reinterpret_cast<void*>(begin), pages * page_size, resident) != 0) break;
+    if (mincore(reinterpret_cast<void*>(begin), pages * page_size, resident) != 0) return std::nullopt;
     const auto* const missing =
         std::find_if(resident, resident + pages, [](unsigned char page) { return (page & 1) == 0; });
     begin += static_cast<uintptr_t>(missing - resident) * page_size;
     if (missing != resident + pages) break;
   }
+  return begin;
+}
+
+struct Pages {
+  uintptr_t begin, end;
+};
+Pages pages_of(const uint8_t* data, size_t bytes) {
+  const auto mask = static_cast<uintptr_t>(page_size) - 1;
+  return {reinterpret_cast<uintptr_t>(data) & ~mask, (reinterpret_cast<uintptr_t>(data) + bytes + mask) & ~mask};
+}
+
+}  // namespace
+
+void MappedFile::will_need(const uint8_t* data, int64_t bytes) const {
+  auto [begin, end] = pages_of(data, static_cast<size_t>(bytes));
+  if (shows_residency_) begin = first_missing(begin, end).value_or(begin);  // a seventh of what the advice costs
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_WILLNEED);
+}
+
+bool MappedFile::is_resident(const uint8_t* data, size_t bytes) const {
+  const auto [begin, end] = pages_of(data, bytes);
+  return shows_residency_ && first_missing(begin, end) == end;
+}
+
+int MappedFile::new_descriptor() const {
+  if (descriptor_ >= 0) return fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat info;
+  if (fd < 0) return -1;
+  if (fstat(fd, &info) == 0 && identity_of(info).device == identity_.device &&
+      identity_of(info).inode == identity_.inode)
+    return fd;
+  close(fd);
+  return -1;
 }
 
 bool MappedFile::is_poisoned() const { return slot_ >= 0 && slots[slot_].poisoned.load(std::memory_order_acquire); }

@@ -29,11 +29,14 @@ Result<FileIdentity> identify_file(const std::string& path);
 /// that puts zero pages there and remembers that the mapping is no longer what was opened. SIGBUS of other origin goes
 /// to the handler that was there before. A thread that reads a mapping must not block SIGBUS. The kernel does not
 /// raise SIGBUS for its own accesses: write() or send() from a vanished page fails with EFAULT.
-class MappedFile {
+class MappedFile : public std::enable_shared_from_this<MappedFile> {
  public:
   /// Errors: kFileNotFound, kPermissionDenied, kIoError (also: not a regular file), kOutOfMemory, kOverBudget (more
   /// than 65536 mappings at once).
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+
+  /// The mapping that holds these bytes, which somebody keeps alive meanwhile; nullptr when they are elsewhere.
+  static std::shared_ptr<const MappedFile> find(const void* data, size_t bytes);
 
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -48,6 +51,12 @@ class MappedFile {
   /// `bytes` bytes from `data` on, which lie in the mapping, will be read: those that are not in memory are read ahead
   /// in the background. Nothing else is ever read ahead, so that a few columns of a wide file cost no more than these.
   void will_need(const uint8_t* data, int64_t bytes) const;
+
+  /// All pages of these bytes, which lie in the mapping, are in memory. False where the kernel does not tell.
+  bool is_resident(const uint8_t* data, size_t bytes) const;
+
+  /// A new descriptor of the file under the mapping, which the caller closes; -1 when it cannot be had any more.
+  int new_descriptor() const;
 
   /// A page was missing when somebody read it.
   bool is_poisoned() const;

@@ -38,15 +38,20 @@ Status invalid(const char* what) {
 }
 
 constexpr uint32_t kMostStates = 1 << 16;
+constexpr size_t kMostFiles = 256;  // of a session
 
 }  // namespace
 
 Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
-                                                           int cache_percent, std::chrono::milliseconds launch_limit) {
+                                                           int cache_percent, std::chrono::milliseconds launch_limit,
+                                                           StorageOptions storage) {
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
-  return std::unique_ptr<DeviceRunner>(new DeviceRunner(std::move(device), memory, cache_limit, launch_limit));
+  std::unique_ptr<DeviceRunner> runner(
+      new DeviceRunner(std::move(device), memory, cache_limit, launch_limit, std::move(storage)));
+  runner->machine_.storage().prepare();  // now, and not in the first query
+  return runner;
 }
 
 void DeviceRunner::set_lender(MemoryLender* lender) {
@@ -65,6 +70,8 @@ Result<TaskOutput> DeviceRunner::run(Task& task) {
     case TaskKind::kRun: return run_tiles(task);
     case TaskKind::kKeep: return keep(task);
     case TaskKind::kForget: return forget();
+    case TaskKind::kOpenFile: return open_file(task);
+    case TaskKind::kCloseFile: return close_file(task);
   }
   return Status(ErrorCode::kUnsupported, "the GPU service has no task " + std::to_string(task.kind));
 }
@@ -73,6 +80,7 @@ void DeviceRunner::end_session(uint32_t session) {
   if (!device_->use().is_ok()) return;
   sessions_.end_session(session);
   columns_->end_session(session);
+  files_.end_session(session);
 }
 
 // ---- Columns that stay ----
@@ -159,18 +167,22 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   Run request;
   STROM_TRY(take(&arguments, &request));
   if (arguments.size() !=
-          (uint64_t{request.in} + request.out) * sizeof(RunRange) + uint64_t{request.kept} * sizeof(RunColumn) ||
+          (uint64_t{request.in} + request.out) * sizeof(RunRange) + uint64_t{request.kept} * sizeof(RunColumn) +
+              uint64_t{request.files} * sizeof(RunFileRange) ||
       request.count > kMostStates)
     return invalid("sizes");
   engine::exec::DeviceWork work;
   // A client that gives up its work releases its memory at once, and tiles may go on with any of it.
   const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
-  const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {
+  const auto region_of = [&](const RunRange& range) -> const SharedRegion* {
     const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
-    if (region == nullptr || region->host() == nullptr || range.offset > region->size() ||
-        range.bytes > region->size() - range.offset)
-      return invalid("range");
-    return engine::exec::DeviceRange{region.get(), range.offset, range.bytes};
+    const bool fits = region != nullptr && range.offset <= region->size() && range.bytes <= region->size() - range.offset;
+    return fits ? region.get() : nullptr;
+  };
+  const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {
+    const SharedRegion* region = region_of(range);
+    if (region == nullptr || region->host() == nullptr) return invalid("range");
+    return engine::exec::DeviceRange{region, range.offset, range.bytes};
   };
   for (uint32_t i = 0; i < request.in + request.out; ++i) {
     RunRange range;
@@ -187,6 +199,16 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
     STROM_ASSIGN(const engine::exec::DeviceRange from, mirrored(column.from));
     work.fills.push_back({kept.back().get(), from});
   }
+  for (uint32_t i = 0; i < request.files; ++i) {
+    RunFileRange range;
+    STROM_TRY(take(&arguments, &range));
+    const SharedRegion* region = region_of(range.to);
+    std::shared_ptr<const StoredFile> file = files_.find(task.session, range.file);
+    constexpr uint64_t kMostOffset = INT64_MAX;
+    if (region == nullptr || file == nullptr || range.file_offset > kMostOffset - range.to.bytes)
+      return invalid("range of a file");
+    work.files.push_back({std::move(file), range.file_offset, region, range.to.offset, range.to.bytes});
+  }
   if (request.count > 0 &&
       (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||
        !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
@@ -197,6 +219,34 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   work.count = static_cast<int>(request.count);
   work.stop = reinterpret_cast<int32_t*>(request.stop);
   STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
+  return TaskOutput();
+}
+
+Result<TaskOutput> DeviceRunner::open_file(const Task& task) {
+  std::string_view arguments = task.arguments;
+  OpenFile request;
+  STROM_TRY(take(&arguments, &request));
+  if (task.descriptors.size() != 1 || request.only_asks > 1) return invalid("a file needs a descriptor");
+  STROM_ASSIGN(std::shared_ptr<const StoredFile> file,
+               machine_.storage().open(task.descriptors[0].get(), std::string(arguments)));
+  OpenedFile opened;
+  opened.way = static_cast<uint32_t>(file->way());
+  opened.direct_io = file->takes_direct_io() ? 1 : 0;
+  const std::string words = request.only_asks == 0 ? "" : machine_.storage().cufile_state() + "\n" + file->why_not();
+  if (request.only_asks == 0) {
+    opened.file = files_.add(task.session, std::move(file), kMostFiles);
+    if (opened.file == 0) return Status(ErrorCode::kOverBudget, "the session has too many files open");
+  }
+  TaskOutput output;
+  output.values = bytes_of(opened) + words;
+  return output;
+}
+
+Result<TaskOutput> DeviceRunner::close_file(const Task& task) {
+  std::string_view arguments = task.arguments;
+  CloseFile request;
+  STROM_TRY(take(&arguments, &request));
+  if (files_.remove(task.session, request.file) == nullptr) return invalid("no such file");
   return TaskOutput();
 }
 

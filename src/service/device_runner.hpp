@@ -19,7 +19,9 @@ class DeviceRunner final : public TaskRunner {
   /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there. `launch_limit`: of the
   /// machine, see LocalMachine.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
-                                                      int cache_percent, std::chrono::milliseconds launch_limit);
+                                                      int cache_percent = kCachePercent,
+                                                      std::chrono::milliseconds launch_limit = {},
+                                                      StorageOptions storage = {});
 
   const device::Device& device() const { return *device_; }
   LocalMachine& machine() { return machine_; }
@@ -37,23 +39,26 @@ class DeviceRunner final : public TaskRunner {
 
  private:
   DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit,
-               std::chrono::milliseconds launch_limit)
+               std::chrono::milliseconds launch_limit, StorageOptions storage)
       : device_(std::move(device)),
         memory_(memory),
         cache_limit_(cache_limit),
-        machine_(device_.get(), launch_limit) {}
+        machine_(device_.get(), launch_limit, std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
   Result<TaskOutput> keep(const Task& task);
   Result<TaskOutput> forget() const;
+  Result<TaskOutput> open_file(const Task& task);
+  Result<TaskOutput> close_file(const Task& task);
 
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_, cache_limit_;
   LocalMachine machine_;
   SessionMemory sessions_;
   std::unique_ptr<ColumnStore> columns_;
+  SessionItems<const StoredFile> files_;
 };
 
 }  // namespace strom::service

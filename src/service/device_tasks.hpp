@@ -28,6 +28,11 @@ enum class TaskKind : uint16_t {
   kKeep = 5,
   /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
   kForget = 6,
+  /// A file that the session's runs can read from until it closes it: its name behind an OpenFile, to OpenedFile with a
+  /// text behind it. Descriptor 0 is the file.
+  kOpenFile = 7,
+  /// CloseFile.
+  kCloseFile = 8,
 };
 
 inline constexpr uint64_t kSelfTestMemory = 4 << 20;
@@ -53,7 +58,9 @@ struct Run {
   uint32_t count = 0;                // 0: only copies
   uint32_t in = 0, out = 0;          // ranges
   uint32_t kept = 0;                 // columns behind them
-  uint64_t stop = 0;                 // address of DeviceWork::stop, or 0
+  uint32_t files = 0;                // ranges of files, behind those
+  uint32_t unused = 0;
+  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
@@ -72,6 +79,23 @@ struct Keep {
 struct Kept {
   uint64_t number = 0;  // 0: there is no room for it
   uint64_t address = 0;
+};
+struct RunFileRange {
+  uint64_t file = 0, file_offset = 0;
+  RunRange to;
+};
+
+struct OpenFile {
+  uint64_t only_asks = 0;  // 1: the answer's number is 0, and there is nothing to close
+};
+struct OpenedFile {
+  uint64_t file = 0;       // its number in the session
+  uint32_t way = 0;        // StorageWay
+  uint32_t direct_io = 0;  // 1: it can be read with O_DIRECT
+};
+
+struct CloseFile {
+  uint64_t file = 0;
 };
 
 template <class T>

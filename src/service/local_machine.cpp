@@ -142,6 +142,12 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
         lane.stream.copy_in(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes));
   for (const DeviceFill& fill : work.fills)
     STROM_TRY(lane.stream.copy_in(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes));
+  if (!work.files.empty()) {
+    if (lane.files == nullptr) {
+      STROM_ASSIGN(lane.files, storage_.create_lane());
+    }
+    STROM_TRY(lane.files->read(work.files, lane.stream, keep_going));
+  }
   if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
   for (const DeviceRange& range : work.out)
     STROM_TRY(
@@ -150,17 +156,26 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
   return await_end(lane, work, keep_going);
 }
 
+Result<std::shared_ptr<const engine::exec::DeviceFile>> LocalMachine::open_file(int descriptor, const std::string& name,
+                                                                                const KeepGoing&) {
+  STROM_TRY(device_->use());
+  STROM_ASSIGN(std::shared_ptr<const StoredFile> file, storage_.open(descriptor, name));
+  return std::shared_ptr<const engine::exec::DeviceFile>(std::move(file));
+}
+
 Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::unique_ptr<Lane> lane, take_lane());
   const Status status = run_in(*lane, work, keep_going);
-  if (status.is_ok() || status.code() == ErrorCode::kCancelled) {
+  if (status.code() == ErrorCode::kDeviceLost) {
+    (void)lane.release();  // nothing of it ends any more: to wait for it would be to hang, too
+    return status;
+  }
+  // Nothing of it goes on.
+  const Status finished = status.is_ok() ? status : lane->stream.finish();
+  if (finished.is_ok()) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(lane));
-  } else if (status.code() == ErrorCode::kDeviceLost) {
-    (void)lane.release();  // nothing of it ends any more: to wait for it would be to hang, too
-  } else {
-    (void)lane->stream.finish();  // nothing of it goes on
   }
   return status;
 }

@@ -12,6 +12,7 @@
 
 #include "device/device.hpp"
 #include "engine/exec/device_machine.hpp"
+#include "service/storage.hpp"
 
 namespace strom::service {
 
@@ -22,14 +23,19 @@ class LocalMachine final : public engine::exec::DeviceMachine {
  public:
   /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
   /// (kDeviceLost). 0: no limit.
-  explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {})
-      : device_(device), launch_limit_(launch_limit) {}
+  explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {},
+                        StorageOptions storage = {})
+      : device_(device), launch_limit_(launch_limit), storage_(device, std::move(storage)) {}
 
   std::string name() const override;
   int states_per_worker() const override { return device_->facts().tiles; }
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                    const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
+
+  Storage& storage() { return storage_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -39,6 +45,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
     device::Stream stream;
     device::Event end;
     std::optional<device::Stream> teller;
+    std::unique_ptr<StorageLane> files;  // from its first reads on
   };
   Result<std::unique_ptr<Lane>> take_lane();
   Status tell(Lane& lane, const engine::exec::DeviceWork& work, const int32_t& word) const;
@@ -49,6 +56,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
   const std::chrono::milliseconds launch_limit_;
   mutable std::atomic<int> launches_ = 0;                    // that are waited for
   mutable std::atomic<Clock::time_point> last_end_ = Clock::time_point();  // of a launch
+  Storage storage_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;
 };

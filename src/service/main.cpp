@@ -1,17 +1,20 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
 //   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
-//   [--life-descriptor N] [--calibration PATH] [--launch-limit MILLISECONDS]
+//                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs] [--calibration PATH]
+//                        [--launch-limit MILLISECONDS]
 // All devices are used, unless one is named. Exit status: 0 after SIGTERM or when the life descriptor's pipe was
 // closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. What is wrong is told on standard
 // error.
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -33,9 +36,20 @@ struct Arguments {
   std::string module;
   int device = -1;  // all
   int cache_percent = service::kCachePercent;
+  service::StorageOptions storage;
   std::string calibration;
   int launch_limit = 0;
 };
+
+/// Beside the socket, but never in the folder that the process is in, which is the data directory.
+std::string cufile_log(const std::string& socket) {
+  const size_t slash = socket.rfind('/');
+  char here[PATH_MAX],
+      *folder = slash == std::string::npos ? nullptr : realpath(socket.substr(0, slash + 1).c_str(), nullptr);
+  const bool is_apart = folder != nullptr && getcwd(here, sizeof here) != nullptr && std::strcmp(here, folder) != 0;
+  std::free(folder);
+  return is_apart ? socket + ".cufile.log" : "/dev/null";
+}
 
 bool parse_number(const char* text, int low, int high, int* number) {
   const char* end = text + std::strlen(text);
@@ -65,6 +79,8 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       is_right = parse_number(value, 0, 100, &arguments->cache_percent);
     else if (name == "--life-descriptor")
       is_right = parse_number(value, 3, 1 << 20, &arguments->server.life_descriptor);
+    else if (name == "--storage")
+      is_right = service::parse_storage_choice(value, &arguments->storage.choice);
     else
       is_right = false;
     if (!is_right) return false;
@@ -97,7 +113,8 @@ Result<Runners> open_devices(const Arguments& arguments) {
   Runners runners;
   Status failed(ErrorCode::kDeviceLost, "there is no GPU");
   for (int i = first; i <= last; ++i) {
-    auto runner = service::DeviceRunner::create(module, i, arguments.cache_percent, std::chrono::milliseconds(arguments.launch_limit));
+    auto runner = service::DeviceRunner::create(module, i, arguments.cache_percent,
+                                                std::chrono::milliseconds(arguments.launch_limit), arguments.storage);
     if (runner.is_ok())
       runners.push_back(std::move(runner).value());
     else
@@ -126,7 +143,8 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--cache-percent N] [--life-descriptor N] [--calibration PATH] [--launch-limit MILLISECONDS]\n");
+                 " [--cache-percent N] [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]"
+                 " [--calibration PATH] [--launch-limit MILLISECONDS]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;
@@ -134,6 +152,8 @@ int main(int argc, char** argv) {
   raise_descriptor_limit();
   std::signal(SIGPIPE, SIG_IGN);
 
+  if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;
+  arguments.storage.cufile_log = cufile_log(arguments.server.socket_path);
   const auto runners = open_devices(arguments);
   if (!runners.is_ok())
     return fail(runners.status(), runners.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);

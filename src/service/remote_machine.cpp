@@ -23,6 +23,8 @@ constexpr int kPollMs = 10;
 constexpr int kFirstMemoryMs = 5000, kFurtherMemoryMs = 200;
 constexpr size_t kRangesPerTask =
     (kMaxMessageBytes - 256 - engine::exec::ColumnKeeper::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
+constexpr size_t kFilesPerTask = (kMaxMessageBytes - 256) / sizeof(RunFileRange);
+constexpr size_t kMostNameBytes = 4096;
 
 Submit request(TaskKind kind, std::string arguments, uint64_t memory = 0) {
   return {static_cast<uint16_t>(kind), memory, std::move(arguments)};
@@ -76,6 +78,17 @@ class RemoteMachine::KeptRegion final : public DeviceRegion {
 
  private:
   const std::shared_ptr<Pins> pins_;
+  const uint64_t number_;
+};
+
+class RemoteMachine::File final : public engine::exec::DeviceFile {
+ public:
+  File(RemoteMachine* machine, uint64_t number) : machine_(machine), number_(number) {}
+  ~File() override { machine_->close_file(number_); }
+  uint64_t number() const { return number_; }
+
+ private:
+  RemoteMachine* const machine_;
   const uint64_t number_;
 };
 
@@ -226,8 +239,59 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();
 }
 
+/// What the service says of the file, in words.
+Result<std::string> RemoteMachine::open_file(int descriptor, const std::string& name, bool only_asks,
+                                             OpenedFile* opened, const KeepGoing& keep_going) {
+  OpenFile wanted;
+  wanted.only_asks = only_asks ? 1 : 0;
+  STROM_ASSIGN(const Reply reply, ask(request(TaskKind::kOpenFile, bytes_of(wanted) + name.substr(0, kMostNameBytes)),
+                                      keep_going, -1, {descriptor}));
+  std::string_view values = std::get<Finished>(reply.message).values;
+  STROM_TRY(take(&values, opened));
+  return std::string(values);
+}
+
+Result<std::shared_ptr<const engine::exec::DeviceFile>> RemoteMachine::open_file(int descriptor,
+                                                                                 const std::string& name,
+                                                                                 const KeepGoing& keep_going) {
+  OpenedFile opened;
+  STROM_TRY(open_file(descriptor, name, false, &opened, keep_going).status());
+  return std::shared_ptr<const engine::exec::DeviceFile>(std::make_shared<const File>(this, opened.file));
+}
+
+Result<RemoteMachine::FileAnswer> RemoteMachine::ask_about_file(int descriptor, const std::string& name,
+                                                                const KeepGoing& keep_going) {
+  OpenedFile opened;
+  STROM_ASSIGN(const std::string words, open_file(descriptor, name, true, &opened, keep_going));
+  const size_t end = std::min(words.find('\n'), words.size());
+  return FileAnswer{static_cast<StorageWay>(opened.way), opened.direct_io == 1, words.substr(0, end),
+                    words.substr(std::min(words.size(), end + 1))};
+}
+
+/// Nobody waits for the answer.
+void RemoteMachine::close_file(uint64_t file) {
+  const std::lock_guard lock(mutex_);
+  if (lost_.is_ok()) (void)client_->submit(request(TaskKind::kCloseFile, bytes_of(CloseFile{file})));
+}
+
+Status RemoteMachine::read_files(const DeviceWork& work, const KeepGoing& keep_going) {
+  for (size_t begin = 0; begin < work.files.size(); begin += kFilesPerTask) {
+    Run run;
+    run.files = static_cast<uint32_t>(std::min(kFilesPerTask, work.files.size() - begin));
+    std::string arguments = bytes_of(run);
+    for (size_t i = begin; i < begin + run.files; ++i) {
+      const engine::exec::DeviceFileRange& from = work.files[i];
+      const RunRange to{static_cast<const Region*>(from.region)->number(), from.offset, from.bytes};
+      arguments += bytes_of(RunFileRange{static_cast<const File&>(*from.file).number(), from.file_offset, to});
+    }
+    STROM_TRY(ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status());
+  }
+  return {};
+}
+
 /// In as many tasks as the ranges need.
 Status RemoteMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
+  STROM_TRY(read_files(work, keep_going));
   size_t in = 0;
   for (; work.in.size() - in > kRangesPerTask / 2; in += kRangesPerTask / 2)
     STROM_TRY(run_some(work, in, in + kRangesPerTask / 2, 0, 0, false, keep_going));
@@ -264,11 +328,13 @@ void RemoteMachine::abandon(uint32_t tag, const Message& request) {
   awaited_.erase(tag);
   if (!lost_.is_ok()) return;
   const bool is_search = std::holds_alternative<FindColumns>(request);
-  if (is_search || is_task(request, TaskKind::kAllocate) || is_task(request, TaskKind::kKeep)) unwanted_[tag] = request;
+  if (is_search || is_task(request, TaskKind::kAllocate) || is_task(request, TaskKind::kKeep) ||
+      is_task(request, TaskKind::kOpenFile))
+    unwanted_[tag] = request;
   if (!is_search) (void)client_->cancel(tag);
 }
 
-/// Under the lock: gives the answer to who waits for it. Memory that came too late for that goes back.
+/// Under the lock: gives the answer to who waits for it. Memory and files that came too late for that go back.
 void RemoteMachine::take_reply(Reply reply) {
   const auto waiting = awaited_.find(reply.tag);
   if (waiting != awaited_.end()) {
@@ -290,6 +356,9 @@ void RemoteMachine::take_reply(Reply reply) {
     Allocated allocated;
     if (is_task(unwanted.mapped(), TaskKind::kAllocate) && take(&values, &allocated).is_ok())
       (void)client_->submit(request(TaskKind::kRelease, bytes_of(Release{allocated.region})));
+    OpenedFile opened;
+    if (is_task(unwanted.mapped(), TaskKind::kOpenFile) && take(&values, &opened).is_ok() && opened.file != 0)
+      (void)client_->submit(request(TaskKind::kCloseFile, bytes_of(CloseFile{opened.file})));
   }
   if (!columns.columns.empty()) (void)client_->tell(columns);
 }
@@ -323,12 +392,13 @@ Result<std::optional<Reply>> RemoteMachine::wait_a_moment(uint32_t tag) {
   return reply;
 }
 
-Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_going, int timeout_ms) {
+Result<Reply> RemoteMachine::ask(const Message& request, const KeepGoing& keep_going, int timeout_ms,
+                                 const std::vector<int>& descriptors) {
   uint32_t tag;
   {
     const std::lock_guard lock(mutex_);
     if (!lost_.is_ok()) return lost_;
-    STROM_ASSIGN(tag, client_->request(request));
+    STROM_ASSIGN(tag, client_->request(request, descriptors));
     awaited_[tag];
   }
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);

@@ -14,6 +14,7 @@
 #include "engine/exec/kept_columns.hpp"
 #include "service/client.hpp"
 #include "service/device_tasks.hpp"
+#include "service/storage.hpp"
 
 namespace strom::service {
 
@@ -28,6 +29,8 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   /// that have some and wait for more would wait for each other.
   Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
                                                                const KeepGoing& keep_going) override;
+  Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                                    const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
   engine::exec::ColumnKeeper* keeper() override { return keeps_columns_ ? this : nullptr; }
   /// Whether executions from now on use columns that stay on the device. They do at first.
@@ -39,12 +42,21 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   uint32_t number() const { return client_->welcome().number; }
   uint32_t device_count() const { return client_->welcome().devices; }
 
+  /// How the service would read a file.
+  struct FileAnswer {
+    StorageWay way;
+    bool takes_direct_io;
+    std::string cufile, why_not;  // its state at all; why not a better way for this file
+  };
+  Result<FileAnswer> ask_about_file(int descriptor, const std::string& name, const KeepGoing& keep_going);
+
   /// The connection can be used. False for good once it cannot.
   bool is_alive();
 
  private:
   using KeepGoing = engine::exec::DeviceMachine::KeepGoing;
   class Region;
+  class File;
   class KeptRegion;
   struct Pins;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
@@ -62,7 +74,8 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
 
   /// Sends a request and waits for its answer, which is no Failed. A task is cancelled when `keep_going` says so or
   /// throws, and after so long (kOverBudget).
-  Result<Reply> ask(const Message& request, const KeepGoing& keep_going, int timeout_ms);
+  Result<Reply> ask(const Message& request, const KeepGoing& keep_going, int timeout_ms,
+                    const std::vector<int>& descriptors = {});
   template <class Answer>
   Result<Answer> ask_for(const Message& request, const KeepGoing& keep_going);
   Result<std::optional<Reply>> wait_a_moment(uint32_t tag);
@@ -70,14 +83,18 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   void take_reply(Reply reply);
   Status run_some(const engine::exec::DeviceWork& work, size_t in_begin, size_t in_end, size_t out_begin,
                   size_t out_end, bool launch, const KeepGoing& keep_going);
+  Status read_files(const engine::exec::DeviceWork& work, const KeepGoing& keep_going);
+  Result<std::string> open_file(int descriptor, const std::string& name, bool only_asks, OpenedFile* opened,
+                                const KeepGoing& keep_going);
   void release(uint64_t region);
+  void close_file(uint64_t file);
 
   const std::unique_ptr<Client> client_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_reading_ = false;  // one of the waiting threads reads for all
   std::map<uint32_t, std::optional<Reply>> awaited_;
-  std::map<uint32_t, Message> unwanted_;  // requests for memory that nobody waits for any more
+  std::map<uint32_t, Message> unwanted_;  // requests for memory and files that nobody waits for any more
   std::atomic<bool> keeps_columns_ = true;
   Status lost_;
   int64_t regions_ = 0;

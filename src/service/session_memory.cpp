@@ -53,36 +53,6 @@ SharedRegion::~SharedRegion() {
   if (host_ != nullptr) munmap(host_, size_);
 }
 
-uint64_t SessionMemory::add(uint32_t session, std::shared_ptr<SharedRegion> region) {
-  const std::lock_guard lock(mutex_);
-  sessions_[session][++last_] = std::move(region);
-  return last_;
-}
-
-std::shared_ptr<SharedRegion> SessionMemory::find(uint32_t session, uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return nullptr;
-  const auto region = found->second.find(number);
-  return region == found->second.end() ? nullptr : region->second;
-}
-
-std::shared_ptr<SharedRegion> SessionMemory::remove(uint32_t session, uint64_t number) {
-  const std::lock_guard lock(mutex_);
-  const auto found = sessions_.find(session);
-  if (found == sessions_.end()) return nullptr;
-  auto node = found->second.extract(number);
-  return node.empty() ? nullptr : std::move(node.mapped());
-}
-
-std::vector<std::shared_ptr<SharedRegion>> SessionMemory::all(uint32_t session) {
-  const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<SharedRegion>> regions;
-  if (const auto found = sessions_.find(session); found != sessions_.end())
-    for (const auto& [number, region] : found->second) regions.push_back(region);
-  return regions;
-}
-
 bool SessionMemory::holds(uint32_t session, uint64_t address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(session);
@@ -92,12 +62,6 @@ bool SessionMemory::holds(uint32_t session, uint64_t address, uint64_t bytes) {
     if (offset < region->size() && bytes <= region->size() - offset) return true;
   }
   return false;
-}
-
-void SessionMemory::end_session(uint32_t session) {
-  Regions regions;  // released without the lock
-  const std::lock_guard lock(mutex_);
-  if (auto node = sessions_.extract(session); !node.empty()) regions = std::move(node.mapped());
 }
 
 }  // namespace strom::service

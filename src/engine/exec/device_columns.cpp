@@ -18,6 +18,8 @@ using registry::StrView;
 namespace {
 
 constexpr size_t kAlign = 64;
+/// Of Arrow's buffers, which is all that tiles expect of columns.
+constexpr size_t kArrowAlign = 8;
 
 /// How a column travels.
 enum class Way {
@@ -92,7 +94,7 @@ class Slice {
 size_t aligned(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 size_t bitmap_bytes(int64_t rows) { return static_cast<size_t>((rows + 7) / 8); }
 
-Result<size_t> bytes_of(const Slice& slice) {
+Result<size_t> bytes_of(const Slice& slice, size_t file_slack = 0) {
   const auto rows = static_cast<size_t>(slice.rows);
   const ColumnView& view = slice.view;
   size_t bytes = aligned(slice.has_validity ? bitmap_bytes(slice.rows) : 0) + aligned(rows);  // flags
@@ -100,6 +102,7 @@ Result<size_t> bytes_of(const Slice& slice) {
   switch (slice.way) {
     case Way::kPlain: {
       const size_t width = value_width(view, slice.phys);
+      bytes += 2 * file_slack;
       return bytes + aligned(width == 0 ? bitmap_bytes(slice.rows) : rows * width);
     }
     case Way::kOffsets:
@@ -125,13 +128,28 @@ Result<size_t> bytes_of(const Slice& slice) {
 /// A file that changes under its reader can make more of a column than was measured.
 struct SlotOverflow {};
 
-/// Takes host memory, from its start on, of which a copy will lie at `device`. Throws SlotOverflow.
+/// What keeps a slot from being filled, other than its size.
+struct SlotFailure {
+  Status status;
+};
+
+/// Takes host memory of which a copy will lie at `device`: from its start on for what is copied, and from the end of a
+/// slot on for what is read from files. Throws SlotOverflow and SlotFailure.
 class SlotWriter {
  public:
-  SlotWriter(char* host, char* device, size_t size) : host_(host), device_(device), size_(size) {}
+  SlotWriter(char* host, char* device, size_t size) : host_(host), device_(device), end_(size) {}
+  SlotWriter(const DeviceRegion& slot, DeviceFiles* files, const DeviceMachine::KeepGoing& keep_going)
+      : host_(slot.host()),
+        device_(slot.device()),
+        end_(slot.size()),
+        slot_(&slot),
+        files_(files),
+        keep_going_(&keep_going) {
+    if (files_ != nullptr) end_ -= std::min(end_, DeviceFiles::kPage);  // tiles look a little behind a column's end
+  }
 
   char* take(size_t bytes) {
-    if (bytes > size_ || used_ + aligned(bytes) > size_) throw SlotOverflow();
+    if (bytes > end_ || used_ + aligned(bytes) > end_) throw SlotOverflow();
     char* at = host_ + used_;
     used_ += aligned(bytes);
     return at;
@@ -145,13 +163,34 @@ class SlotWriter {
     if (bytes > 0) std::memcpy(to, from, bytes);
     return on_device(to);
   }
+  /// The same of what may lie in a file that the machine reads.
+  const void* copy_or_read(const void* from, size_t bytes) {
+    if (files_ == nullptr) return copy(from, bytes);
+    Result<std::optional<DeviceFiles::Part>> found = files_->find(from, bytes, kArrowAlign, *keep_going_);
+    if (!found.is_ok()) throw SlotFailure{found.status()};
+    if (!found.value()) return copy(from, bytes);
+    DeviceFiles::Part& part = *found.value();
+    const size_t size = part.end - part.begin;
+    // To where a page of the device begins.
+    const auto origin = reinterpret_cast<uint64_t>(device_) % DeviceFiles::kPage;
+    if (size + DeviceFiles::kPage > end_) throw SlotOverflow();
+    const size_t place = (origin + end_ - size) / DeviceFiles::kPage * DeviceFiles::kPage - origin;
+    if (place < used_) throw SlotOverflow();
+    end_ = place;
+    ranges_.push_back({std::move(part.file), part.begin, slot_, place, size});
+    return device_ + place + part.lead;
+  }
   size_t used() const { return used_; }
+  std::vector<DeviceFileRange> take_ranges() { return std::move(ranges_); }
 
  private:
   char* const host_;
   char* const device_;
-  const size_t size_;
-  size_t used_ = 0;
+  size_t used_ = 0, end_;
+  const DeviceRegion* const slot_ = nullptr;
+  DeviceFiles* const files_ = nullptr;
+  const DeviceMachine::KeepGoing* const keep_going_ = nullptr;
+  std::vector<DeviceFileRange> ranges_;
 };
 
 template <class Offset>
@@ -217,7 +256,8 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   view.dictionary = nullptr;
   view.children = nullptr;
   if (slice.has_validity && slice.way != Way::kTexts)
-    view.validity = static_cast<const uint8_t*>(slot->copy(from.validity + slice.first / 8, bitmap_bytes(slice.rows)));
+    view.validity =
+        static_cast<const uint8_t*>(slot->copy_or_read(from.validity + slice.first / 8, bitmap_bytes(slice.rows)));
   if (from.is_register && from.flags != nullptr)
     view.flags = static_cast<const uint8_t*>(slot->copy(from.flags + slice.first, rows));
   const size_t width = value_width(from, slice.phys);
@@ -225,8 +265,8 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   const size_t begin = static_cast<size_t>(slice.first);
   switch (slice.way) {
     case Way::kPlain:
-      view.values = width == 0 ? slot->copy(values + begin / 8, bitmap_bytes(slice.rows))
-                               : slot->copy(values + begin * width, rows * width);
+      view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows))
+                               : slot->copy_or_read(values + begin * width, rows * width);
       break;
     case Way::kOffsets:
       if (offset_width(from.layout) == 4)
@@ -255,9 +295,10 @@ Status grown() { return Status(ErrorCode::kCorruptFile, "texts grew while they w
 
 Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
   size_t bytes = kAlign + aligned(slice.batch->columns.size() * sizeof(ColumnView));
+  if (slice.files != nullptr) bytes += DeviceFiles::kSlack;
   for (const uint32_t column : *slice.columns) {
     if (slice.kept != nullptr && slice.kept->has(column)) continue;
-    const Result<size_t> more = column_bytes(slice, column);
+    const Result<size_t> more = bytes_of(Slice(slice, column), slice.files == nullptr ? 0 : DeviceFiles::kSlack);
     if (!more.is_ok()) {
       *corrupt_column = static_cast<int32_t>(column);
       return more.status();
@@ -267,8 +308,9 @@ Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
   return bytes;
 }
 
-Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot, int32_t* corrupt_column) {
-  SlotWriter writer(slot.host(), slot.device(), slot.size());
+Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot,
+                              const DeviceMachine::KeepGoing& keep_going, int32_t* corrupt_column) {
+  SlotWriter writer(slot, slice.files, keep_going);
   const size_t count = slice.batch->columns.size();
   auto* views = reinterpret_cast<ColumnView*>(writer.take(count * sizeof(ColumnView)));
   for (size_t i = 0; i < count; ++i) new (views + i) ColumnView();
@@ -282,9 +324,25 @@ Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot
       views[column] = copy_slice(Slice(slice, column), &writer).view;
     } catch (const SlotOverflow&) {
       return grown();
+    } catch (const SlotFailure& failure) {
+      return failure.status;
     }
   }
-  return SlotContent{writer.on_device(views), writer.used()};
+  return SlotContent{writer.on_device(views), writer.used(), writer.take_ranges()};
+}
+
+void read_ahead(const ColumnSlice& slice) {
+  for (const uint32_t column : *slice.columns) {
+    const Slice part(slice, column);
+    if (part.way != Way::kPlain) continue;
+    const size_t width = value_width(part.view, part.phys), begin = static_cast<size_t>(part.first);
+    const auto* values = static_cast<const char*>(part.view.values);
+    if (part.has_validity) read_ahead(part.view.validity + begin / 8, bitmap_bytes(part.rows));
+    if (width == 0)
+      read_ahead(values + begin / 8, bitmap_bytes(part.rows));
+    else
+      read_ahead(values + begin * width, static_cast<size_t>(part.rows) * width);
+  }
 }
 
 Result<size_t> column_bytes(const ColumnSlice& slice, uint32_t column) { return bytes_of(Slice(slice, column)); }

@@ -7,6 +7,7 @@
 
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
+#include "engine/exec/device_files.hpp"
 #include "engine/exec/device_machine.hpp"
 #include "engine/plan/ir.hpp"
 
@@ -22,6 +23,7 @@ struct ColumnSlice {
   int64_t begin;                         // first row
   int32_t rows;
   const KeptColumns* kept = nullptr;  // columns that are on the device already
+  DeviceFiles* files = nullptr;  // what the machine reads by itself, if anything
 
   /// Rows before `begin` that are copied, too, so that bitmaps begin with a byte.
   int32_t lead() const { return static_cast<int32_t>(begin & 63); }
@@ -33,11 +35,17 @@ Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column);
 
 struct SlotContent {
   const columnar::ColumnView* columns;  // on the device
-  size_t bytes;                         // from the slot's start on
+  size_t bytes;                         // from the slot's start on, to be copied
+  std::vector<DeviceFileRange> files;   // to be read, to the slot's end
 };
 
 /// Writes the slice, whose slot_bytes() fit, to the slot's host memory. Row lead() of the columns is the slice's first.
-Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot, int32_t* corrupt_column);
+/// Also kCancelled, kDeviceLost.
+Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot,
+                              const DeviceMachine::KeepGoing& keep_going, int32_t* corrupt_column);
+
+/// For the CPU, which is to read the slice instead of the device.
+void read_ahead(const ColumnSlice& slice);
 
 // ---- One column by itself, see exec/kept_columns.hpp ----
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,7 +44,22 @@ struct DeviceFill {
   DeviceRange from;
 };
 
-/// What happens on the device in this order: copies to it, one run of tiles (unless `count` is 0), copies from it.
+/// A file that the device's machine reads by itself; it is open there as long as this lives.
+class DeviceFile {
+ public:
+  virtual ~DeviceFile() = default;
+};
+
+/// A part of a file, and where in a region it goes.
+struct DeviceFileRange {
+  std::shared_ptr<const DeviceFile> file;
+  uint64_t file_offset;
+  const DeviceRegion* region;
+  size_t offset, bytes;
+};
+
+/// What happens on the device in this order: copies to it and reads of files, one run of tiles (unless `count` is 0),
+/// copies from it.
 struct DeviceWork {
   std::vector<DeviceRange> in;
   block::TileState* states = nullptr;  // device addresses, see device::Stream::run_tiles
@@ -54,6 +70,7 @@ struct DeviceWork {
   int32_t* stop = nullptr;
   std::vector<DeviceFill> fills{};          // with those of `in`
   std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
+  std::vector<DeviceFileRange> files{};
 };
 
 class ColumnKeeper;
@@ -69,7 +86,15 @@ class DeviceMachine {
   using KeepGoing = std::function<bool()>;
   /// kOverBudget when there is not so much memory now; kDeviceLost; kCancelled.
   virtual Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) = 0;
-  /// Returns when all is done; also when it is abandoned (kCancelled) nothing of it happens any more.
+  /// A file to read from; the descriptor is not kept, `name` is for messages. kUnsupported: not this file, or none at
+  /// all.
+  virtual Result<std::shared_ptr<const DeviceFile>> open_file(int descriptor, const std::string& name,
+                                                              const KeepGoing& keep_going) {
+    (void)descriptor, (void)name, (void)keep_going;
+    return Status(ErrorCode::kUnsupported, "this device reads no files");
+  }
+  /// Returns when all is done; also when it is abandoned (kCancelled) nothing of it happens any more. kFileChanged: a
+  /// file is shorter than the range that was asked for.
   virtual Status run(const DeviceWork& work, const KeepGoing& keep_going) = 0;
   /// Columns that stay on the device between queries; nullptr: none do.
   virtual ColumnKeeper* keeper() { return nullptr; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/exec/assemble.hpp"
+#include "engine/exec/device_files.hpp"
 #include "engine/exec/device_machine.hpp"
 #include "engine/exec/execution.hpp"
 
@@ -24,6 +25,11 @@ class DevicePipeline {
   const block::JoinTable* joins() const { return on_device<block::JoinTable>(joins_); }
   /// Of the register of a constant, which all workers read.
   const block::RegStorage& constant(size_t reg) const { return constants_[reg]; }
+
+  /// Lets the machine read files of the source by itself, where it can.
+  void read_files() { files_ = std::make_unique<DeviceFiles>(machine_); }
+  /// nullptr when it does not.
+  DeviceFiles* files() const { return files_.get(); }
 
   /// After the last tile: build rows that have been matched there are matched in the host's tables.
   Status take_matches(const DeviceMachine::KeepGoing& keep_going);
@@ -45,6 +51,7 @@ class DevicePipeline {
   size_t code_ = 0, joins_ = 0;
   std::vector<block::RegStorage> constants_;
   std::vector<Matches> matches_;
+  std::unique_ptr<DeviceFiles> files_;
 };
 
 }  // namespace strom::engine::exec

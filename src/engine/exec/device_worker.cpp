@@ -457,8 +457,10 @@ Status DeviceWorker::take_kept(const Morsel& morsel, const KeepGoing& keep_going
 /// As many rows of the morsel as the slot can take, or could be made to; the slot is there then.
 Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoing& keep_going,
                                             int32_t* corrupt_column) {
-  ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source], &columns_,
-                    morsel.begin, morsel.rows, &kept_};
+  ColumnSlice slice{morsel.batch.get(), &program_.sources[program_.pipelines[pipeline_].source],
+                    &columns_,          morsel.begin,
+                    morsel.rows,        &kept_,
+                    device_.files()};
   for (;;) {
     STROM_ASSIGN(const size_t bytes, slot_bytes(slice, corrupt_column));
     if (slot_ && bytes <= slot_->size()) return slice;
@@ -470,7 +472,12 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoin
         slot_ = std::move(slot).value();
         return slice;
       }
-      if (slot.status().code() != ErrorCode::kOverBudget || is_small) return slot.status();
+      if (slot.status().code() != ErrorCode::kOverBudget) return slot.status();
+      if (is_small) {
+        slice.rows = morsel.rows;
+        read_ahead(slice);
+        return slot.status();
+      }
     }
     slice.rows /= 2;
   }
@@ -512,6 +519,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     DeviceWork work;
     work.in = std::move(pending_);
     pending_.clear();
+    work.files = std::exchange(pending_files_, {});
     work.in.push_back({control_.get(), 0, control_bytes_});
     work.kept = kept_.regions();
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
@@ -544,9 +552,10 @@ Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* c
   STROM_TRY(take_kept(*morsel, keep_going, corrupt_column));
   while (morsel->rows > 0) {
     STROM_ASSIGN(const ColumnSlice slice, fit_slice(*morsel, keep_going, corrupt_column));
-    STROM_ASSIGN(const SlotContent content, fill_slot(slice, *slot_, corrupt_column));
+    STROM_ASSIGN(SlotContent content, fill_slot(slice, *slot_, keep_going, corrupt_column));
     pending_.push_back({slot_.get(), 0, content.bytes});
     copied_bytes_ += static_cast<int64_t>(content.bytes);
+    pending_files_ = std::move(content.files);
     if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
       STROM_TRY(finish());
       hand_groups_on();

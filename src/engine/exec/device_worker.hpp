@@ -103,7 +103,8 @@ class DeviceWorker final : public Worker {
   } at_{};
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch
-  std::vector<int64_t> chunk_rows_;   // of each state: row of the chunk at which its part of the morsel begins
+  std::vector<DeviceFileRange> pending_files_;
+  std::vector<int64_t> chunk_rows_;  // of each state: row of the chunk at which its part of the morsel begins
   std::unique_ptr<HostGroupTable> groups_, table_groups_;
   bool groups_have_text_ = false;
   bool groups_were_full_ = false;

@@ -157,6 +157,7 @@ class ExecutionImpl : public Execution {
       stats->device_rows += on_machines[i];
     }
     stats->device_bytes += run.device_bytes();
+    stats->device_file_bytes += run.device_file_bytes();
     stats->partial_flushes += run.partial_flushes();
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }

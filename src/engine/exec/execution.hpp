@@ -129,7 +129,8 @@ struct Options {
   int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
   std::vector<DeviceMachine*> more_machines{};  // of the same kind: threads are spread over all
   int64_t device_morsel_rows = default_device_morsel_rows();
-  int threads = 1;  // including the calling one; at most one for each morsel is started
+  bool device_reads_files = true;  // where the machine can and it is worth it
+  int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =
@@ -163,6 +164,7 @@ struct Stats {
   int64_t passes = 0;                   // over the last pipeline's source
   int64_t device_rows = 0;              // of morsels that ran on devices, of all pipelines
   std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
+  int64_t device_file_bytes = 0;        // that devices have read from files by themselves
   DeviceBytes device_bytes;
 };
 

@@ -11,9 +11,11 @@
 #include <csignal>
 #include <deque>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/blocked_signals.hpp"
+#include "base/no_read_ahead.hpp"
 #include "base/thread_memory.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/cpu_worker.hpp"
@@ -276,6 +278,12 @@ class PipelineRun : public WorkerSink {
     for (const auto& worker : all_workers_) bytes += worker->device_bytes();
     return bytes;
   }
+  int64_t device_file_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& device : devices_)
+      if (device->pipeline && device->pipeline->files() != nullptr) bytes += device->pipeline->files()->bytes();
+    return bytes;
+  }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
     int64_t bytes = shared_peak_.load();
@@ -307,6 +315,7 @@ class PipelineRun : public WorkerSink {
     auto opened = DevicePipeline::open(device->machine, program_, assembly_, keep_going);
     device->is_opened = true;
     if (opened.is_ok()) device->pipeline = std::move(opened).value();
+    if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
     return unless_over_budget(opened.status());
   }
 
@@ -429,10 +438,27 @@ class PipelineRun : public WorkerSink {
     return rows;
   }
 
+  /// What a device may read by itself is not read ahead.
+  Result<bool> next_morsel(const Seat& seat, Morsel* morsel, bool waits) {
+    const base::NoReadAhead guard(seat.device != nullptr && seat.device->pipeline->files() != nullptr);
+    Result<bool> taken = queue_.next(morsel, waits);
+    const bool may_be_read = !devices_.empty() && options_.device_reads_files;
+    if (may_be_read && seat.device == nullptr && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
+    return taken;
+  }
+
+  /// Somebody else may have loaded its chunk for the device.
+  void read_ahead_for_cpu(const Morsel& morsel) const {
+    std::vector<uint32_t> all(morsel.batch->columns.size());
+    std::iota(all.begin(), all.end(), 0);
+    read_ahead(
+        {morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
+  }
+
   Result<bool> take_and_run(Seat& seat, bool waits, const Worker::KeepGoing& keep_going) {
     if (exhausted_ || stopping_.load()) return false;
     Morsel morsel;
-    Result<bool> taken = queue_.next(&morsel, waits);
+    Result<bool> taken = next_morsel(seat, &morsel, waits);
     if (!taken.is_ok()) {
       fail(taken.status());
       return taken.status();

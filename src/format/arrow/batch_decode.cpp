@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/no_read_ahead.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "format/arrow/dictionary.hpp"
@@ -533,8 +534,10 @@ Result<LoadedColumn> load_column(const FileBytes& file, const DecodedSchema& sch
   const auto index = static_cast<size_t>(field_index);
   const Field& field = schema.schema.fields[index];
   const size_t end = batch.first_buffer(schema.places[index + 1]);
-  for (size_t i = batch.first_buffer(schema.places[index]); i < end; ++i)
-    file.will_need(batch.buffers[i].offset, batch.buffers[i].length);
+  const bool is_plain = field.layout == Layout::kBool || columnar::has_fixed_width(field.layout, field.byte_width);
+  if (!base::NoReadAhead::is_active() || batch.codec != Codec::kNone || !is_plain)
+    for (size_t i = batch.first_buffer(schema.places[index]); i < end; ++i)
+      file.will_need(batch.buffers[i].offset, batch.buffers[i].length);
   ColumnContext context{file, batch, dictionaries, version, field.name, pool, nullptr};
   LoadedColumn loaded;
   STROM_ASSIGN(static_cast<ColumnView&>(loaded), ColumnLoader(context, field, schema.trees[index]).load());

@@ -419,6 +419,12 @@ class Explainer {
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
     if (stats_.device_rows > 0) device_bytes();
+    if (stats_.device_file_bytes > 0) {
+      if (es_->format == EXPLAIN_FORMAT_TEXT)
+        text("GPU-Direct SQL", fdw_arrow::format_bytes(stats_.device_file_bytes));
+      else
+        number("GPU-Direct SQL", "B", stats_.device_file_bytes);
+    }
     if (stats_.peak_memory > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
         text("Engine Memory", fdw_arrow::format_bytes(stats_.peak_memory));

@@ -63,6 +63,7 @@ void add_stats(Stats* sum, const Stats& more) {
   if (more.machine_rows.size() > sum->machine_rows.size()) sum->machine_rows.resize(more.machine_rows.size());
   for (size_t i = 0; i < more.machine_rows.size(); ++i) sum->machine_rows[i] += more.machine_rows[i];
   sum->device_bytes += more.device_bytes;
+  sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
   sum->threads = std::max(sum->threads, more.threads);
@@ -406,6 +407,7 @@ void QueryRun::start() {
   options.join_memory_budget = options.memory_budget;
   options.inflater = source::inflater();
   choose_machines(&options);
+  options.device_reads_files = guc::pg_strom::gpudirect_enabled;
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });

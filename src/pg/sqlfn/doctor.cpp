@@ -10,7 +10,7 @@
 #include "pg/guc.hpp"
 #include "pg/node/gpu_session.hpp"
 #include "pg/node/thread_slots.hpp"
-#include "pg/sqlfn/findings.hpp"
+#include "pg/sqlfn/findings_output.hpp"
 #include "pg/worker/service_path.hpp"
 
 namespace boundary = strom::pg::boundary;
@@ -175,11 +175,8 @@ void put_device(ReturnSetInfo* result, const DeviceRow& row) {
 
 }  // namespace
 
-/// pgstrom.doctor() -> setof (check, status, detail, fix)
-STROM_SQL_FUNCTION(strom_doctor) {
-  guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
-  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  for (const Finding& finding : examine()) {
+void strom::pg::sqlfn::put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result) {
+  for (const Finding& finding : findings) {
     const char* texts[] = {finding.check.c_str(), health_word(finding.health), finding.detail.c_str(),
                            finding.fix.c_str()};
     guard([&texts, result] {
@@ -189,6 +186,12 @@ STROM_SQL_FUNCTION(strom_doctor) {
       tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     });
   }
+}
+
+/// pgstrom.doctor() -> setof (check, status, detail, fix)
+STROM_SQL_FUNCTION(strom_doctor) {
+  guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  put_findings(examine(), reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo));
   return Datum{0};
 }
 

@@ -1,11 +1,13 @@
-// What pgstrom.doctor() finds: one row for each thing that decides whether, and how well, the engine works here. Used
-// by sqlfn/doctor.cpp; the checks of machine and GPU, which know nothing of PostgreSQL, are findings_machine.cpp.
+// What pgstrom.doctor() and pgstrom.storage_check() find: one row for each thing that decides whether, and how well,
+// the engine works here. Used by sqlfn/doctor.cpp and sqlfn/storage_check.cpp; the checks that know nothing of
+// PostgreSQL are findings_machine.cpp and findings_storage.cpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "device/nvidia_driver.hpp"
+#include "device/storage_place.hpp"
 
 namespace strom::pg::sqlfn {
 
@@ -37,5 +39,22 @@ struct ServiceState {
   bool is_wanted = false;     // there are a GPU and a module
 };
 void check_service(const ServiceState& service, const std::string& preload_fix, std::vector<Finding>* findings);
+
+/// A file, and how it can be read. Reasons are empty where a thing works.
+struct StorageFacts {
+  device::StoragePlace place;
+  device::NvidiaDriver driver;
+  std::string file;              // that was looked at; empty: a folder without one
+  uint64_t size = 0;             // in bytes
+  bool is_resident = false;      // all of it is in the page cache, as far as the kernel tells
+  std::string no_direct_io;      // why not
+  std::string no_io_uring;       // why a process of this server cannot use it
+  std::string io_uring_setting;  // kernel.io_uring_disabled; empty: the kernel has none
+  bool is_enabled = true;        // pg_strom.gpudirect_enabled
+  enum class Way { kSession, kCuFile, kIoUring, kPread } way = Way::kSession;
+  std::string no_service;             // why the GPU service did not answer, or does not take the file
+  std::string cufile, no_better_way;  // what the service says of cuFile, and of a better way
+};
+std::vector<Finding> check_storage(const StorageFacts& facts);
 
 }  // namespace strom::pg::sqlfn

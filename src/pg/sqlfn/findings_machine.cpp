@@ -55,6 +55,8 @@ void check_device_files(const device::NvidiaDriver& driver, const std::string& u
     findings->push_back({"GPU device files", Health::kOk, "User " + user + " may open them.", ""});
 }
 
+const std::string kPaths = "pgstrom.storage_check('/path') tells it for a file.";
+
 void check_libraries(const device::NvidiaDriver& driver, const std::string& module, std::vector<Finding>* findings) {
   if (driver.cuda_library.empty())
     findings->push_back({"CUDA library", Health::kError, "libcuda.so.1 was not found.", "apt-get install libcuda1"});
@@ -66,14 +68,14 @@ void check_libraries(const device::NvidiaDriver& driver, const std::string& modu
     findings->push_back(
         {"CUDA module", Health::kNote, "\"" + module + "\" is not installed; the CPU device runs the queries.", ""});
   if (driver.nvidia_fs_version.empty())
-    findings->push_back({"GPUDirect Storage", Health::kNote, "The kernel module nvidia-fs is not loaded.",
+    findings->push_back({"GPUDirect Storage", Health::kNote, "The kernel module nvidia-fs is not loaded. " + kPaths,
                          "apt-get install nvidia-fs-dkms && modprobe nvidia-fs"});
   else if (driver.cufile_library.empty())
     findings->push_back(
-        {"GPUDirect Storage", Health::kNote, "libcufile.so.0 was not found.", "apt-get install libcufile0"});
+        {"GPUDirect Storage", Health::kNote, "libcufile.so.0 was not found. " + kPaths, "apt-get install libcufile0"});
   else
-    findings->push_back(
-        {"GPUDirect Storage", Health::kOk, "nvidia-fs " + driver.nvidia_fs_version + ", " + driver.cufile_library, ""});
+    findings->push_back({"GPUDirect Storage", Health::kOk,
+                         "nvidia-fs " + driver.nvidia_fs_version + ", " + driver.cufile_library + ". " + kPaths, ""});
 }
 
 }  // namespace

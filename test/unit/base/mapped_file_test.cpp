@@ -101,6 +101,69 @@ TEST_F(MappedFileTest, KeepsFewDescriptors) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST_F(MappedFileTest, FoundByAddress) {
+  const auto a = open_ok(make("a", 10'000)), b = open_ok(make("b", 5'000)), empty = open_ok(make("c", 0));
+  EXPECT_EQ(MappedFile::find(a->data(), 10'000), a);
+  EXPECT_EQ(MappedFile::find(a->data() + 9'999, 1), a);
+  EXPECT_EQ(MappedFile::find(a->data() + 10'000, 0), a);
+  EXPECT_EQ(MappedFile::find(a->data() + 9'999, 2), nullptr);
+  EXPECT_EQ(MappedFile::find(a->data() + 1, SIZE_MAX), nullptr);
+  EXPECT_EQ(MappedFile::find(b->data() + 100, 100), b);
+  EXPECT_EQ(MappedFile::find(nullptr, 0), nullptr);
+  EXPECT_EQ(MappedFile::find(this, 1), nullptr);
+  const uint8_t* data = b->data();
+  auto again = open_ok(path("b"));
+  EXPECT_EQ(MappedFile::find(again->data(), 1), again);
+  const uint8_t* gone = again->data();
+  again.reset();
+  EXPECT_EQ(MappedFile::find(gone, 1), nullptr);
+  EXPECT_EQ(MappedFile::find(data, 1), b);
+}
+
+TEST_F(MappedFileTest, ResidentPages) {
+  const auto file = open_ok(make("a", 40'000));
+  sum(*file);
+  EXPECT_TRUE(file->is_resident(file->data(), 40'000));
+  EXPECT_TRUE(file->is_resident(file->data() + 5, 0));
+  const auto cold = open_ok(make("b", 400'000));
+  const int descriptor = cold->new_descriptor();
+  ASSERT_GE(descriptor, 0);
+  fsync(descriptor);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  if (!cold->is_resident(cold->data(), 400'000)) {  // always on what has no storage
+    EXPECT_FALSE(cold->is_resident(cold->data() + 100'000, 200'000));
+    cold->will_need(cold->data(), 400'000);
+    for (int i = 0; i < 500 && !cold->is_resident(cold->data(), 400'000); ++i) usleep(10'000);
+    EXPECT_TRUE(cold->is_resident(cold->data(), 400'000));
+  }
+  close(descriptor);
+}
+
+TEST_F(MappedFileTest, NewDescriptors) {
+  const auto inode = [](int descriptor) {
+    struct stat info = {};
+    fstat(descriptor, &info);
+    close(descriptor);
+    return info.st_ino;
+  };
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  for (int i = 0; i < 100; ++i) files.push_back(open_ok(make(std::to_string(i).c_str(), 100)));
+  for (const auto& file : files) EXPECT_EQ(inode(file->new_descriptor()), file->identity().inode);
+  for (int i = 0; i < 100; ++i) {
+    make("new", 100);
+    fs::rename(path("new"), path(std::to_string(i).c_str()));
+  }
+  int lost = 0;
+  for (const auto& file : files) {
+    const int descriptor = file->new_descriptor();
+    lost += descriptor < 0;
+    if (descriptor < 0) continue;
+    EXPECT_EQ(inode(descriptor), file->identity().inode);
+  }
+  EXPECT_GT(lost, 0);  // of those whose descriptor was closed another file is there
+  EXPECT_LT(lost, 100);
+}
+
 TEST_F(MappedFileTest, RenamedAndChangedIsNoticed) {
   const auto file = open_ok(make("a", 100));
   fs::rename(path("a"), path("b"));

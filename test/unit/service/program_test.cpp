@@ -46,6 +46,7 @@ TEST(Program, wrong_calls) {
                                              {"--socket", socket, "--module", "x", "--device", "-1"},
                                              {"--socket", socket, "--module", "x", "--workers", "many"},
                                              {"--socket", socket, "--module", "x", "--life-descriptor", "1"},
+                                             {"--socket", socket, "--module", "x", "--storage", "nvme_strom"},
                                              {"--socket", socket, "--module", "x", "--unknown", "1"}})
     EXPECT_EQ(end_of(start(arguments)), 2);
   EXPECT_EQ(end_of(start({"--socket", socket, "--module", "/nowhere/module.so"})), 1);
@@ -180,6 +181,60 @@ TEST_F(DeviceService, memory_of_a_session) {
     EXPECT_TRUE(becomes(8192));  // what came too late has been given back
   }
   EXPECT_TRUE(becomes(0));
+}
+
+TEST_F(DeviceService, files_of_a_session) {
+  const auto keep_going = [] { return true; };
+  connect_soon(socket_);
+  ClientOptions options;
+  options.socket_path = socket_;
+  auto machine = RemoteMachine::connect(options);
+  ASSERT_TRUE(machine.is_ok()) << machine.status().message();
+  RemoteMachine& remote = *machine.value();
+  std::string bytes;
+  for (int i = 0; i < 300000; ++i) bytes += std::to_string(i);
+  const Descriptor file = memory_file(bytes), other = memory_file("short");
+  auto region = remote.allocate(1 << 20, true, keep_going).value();
+  auto unmirrored = remote.allocate(1 << 20, false, keep_going).value();
+  auto open = remote.open_file(file.get(), "a name", keep_going), ends = remote.open_file(other.get(), "b", keep_going);
+  ASSERT_TRUE(open.is_ok() && ends.is_ok()) << open.status().message();
+  engine::exec::DeviceWork work;  // more ranges than a message holds
+  for (size_t i = 0; i < 2000; ++i) work.files.push_back({open.value(), i * 501, region.get(), i * 500, 400});
+  work.files.push_back({open.value(), 0, unmirrored.get(), 0, 1 << 20});
+  work.out.push_back({region.get(), 0, 1 << 20});
+  ASSERT_TRUE(remote.run(work, keep_going).is_ok());
+  for (size_t i = 0; i < 2000; ++i)
+    ASSERT_EQ(std::memcmp(region->host() + i * 500, bytes.data() + i * 501, 400), 0) << i;
+  engine::exec::DeviceWork wrong;
+  wrong.files.push_back({ends.value(), 1, region.get(), 0, 5});
+  const Status status = remote.run(wrong, keep_going);
+  EXPECT_EQ(status.code(), ErrorCode::kFileChanged);
+  EXPECT_EQ(status.message(), "file \"b\" changed while it was being read");
+  wrong.files = {{ends.value(), 0, region.get(), (1 << 20) - 3, 5}};
+  EXPECT_EQ(remote.run(wrong, keep_going).code(), ErrorCode::kProtocolViolation);
+
+  const auto asked = remote.ask_about_file(file.get(), "a name", keep_going);
+  ASSERT_TRUE(asked.is_ok());
+  EXPECT_NE(asked.value().cufile, "");
+  EXPECT_EQ(asked.value().why_not.empty(), asked.value().way == StorageWay::kCuFile);
+  // What is cancelled is closed when it comes, and what is let go of is closed: there is room for 256.
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_TRUE(remote.open_file(file.get(), "c", keep_going).is_ok());
+    if (i % 30 == 0) (void)remote.open_file(file.get(), "d", [] { return false; });
+  }
+  kill(process_, SIGSTOP);
+  EXPECT_EQ(remote.open_file(file.get(), "e", [] { return false; }).status().code(), ErrorCode::kCancelled);
+  kill(process_, SIGCONT);
+  std::vector<std::shared_ptr<const engine::exec::DeviceFile>> held;
+  for (int i = 0; i < 254; ++i) {
+    auto next = remote.open_file(file.get(), "f", keep_going);
+    ASSERT_TRUE(next.is_ok()) << i << " " << next.status().message();
+    held.push_back(std::move(next).value());
+  }
+  EXPECT_EQ(remote.open_file(file.get(), "g", keep_going).status().code(), ErrorCode::kOverBudget);
+  const Descriptor folder(::open("/", O_RDONLY | O_DIRECTORY));
+  EXPECT_EQ(remote.open_file(folder.get(), "/", keep_going).status().code(), ErrorCode::kUnsupported);
+  EXPECT_TRUE(remote.is_alive());
 }
 
 TEST_F(DeviceService, killed_and_started_again) {

@@ -1,0 +1,14 @@
+// Findings as rows of a set-returning function. Defined in sqlfn/doctor.cpp.
+#pragma once
+
+#include <vector>
+
+#include "pg/boundary/postgres.hpp"
+#include "pg/sqlfn/findings.hpp"
+
+namespace strom::pg::sqlfn {
+
+/// Rows (check, status, detail, fix), the last NULL where there is nothing to mend. Throws PostgresError.
+void put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result);
+
+}  // namespace strom::pg::sqlfn
