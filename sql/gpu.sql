@@ -1,7 +1,7 @@
 
 -- The GPU service: who uses it.
 CREATE FUNCTION gpu_sessions(OUT pid int, OUT priority int, OUT queued int, OUT running int, OUT memory bigint,
-                             OUT memory_wanted bigint, OUT tasks bigint, OUT busy_ms float8, OUT name text)
+                             OUT memory_wanted bigint, OUT tasks bigint, OUT busy_ms float8, OUT name text, OUT device int)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'strom_gpu_sessions'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
@@ -17,6 +17,28 @@ REVOKE ALL ON gpu_sessions FROM PUBLIC;
 GRANT SELECT ON gpu_sessions TO pg_monitor;
 
 COMMENT ON VIEW gpu_sessions IS 'sessions of the GPU service: their tasks, device memory in bytes, and time on the device';
+
+-- Its devices, and what was measured of them when it started: bytes per second, nanoseconds for a row.
+CREATE FUNCTION gpu_devices(OUT device int, OUT name text, OUT address text, OUT processors int, OUT memory bigint,
+                            OUT memory_used bigint, OUT sessions int, OUT queued int, OUT running int, OUT tasks bigint,
+                            OUT busy_ms float8, OUT copy_in float8, OUT copy_out float8, OUT fill float8, OUT stage float8,
+                            OUT round_trip_us float8, OUT setup_us float8, OUT scan_ns float8, OUT probe_ns float8,
+                            OUT group_ns float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'strom_gpu_devices'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
+
+COMMENT ON FUNCTION gpu_devices() IS 'GPUs of the GPU service: what they have to do, and what was measured of them';
+
+REVOKE ALL ON FUNCTION gpu_devices() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION gpu_devices() TO pg_monitor;
+
+CREATE VIEW gpu_devices AS SELECT * FROM gpu_devices();
+
+REVOKE ALL ON gpu_devices FROM PUBLIC;
+GRANT SELECT ON gpu_devices TO pg_monitor;
+
+COMMENT ON VIEW gpu_devices IS 'GPUs of the GPU service: what they have to do, and what was measured of them';
 
 -- Columns that stay in the GPU's memory between queries.
 CREATE FUNCTION gpu_cache_info(OUT relation regclass, OUT file text, OUT columns int, OUT pieces bigint, OUT bytes bigint,

@@ -24,6 +24,12 @@ Result<std::shared_ptr<const Module>> Module::open(const std::string& path) {
   return std::shared_ptr<const Module>(new Module(table));
 }
 
+Result<int> Module::count() const {
+  int count = 0;
+  STROM_TRY(check(table_->count(&count), "find a GPU"));
+  return count;
+}
+
 Status Module::check(int outcome, const char* what) const {
   if (outcome == kModuleOk) return {};
   ErrorCode code = ErrorCode::kInternal;
@@ -63,8 +69,7 @@ Status Stream::finish() const {
 Result<std::unique_ptr<Device>> Device::open(std::shared_ptr<const Module> module, int number) {
   std::unique_ptr<Device> device(new Device(std::move(module), number));
   const ModuleTable& table = device->module_->table();
-  int count = 0;
-  STROM_TRY(device->module_->check(table.count(&count), "find a GPU"));
+  STROM_ASSIGN(const int count, device->module_->count());
   if (number < 0 || number >= count)
     return Status(ErrorCode::kDeviceLost, "there is no GPU " + std::to_string(number))
         .with_detail(std::to_string(count) + " were found.");

@@ -19,6 +19,8 @@ class Module {
   static Result<std::shared_ptr<const Module>> open(const std::string& path);
 
   const ModuleTable& table() const { return *table_; }
+  /// Devices that there are. kDeviceLost when there are none, or no driver for them.
+  Result<int> count() const;
   /// Ok, or why the call has failed: kOutOfMemory, kDeviceLost (also: no device), kInternal.
   Status check(int outcome, const char* what) const;
 

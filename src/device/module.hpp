@@ -13,7 +13,7 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 3;
+inline constexpr uint32_t kModuleVersion = 4;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -27,6 +27,7 @@ enum ModuleOutcome : int {
 struct DeviceFacts {
   char name[256];
   char architecture[32];  // "sm_90"
+  char pci_address[32];   // "0000:01:00.0", empty when it is on no such bus
   uint64_t memory, free_memory;
   int32_t processors;      // streaming multiprocessors
   int32_t tiles;           // tile states that run at a time

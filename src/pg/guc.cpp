@@ -1,7 +1,10 @@
 // Definition of the settings of registry/gucs.def to PostgreSQL.
 #include "pg/guc.hpp"
 
+#include <new>
+
 #include "pg/boundary/postgres.hpp"
+#include "service/device_order.hpp"
 
 namespace strom::pg::guc {
 
@@ -17,6 +20,10 @@ namespace strom::pg::guc {
   namespace prefix {                               \
   double name = initial;                           \
   }
+#define STROM_GUC_STRING(prefix, name, ...) \
+  namespace prefix {                        \
+  char* name = nullptr;                     \
+  }
 #define STROM_GUC_ENUM(prefix, name, initial, choices, ...) \
   namespace prefix {                                        \
   int name##_value = static_cast<int>(choices::initial);    \
@@ -25,6 +32,7 @@ namespace strom::pg::guc {
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
 #undef STROM_GUC_REAL
+#undef STROM_GUC_STRING
 #undef STROM_GUC_ENUM
 
 namespace {
@@ -39,6 +47,24 @@ constexpr GucContext kUserset = PGC_USERSET;
 constexpr GucContext kSighup = PGC_SIGHUP;
 constexpr int kNone = 0;
 constexpr int kKilobytes = GUC_UNIT_KB;
+constexpr int kMilliseconds = GUC_UNIT_MS;
+
+// A hook of PostgreSQL, which tells the error by these macros. C++ inside, whose objects are gone by then.
+bool check_optimal_gpus(char** value, void**, GucSource) {
+  if (*value == nullptr || **value == '\0') return true;
+  char message[256] = "", hint[128] = "";
+  try {
+    const Status status = service::parse_optimal_devices(*value).status();
+    if (status.is_ok()) return true;
+    strlcpy(message, status.message().c_str(), sizeof message);
+    strlcpy(hint, status.hint().c_str(), sizeof hint);
+  } catch (const std::bad_alloc&) {
+    strlcpy(message, "out of memory", sizeof message);
+  }
+  GUC_check_errdetail("%s.", message);
+  if (hint[0] != '\0') GUC_check_errhint("%s", hint);
+  return false;
+}
 
 }  // namespace
 
@@ -52,6 +78,9 @@ void define_all() {
 #define STROM_GUC_REAL(prefix, name, initial, low, high, context, brief, extra)                                      \
   DefineCustomRealVariable(#prefix "." #name, brief, extra, &prefix::name, initial, low, high, context, GUC_EXPLAIN, \
                            nullptr, nullptr, nullptr);
+#define STROM_GUC_STRING(prefix, name, context, check, brief, extra)                                                   \
+  DefineCustomStringVariable(#prefix "." #name, brief, extra, &prefix::name, "", context, GUC_EXPLAIN, check, nullptr, \
+                             nullptr);
 #define STROM_GUC_ENUM(prefix, name, initial, choices, context, brief, extra)                                          \
   DefineCustomEnumVariable(#prefix "." #name, brief, extra, &prefix::name##_value, static_cast<int>(choices::initial), \
                            k##choices##Words, context, GUC_EXPLAIN, nullptr, nullptr, nullptr);
@@ -59,6 +88,7 @@ void define_all() {
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
 #undef STROM_GUC_REAL
+#undef STROM_GUC_STRING
 #undef STROM_GUC_ENUM
   MarkGUCPrefixReserved("pg_strom");
   MarkGUCPrefixReserved("arrow_fdw");

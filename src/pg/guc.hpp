@@ -25,6 +25,10 @@ namespace strom::pg::guc {
   namespace prefix {                      \
   extern double name;                     \
   }
+#define STROM_GUC_STRING(prefix, name, ...) \
+  namespace prefix {                        \
+  extern char* name;                        \
+  }
 #define STROM_GUC_ENUM(prefix, name, initial, choices, ...)            \
   namespace prefix {                                                   \
   extern int name##_value;                                             \
@@ -34,6 +38,7 @@ namespace strom::pg::guc {
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
 #undef STROM_GUC_REAL
+#undef STROM_GUC_STRING
 #undef STROM_GUC_ENUM
 
 /// Defines all settings; called once by _PG_init. May ereport.

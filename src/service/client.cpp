@@ -26,7 +26,7 @@ Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
         .with_detail("It runs as user " + std::to_string(peer.user) + ", and " + std::to_string(options.user) +
                      " is expected.");
   std::unique_ptr<Client> client(new Client(std::move(socket)));
-  STROM_TRY(client->send(0, Hello{options.priority, options.name.substr(0, kMaxNameBytes)}, {}));
+  STROM_TRY(client->send(0, Hello{options.priority, options.name.substr(0, kMaxNameBytes), options.device}, {}));
   STROM_ASSIGN(std::optional<Reply> reply, client->wait(options.timeout_ms));
   if (!reply) return Status(ErrorCode::kDeviceLost, "the GPU service does not answer");
   const auto* welcome = std::get_if<Welcome>(&reply->message);

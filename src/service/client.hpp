@@ -19,11 +19,12 @@ struct ClientOptions {
   std::string socket_path;
   std::string name;  // shown in the ledger
   int32_t priority = 0;
+  int32_t device = -1;     // of the service; -1: the one with the least to do
   uid_t user = geteuid();  // whose service this must be
   int timeout_ms = 5000;   // to be welcomed
 };
 
-/// An answer to a request: Finished, Failed, Ledger, Columns or Cache.
+/// An answer to a request: Finished, Failed, Ledger, Columns, Cache or Devices.
 struct Reply {
   uint32_t tag = 0;
   Message message;

@@ -42,14 +42,14 @@ constexpr size_t kMostFiles = 256;  // of a session
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(const std::string& module_path, int number,
-                                                           int cache_percent, StorageOptions storage) {
-  STROM_ASSIGN(std::shared_ptr<const device::Module> module, device::Module::open(module_path));
+Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const device::Module> module, int number,
+                                                           int cache_percent, std::chrono::milliseconds launch_limit,
+                                                           StorageOptions storage) {
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
   std::unique_ptr<DeviceRunner> runner(
-      new DeviceRunner(std::move(device), memory, cache_limit, std::move(storage)));
+      new DeviceRunner(std::move(device), memory, cache_limit, launch_limit, std::move(storage)));
   runner->machine_.storage().prepare();  // now, and not in the first query
   return runner;
 }
@@ -211,11 +211,13 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   }
   if (request.count > 0 &&
       (!sessions_.holds(task.session, request.states, uint64_t{request.count} * sizeof(engine::block::TileState)) ||
-       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult))))
+       !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
+       (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
     return invalid("address");
   work.states = reinterpret_cast<engine::block::TileState*>(request.states);
   work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
   work.count = static_cast<int>(request.count);
+  work.stop = reinterpret_cast<int32_t*>(request.stop);
   STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
   return TaskOutput();
 }

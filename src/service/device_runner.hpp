@@ -16,11 +16,18 @@ inline constexpr int kCachePercent = 80;
 
 class DeviceRunner final : public TaskRunner {
  public:
-  /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there.
-  static Result<std::unique_ptr<DeviceRunner>> create(const std::string& module_path, int device,
-                                                      int cache_percent = kCachePercent, StorageOptions storage = {});
+  /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there. `launch_limit`: of the
+  /// machine, see LocalMachine.
+  static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
+                                                      int cache_percent = kCachePercent,
+                                                      std::chrono::milliseconds launch_limit = {},
+                                                      StorageOptions storage = {});
+
+  const device::Device& device() const { return *device_; }
+  LocalMachine& machine() { return machine_; }
 
   std::string device_name() const override { return machine_.name(); }
+  std::string address() const override { return device_->facts().pci_address; }
   uint64_t device_memory() const override { return memory_; }
   uint32_t processors() const override { return static_cast<uint32_t>(device_->facts().tiles); }
   Result<TaskOutput> run(Task& task) override;
@@ -31,11 +38,12 @@ class DeviceRunner final : public TaskRunner {
   Cache cache(const std::string& after) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit, StorageOptions storage)
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit,
+               std::chrono::milliseconds launch_limit, StorageOptions storage)
       : device_(std::move(device)),
         memory_(memory),
         cache_limit_(cache_limit),
-        machine_(device_.get(), std::move(storage)) {}
+        machine_(device_.get(), launch_limit, std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);

@@ -1,6 +1,7 @@
 #include "service/local_machine.hpp"
 
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
@@ -28,18 +29,23 @@ class LocalRegion final : public DeviceRegion {
   device::PinnedMemory mirror_;
 };
 
-/// Until the event has come. False when it was abandoned before.
-Result<bool> wait_for(const device::Device& device, const device::Event& event,
-                      const engine::exec::DeviceMachine::KeepGoing& keep_going) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (;;) {
-    STROM_ASSIGN(const bool is_done, device.is_done(event));
-    if (is_done) return true;
-    const auto waited = std::chrono::steady_clock::now() - begin;
-    if (waited > kLongWait && !keep_going()) return false;
-    std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
+constexpr int32_t kStop = 1, kGoOn = 0;
+
+/// One more launch while this lives; with nullptr none.
+class Launches {
+ public:
+  explicit Launches(std::atomic<int>* count) : count_(count), at_begin_(count == nullptr ? 1 : ++*count) {}
+  Launches(const Launches&) = delete;
+  Launches& operator=(const Launches&) = delete;
+  ~Launches() {
+    if (count_ != nullptr) --*count_;
   }
-}
+  int at_begin() const { return at_begin_; }
+
+ private:
+  std::atomic<int>* const count_;
+  const int at_begin_;
+};
 
 }  // namespace
 
@@ -79,6 +85,57 @@ Result<std::unique_ptr<LocalMachine::Lane>> LocalMachine::take_lane() {
   return lane;
 }
 
+/// Tiles of the run end with the one that they are at. By a stream of its own: that of the run waits for them.
+Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& word) const {
+  if (!lane.teller) {
+    STROM_ASSIGN(lane.teller.emplace(), device_->create_stream());
+  }
+  STROM_TRY(lane.teller->copy_in(work.stop, &word, sizeof word));
+  return lane.teller->finish();
+}
+
+/// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
+Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
+  const auto begin = Clock::now();
+  const bool is_watched = work.count > 0 && launch_limit_.count() > 0;
+  const Launches launches(work.count > 0 ? &launches_ : nullptr);
+  bool is_told = work.stop == nullptr || work.count == 0, is_abandoned = false;
+  const bool can_be_told = !is_told;
+  std::exception_ptr thrown;  // by `keep_going`: nothing of the run goes on behind it
+  for (;;) {
+    STROM_ASSIGN(const bool is_done, device_->is_done(lane.end));
+    if (is_done) break;
+    const auto now = Clock::now();
+    const auto waited = now - begin;
+    if (!is_abandoned && waited > kLongWait) {
+      try {
+        is_abandoned = !keep_going();
+      } catch (...) {
+        thrown = std::current_exception();
+        is_abandoned = true;
+      }
+    }
+    // A launch that takes long only pauses: the caller goes on with it.
+    const bool is_slow = is_watched && waited > launch_limit_ / 2;
+    if (!is_told && (is_abandoned || is_slow)) {
+      is_told = true;
+      STROM_TRY(tell(lane, work, kStop));
+    }
+    // It may have waited for others, which pause, too: the device goes on as long as one of them ends.
+    const bool is_late = is_watched && waited > launch_limit_;
+    if (is_late && (now - last_end_.load() > launch_limit_ || waited > launch_limit_ * launches.at_begin()))
+      return Status(ErrorCode::kDeviceLost, "a kernel of the GPU does not end")
+          .with_detail("It was given " + std::to_string(launch_limit_.count()) + " ms (pg_strom.gpu_launch_timeout).")
+          .with_hint("The GPU service starts anew. Repeat the query.");
+    std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
+  }
+  if (work.count > 0) last_end_ = Clock::now();
+  STROM_TRY(lane.stream.finish());
+  if (is_told && can_be_told) STROM_TRY(tell(lane, work, kGoOn));
+  if (thrown) std::rethrow_exception(thrown);
+  return is_abandoned ? Status(ErrorCode::kCancelled, "stopped") : Status::ok();
+}
+
 Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   for (const DeviceRange& range : work.in)
     STROM_TRY(
@@ -96,9 +153,7 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
     STROM_TRY(
         lane.stream.copy_out(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes));
   STROM_TRY(lane.stream.record(lane.end));
-  STROM_ASSIGN(const bool is_done, wait_for(*device_, lane.end, keep_going));
-  STROM_TRY(lane.stream.finish());
-  return is_done ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
+  return await_end(lane, work, keep_going);
 }
 
 Result<std::shared_ptr<const engine::exec::DeviceFile>> LocalMachine::open_file(int descriptor, const std::string& name,
@@ -112,6 +167,10 @@ Status LocalMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
   STROM_TRY(device_->use());
   STROM_ASSIGN(std::unique_ptr<Lane> lane, take_lane());
   const Status status = run_in(*lane, work, keep_going);
+  if (status.code() == ErrorCode::kDeviceLost) {
+    (void)lane.release();  // nothing of it ends any more: to wait for it would be to hang, too
+    return status;
+  }
   // Nothing of it goes on.
   const Status finished = status.is_ok() ? status : lane->stream.finish();
   if (finished.is_ok()) {

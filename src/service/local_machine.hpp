@@ -2,8 +2,11 @@
 // for tests and measurements without PostgreSQL.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +21,11 @@ Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size
 
 class LocalMachine final : public engine::exec::DeviceMachine {
  public:
-  explicit LocalMachine(const device::Device* device, StorageOptions storage = {})
-      : device_(device), storage_(device, std::move(storage)) {}
+  /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
+  /// (kDeviceLost). 0: no limit.
+  explicit LocalMachine(const device::Device* device, std::chrono::milliseconds launch_limit = {},
+                        StorageOptions storage = {})
+      : device_(device), launch_limit_(launch_limit), storage_(device, std::move(storage)) {}
 
   std::string name() const override;
   int states_per_worker() const override { return device_->facts().tiles; }
@@ -32,16 +38,24 @@ class LocalMachine final : public engine::exec::DeviceMachine {
   Storage& storage() { return storage_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// What a run needs for itself; kept for later ones.
   struct Lane {
     device::Stream stream;
     device::Event end;
+    std::optional<device::Stream> teller;
     std::unique_ptr<StorageLane> files;  // from its first reads on
   };
   Result<std::unique_ptr<Lane>> take_lane();
+  Status tell(Lane& lane, const engine::exec::DeviceWork& work, const int32_t& word) const;
+  Status await_end(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
   Status run_in(Lane& lane, const engine::exec::DeviceWork& work, const KeepGoing& keep_going) const;
 
   const device::Device* const device_;
+  const std::chrono::milliseconds launch_limit_;
+  mutable std::atomic<int> launches_ = 0;                    // that are waited for
+  mutable std::atomic<Clock::time_point> last_end_ = Clock::time_point();  // of a launch
   Storage storage_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Lane>> idle_;

@@ -1,12 +1,15 @@
 // pg_strom_gpu_service: the process that owns the GPU. Started by the extension's background worker, or by hand:
 //   pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N] [--cache-percent N]
-//                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]
-// Exit status: 0 after SIGTERM or when the life descriptor's pipe was closed, 3 when there is no device, 1 after other
-// failures, 2 when called wrongly. What is wrong is told on standard error.
+//                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs] [--calibration PATH]
+//                        [--launch-limit MILLISECONDS]
+// All devices are used, unless one is named. Exit status: 0 after SIGTERM or when the life descriptor's pipe was
+// closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. What is wrong is told on standard
+// error.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <csignal>
@@ -15,6 +18,7 @@
 #include <cstring>
 #include <string>
 
+#include "service/calibrate.hpp"
 #include "service/device_runner.hpp"
 #include "service/server.hpp"
 
@@ -30,8 +34,11 @@ service::Server* running = nullptr;
 struct Arguments {
   service::ServerOptions server;
   std::string module;
-  int device = 0, cache_percent = service::kCachePercent;
+  int device = -1;  // all
+  int cache_percent = service::kCachePercent;
   service::StorageOptions storage;
+  std::string calibration;
+  int launch_limit = 0;
 };
 
 /// Beside the socket, but never in the folder that the process is in, which is the data directory.
@@ -62,6 +69,10 @@ bool parse(int argc, char** argv, Arguments* arguments) {
       arguments->module = value;
     else if (name == "--device")
       is_right = parse_number(value, 0, 63, &arguments->device);
+    else if (name == "--calibration")
+      arguments->calibration = value;
+    else if (name == "--launch-limit")
+      is_right = parse_number(value, 0, INT_MAX, &arguments->launch_limit);
     else if (name == "--workers")
       is_right = parse_number(value, 1, 256, &arguments->server.workers);
     else if (name == "--cache-percent")
@@ -92,6 +103,39 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+using Runners = std::vector<std::unique_ptr<service::DeviceRunner>>;
+
+/// Of all devices that can be used. Those that cannot are told, and left out while there are others.
+Result<Runners> open_devices(const Arguments& arguments) {
+  STROM_ASSIGN(const std::shared_ptr<const device::Module> module, device::Module::open(arguments.module));
+  STROM_ASSIGN(const int count, module->count());
+  const int first = std::max(0, arguments.device), last = arguments.device < 0 ? count - 1 : arguments.device;
+  Runners runners;
+  Status failed(ErrorCode::kDeviceLost, "there is no GPU");
+  for (int i = first; i <= last; ++i) {
+    auto runner = service::DeviceRunner::create(module, i, arguments.cache_percent,
+                                                std::chrono::milliseconds(arguments.launch_limit), arguments.storage);
+    if (runner.is_ok())
+      runners.push_back(std::move(runner).value());
+    else
+      failed = runner.status();
+    if (!runner.is_ok() && first != last) fail(failed, kNoDevice);
+  }
+  if (runners.empty()) return failed;
+  return runners;
+}
+
+/// Without measurements the planner does with the costs that are set.
+Status measure(const Runners& runners, const std::string& path) {
+  std::vector<service::Calibrated> devices;
+  for (const auto& runner : runners) devices.push_back({&runner->device(), &runner->machine()});
+  const auto calibration = service::calibrate_all(devices, path);
+  if (!calibration.is_ok() && calibration.status().code() != ErrorCode::kDeviceLost)
+    fail(calibration.status(), kFailed);
+  return calibration.is_ok() || calibration.status().code() != ErrorCode::kDeviceLost ? Status::ok()
+                                                                                      : calibration.status();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,7 +143,8 @@ int main(int argc, char** argv) {
   if (!parse(argc, argv, &arguments)) {
     std::fprintf(stderr,
                  "usage: pg_strom_gpu_service --socket PATH --module PATH [--device N] [--workers N]"
-                 " [--cache-percent N] [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]\n");
+                 " [--cache-percent N] [--life-descriptor N] [--storage auto|cufile|io_uring|vfs]"
+                 " [--calibration PATH] [--launch-limit MILLISECONDS]\n");
     return kWrongCall;
   }
   arguments.server.grace_seconds = kGraceSeconds;
@@ -109,11 +154,15 @@ int main(int argc, char** argv) {
 
   if (const char* library = std::getenv("STROM_CUFILE_LIBRARY")) arguments.storage.cufile_library = library;
   arguments.storage.cufile_log = cufile_log(arguments.server.socket_path);
-  const auto runner =
-      service::DeviceRunner::create(arguments.module, arguments.device, arguments.cache_percent, arguments.storage);
-  if (!runner.is_ok())
-    return fail(runner.status(), runner.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
-  const auto server = service::Server::create(arguments.server, runner.value().get());
+  const auto runners = open_devices(arguments);
+  if (!runners.is_ok())
+    return fail(runners.status(), runners.status().code() == ErrorCode::kDeviceLost ? kNoDevice : kFailed);
+  if (!arguments.calibration.empty())
+    if (const Status status = measure(runners.value(), arguments.calibration); !status.is_ok())
+      return fail(status, kFailed);
+  std::vector<service::TaskRunner*> tasks;
+  for (const auto& one : runners.value()) tasks.push_back(one.get());
+  const auto server = service::Server::create(arguments.server, tasks);
   if (!server.is_ok()) return fail(server.status(), kFailed);
   running = server.value().get();
   for (const int signal : {SIGTERM, SIGINT}) std::signal(signal, [](int) { running->stop(); });

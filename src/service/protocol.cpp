@@ -65,9 +65,10 @@ template <class F, class M>
 void fields(F& f, M& m) {
   using T = std::remove_const_t<M>;
   if constexpr (std::is_same_v<T, Hello>) {
-    f(m.priority), f(m.name);
+    f(m.priority), f(m.name), f(m.device);
   } else if constexpr (std::is_same_v<T, Welcome>) {
     f(m.session), f(m.process), f(m.device_memory), f(m.processors), f(m.device);
+    f(m.number), f(m.devices);
   } else if constexpr (std::is_same_v<T, Submit>) {
     f(m.task), f(m.memory), f(m.arguments);
   } else if constexpr (std::is_same_v<T, Finished>) {
@@ -79,7 +80,13 @@ void fields(F& f, M& m) {
     f(m.after);
   } else if constexpr (std::is_same_v<T, LedgerRow>) {
     f(m.session), f(m.process), f(m.priority), f(m.queued), f(m.running), f(m.memory), f(m.memory_wanted);
-    f(m.tasks_done), f(m.busy_us), f(m.name);
+    f(m.tasks_done), f(m.busy_us), f(m.name), f(m.device);
+  } else if constexpr (std::is_same_v<T, AskDevices>) {
+  } else if constexpr (std::is_same_v<T, DeviceRow>) {
+    f(m.number), f(m.processors), f(m.sessions), f(m.queued), f(m.running), f(m.memory), f(m.memory_used);
+    f(m.tasks_done), f(m.busy_us), f(m.name), f(m.address);
+  } else if constexpr (std::is_same_v<T, Devices>) {
+    f(m.rows);
   } else if constexpr (std::is_same_v<T, Ledger>) {
     f(m.device_memory), f(m.memory_used), f(m.rows);
   } else if constexpr (std::is_same_v<T, std::string>) {

@@ -14,7 +14,7 @@
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 2;
+inline constexpr uint16_t kProtocolVersion = 3;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
@@ -36,6 +36,7 @@ static_assert(sizeof(Header) == 16);
 struct Hello {
   int32_t priority = 0;  // kLowestPriority to kHighestPriority
   std::string name;      // shown in the ledger, at most kMaxNameBytes
+  int32_t device = -1;   // that the session is to use; -1: the one with the least to do
 };
 
 /// Service: the session is open.
@@ -45,6 +46,7 @@ struct Welcome {
   uint64_t device_memory = 0;  // bytes that tasks may have together
   uint32_t processors = 0;     // tile states that the device runs at a time
   std::string device;
+  uint32_t number = 0, devices = 1;  // of the session's device, and how many there are
 };
 
 /// Client: runs a task. Its descriptors are those of the packet.
@@ -81,6 +83,7 @@ struct LedgerRow {
   uint64_t memory = 0, memory_wanted = 0;  // bytes that the session holds, and that its queued tasks wait for
   uint64_t tasks_done = 0, busy_us = 0;
   std::string name;
+  uint32_t device = 0;
   bool operator==(const LedgerRow&) const = default;
 };
 
@@ -88,6 +91,23 @@ struct LedgerRow {
 struct Ledger {
   uint64_t device_memory = 0, memory_used = 0;
   std::vector<LedgerRow> rows;
+};
+
+/// Client: asks for the devices.
+struct AskDevices {};
+
+struct DeviceRow {
+  uint32_t number = 0, processors = 0;
+  uint32_t sessions = 0, queued = 0, running = 0;  // tasks
+  uint64_t memory = 0, memory_used = 0;            // bytes
+  uint64_t tasks_done = 0, busy_us = 0;
+  std::string name, address;  // on the PCI bus
+  bool operator==(const DeviceRow&) const = default;
+};
+
+/// Service: its devices by number.
+struct Devices {
+  std::vector<DeviceRow> rows;
 };
 
 /// Client: which of these columns stay on the device? Each is named by what its source says that it is
@@ -144,7 +164,7 @@ struct Cache {
 };
 
 using Message = std::variant<Hello, Welcome, Submit, Finished, Failed, Cancel, AskLedger, Ledger, FindColumns, Columns,
-                             SettleColumns, AskCache, Cache>;
+                             SettleColumns, AskCache, Cache, AskDevices, Devices>;
 
 struct TaggedMessage {
   uint32_t tag = 0;

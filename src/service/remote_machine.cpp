@@ -219,6 +219,7 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
     run.states = reinterpret_cast<uint64_t>(work.states);
     run.results = reinterpret_cast<uint64_t>(work.results);
     run.count = static_cast<uint32_t>(work.count);
+    run.stop = reinterpret_cast<uint64_t>(work.stop);
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
@@ -302,6 +303,11 @@ Status RemoteMachine::run(const DeviceWork& work, const KeepGoing& keep_going) {
     out = end;
   }
   return {};
+}
+
+Result<std::vector<DeviceRow>> RemoteMachine::devices(const KeepGoing& keep_going) {
+  STROM_ASSIGN(Devices devices, ask_for<Devices>(AskDevices{}, keep_going));
+  return std::move(devices.rows);
 }
 
 bool RemoteMachine::is_alive() {

@@ -36,6 +36,12 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   /// Whether executions from now on use columns that stay on the device. They do at first.
   void set_keeps_columns(bool keeps) { keeps_columns_ = keeps; }
 
+  /// Of the service, by number, with what they have to do now.
+  Result<std::vector<DeviceRow>> devices(const KeepGoing& keep_going);
+  /// Number of the session's device, and how many the service has.
+  uint32_t number() const { return client_->welcome().number; }
+  uint32_t device_count() const { return client_->welcome().devices; }
+
   /// How the service would read a file.
   struct FileAnswer {
     StorageWay way;

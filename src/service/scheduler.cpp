@@ -178,6 +178,8 @@ void Scheduler::finish(const Task& task, uint64_t elapsed_us, uint64_t kept, uin
   session.charge(static_cast<double>(elapsed_us));
   session.row.busy_us += elapsed_us;
   ++session.row.tasks_done;
+  busy_us_ += elapsed_us;
+  ++tasks_done_;
   session.kept += kept - returned;
   memory_used_ -= task.memory - kept + returned;
   forget_if_done(task.session);
@@ -192,6 +194,21 @@ void Scheduler::shut_down() {
     for (const auto& task : session.running) task->stop = true;
   }
   changed_.notify_all();
+}
+
+DeviceRow Scheduler::load() const {
+  const std::lock_guard lock(mutex_);
+  DeviceRow row;
+  row.memory = device_memory_;
+  row.memory_used = memory_used_;
+  row.tasks_done = tasks_done_;
+  row.busy_us = busy_us_;
+  row.sessions = static_cast<uint32_t>(sessions_.size());
+  for (const auto& [number, session] : sessions_) {
+    row.queued += static_cast<uint32_t>(session.queue.size());
+    row.running += static_cast<uint32_t>(session.running.size());
+  }
+  return row;
 }
 
 Ledger Scheduler::ledger(uint32_t after) const {

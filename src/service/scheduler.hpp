@@ -67,6 +67,8 @@ class Scheduler final : public MemoryLender {
   /// Running tasks are told to stop, nothing starts any more.
   void shut_down();
 
+  /// What there is to do, in all fields of a DeviceRow but those of the device itself.
+  DeviceRow load() const;
   uint64_t lend(uint64_t bytes) override;
   void take_back(uint64_t bytes) override;
   bool pin(uint64_t bytes) override;
@@ -101,6 +103,7 @@ class Scheduler final : public MemoryLender {
   uint64_t memory_used_ = 0;        // and
   uint64_t lent_ = 0, pinned_ = 0;  // of lent_; memory_used_ + pinned_ are at most device_memory_
   bool memory_is_awaited_ = false;  // a task has not been taken for want of it
+  uint64_t tasks_done_ = 0, busy_us_ = 0;
   bool ends_ = false;
 };
 

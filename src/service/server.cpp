@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -36,20 +37,26 @@ struct Connection {
   bool has_said_hello = false;
   bool waits_to_send = false;
   bool ends = false;  // after what is unsent
+  size_t device = 0;  // once it has said hello
   std::deque<Answer> unsent;
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 };
 
+/// A device, and who waits for it.
+struct Part {
+  explicit Part(TaskRunner* its_runner) : runner(its_runner), scheduler(its_runner->device_memory()) {
+    runner->set_lender(&scheduler);
+  }
+  TaskRunner* const runner;
+  Scheduler scheduler;
+};
+
 class ServerImpl final : public Server {
  public:
-  ServerImpl(ServerOptions options, TaskRunner* runner, Listener listener, Descriptor poll, Descriptor wake)
-      : options_(std::move(options)),
-        runner_(runner),
-        listener_(std::move(listener)),
-        poll_(std::move(poll)),
-        wake_(std::move(wake)),
-        scheduler_(runner->device_memory()) {
-    runner_->set_lender(&scheduler_);
+  ServerImpl(ServerOptions options, const std::vector<TaskRunner*>& runners, Listener listener, Descriptor poll,
+             Descriptor wake)
+      : options_(std::move(options)), listener_(std::move(listener)), poll_(std::move(poll)), wake_(std::move(wake)) {
+    for (TaskRunner* runner : runners) parts_.push_back(std::make_unique<Part>(runner));
   }
 
   Status start();
@@ -64,7 +71,7 @@ class ServerImpl final : public Server {
 
   Status watch(int descriptor, uint64_t event, uint32_t events, int operation);
   Status poll_events();
-  void run_tasks();
+  void run_tasks(Part& part);
   void wake();
   void accept_clients();
   void listen_again();
@@ -75,17 +82,21 @@ class ServerImpl final : public Server {
   void submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors);
   void find_columns(uint32_t session, uint32_t tag, const FindColumns& request);
   void send_done();
-  void clear_sessions();
+  void clear_sessions(Part& part);
+  Part& part_of(uint32_t session) { return *parts_[connections_.at(session).device]; }
+  size_t least_loaded() const;
+  Ledger ledger(uint32_t after) const;
+  Devices devices() const;
+  Cache cache(const std::string& after) const;
   void answer(uint32_t session, uint32_t tag, const Message& message, Descriptor bulk = {});
   void refuse(uint32_t session, const Status& status);
   void send_unsent(uint32_t session);
   void end_session(uint32_t session);
 
   const ServerOptions options_;
-  TaskRunner* const runner_;
   Listener listener_;
   Descriptor poll_, wake_;
-  Scheduler scheduler_;
+  std::vector<std::unique_ptr<Part>> parts_;
   std::unordered_map<uint32_t, Connection> connections_;
   uint32_t next_session_ = kFirstSession;
   bool accepts_ = true;
@@ -124,18 +135,18 @@ void ServerImpl::stop() {
 }
 
 // A worker thread. Signals are for the thread that serves.
-void ServerImpl::run_tasks() {
-  while (const std::shared_ptr<Task> task = scheduler_.take()) {
+void ServerImpl::run_tasks(Part& part) {
+  while (const std::shared_ptr<Task> task = part.scheduler.take()) {
     const auto begin = std::chrono::steady_clock::now();
     Result<TaskOutput> output = Status(ErrorCode::kCancelled, "canceled on the GPU");
-    if (!task->stop) output = runner_->run(*task);
+    if (!task->stop) output = part.runner->run(*task);
     const auto elapsed = std::chrono::steady_clock::now() - begin;
     const Status status = output.status();
     // The client may submit the same tag, and ask for the ledger, as soon as it has the answer.
     const auto microseconds = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
-    scheduler_.finish(*task, static_cast<uint64_t>(microseconds), output.is_ok() ? output.value().kept : 0,
-                      output.is_ok() ? output.value().returned : 0);
-    clear_sessions();
+    part.scheduler.finish(*task, static_cast<uint64_t>(microseconds), output.is_ok() ? output.value().kept : 0,
+                          output.is_ok() ? output.value().returned : 0);
+    clear_sessions(part);
     {
       const std::lock_guard lock(done_mutex_);
       done_.push_back({task->session, task->tag, std::move(output)});
@@ -148,11 +159,74 @@ void ServerImpl::run_tasks() {
   }
 }
 
-void ServerImpl::clear_sessions() {
-  for (const Scheduler::Gone& gone : scheduler_.take_gone()) {
-    runner_->end_session(gone.session);
-    scheduler_.give_back(gone.memory);
+void ServerImpl::clear_sessions(Part& part) {
+  for (const Scheduler::Gone& gone : part.scheduler.take_gone()) {
+    part.runner->end_session(gone.session);
+    part.scheduler.give_back(gone.memory);
   }
+}
+
+size_t ServerImpl::least_loaded() const {
+  size_t least = 0;
+  std::array<uint64_t, 3> best{};
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    const DeviceRow row = parts_[i]->scheduler.load();
+    const std::array<uint64_t, 3> load = {row.queued + row.running, row.memory_used, row.sessions};
+    if (i > 0 && load >= best) continue;
+    least = i;
+    best = load;
+  }
+  return least;
+}
+
+Ledger ServerImpl::ledger(uint32_t after) const {
+  Ledger all;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    Ledger part = parts_[i]->scheduler.ledger(after);
+    all.device_memory += part.device_memory;
+    all.memory_used += part.memory_used;
+    for (LedgerRow& row : part.rows) {
+      row.device = static_cast<uint32_t>(i);
+      all.rows.push_back(std::move(row));
+    }
+  }
+  std::sort(all.rows.begin(), all.rows.end(),
+            [](const LedgerRow& a, const LedgerRow& b) { return a.session < b.session; });
+  if (all.rows.size() > kLedgerRowsPerMessage) all.rows.resize(kLedgerRowsPerMessage);
+  return all;
+}
+
+/// What is on several devices counts for each. By label, as each device gives the first ones behind `after`.
+Cache ServerImpl::cache(const std::string& after) const {
+  Cache all;
+  std::map<std::string, CacheRow> rows;
+  for (const auto& part : parts_) {
+    const Cache cache = part->runner->cache(after);
+    all.limit += cache.limit, all.bytes += cache.bytes, all.pinned += cache.pinned;
+    all.found += cache.found, all.missed += cache.missed;
+    for (const CacheRow& row : cache.rows) {
+      CacheRow& sum = rows[row.label];
+      sum.label = row.label;
+      sum.columns = std::max(sum.columns, row.columns);
+      sum.pieces += row.pieces, sum.bytes += row.bytes, sum.uses += row.uses, sum.pinned += row.pinned;
+    }
+  }
+  for (auto& [label, row] : rows)
+    if (all.rows.size() < kCacheRowsPerMessage) all.rows.push_back(std::move(row));
+  return all;
+}
+
+Devices ServerImpl::devices() const {
+  Devices all;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    DeviceRow row = parts_[i]->scheduler.load();
+    row.number = static_cast<uint32_t>(i);
+    row.processors = parts_[i]->runner->processors();
+    row.name = parts_[i]->runner->device_name();
+    row.address = parts_[i]->runner->address();
+    all.rows.push_back(std::move(row));
+  }
+  return all;
 }
 
 Status ServerImpl::serve() {
@@ -160,13 +234,15 @@ Status ServerImpl::serve() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::vector<std::thread> workers;
-  for (int i = 0; i < options_.workers; ++i) workers.emplace_back([this] { run_tasks(); });
+  for (const auto& part : parts_)
+    for (int i = 0; i < options_.workers; ++i) workers.emplace_back([this, &part] { run_tasks(*part); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 
   Status outcome;
   while (!ends_ && outcome.is_ok()) outcome = poll_events();
-  scheduler_.shut_down();
+  for (const auto& part : parts_) part->scheduler.shut_down();
   if (options_.grace_seconds > 0) alarm(static_cast<unsigned>(options_.grace_seconds));
+  send_done();  // who has lost the device need not wait for the others
   for (std::thread& worker : workers) worker.join();
   send_done();
   while (!connections_.empty()) end_session(connections_.begin()->first);
@@ -267,17 +343,18 @@ void ServerImpl::handle(uint32_t session, Packet packet) {
     if (auto* request = std::get_if<Submit>(&message))
       return submit(session, tag, std::move(*request), std::move(packet.descriptors));
     if (std::holds_alternative<Cancel>(message)) {
-      if (scheduler_.cancel(session, tag))
+      if (part_of(session).scheduler.cancel(session, tag))
         answer(session, tag, describe(Status(ErrorCode::kCancelled, "canceled before it ran on the GPU")));
       return;
     }
-    if (const auto* ask = std::get_if<AskLedger>(&message)) return answer(session, tag, scheduler_.ledger(ask->after));
+    if (const auto* ask = std::get_if<AskLedger>(&message)) return answer(session, tag, ledger(ask->after));
+    if (std::holds_alternative<AskDevices>(message)) return answer(session, tag, devices());
     if (const auto* find = std::get_if<FindColumns>(&message)) return find_columns(session, tag, *find);
     if (const auto* settle = std::get_if<SettleColumns>(&message)) {
-      const Status status = runner_->settle_columns(session, *settle);
+      const Status status = part_of(session).runner->settle_columns(session, *settle);
       return status.is_ok() ? void() : refuse(session, status);
     }
-    if (const auto* ask = std::get_if<AskCache>(&message)) return answer(session, tag, runner_->cache(ask->after));
+    if (const auto* ask = std::get_if<AskCache>(&message)) return answer(session, tag, cache(ask->after));
   }
   refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: unexpected kind"));
 }
@@ -288,17 +365,23 @@ void ServerImpl::find_columns(uint32_t session, uint32_t tag, const FindColumns&
   };
   if (request.names.size() > kColumnsPerMessage || std::any_of(request.names.begin(), request.names.end(), is_too_long))
     return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: columns"));
-  answer(session, tag, runner_->find_columns(session, request));
+  answer(session, tag, part_of(session).runner->find_columns(session, request));
 }
 
 void ServerImpl::open_session(uint32_t session, const Hello& hello) {
   if (hello.name.size() > kMaxNameBytes)
     return refuse(session, Status(ErrorCode::kProtocolViolation, "invalid message of the GPU service: name too long"));
+  if (hello.device < -1 || hello.device >= static_cast<int32_t>(parts_.size()))
+    return refuse(session, Status(ErrorCode::kDeviceLost, "there is no GPU " + std::to_string(hello.device))
+                               .with_detail("The GPU service has " + std::to_string(parts_.size()) + "."));
   Connection& connection = connections_.at(session);
   connection.has_said_hello = true;
-  scheduler_.add_session(session, connection.peer.process, hello.priority, hello.name);
+  connection.device = hello.device < 0 ? least_loaded() : static_cast<size_t>(hello.device);
+  Part& part = *parts_[connection.device];
+  part.scheduler.add_session(session, connection.peer.process, hello.priority, hello.name);
   answer(session, 0,
-         Welcome{session, getpid(), runner_->device_memory(), runner_->processors(), runner_->device_name()});
+         Welcome{session, getpid(), part.runner->device_memory(), part.runner->processors(), part.runner->device_name(),
+                 static_cast<uint32_t>(connection.device), static_cast<uint32_t>(parts_.size())});
 }
 
 void ServerImpl::submit(uint32_t session, uint32_t tag, Submit request, std::vector<Descriptor> descriptors) {
@@ -309,7 +392,8 @@ void ServerImpl::submit(uint32_t session, uint32_t tag, Submit request, std::vec
   task->memory = request.memory;
   task->arguments = std::move(request.arguments);
   task->descriptors = std::move(descriptors);
-  if (const Status status = scheduler_.submit(std::move(task)); !status.is_ok()) answer(session, tag, describe(status));
+  if (const Status status = part_of(session).scheduler.submit(std::move(task)); !status.is_ok())
+    answer(session, tag, describe(status));
 }
 
 void ServerImpl::send_done() {
@@ -365,21 +449,24 @@ void ServerImpl::send_unsent(uint32_t session) {
 }
 
 void ServerImpl::end_session(uint32_t session) {
-  scheduler_.remove_session(session);
-  clear_sessions();
+  if (connections_.at(session).has_said_hello) {
+    Part& part = part_of(session);
+    part.scheduler.remove_session(session);
+    clear_sessions(part);
+  }
   connections_.erase(session);
   listen_again();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::create(ServerOptions options, TaskRunner* runner) {
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options, const std::vector<TaskRunner*>& runners) {
   STROM_ASSIGN(Listener listener, listen_at(options.socket_path));
   Descriptor poll(epoll_create1(EPOLL_CLOEXEC));
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!poll.is_open() || !wake.is_open()) return base::os_error(errno, "could not prepare waiting for clients");
   auto server =
-      std::make_unique<ServerImpl>(std::move(options), runner, std::move(listener), std::move(poll), std::move(wake));
+      std::make_unique<ServerImpl>(std::move(options), runners, std::move(listener), std::move(poll), std::move(wake));
   STROM_TRY(server->start());
   return std::unique_ptr<Server>(std::move(server));
 }

@@ -28,7 +28,8 @@ class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
   virtual std::string device_name() const = 0;
-  virtual uint64_t device_memory() const = 0;  // bytes that tasks may have together
+  virtual std::string address() const { return ""; }  // on the PCI bus
+  virtual uint64_t device_memory() const = 0;         // bytes that tasks may have together
   /// Tile states that the device runs at a time.
   virtual uint32_t processors() const { return 1; }
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
@@ -56,7 +57,7 @@ class TaskRunner {
 
 struct ServerOptions {
   std::string socket_path;
-  int workers = 4;  // tasks at a time
+  int workers = 4;  // tasks at a time, of each device
   int most_sessions = 1000;
   uid_t user = geteuid();    // whose processes may connect
   int life_descriptor = -1;  // the server ends when the other end of this pipe is closed
@@ -65,7 +66,11 @@ struct ServerOptions {
 
 class Server {
  public:
-  static Result<std::unique_ptr<Server>> create(ServerOptions options, TaskRunner* runner);
+  /// `runners`: of each device, by number.
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, const std::vector<TaskRunner*>& runners);
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, TaskRunner* runner) {
+    return create(std::move(options), std::vector<TaskRunner*>{runner});
+  }
   virtual ~Server() = default;
 
   /// Serves until stop(), or until the device is lost, which is the Status then. Tasks that run are told to stop, and

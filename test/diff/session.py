@@ -9,7 +9,7 @@ from psycopg import OperationalError, pq
 
 HANG = 100  # seconds without an answer; statement_timeout is below
 ENGINE_NODES = ("CpuScan", "CpuJoin", "CpuPreAgg", "CpuRelay")
-JOIN_KIND = re.compile(r"CPU (Left Outer|Right Outer|Full Outer|Right Semi|Right Anti|Semi|Anti) Join Quals")
+JOIN_KIND = re.compile(r"[CG]PU (Left Outer|Right Outer|Full Outer|Right Semi|Right Anti|Semi|Anti) Join Quals")
 
 
 class Answer:
@@ -101,7 +101,7 @@ class Session:
         nodes, refused = [], []
 
         def visit(plan):
-            name = plan.get("Custom Plan Provider", "")
+            name = plan.get("Custom Plan Provider", "").replace("Gpu", "Cpu")  # they are counted together
             if name in ENGINE_NODES:
                 nodes.append("Top Rows" if "Top Rows" in plan else name)
                 nodes.extend(["Brin Quals"] * ("Brin Quals" in plan))

@@ -1,18 +1,86 @@
 // A device module whose device is the CPU with memory apart from that of its users: what is not copied is not there.
 // Lets a whole server run its queries through the GPU service at a speed that tests can live with; the CUDA module over
 // interpreted PTX is the same to the service. Opened by pg_strom_gpu_service, see STROM_DEVICE_MODULE.
+// Environment: STROM_HOST_DEVICES=n for so many of them, of which CUDA_VISIBLE_DEVICES chooses as of NVIDIA's;
+// STROM_HOST_DEVICE_HANG=file: while the file is there, a kernel that starts does not end.
+#include <unistd.h>
+
 #include <atomic>
+#include <charconv>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "device/module.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/isa.hpp"
+
+namespace strom::device {
+
+/// Does what it is asked for one after the other, while the caller goes on.
+struct ModuleStream {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> waiting;
+  bool works = false, ends = false;
+  std::thread thread{[this] { work(); }};
+
+  ~ModuleStream() {
+    {
+      const std::lock_guard lock(mutex);
+      ends = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+  void add(std::function<void()> job) {
+    {
+      const std::lock_guard lock(mutex);
+      waiting.push_back(std::move(job));
+    }
+    changed.notify_all();
+  }
+  void finish() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return waiting.empty() && !works; });
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return ends || !waiting.empty(); });
+      if (waiting.empty()) return;
+      const std::function<void()> job = std::move(waiting.front());
+      waiting.pop_front();
+      works = true;
+      lock.unlock();
+      job();
+      lock.lock();
+      works = false;
+      changed.notify_all();
+    }
+  }
+};
+
+/// The records that were asked for, and those that have come.
+struct ModuleEvent {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int wanted = 0, come = 0;
+};
+
+}  // namespace strom::device
 
 namespace {
 
@@ -20,49 +88,85 @@ using namespace strom::device;
 using strom::engine::block::RunResult;
 using strom::engine::block::TileState;
 
-/// Of the device. Environment STROM_HOST_DEVICE_MB sets it.
+/// Of a device. Environment STROM_HOST_DEVICE_MB sets it.
 size_t all_memory() {
   const char* megabytes = std::getenv("STROM_HOST_DEVICE_MB");
   return megabytes == nullptr ? size_t{2} << 30 : std::strtoull(megabytes, nullptr, 10) << 20;
 }
-constexpr int kProcessors = 3, kFresh = 0x5a;
+constexpr int kProcessors = 3, kFresh = 0x5a, kMostDevices = 16;
+
+struct Block {
+  int device;
+  size_t bytes;
+};
 
 thread_local std::string last_error;
+thread_local int current = 0;  // of the calling thread, as it has called use()
 std::mutex mutex;
-std::map<void*, size_t> blocks;
-size_t used = 0;
+std::map<void*, Block> blocks;
+size_t used[kMostDevices];
 
 int fail(int outcome, const char* why) {
   last_error = why;
   return outcome;
 }
 
+/// Numbers of the devices that are visible.
+const std::vector<int>& devices() {
+  static const std::vector<int> visible = [] {
+    const char* all = std::getenv("STROM_HOST_DEVICES");
+    const char* chosen = std::getenv("CUDA_VISIBLE_DEVICES");
+    const int count = all == nullptr ? 1 : std::min(kMostDevices, std::atoi(all));
+    std::vector<int> numbers;
+    if (chosen == nullptr || *chosen == '\0') {
+      for (int i = 0; i < count; ++i) numbers.push_back(i);
+      return numbers;
+    }
+    // As CUDA does: the first one that is not there ends the list.
+    for (const char *at = chosen, *end = chosen + std::strlen(chosen); at < end; ++at) {
+      int number = -1;
+      const auto [rest, error] = std::from_chars(at, end, number);
+      if (error != std::errc() || number < 0 || number >= count) break;
+      numbers.push_back(number);
+      at = rest;
+    }
+    return numbers;
+  }();
+  return visible;
+}
+
 const char* error_text() { return last_error.c_str(); }
-int count(int* devices) {
-  *devices = 1;
+int count(int* count) {
+  *count = static_cast<int>(devices().size());
+  return *count > 0 ? kModuleOk : fail(kModuleNoDevice, "no device is visible");
+}
+int use(int device) {
+  current = device;
   return kModuleOk;
 }
-int use(int) { return kModuleOk; }
 
-int facts(int, DeviceFacts* facts) {
+int facts(int device, DeviceFacts* facts) {
   const std::lock_guard lock(mutex);
   *facts = {};
   std::snprintf(facts->name, sizeof facts->name, "memory of its own");
   std::snprintf(facts->architecture, sizeof facts->architecture, "cpu");
+  if (std::getenv("STROM_HOST_DEVICES") != nullptr)
+    std::snprintf(facts->pci_address, sizeof facts->pci_address, "ffff:%02x:00.0",
+                  devices()[static_cast<size_t>(device)]);
   facts->memory = all_memory();
-  facts->free_memory = all_memory() - used;
+  facts->free_memory = all_memory() - used[device];
   facts->processors = facts->tiles = kProcessors;
   return kModuleOk;
 }
 
 int allocate(size_t bytes, void** memory) {
   const std::lock_guard lock(mutex);
-  if (bytes > all_memory() - used) return fail(kModuleOutOfMemory, "out of memory");
+  if (bytes > all_memory() - used[current]) return fail(kModuleOutOfMemory, "out of memory");
   *memory = std::malloc(bytes);
   if (*memory == nullptr) return fail(kModuleOutOfMemory, "out of memory");
   std::memset(*memory, kFresh, bytes);
-  blocks[*memory] = bytes;
-  used += bytes;
+  blocks[*memory] = {current, bytes};
+  used[current] += bytes;
   return kModuleOk;
 }
 
@@ -70,8 +174,8 @@ int release(void* memory) {
   const std::lock_guard lock(mutex);
   const auto found = blocks.find(memory);
   if (found == blocks.end()) return fail(kModuleLost, "released twice");
-  used -= found->second;
-  std::memset(memory, kFresh, found->second);
+  used[found->second.device] -= found->second.bytes;
+  std::memset(memory, kFresh, found->second.bytes);
   blocks.erase(found);
   std::free(memory);
   return kModuleOk;
@@ -88,68 +192,89 @@ int release_pinned(void* memory) {
 int register_host(void*, size_t) { return kModuleOk; }
 int release_registered(void*) { return kModuleOk; }
 
-// All is done when it is asked for, so streams and events are nothing.
 int create_stream(ModuleStream** stream) {
-  *stream = reinterpret_cast<ModuleStream*>(std::malloc(1));
+  *stream = new ModuleStream;
   return kModuleOk;
 }
 int destroy_stream(ModuleStream* stream) {
-  std::free(stream);
+  delete stream;
   return kModuleOk;
 }
-int finish_stream(ModuleStream*) { return kModuleOk; }
-int copy(ModuleStream*, void* to, const void* from, size_t bytes) {
-  std::memcpy(to, from, bytes);
+int finish_stream(ModuleStream* stream) {
+  stream->finish();
   return kModuleOk;
 }
-int fill(ModuleStream*, void* device, int byte, size_t bytes) {
-  std::memset(device, byte, bytes);
+int copy_in(ModuleStream* stream, void* to, const void* from, size_t bytes) {
+  // A word tells a running kernel something.
+  if (bytes == sizeof(int32_t))
+    stream->add(
+        [=] { __atomic_store_n(static_cast<int32_t*>(to), *static_cast<const int32_t*>(from), __ATOMIC_RELAXED); });
+  else
+    stream->add([=] { std::memcpy(to, from, bytes); });
   return kModuleOk;
 }
-int run_tiles(ModuleStream*, TileState* states, RunResult* results, int count) {
-  static const auto run = strom::engine::exec::run_morsel_for(strom::engine::exec::best_isa());
-  for (int i = 0; i < count; ++i) results[i] = run(states[i]);
+int copy_out(ModuleStream* stream, void* to, const void* from, size_t bytes) {
+  stream->add([=] { std::memcpy(to, from, bytes); });
+  return kModuleOk;
+}
+int fill(ModuleStream* stream, void* device, int byte, size_t bytes) {
+  stream->add([=] { std::memset(device, byte, bytes); });
+  return kModuleOk;
+}
+int run_tiles(ModuleStream* stream, TileState* states, RunResult* results, int count) {
+  stream->add([=] {
+    static const auto run = strom::engine::exec::run_morsel_for(strom::engine::exec::best_isa());
+    const char* hang = std::getenv("STROM_HOST_DEVICE_HANG");
+    while (hang != nullptr && access(hang, F_OK) == 0) usleep(10000);
+    for (int i = 0; i < count; ++i) results[i] = run(states[i]);
+  });
   return kModuleOk;
 }
 int create_event(ModuleEvent** event) {
-  *event = reinterpret_cast<ModuleEvent*>(std::malloc(1));
+  *event = new ModuleEvent;
   return kModuleOk;
 }
 int destroy_event(ModuleEvent* event) {
-  std::free(event);
+  delete event;
   return kModuleOk;
 }
-int record_event(ModuleEvent*, ModuleStream*) { return kModuleOk; }
-int await_event(ModuleStream*, ModuleEvent*) { return kModuleOk; }
-int is_event_done(ModuleEvent*, int* is_done) {
-  *is_done = 1;
+int record_event(ModuleEvent* event, ModuleStream* stream) {
+  const std::lock_guard lock(event->mutex);
+  ++event->wanted;
+  stream->add([event] {
+    // Within the lock: who sees it may destroy the event.
+    const std::lock_guard inner(event->mutex);
+    ++event->come;
+    event->changed.notify_all();
+  });
+  return kModuleOk;
+}
+int await_event(ModuleStream* stream, ModuleEvent* event) {
+  const std::lock_guard lock(event->mutex);
+  stream->add([event, wanted = event->wanted] {
+    std::unique_lock inner(event->mutex);
+    event->changed.wait(inner, [&] { return event->come >= wanted; });
+  });
+  return kModuleOk;
+}
+int is_event_done(ModuleEvent* event, int* is_done) {
+  const std::lock_guard lock(event->mutex);
+  *is_done = event->come >= event->wanted;
   return kModuleOk;
 }
 
-constexpr ModuleTable kTable = {kModuleVersion,
-                                sizeof(ModuleTable),
-                                error_text,
-                                count,
-                                facts,
-                                use,
-                                allocate,
-                                release,
-                                allocate_pinned,
-                                release_pinned,
-                                register_host,
-                                release_registered,
-                                create_stream,
-                                destroy_stream,
-                                finish_stream,
-                                copy,
-                                copy,
-                                fill,
-                                run_tiles,
-                                create_event,
-                                destroy_event,
-                                record_event,
-                                await_event,
-                                is_event_done};
+constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
+                                error_text,      count,
+                                facts,           use,
+                                allocate,        release,
+                                allocate_pinned, release_pinned,
+                                register_host,   release_registered,
+                                create_stream,   destroy_stream,
+                                finish_stream,   copy_in,
+                                copy_out,        fill,
+                                run_tiles,       create_event,
+                                destroy_event,   record_event,
+                                await_event,     is_event_done};
 
 }  // namespace
 

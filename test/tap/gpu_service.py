@@ -98,7 +98,7 @@ def processes_of(data):
 
 def device_of(session, query):
     plan = session.execute("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) " + query).fetchall()
-    return [line.strip() for (line,) in plan if "Device:" in line]
+    return [line.strip() for (line,) in plan if line.strip().startswith("Device:")]
 
 
 def make_tables(session):
@@ -164,7 +164,7 @@ try:
     ok("CPU" in device_of(cpu, QUERIES[0])[0], "and that it was the CPU")
     auto = connect(server, "auto", cpu_tuple_cost="0.0001")
     ok("CPU" in device_of(auto, "SELECT count(*) FROM heap WHERE n = 1")[0], "too few rows to be worth it")
-    auto.execute("SET pg_strom.gpu_setup_cost = 1")
+    auto.execute("SET pg_strom.gpu_setup_cost = 1; SET pg_strom.gpu_tuple_cost = 0.00001")
     ok("GPU0" in device_of(auto, "SELECT count(*) FROM heap WHERE n = 1")[0], "enough rows to be worth it")
 
     # Views of the service.

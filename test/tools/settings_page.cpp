@@ -26,6 +26,7 @@ const char* const kUserset = "anyone";
 const char* const kSighup = "configuration";
 const char* const kNone = "";
 const char* const kKilobytes = "kB";
+const char* const kMilliseconds = "ms";
 
 #define STROM_GUC_CHOICE(type, enumerator, word) word " "
 #define STROM_GUC_CHOICES(type, rows) constexpr char k##type##Words[] = rows;
@@ -82,6 +83,8 @@ std::string settings_page() {
            brief, extra);
 #define STROM_GUC_REAL(prefix, name, initial, low, high, who, brief, extra) \
   page.add(#prefix "." #name, number(initial), limits(number(low), number(high)), who, brief, extra);
+#define STROM_GUC_STRING(prefix, name, who, check, brief, extra) \
+  page.add(#prefix "." #name, "", "any text", who, brief, extra);
 #define STROM_GUC_ENUM(prefix, name, initial, choices, who, brief, extra) \
   page.add(#prefix "." #name, word_of(#initial), alternatives(k##choices##Words), who, brief, extra);
 #include "registry/gucs.def"

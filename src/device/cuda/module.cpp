@@ -64,6 +64,9 @@ int facts(int device, DeviceFacts* facts) {
   *facts = {};
   std::snprintf(facts->name, sizeof facts->name, "%s", found.name);
   std::snprintf(facts->architecture, sizeof facts->architecture, "sm_%d%d", found.major, found.minor);
+  if (found.pciDomainID != 0 || found.pciBusID != 0 || found.pciDeviceID != 0)
+    std::snprintf(facts->pci_address, sizeof facts->pci_address, "%04x:%02x:%02x.0", found.pciDomainID, found.pciBusID,
+                  found.pciDeviceID);
   facts->processors = found.multiProcessorCount;
   int blocks = 0;
   if (const int outcome = checked(engine::inst::morsels_per_processor(&blocks))) return outcome;

@@ -259,7 +259,7 @@ enum class RunResult : int32_t {
   kGroupsFull,
   kDeclinedFull,
   kTextFull,     // the arena of computed text: copy what the sink holds, empty it, call again
-  kPaused,       // TileState::budget is used up: a chance to stop; call again to go on
+  kPaused,       // TileState::budget is used up, or ended by TileState::stop: a chance to stop; call again to go on
   kCorruptText,  // a text offset or view of source column corrupt_column lies outside its buffer
 };
 
@@ -285,9 +285,10 @@ struct TileState {
   const columnar::ColumnView* columns;
   int64_t morsel_begin;  // first row in the chunk
   int32_t morsel_rows;
-  int32_t budget;    // tiles to run before a pause
-  int64_t top_last;  // place of the last row that is wanted so far, see kWithinTop
-  int32_t cursor;    // rows of the morsel already taken by segment 0
+  int32_t budget;                // tiles to run before a pause
+  int64_t top_last;              // place of the last row that is wanted so far, see kWithinTop
+  const volatile int32_t* stop;  // null, or memory of the device: not 0 ends the budget
+  int32_t cursor;                // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;
   int32_t taken;          // count before rows were declined

@@ -66,6 +66,8 @@ struct DeviceWork {
   block::RunResult* results = nullptr;
   int count = 0;
   std::vector<DeviceRange> out;
+  /// On the device, 0, where the states look (TileState::stop): a run that is abandoned ends within a tile then.
+  int32_t* stop = nullptr;
   std::vector<DeviceFill> fills{};          // with those of `in`
   std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
   std::vector<DeviceFileRange> files{};

@@ -172,6 +172,7 @@ Status DeviceWorker::allocate(const KeepGoing& keep_going) {
   at_.rows_in = image.reserve(states_ * segments * sizeof(uint64_t));
   at_.rows_out = image.reserve(states_ * segments * sizeof(uint64_t));
   control_bytes_ = image.size();
+  at_.stop = image.reserve(sizeof(int32_t));
   for (size_t i = 0; i < states_; ++i) write_state(i, &image);
   for (size_t table = 0; table_groups_ && table < tables_; ++table) write_group_table(table, &image);
   STROM_ASSIGN(control_, machine().allocate(image.size(), true, keep_going));
@@ -240,6 +241,7 @@ void DeviceWorker::write_state(size_t i, DeviceImage* image) const {
   image->point(at + offsetof(TileState, buffers), buffers);
   image->point(at + offsetof(TileState, segment_rows_in), at_.rows_in + i * segments * sizeof(uint64_t));
   image->point(at + offsetof(TileState, segment_rows_out), at_.rows_out + i * segments * sizeof(uint64_t));
+  image->point(at + offsetof(TileState, stop), at_.stop);
   image->point(at + offsetof(TileState, output), output);
   image->point(at + offsetof(TileState, declined), at_.declined + i * sizeof declined);
   if (table_groups_)
@@ -523,6 +525,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);
+    work.stop = reinterpret_cast<int32_t*>(control_->device() + at_.stop);
     work.out.push_back({control_.get(), 0, control_bytes_});
     STROM_TRY(machine().run(work, keep_going));
     bool ends = true;

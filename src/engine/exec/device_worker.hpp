@@ -97,6 +97,7 @@ class DeviceWorker final : public Worker {
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
+    size_t stop;  // for all states, on the device only
   } at_{};
   size_t control_bytes_ = 0;
   std::vector<DeviceRange> pending_;  // to be copied in with the next launch

@@ -150,7 +150,12 @@ class ExecutionImpl : public Execution {
       stats->threads = run.thread_count();
     }
     stats->declined += run.declined_count();
-    stats->device_rows += run.device_rows();
+    const std::vector<int64_t> on_machines = run.machine_rows();
+    if (on_machines.size() > stats->machine_rows.size()) stats->machine_rows.resize(on_machines.size());
+    for (size_t i = 0; i < on_machines.size(); ++i) {
+      stats->machine_rows[i] += on_machines[i];
+      stats->device_rows += on_machines[i];
+    }
     stats->device_bytes += run.device_bytes();
     stats->device_file_bytes += run.device_file_bytes();
     stats->partial_flushes += run.partial_flushes();
@@ -276,12 +281,16 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    DeviceMachine* machine = source.total_rows() >= options_.device_rows ? options_.machine : nullptr;
+    std::vector<DeviceMachine*> machines;
+    if (options_.machine != nullptr && source.total_rows() >= options_.device_rows) {
+      machines = options_.more_machines;
+      machines.insert(machines.begin(), options_.machine);
+    }
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
-                              machine != nullptr};
+                              !machines.empty()};
     return std::make_unique<PipelineRun>(
         program, index, assemble(program, index, joins, partition, traits, &program != &program_), source, options_,
-        machine, build, nothing_matches, wanted_keys(program, index, source));
+        machines, build, nothing_matches, wanted_keys(program, index, source));
   }
 
   /// What the joins of the last pipeline ask of columns that the source has statistics of.
@@ -411,11 +420,23 @@ Result<Program> resolve(const Program& program, const std::vector<plan::Constant
 
 }  // namespace
 
+namespace {
+
+int64_t rows_of_environment(const char* variable, int64_t most) {
+  const char* wanted = std::getenv(variable);
+  return wanted == nullptr ? most : std::clamp<int64_t>(std::atoll(wanted), 1, most);
+}
+
+}  // namespace
+
 int64_t default_morsel_rows() {
-  static const int64_t rows = [] {
-    const char* wanted = std::getenv("STROM_MORSEL_ROWS");
-    return wanted == nullptr ? kMostMorselRows : std::clamp<int64_t>(std::atoll(wanted), 1, kMostMorselRows);
-  }();
+  static const int64_t rows = rows_of_environment("STROM_MORSEL_ROWS", kMostMorselRows);
+  return rows;
+}
+
+int64_t default_device_morsel_rows() {
+  constexpr int64_t kMostDeviceRows = 4 << 20;
+  static const int64_t rows = rows_of_environment("STROM_DEVICE_MORSEL_ROWS", kMostDeviceRows);
   return rows;
 }
 

@@ -27,6 +27,9 @@ Isa best_isa();
 /// lowers it, so that tests run many threads over few rows.
 int64_t default_morsel_rows();
 
+/// Of a device. Environment STROM_DEVICE_MORSEL_ROWS lowers it, likewise.
+int64_t default_device_morsel_rows();
+
 /// Prepares a source's chunks on the caller's thread, one after another, while engine threads read earlier ones.
 class ChunkFeeder {
  public:
@@ -124,7 +127,8 @@ struct Options {
   block::RunMorsel run = nullptr;    // runs tiles; null = the CPU's for `isa`
   DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
   int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
-  int64_t device_morsel_rows = 4 << 20;
+  std::vector<DeviceMachine*> more_machines{};  // of the same kind: threads are spread over all
+  int64_t device_morsel_rows = default_device_morsel_rows();
   bool device_reads_files = true;  // where the machine can and it is worth it
   int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
@@ -157,9 +161,10 @@ struct Stats {
   int64_t chunks_loaded = 0, chunks_skipped = 0;  // likewise; skipped: no row could have matched a join
   int64_t declined = 0, partial_flushes = 0, peak_memory = 0;
   int threads = 0;
-  int64_t passes = 0;             // over the last pipeline's source
-  int64_t device_rows = 0;        // of morsels that ran on Options::machine, of all pipelines
-  int64_t device_file_bytes = 0;  // that it has read from files by itself
+  int64_t passes = 0;                   // over the last pipeline's source
+  int64_t device_rows = 0;              // of morsels that ran on devices, of all pipelines
+  std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
+  int64_t device_file_bytes = 0;        // that devices have read from files by themselves
   DeviceBytes device_bytes;
 };
 

@@ -37,10 +37,10 @@ inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
 /// The workers of one pipeline while it runs.
 class PipelineRun : public WorkerSink {
  public:
-  /// `machine`: where tiles run; nullptr: on the CPU.
+  /// `machines`: where tiles run; none: on the CPU.
   PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-              const Options& options, DeviceMachine* machine, JoinBuild* build, bool nothing_matches,
-              std::vector<ColumnKeys> wanted)
+              const Options& options, const std::vector<DeviceMachine*>& machines, JoinBuild* build,
+              bool nothing_matches, std::vector<ColumnKeys> wanted)
       : program_(program),
         index_(index),
         assembly_(std::move(assembly)),
@@ -49,10 +49,10 @@ class PipelineRun : public WorkerSink {
         build_(build),
         feeder_(source.feeder()),
         run_(options.run),
-        machine_(machine),
-        morsel_rows_(machine == nullptr ? options.morsel_rows : options.device_morsel_rows),
+        morsel_rows_(machines.empty() ? options.morsel_rows : options.device_morsel_rows),
         queue_(source, morsel_rows_, std::move(wanted)),
         exhausted_(nothing_matches) {
+    for (DeviceMachine* machine : machines) devices_.push_back(std::make_unique<Device>(machine));
     // What is left is for the parts in which full tables meet.
     group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
     start_ = std::chrono::steady_clock::now();
@@ -67,8 +67,7 @@ class PipelineRun : public WorkerSink {
       return !stopping_.load();
     };
     if (main_seat_.workers.empty()) {
-      STROM_TRY(open_device(keep_going));
-      STROM_TRY(take_seat(&main_seat_, keep_going));
+      STROM_TRY(take_seat(&main_seat_, 0, keep_going));
       if (!exhausted_) start_threads();
       if (exhausted_) queue_.end_feeding();
     }
@@ -145,9 +144,10 @@ class PipelineRun : public WorkerSink {
 
   /// After all morsels: what is left on the device.
   Status finish_workers() {
-    if (!device_) return {};
     for (const auto& worker : all_workers_) STROM_TRY(worker->finish());
-    return device_->take_matches([] { return true; });
+    for (const auto& device : devices_)
+      if (device->pipeline) STROM_TRY(device->pipeline->take_matches([] { return true; }));
+    return {};
   }
 
   void absorb(const HostGroupTable& groups, uint64_t part) {
@@ -267,13 +267,23 @@ class PipelineRun : public WorkerSink {
   int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t declined_count() const { return declined_count_; }
   int64_t partial_flushes() const { return partial_flushes_; }
-  int64_t device_rows() const { return device_rows_; }
+  /// Rows of morsels that ran on each of the machines.
+  std::vector<int64_t> machine_rows() const {
+    std::vector<int64_t> rows;
+    for (const auto& device : devices_) rows.push_back(device->rows);
+    return rows;
+  }
   DeviceBytes device_bytes() const {
     DeviceBytes bytes;
     for (const auto& worker : all_workers_) bytes += worker->device_bytes();
     return bytes;
   }
-  int64_t device_file_bytes() const { return device_ && device_->files() != nullptr ? device_->files()->bytes() : 0; }
+  int64_t device_file_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& device : devices_)
+      if (device->pipeline && device->pipeline->files() != nullptr) bytes += device->pipeline->files()->bytes();
+    return bytes;
+  }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
     int64_t bytes = shared_peak_.load();
@@ -282,17 +292,30 @@ class PipelineRun : public WorkerSink {
   }
 
  private:
-  /// The workers of one thread: that of the machine, and one of the CPU for what the machine has no memory for.
-  struct Seat {
-    std::vector<Worker*> workers;
-    bool on_device = false;  // the first one
+  /// One of the machines, with what its workers share once there is one.
+  struct Device {
+    explicit Device(DeviceMachine* its_machine) : machine(its_machine) {}
+    DeviceMachine* const machine;
+    std::mutex mutex;  // while it is being opened
+    bool is_opened = false;
+    std::unique_ptr<DevicePipeline> pipeline;  // nullptr: there was no memory for it
+    std::atomic<int64_t> rows{0};
   };
 
-  Status open_device(const Worker::KeepGoing& keep_going) {
-    if (machine_ == nullptr || exhausted_) return {};
-    auto opened = DevicePipeline::open(machine_, program_, assembly_, keep_going);
-    if (opened.is_ok()) device_ = std::move(opened).value();
-    if (device_ && options_.device_reads_files) device_->read_files();
+  /// The workers of one thread: that of a machine, and one of the CPU for what the machine has no memory for.
+  struct Seat {
+    std::vector<Worker*> workers;
+    Device* device = nullptr;  // of the first one; nullptr: the CPU
+  };
+
+  /// Takes to a device what workers share.
+  Status open_device(Device* device, const Worker::KeepGoing& keep_going) {
+    const std::lock_guard lock(device->mutex);
+    if (device->is_opened) return {};
+    auto opened = DevicePipeline::open(device->machine, program_, assembly_, keep_going);
+    device->is_opened = true;
+    if (opened.is_ok()) device->pipeline = std::move(opened).value();
+    if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
     return unless_over_budget(opened.status());
   }
 
@@ -312,10 +335,14 @@ class PipelineRun : public WorkerSink {
                std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this));
   }
 
-  Status take_seat(Seat* seat, const Worker::KeepGoing& keep_going) {
-    if (device_) {
-      auto worker = DeviceWorker::create(program_, index_, assembly_, *device_, group_budget_, this, keep_going);
-      seat->on_device = worker.is_ok();
+  /// `number`: of the thread; threads take the machines in turns.
+  Status take_seat(Seat* seat, size_t number, const Worker::KeepGoing& keep_going) {
+    Device* device = devices_.empty() || exhausted_ ? nullptr : devices_[number % devices_.size()].get();
+    if (device != nullptr) STROM_TRY(open_device(device, keep_going));
+    if (device != nullptr && device->pipeline) {
+      auto worker =
+          DeviceWorker::create(program_, index_, assembly_, *device->pipeline, group_budget_, this, keep_going);
+      if (worker.is_ok()) seat->device = device;
       if (worker.is_ok()) add_worker(seat, std::move(worker).value());
       if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
     }
@@ -327,8 +354,8 @@ class PipelineRun : public WorkerSink {
   Status run_morsel(Seat& seat, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column) {
     const int32_t rows = morsel->rows;
     const Status status = seat.workers[0]->run(morsel, keep_going, column);
-    if (!seat.on_device) return status;
-    device_rows_ += status.is_ok() ? rows : rows - morsel->rows;
+    if (seat.device == nullptr) return status;
+    seat.device->rows += status.is_ok() ? rows : rows - morsel->rows;
     if (status.code() != ErrorCode::kOverBudget) return status;
     if (seat.workers.size() == 1) add_cpu_worker(&seat);
     return seat.workers[1]->run(morsel, keep_going, column);
@@ -358,7 +385,7 @@ class PipelineRun : public WorkerSink {
     for (int i = 1; i < threads; ++i) {
       ++running_;
       try {
-        threads_.emplace_back([this] { thread_main(); });
+        threads_.emplace_back([this, i] { thread_main(static_cast<size_t>(i)); });
       } catch (const std::system_error&) {  // no more threads to be had: the others do the work
         --running_;
         return;
@@ -366,10 +393,10 @@ class PipelineRun : public WorkerSink {
     }
   }
 
-  void work_in_thread() {
+  void work_in_thread(size_t number) {
     const auto keep_going = [this] { return !stopping_.load(); };
     Seat seat;
-    if (const Status status = take_seat(&seat, keep_going); !status.is_ok()) {
+    if (const Status status = take_seat(&seat, number, keep_going); !status.is_ok()) {
       if (status.code() != ErrorCode::kCancelled) fail(status);
       return;
     }
@@ -380,10 +407,10 @@ class PipelineRun : public WorkerSink {
     }
   }
 
-  void thread_main() {
+  void thread_main(size_t number) {
     if (base::prepare_for_exceptions()) {
       try {
-        work_in_thread();
+        work_in_thread(number);
       } catch (const std::bad_alloc&) {
         fail_for_memory();
       }
@@ -411,12 +438,12 @@ class PipelineRun : public WorkerSink {
     return rows;
   }
 
-  /// What the device may read by itself is not read ahead.
+  /// What a device may read by itself is not read ahead.
   Result<bool> next_morsel(const Seat& seat, Morsel* morsel, bool waits) {
-    const bool may_be_read = device_ && device_->files() != nullptr;
-    const base::NoReadAhead guard(may_be_read && seat.on_device);
+    const base::NoReadAhead guard(seat.device != nullptr && seat.device->pipeline->files() != nullptr);
     Result<bool> taken = queue_.next(morsel, waits);
-    if (may_be_read && !seat.on_device && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
+    const bool may_be_read = !devices_.empty() && options_.device_reads_files;
+    if (may_be_read && seat.device == nullptr && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
     return taken;
   }
 
@@ -491,7 +518,6 @@ class PipelineRun : public WorkerSink {
   int64_t feed_limit_ = 0;  // not asked yet
   bool all_fed_ = false;
   const block::RunMorsel run_;
-  DeviceMachine* const machine_;
   const int64_t morsel_rows_;
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
@@ -507,8 +533,7 @@ class PipelineRun : public WorkerSink {
   std::atomic<int64_t> shared_bytes_{0}, shared_peak_{0};
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
-  std::unique_ptr<DevicePipeline> device_;  // outlives its workers
-  std::atomic<int64_t> device_rows_{0};
+  std::vector<std::unique_ptr<Device>> devices_;  // outlive their workers
   Seat main_seat_;
   std::vector<std::unique_ptr<Worker>> all_workers_;
   std::vector<std::thread> threads_;

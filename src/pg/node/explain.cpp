@@ -1,10 +1,13 @@
 #include "pg/node/explain.hpp"
 
+#include <cstdio>
+
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
 #include "pg/fdw_arrow/explain.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/node.hpp"
 
 namespace strom::pg::node {
 
@@ -34,12 +37,12 @@ class Explainer {
   }
 
   void print() {
-    expressions("CPU Projection", output_exprs());
-    filter("CPU Scan Quals", probing(), counts_of_scan());
+    expressions(device("Projection"), output_exprs());
+    filter(device("Scan Quals"), probing(), counts_of_scan());
     for (size_t i = 0; i < plan_.join_count(); ++i) join(i);
     List* join_filters = plan_part(scan_, kPlanJoinFilters);
-    if (join_filters != NIL) text("CPU Join Filter", conjunction(join_filters));
-    expressions("CPU Group Key", plan_part(scan_, kPlanGroupKeys));
+    if (join_filters != NIL) text(device("Join Filter"), conjunction(join_filters));
+    expressions(device("Group Key"), plan_part(scan_, kPlanGroupKeys));
     if (!plan_.grouping_sets.empty())
       number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
@@ -50,12 +53,15 @@ class Explainer {
     files(probing());
     for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
     refusals();
+    device_choice();
     if (es_->analyze) execution();
     if (es_->verbose) op_codes();
   }
 
  private:
   size_t probing() const { return plan_.sources.size() - 1; }
+
+  std::string device(const std::string& what) const { return (is_gpu_plan(scan_) ? "GPU " : "CPU ") + what; }
 
   void text(const std::string& label, const std::string& value) {
     guard([&] { ExplainPropertyText(label.c_str(), value.c_str(), es_); });
@@ -198,9 +204,9 @@ class Explainer {
       set_left(&counts, stage + " matched");
       set_left(&counts, stage + " unmatched");
     }
-    counted(std::string("CPU ") + kind_of(index) + "Join Quals" + number, clauses, counts);
-    expressions("CPU Outer Hash" + number, outer);
-    expressions("CPU Inner Hash" + number, inner);
+    counted(device(std::string(kind_of(index)) + "Join Quals" + number), clauses, counts);
+    expressions(device("Outer Hash" + number), outer);
+    expressions(device("Inner Hash" + number), inner);
   }
 
   // What BRIN indexes were asked, and the table's blocks that they left and ruled out.
@@ -319,7 +325,7 @@ class Explainer {
                       : order[i].nulls_first ? " NULLS FIRST"
                                              : " NULLS LAST"));
     }
-    list_of("CPU Sort Key", keys);
+    list_of(device("Sort Key"), keys);
     if (es_->analyze && run_.sorted_by() != nullptr) text("Sorted by", run_.sorted_by());
   }
 
@@ -342,7 +348,7 @@ class Explainer {
     });
     RowCounts counts;
     set_executed(&counts, index, "filter");
-    filter("CPU Scan Quals", index, counts);
+    filter(device("Scan Quals"), index, counts);
     block_ranges(index);
     kept_columns(index);
     files(index);
@@ -375,13 +381,40 @@ class Explainer {
     }
   }
 
+  // Why the node is for this device, where there was a choice.
+  void device_choice() {
+    const bool on_gpu = is_gpu_plan(scan_);
+    const List* costs = plan_part(scan_, kPlanDeviceCosts);
+    if (costs == NIL && !on_gpu) return;
+    std::string choice = on_gpu ? "GPU" : "CPU";
+    const double cpu = costs == NIL ? 0 : floatVal(linitial(costs)), gpu = costs == NIL ? 0 : floatVal(lsecond(costs));
+    const bool is_told = on_gpu && (costs == NIL || gpu >= cpu);
+    const bool shows_costs = es_->costs && !hide_ && costs != NIL;
+    if (es_->format != EXPLAIN_FORMAT_TEXT) {
+      text("Device Choice", choice);
+      if (!shows_costs) return;
+      guard([&] {
+        ExplainPropertyFloat("CPU Cost", nullptr, cpu, 2, es_);
+        ExplainPropertyFloat("GPU Cost", nullptr, gpu, 2, es_);
+      });
+      return;
+    }
+    if (is_told) choice += ", by pg_strom.device";
+    if (shows_costs) {
+      char figures[96];
+      std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f)", cpu, gpu);
+      choice += figures;
+    }
+    text("Device Choice", choice);
+  }
+
   void execution() {
     if (run_.rechecked() > 0) number("Rechecked", nullptr, run_.rechecked());
     if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
     if (stats_.passes > 1 && !hide_) number("Join Passes", nullptr, stats_.passes);
     if (hide_) return;
     if (stats_.device_rows > 0)
-      text("Device", "GPU0 (" + run_.gpu_name() + ")");
+      text("Device", gpus());
     else if (stats_.threads > 0)
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
@@ -405,6 +438,17 @@ class Explainer {
       const double value = stats_.milliseconds[i];
       guard([&] { ExplainPropertyFloat(label.c_str(), "ms", value, 3, es_); });
     }
+  }
+
+  /// Those that have had rows.
+  std::string gpus() const {
+    std::string names;
+    for (size_t i = 0; i < std::min(run_.machines().size(), stats_.machine_rows.size()); ++i) {
+      const service::RemoteMachine& machine = *run_.machines()[i];
+      if (stats_.machine_rows[i] > 0)
+        names += (names.empty() ? "GPU" : ", GPU") + std::to_string(machine.number()) + " (" + machine.name() + ")";
+    }
+    return names;
   }
 
   // Of columns for the GPU: what was copied to it, and what was there already.

@@ -94,19 +94,27 @@ void explain(CustomScanState* node, List*, ExplainState* es) {
   if (way == Way::kUnknown) return;
   const auto* aggregation = reinterpret_cast<const Agg*>(child_of(node)->plan);
   const char* host = aggregation->aggsplit == AGGSPLIT_SIMPLE ? "HashAggregate" : "Finalize Aggregate";
-  ExplainPropertyText("Groups Merged By", way == Way::kEngine ? "CpuPreAgg" : host, es);
+  const auto* below = reinterpret_cast<const CustomScan*>(engine_node_of(node)->plan);
+  const char* engine = IsA(below, CustomScan) ? below->methods->CustomName : "";
+  ExplainPropertyText("Groups Merged By", way == Way::kEngine ? engine : host, es);
 }
 
-constexpr CustomExecMethods kExecMethods = exec_methods("CpuAgg", begin, exec, end, rescan, explain);
+// On the CPU device, then on a GPU.
+constexpr const char* kNames[] = {"CpuAgg", "GpuAgg"};
+constexpr CustomExecMethods kExecMethods[] = {exec_methods(kNames[0], begin, exec, end, rescan, explain),
+                                              exec_methods(kNames[1], begin, exec, end, rescan, explain)};
 
-Node* create_state(CustomScan*) { return make_state<FinalGroupsState>(&kExecMethods); }
+Node* create_cpu_state(CustomScan*) { return make_state<FinalGroupsState>(&kExecMethods[0]); }
+Node* create_gpu_state(CustomScan*) { return make_state<FinalGroupsState>(&kExecMethods[1]); }
 
-constexpr CustomScanMethods kScanMethods = {"CpuAgg", create_state};
+constexpr CustomScanMethods kScanMethods[] = {{kNames[0], create_cpu_state}, {kNames[1], create_gpu_state}};
 
 }  // namespace
 
-void register_final_groups() { RegisterCustomScanMethods(&kScanMethods); }
+void register_final_groups() {
+  for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
+}
 
-const CustomScanMethods* final_groups_methods() { return &kScanMethods; }
+const CustomScanMethods* final_groups_methods(bool on_gpu) { return &kScanMethods[on_gpu ? 1 : 0]; }
 
 }  // namespace strom::pg::node

@@ -2,13 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
 #include "pg/worker/service_path.hpp"
+#include "service/device_order.hpp"
 
 namespace strom::pg::node {
 
@@ -21,9 +22,55 @@ namespace {
 /// After a connection that failed, queries that may go without wait so long before they try again.
 constexpr std::chrono::seconds kPatience{1};
 
-Result<std::shared_ptr<RemoteMachine>> connect() {
-  STROM_ASSIGN(std::unique_ptr<RemoteMachine> machine, RemoteMachine::connect(gpu_client_options()));
+Result<std::shared_ptr<RemoteMachine>> connect(int32_t device) {
+  service::ClientOptions options = gpu_client_options();
+  options.device = device;
+  STROM_ASSIGN(std::unique_ptr<RemoteMachine> machine, RemoteMachine::connect(options));
   return std::shared_ptr<RemoteMachine>(std::move(machine));
+}
+
+/// Connections by number of the device, made when they are first wanted.
+GpuMachines connections;
+
+std::shared_ptr<RemoteMachine> any_connection() {
+  for (const auto& machine : connections)
+    if (machine) return machine;
+  return nullptr;
+}
+
+void keep(std::shared_ptr<RemoteMachine> machine) {
+  const size_t number = machine->number();
+  if (connections.size() <= number) connections.resize(number + 1);
+  connections[number] = std::move(machine);
+}
+
+/// The best `most` of the service's devices.
+Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
+  GpuMachines chosen;
+  std::shared_ptr<RemoteMachine> any = any_connection();
+  if (any == nullptr) {
+    STROM_ASSIGN(any, connect(-1));
+    keep(any);
+  }
+  if (any->device_count() <= 1) {
+    chosen.push_back(std::move(any));
+    return chosen;
+  }
+  STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return !InterruptPending; }));
+  for (service::DeviceRow& device : devices)  // this one's have nothing to do now
+    if (device.number < connections.size() && connections[device.number] && device.sessions > 0) --device.sessions;
+  const char* text = guc::pg_strom::manual_optimal_gpus;
+  STROM_ASSIGN(const auto optimal, service::parse_optimal_devices(text == nullptr ? "" : text));
+  devices = service::order_devices(std::move(devices), optimal, path);
+  for (const service::DeviceRow& device : devices) {
+    if (chosen.size() >= std::max<size_t>(1, most)) break;
+    if (device.number >= connections.size() || !connections[device.number]) {
+      STROM_ASSIGN(std::shared_ptr<RemoteMachine> machine, connect(static_cast<int32_t>(device.number)));
+      keep(std::move(machine));
+    }
+    chosen.push_back(connections[device.number]);
+  }
+  return chosen;
 }
 
 [[noreturn]] void refuse(const Status& status) {
@@ -45,34 +92,26 @@ service::ClientOptions gpu_client_options() {
   return options;
 }
 
-std::shared_ptr<RemoteMachine> gpu_machine() {
-  static std::shared_ptr<RemoteMachine> machine;
+GpuMachines gpu_machines(const std::string& path, size_t most) {
   static std::chrono::steady_clock::time_point failed{};
   const DeviceChoice choice = guc::pg_strom::device();
-  if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return nullptr;
-  if (machine && !machine->is_alive()) machine.reset();
-  if (machine) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
-  if (machine) return machine;
+  if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return {};
+  const auto is_dead = [](const auto& machine) { return machine != nullptr && !machine->is_alive(); };
+  if (std::any_of(connections.begin(), connections.end(), is_dead)) connections.clear();
   const auto now = std::chrono::steady_clock::now();
-  if (choice == DeviceChoice::kAuto &&
+  if (choice == DeviceChoice::kAuto && any_connection() == nullptr &&
       (now - failed < kPatience || access(worker::service_socket().c_str(), F_OK) != 0))
-    return nullptr;
-  Result<std::shared_ptr<RemoteMachine>> connected = connect();
-  if (connected.is_ok()) {
-    machine = std::move(connected).value();
-    machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
-    return machine;
+    return {};
+  Result<GpuMachines> machines = choose_machines(path, most);
+  if (machines.is_ok()) {
+    for (const auto& machine : machines.value()) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
+    return std::move(machines).value();
   }
+  connections.clear();
+  if (machines.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
   failed = now;
-  if (choice == DeviceChoice::kGpu) refuse(connected.status());
-  return nullptr;
-}
-
-int64_t least_gpu_rows() {
-  if (guc::pg_strom::device() == DeviceChoice::kGpu) return 0;
-  const double saved = guc::pg_strom::cpu_tuple_cost - guc::pg_strom::gpu_tuple_cost;
-  const double rows = saved > 0 ? guc::pg_strom::gpu_setup_cost / saved : std::numeric_limits<double>::infinity();
-  return rows < 1e15 ? static_cast<int64_t>(rows) : std::numeric_limits<int64_t>::max();
+  if (choice == DeviceChoice::kGpu) refuse(machines.status());
+  return {};
 }
 
 }  // namespace strom::pg::node

@@ -132,16 +132,21 @@ constexpr CustomExecMethods engine_methods(const char* name) {
   return methods;
 }
 
-constexpr const char* kNames[] = {"CpuScan", "CpuJoin", "CpuPreAgg"};  // by PlanKind
+// By PlanKind: on the CPU device, then on a GPU.
+constexpr const char* kNames[] = {"CpuScan", "CpuJoin", "CpuPreAgg", "GpuScan", "GpuJoin", "GpuPreAgg"};
+constexpr int kKinds = 3;
 constexpr CustomExecMethods kExecMethods[] = {engine_methods(kNames[0]), engine_methods(kNames[1]),
-                                              engine_methods(kNames[2])};
+                                              engine_methods(kNames[2]), engine_methods(kNames[3]),
+                                              engine_methods(kNames[4]), engine_methods(kNames[5])};
 
 Node* create_state(CustomScan* plan) {
-  return make_state<EngineScanState>(&kExecMethods[static_cast<int>(planner::plan_kind(plan))]);
+  const int kind = static_cast<int>(planner::plan_kind(plan));
+  return make_state<EngineScanState>(&kExecMethods[is_gpu_plan(plan) ? kKinds + kind : kind]);
 }
 
-constexpr CustomScanMethods kScanMethods[] = {
-    {kNames[0], create_state}, {kNames[1], create_state}, {kNames[2], create_state}};
+constexpr CustomScanMethods kScanMethods[] = {{kNames[0], create_state}, {kNames[1], create_state},
+                                              {kNames[2], create_state}, {kNames[3], create_state},
+                                              {kNames[4], create_state}, {kNames[5], create_state}};
 
 bool is_engine_node(const PlanState* state) {
   if (state == nullptr || !IsA(state, CustomScanState)) return false;
@@ -167,10 +172,12 @@ void register_methods() {
   register_final_groups();
 }
 
-const CustomScanMethods* scan_methods(int kind) { return &kScanMethods[kind]; }
+const CustomScanMethods* scan_methods(int kind, bool on_gpu) { return &kScanMethods[on_gpu ? kKinds + kind : kind]; }
 
 bool is_engine_plan(const CustomScan* plan) {
   return plan->methods >= std::begin(kScanMethods) && plan->methods < std::end(kScanMethods);
 }
+
+bool is_gpu_plan(const CustomScan* plan) { return is_engine_plan(plan) && plan->methods >= &kScanMethods[kKinds]; }
 
 }  // namespace strom::pg::node

@@ -1,5 +1,5 @@
-// Executor nodes CpuScan, CpuJoin and CpuPreAgg. register_methods() is called once by _PG_init; scan_methods() by the
-// planner.
+// Executor nodes CpuScan, CpuJoin and CpuPreAgg, and the same for a GPU: GpuScan, GpuJoin, GpuPreAgg.
+// register_methods() is called once by _PG_init; scan_methods() by the planner.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -10,9 +10,12 @@ namespace strom::pg::node {
 void register_methods();
 
 /// Methods of a plan; `kind`: planner::PlanKind.
-const CustomScanMethods* scan_methods(int kind);
+const CustomScanMethods* scan_methods(int kind, bool on_gpu);
 
 /// True for plans of these nodes.
 bool is_engine_plan(const CustomScan* plan);
+
+/// True for those of them that the planner has made for a GPU.
+bool is_gpu_plan(const CustomScan* plan);
 
 }  // namespace strom::pg::node

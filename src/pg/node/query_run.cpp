@@ -3,12 +3,14 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
+#include "pg/node/node.hpp"
 #include "pg/source/append_rows.hpp"
 #include "pg/source/inflate.hpp"
 
@@ -58,6 +60,8 @@ void add_stats(Stats* sum, const Stats& more) {
   sum->bytes += more.bytes;
   sum->declined += more.declined;
   sum->device_rows += more.device_rows;
+  if (more.machine_rows.size() > sum->machine_rows.size()) sum->machine_rows.resize(more.machine_rows.size());
+  for (size_t i = 0; i < more.machine_rows.size(); ++i) sum->machine_rows[i] += more.machine_rows[i];
   sum->device_bytes += more.device_bytes;
   sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
@@ -341,6 +345,44 @@ std::vector<Constant> QueryRun::parameters() {
   return values;
 }
 
+/// A file or folder on the storage that the rows come from; of several tables, the first one's.
+std::string QueryRun::storage_of(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  if (source.relid == 0 && source.leaves.empty()) return "";
+  for (const fdw_arrow::Source* table : tables_[pipeline]->arrow_tables())
+    if (!table->files().empty()) return table->files().front()->path();
+  const Index relid = source.leaves.empty() ? source.relid : source.leaves.front().relid;
+  EState* estate = state_->ss.ps.state;
+  const Oid space = guard([&] { return get_rel_tablespace(exec_rt_fetch(relid, estate)->relid); });
+  if (!OidIsValid(space)) return DataDir;
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(std::string(DataDir) + "/pg_tblspc/" + std::to_string(space), error);
+  return error ? DataDir : folder.string();
+}
+
+/// The planner's choice, unless pg_strom.device has been set since. Inner sides that are much smaller than the
+/// outermost table are for the CPU.
+void QueryRun::choose_machines(engine::exec::Options* options) {
+  const bool is_told = guc::pg_strom::device() == guc::DeviceChoice::kGpu;
+  if (!is_told && !is_gpu_plan(plan_.custom_scan)) {
+    machines_.clear();
+    return;
+  }
+  const size_t last = plan_.sources.size() - 1;
+  const int64_t rows = row_source(last)->total_rows();
+  const int64_t morsels = (rows + options->device_morsel_rows - 1) / options->device_morsel_rows;
+  // Counts of rows are by place: another execution of the node keeps the machines.
+  const auto is_alive = [](const auto& machine) { return machine->is_alive(); };
+  if (machines_.empty() || !std::all_of(machines_.begin(), machines_.end(), is_alive))
+    machines_ = gpu_machines(storage_of(last),
+                             static_cast<size_t>(std::clamp<int64_t>(morsels, 1, std::max(1, options->threads))));
+  for (const auto& machine : machines_) options->more_machines.push_back(machine.get());
+  if (machines_.empty()) return;
+  options->machine = options->more_machines.front();
+  options->more_machines.erase(options->more_machines.begin());
+  options->device_rows = is_told ? 0 : rows / 2;
+}
+
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
@@ -364,9 +406,7 @@ void QueryRun::start() {
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
   options.inflater = source::inflater();
-  machine_ = gpu_machine();
-  options.machine = machine_.get();
-  options.device_rows = least_gpu_rows();
+  choose_machines(&options);
   options.device_reads_files = guc::pg_strom::gpudirect_enabled;
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(

@@ -90,8 +90,8 @@ class QueryRun {
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
-  /// Name of the GPU that the last execution could use; empty: none.
-  std::string gpu_name() const { return machine_ ? machine_->name() : ""; }
+  /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
+  const GpuMachines& machines() const { return machines_; }
   /// How the rows came in order; nullptr when they did not, or not yet.
   const char* sorted_by() const { return sorted_by_; }
 
@@ -103,6 +103,8 @@ class QueryRun {
   bool is_file(Index relid) const;
   std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
   source::RowSource* open_source(size_t pipeline);
+  std::string storage_of(size_t pipeline);
+  void choose_machines(engine::exec::Options* options);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
   /// What is known of the rows of a sub-query when they are collected.
@@ -158,7 +160,7 @@ class QueryRun {
   std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;
-  std::shared_ptr<service::RemoteMachine> machine_;  // outlives execution_
+  GpuMachines machines_;  // outlive execution_
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::vector<ExprState*> parameter_expressions_;     // by Constant::param; compiled at the first use

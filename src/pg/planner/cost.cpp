@@ -6,6 +6,7 @@
 #include "pg/compat/disabled_path.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
+#include "pg/planner/device_cost.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
@@ -130,8 +131,10 @@ Cost page_cost(const EngineScan* scan, double each) {
 }
 
 void cost_scan(EngineInput* input) {
+  const EngineScan* scan = input->scan;
   input->startup = 0;
-  input->run = alone(input->scan) + scan_rows(input->scan) / thread_count();
+  input->run = alone(scan) + scan_rows(scan) / thread_count();
+  add_scan_work(input, scan->rows_in * (row_cost() + cpu_operator_cost * scan->operations) / thread_count());
 }
 
 double pass_count(const RelOptInfo* inner) {
@@ -158,6 +161,8 @@ void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* j
                      (tries_all ? pairs * kTry * row_cost() : 0);
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();
+  add_join_work(input, outer, join, operations, pairs,
+                (outer->rows * kProbe * row_cost() * (join->passes - 1) + probe) / thread_count());
 }
 
 // All rows are there, sorted in batches by engine threads, before the first one is handed over; then the batches are
@@ -200,13 +205,14 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   Cost work = input->run;
   double rows = input->host_quals != NIL ? parent->rows : input->rows;
   double produced = input->rows;
-  Cost start = cpu_setup_cost + input->startup;
+  Cost start = cpu_setup_cost + input->startup, aggregating = 0;
   if (rows_come_last(input)) {
     start += work;
     work = 0;
   }
   if (aggregation != nullptr) {
-    work += input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
+    aggregating = input->rows * cpu_operator_cost * list_length(target->exprs) / thread_count();
+    work += aggregating;
     rows = produced = aggregation->groups;
     start += work;
     work = 0;
@@ -232,6 +238,7 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   path->custom.path.startup_cost = start + target->cost.startup;
   path->custom.path.total_cost =
       start + work + produced * ::cpu_tuple_cost * kHandOver + target->cost.startup + target->cost.per_tuple * rows;
+  choose_device(path, produced, aggregating);
   return path;
 }
 

@@ -80,6 +80,12 @@ struct EngineJoin {
   double passes;      // over the outer side, because the inner side is larger than pg_strom.work_memory
 };
 
+/// What depends on the device that runs it.
+struct DeviceWorkload {
+  Cost cost;              // on the CPU device
+  double cpu_ns, gpu_ns;  // how long it takes; see device_cost.cpp
+};
+
 /// A scan and the joins on top of it.
 struct EngineInput {
   Relids relids;
@@ -88,8 +94,9 @@ struct EngineInput {
   List* refusals;    // of Refusal*, found after the scan
   List* host_quals;  // of RestrictInfo: left to PostgreSQL, on the rows that result; nothing is put on top of these
   double rows;
-  Cost startup;  // before the first row: tables to probe
-  Cost run;      // all rows, without handing them to PostgreSQL
+  Cost startup;         // before the first row: tables to probe
+  Cost run;             // all rows, without handing them to PostgreSQL
+  DeviceWorkload work;  // all zeros where no GPU can be chosen
 };
 
 /// The sink of CpuPreAgg.
@@ -125,6 +132,9 @@ struct EnginePath {
   EngineAggregation* aggregation;  // nullptr for scans and joins
   EngineTop* top;                  // nullptr: all rows
   List* order;                     // of EngineSortKey*; NIL: rows come as they are found
+  bool on_gpu;                     // the device is a GPU
+  bool knows_gpu;                  // there is one to choose
+  Cost cpu_cost, gpu_cost;         // on each, without what `order` costs
 };
 
 /// All that is remembered for one PlannerInfo.

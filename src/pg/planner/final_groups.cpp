@@ -6,6 +6,7 @@
 
 #include "pg/codec/type_map.hpp"
 #include "pg/node/final_groups.hpp"
+#include "pg/node/node.hpp"
 #include "pg/planner/agg_path.hpp"
 
 extern "C" {
@@ -23,6 +24,10 @@ struct FinalGroupsPath {
   CustomPath custom;
   List* having;
 };
+
+bool is_for_gpu(const Plan* plan) {
+  return IsA(plan, CustomScan) && node::is_gpu_plan(reinterpret_cast<const CustomScan*>(plan));
+}
 
 Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* tlist, List*, List* custom_plans) {
   const auto* path = reinterpret_cast<const FinalGroupsPath*>(best_path);
@@ -43,7 +48,7 @@ Plan* plan_final_groups(PlannerInfo*, RelOptInfo*, CustomPath* best_path, List* 
         lappend(plan->custom_scan_tlist,
                 makeTargetEntry(static_cast<Expr*>(copyObjectImpl(column->expr)), column->resno, nullptr, false));
   }
-  plan->methods = node::final_groups_methods();
+  plan->methods = node::final_groups_methods(is_for_gpu(child->lefttree));
   return reinterpret_cast<Plan*>(plan);
 }
 

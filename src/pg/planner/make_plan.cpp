@@ -93,6 +93,8 @@ List* mapped_vector(const std::vector<T>& exprs, List* slots) {
 
 Node* row_estimate(double rows) { return reinterpret_cast<Node*>(makeFloat(psprintf("%.0f", rows))); }
 
+void* cost_value(Cost cost) { return makeFloat(psprintf("%.2f", cost)); }
+
 List* estimates_of(const EnginePath* path) {
   const EngineInput* input = path->input;
   List* estimates = list_make2(row_estimate(input->scan->rows_in), row_estimate(input->scan->rows_out));
@@ -301,6 +303,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
     parts[kPlanRangeFilters] = lappend(parts[kPlanRangeFilters], mapped_list(static_cast<List*>(lfirst(cell)), slots));
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
+  if (path->knows_gpu) parts[kPlanDeviceCosts] = list_make2(cost_value(path->cpu_cost), cost_value(path->gpu_cost));
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
   for (int i = kPlanProgram + 1; i < kPlanPartCount; ++i) result = lappend(result, parts[i]);
   return result;
@@ -380,7 +383,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   plan->custom_exprs = written.params;
   plan->custom_private = written.private_data;
   plan->custom_scan_tlist = as_target_list(slots);
-  plan->methods = node::scan_methods(static_cast<int>(plan_kind(plan)));
+  plan->methods = node::scan_methods(static_cast<int>(plan_kind(plan)), path->on_gpu);
   return reinterpret_cast<Plan*>(plan);
 }
 

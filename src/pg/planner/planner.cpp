@@ -2,6 +2,7 @@
 #include "pg/planner/planner.hpp"
 
 #include "pg/guc.hpp"
+#include "pg/planner/device_cost.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
@@ -26,6 +27,7 @@ StatementFacts statement;
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
   const StatementFacts outer = statement;
   PlannedStmt* plan = nullptr;
+  begin_device_costs();
   statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse)};
   PG_TRY();
   {

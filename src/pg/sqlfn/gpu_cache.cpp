@@ -55,15 +55,23 @@ STROM_SQL_FUNCTION(strom_gpu_cache_info) {
   }
 }
 
-/// pgstrom.gpu_cache_reset() -> bytes; 0 when there is no service.
+/// pgstrom.gpu_cache_reset() -> bytes, of all devices; 0 when there is no service.
 STROM_SQL_FUNCTION(strom_gpu_cache_reset) {
-  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
-  if (!connected.is_ok()) return Int64GetDatum(0);
+  service::ClientOptions options = strom::pg::node::gpu_client_options();
   service::Submit task;
   task.task = static_cast<uint16_t>(service::TaskKind::kForget);
-  const auto finished = ask_service<service::Finished>(connected.value().get(), task);
-  std::string_view values = finished.values;
-  uint64_t bytes = 0;
-  boundary::throw_if_failed(service::take(&values, &bytes));
-  return Int64GetDatum(static_cast<int64_t>(bytes));
+  int64_t all = 0;
+  uint32_t devices = 1;
+  for (uint32_t device = 0; device < devices; ++device) {
+    options.device = static_cast<int32_t>(device);
+    const auto connected = service::Client::connect(options);
+    if (!connected.is_ok()) return Int64GetDatum(all);
+    devices = connected.value()->welcome().devices;
+    const auto finished = ask_service<service::Finished>(connected.value().get(), task);
+    std::string_view values = finished.values;
+    uint64_t bytes = 0;
+    boundary::throw_if_failed(service::take(&values, &bytes));
+    all += static_cast<int64_t>(bytes);
+  }
+  return Int64GetDatum(all);
 }

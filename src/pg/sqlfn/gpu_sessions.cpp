@@ -19,15 +19,16 @@ void put_session(ReturnSetInfo* result, const service::LedgerRow& row) {
                     Int64GetDatum(static_cast<int64_t>(row.memory_wanted)),
                     Int64GetDatum(static_cast<int64_t>(row.tasks_done)),
                     Float8GetDatum(static_cast<double>(row.busy_us) / kMicrosPerMilli),
-                    CStringGetTextDatum(row.name.c_str())};
-  bool nulls[9] = {};
+                    CStringGetTextDatum(row.name.c_str()),
+                    Int32GetDatum(static_cast<int32_t>(row.device))};
+  bool nulls[10] = {};
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 }  // namespace
 
-/// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name); no
-/// rows when there is no service.
+/// pgstrom.gpu_sessions() -> setof (pid, priority, queued, running, memory, memory_wanted, tasks, busy_ms, name,
+/// device); no rows when there is no service.
 STROM_SQL_FUNCTION(strom_gpu_sessions) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);

@@ -24,7 +24,8 @@ namespace {
 constexpr int kNoDeviceStatus = 3;  // exit status of the service when there is no device for it
 constexpr long kLongestPauseMs = 5000, kNoDevicePauseMs = 60000, kLookMs = 1000;
 constexpr long kSettledMs = 30000;  // a service that ran so long starts again at once
-constexpr int kEndLooks = 50;       // of 100 ms, for a service that is told to end
+constexpr char kVisibleDevices[] = "CUDA_VISIBLE_DEVICES=";
+constexpr int kEndLooks = 50;  // of 100 ms, for a service that is told to end
 
 /// The service's process, and the pipe whose end it ends with.
 struct Service {
@@ -38,11 +39,24 @@ int start(Service* service) {
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   const std::string program = service_program(), socket = service_socket(), module = device_module();
   const std::string workers = std::to_string(guc::pg_strom::max_async_tasks), life = std::to_string(ends[0]);
+  const std::string calibration = calibration_file(), limit = std::to_string(guc::pg_strom::gpu_launch_timeout);
   const std::string cache = std::to_string(guc::pg_strom::gpu_cache_percent);
   const char* storage = GetConfigOption("pg_strom.gpudirect_driver", false, false);
   std::vector<const char*> arguments = {
-      program.c_str(),   "--socket",    socket.c_str(),      "--module",   module.c_str(), "--workers", workers.c_str(),
-      "--cache-percent", cache.c_str(), "--life-descriptor", life.c_str(), "--storage",    storage,     nullptr};
+      program.c_str(), "--socket",        socket.c_str(),      "--module",          module.c_str(), "--workers",
+      workers.c_str(), "--cache-percent", cache.c_str(),       "--life-descriptor", life.c_str(),   "--calibration",
+      calibration.c_str(), "--launch-limit", limit.c_str(), "--storage",
+      storage, nullptr};
+  const std::string visible =
+      std::string(kVisibleDevices) +
+      (guc::pg_strom::cuda_visible_devices == nullptr ? "" : guc::pg_strom::cuda_visible_devices);
+  std::vector<char*> environment;
+  const bool chooses = visible.size() > sizeof kVisibleDevices - 1;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!chooses || strncmp(*variable, kVisibleDevices, sizeof kVisibleDevices - 1) != 0)
+      environment.push_back(*variable);
+  if (chooses) environment.push_back(const_cast<char*>(visible.c_str()));
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -57,7 +71,7 @@ int start(Service* service) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   const int error = posix_spawn(&service->process, program.c_str(), &actions, &attributes,
-                                const_cast<char* const*>(arguments.data()), environ);
+                                const_cast<char* const*>(arguments.data()), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[0]);

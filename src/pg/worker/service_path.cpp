@@ -36,6 +36,9 @@ std::string service_socket() {
 
 std::string service_program() { return std::string(pkglib_path) + "/pg_strom_gpu_service"; }
 
+// In a folder that base backups leave out.
+std::string calibration_file() { return std::string(DataDir) + "/pg_stat_tmp/pg_strom.gpu"; }
+
 std::string device_module() {
   const char* wanted = std::getenv("STROM_DEVICE_MODULE");
   return wanted != nullptr ? wanted : std::string(pkglib_path) + "/pg_strom_cuda.so";

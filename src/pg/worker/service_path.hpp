@@ -9,6 +9,8 @@ namespace strom::pg::worker {
 std::string service_socket();
 /// The service's program, of this installation.
 std::string service_program();
+/// Where the service keeps what it has measured.
+std::string calibration_file();
 /// The device module that it is to open: that for CUDA, unless environment STROM_DEVICE_MODULE of the server names
 /// another (tests).
 std::string device_module();

@@ -323,6 +323,34 @@ TEST(Execution, DevicesWithLittleMemory) {
   EXPECT_TRUE(ran);
 }
 
+// Threads are spread over devices, of which one has no memory: the CPU does its part.
+TEST(Execution, SeveralDevices) {
+  const Star star(200000, 300, 2, 1000, 5);
+  plan::Program p = star.join_program(700);
+  plan::Builder b(p);
+  plan::Pipeline& pipeline = p.pipelines[1];
+  pipeline.sink = plan::SinkKind::kAggregate;
+  pipeline.group_keys = {b.payload(0, 0, kText), b.column(2, kText)};
+  pipeline.aggregates = {{AggregateId::kCountStar, plan::kNoNode, plan::kNoNode},
+                         {AggregateId::kSumInt4, b.column(1, kInt4), plan::kNoNode}};
+  const Machine& cpu = cpu_machine();
+  for (const plan::JoinKind kind : {plan::JoinKind::kInner, plan::JoinKind::kFull}) {
+    p.joins[0].kind = kind;
+    const Rows expected = run(p, star.sources(), cpu).rows;
+    const auto first = host_device(cpu.run, 3, size_t{1} << 30), second = host_device(cpu.run, 2, size_t{1} << 30);
+    const auto full = host_device(cpu.run, 3, 1000);
+    exec::Options options;
+    options.threads = 6;
+    options.more_machines = {second.get(), full.get()};
+    const Outcome outcome = run(p, star.sources(), {"three devices", cpu.run, false, first.get()}, options);
+    EXPECT_EQ(outcome.rows, expected);
+    ASSERT_EQ(outcome.stats.machine_rows.size(), 3u);
+    EXPECT_EQ(outcome.stats.machine_rows[2], 0);
+    EXPECT_EQ(outcome.stats.machine_rows[0] + outcome.stats.machine_rows[1], outcome.stats.device_rows);
+    EXPECT_GT(outcome.stats.device_rows, 0);
+  }
+}
+
 TEST(Execution, CorruptTextOffsetIsAnError) {
   plan::Program p;
   plan::Builder b(p);

@@ -20,15 +20,19 @@ std::vector<Message> one_of_each() {
   Ledger ledger;
   ledger.device_memory = 1ull << 40;
   ledger.memory_used = 7;
-  ledger.rows = {{1, 2, -3, 4, 5, 6, 7, 8, 9, "backend"}, {}};
-  return {Hello{-4, "name"},
-          Welcome{7, 1234, 1ull << 37, 132, "a device"},
+  ledger.rows = {{1, 2, -3, 4, 5, 6, 7, 8, 9, "backend", 3}, {}};
+  Devices devices;
+  devices.rows = {{1, 132, 3, 4, 5, 6, 7, 8, 9, "a device", "0000:01:00.0"}, {}};
+  return {Hello{-4, "name", 2},
+          Welcome{7, 1234, 1ull << 37, 132, "a device", 1, 2},
           Submit{3, 1ull << 33, std::string("a\0b", 3)},
           Finished{"values"},
           Failed{2, "m", "d", "h"},
           Cancel{},
           AskLedger{9},
           ledger,
+          AskDevices{},
+          devices,
           FindColumns{{"name", std::string("\0x", 2)}},
           Columns{{{kColumnIsKept, 1, 2, 3, "shape"}, {}}},
           SettleColumns{{{7, 1, "shape"}, {8, 0, ""}}},

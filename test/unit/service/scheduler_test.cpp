@@ -49,6 +49,19 @@ TEST_F(SchedulerTest, sessions_take_turns) {
   EXPECT_EQ(order(8, 5000), "12312311");
 }
 
+TEST_F(SchedulerTest, load) {
+  EXPECT_EQ(scheduler_.load().sessions, 0u);
+  add(1), add(2);
+  submit(1, 1, 300), submit(1, 2, 300), submit(2, 1, 600);
+  const auto first = scheduler_.take();
+  DeviceRow row = scheduler_.load();
+  EXPECT_EQ(row, (DeviceRow{0, 0, 2, 2, 1, kMemory, 300, 0, 0, "", ""}));
+  scheduler_.finish(*first, 70, 100);
+  scheduler_.remove_session(2);
+  row = scheduler_.load();
+  EXPECT_EQ(row, (DeviceRow{0, 0, 1, 1, 0, kMemory, 100, 1, 70, "", ""}));
+}
+
 TEST_F(SchedulerTest, priority_is_a_share) {
   add(1), add(2, 1);
   for (uint32_t tag = 1; tag <= 30; ++tag) submit(1, tag), submit(2, tag);

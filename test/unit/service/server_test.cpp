@@ -491,5 +491,56 @@ TEST_F(ServerTest, killed_clients_in_a_crowd) {
   }));
 }
 
+// Three devices: each session has one, the one that it asks for or the one with the least to do.
+TEST_F(ServerTest, several_devices) {
+  FakeRunner runners[3];
+  auto server = Server::create(options(), {&runners[0], &runners[1], &runners[2]});
+  ASSERT_TRUE(server.is_ok()) << server.status().message();
+  std::thread thread([&] { EXPECT_TRUE(server.value()->serve().is_ok()); });
+  const auto connect_to_device = [this](int32_t device) {
+    ClientOptions wanted;
+    wanted.socket_path = socket_path_;
+    wanted.device = device;
+    return Client::connect(wanted);
+  };
+  const auto devices = [](Client& client) {
+    EXPECT_TRUE(client.request(AskDevices{}).is_ok());
+    return std::get<Devices>(wait(client).message).rows;
+  };
+  {
+    std::vector<std::unique_ptr<Client>> clients;
+    for (uint32_t i = 0; i < 6; ++i) {
+      clients.push_back(connect_to_device(-1).value());
+      EXPECT_EQ(clients.back()->welcome().number, i % 3);
+      EXPECT_EQ(clients.back()->welcome().devices, 3u);
+    }
+    const auto second = connect_to_device(1).value();
+    EXPECT_EQ(second->welcome().number, 1u);
+    for (const int32_t wrong : {3, 64, -2, INT32_MAX}) EXPECT_FALSE(connect_to_device(wrong).is_ok()) << wrong;
+    // A device that is busy does not hold the others up, and is not chosen.
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(clients[0]->submit({kSleep, 100, "60000"}).is_ok());
+    EXPECT_TRUE(soon([&] { return devices(*second)[0].running > 0; }));
+    EXPECT_EQ(echo(*clients[1], "goes on"), "goes on");
+    const std::vector<DeviceRow> rows = devices(*second);
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_EQ(rows[0].running + rows[0].queued, 20u);
+    EXPECT_EQ(rows[0].memory_used, 100 * rows[0].running);
+    EXPECT_EQ(rows[1].sessions, 3u);
+    EXPECT_EQ(rows[1].tasks_done, 1u);
+    EXPECT_EQ(connect_to_device(-1).value()->welcome().number, 2u);
+    // The ledger has the sessions of all, in their order.
+    const Ledger all = ledger(*second);
+    EXPECT_EQ(all.device_memory, 3000u);
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(all.rows[i].session, clients[i]->welcome().session);
+      EXPECT_EQ(all.rows[i].device, i % 3);
+    }
+    EXPECT_TRUE(clients[0]->cancel(1).is_ok());
+    EXPECT_EQ(failure(wait(*clients[0])), ErrorCode::kCancelled);
+  }
+  server.value()->stop();
+  thread.join();
+}
+
 }  // namespace
 }  // namespace strom::service::test

@@ -181,7 +181,8 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
     s.text_mark = s.text.used;
     s.declined_mark = s.declined->count;
     s.groups_full = 0;
-    --s.budget;
+    // One look for all threads of a block, which read the budget behind a barrier.
+    s.budget = s.stop != nullptr && *s.stop != 0 ? 0 : s.budget - 1;
     if (segment == 0) {
       const int32_t left = s.morsel_rows - s.cursor;
       s.count = left < kTileRows ? left : kTileRows;

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What the planner and the service do with GPUs: measurements when the service starts and their file; the choice of a device
+and what EXPLAIN says of it; several devices, and those that are near a query's files; kernels that are told to stop, and
+kernels that do not end. On devices of test/modules/host_device.cpp, with a server of its own."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import psycopg
+
+from server import BUILD_DIR, TEST_DIR, done, equal, ok, state_of, wait_until
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
+
+from cluster import Cluster  # noqa: E402
+
+ROWS = 200_000
+DEVICES = 3
+COUNT = "SELECT count(*) FROM heap WHERE n = 1"
+GROUPS = "SELECT k, count(*), sum(n) FROM heap GROUP BY k ORDER BY k"
+JOIN = "SELECT d.name, count(*) FROM heap h JOIN dim d ON d.id = h.k GROUP BY 1 ORDER BY 1"
+# Each row meets all others of its key: minutes.
+LONG = "SELECT count(*) FROM heap a JOIN heap b ON a.k = b.k WHERE a.n + b.n = 12345678"
+CHEAP_GPU = "SET pg_strom.gpu_setup_cost = 0; SET pg_strom.gpu_tuple_cost = 0.0000001; SET pg_strom.gpu_operator_cost = 0"
+
+module = TEST_DIR / "strom_host_device.so"
+shutil.copy(BUILD_DIR / "test/modules/strom_host_device.so", module)
+module.chmod(0o755)
+hang = TEST_DIR / "gpu_devices_hang"
+hang.unlink(missing_ok=True)
+
+
+def connect(server, device="auto", **settings):
+    session = psycopg.connect(server.conninfo("postgres"), autocommit=True)
+    defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.0001", "cpu_operator_cost": "0.00002", "cpu_threads": "3", "device": device}
+    for name, value in {**defaults, **settings}.items():
+        session.execute(f"SET pg_strom.{name} = '{value}'")
+    session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")
+    return session
+
+
+def explain(session, query, options="COSTS"):
+    return [line.strip() for (line,) in session.execute(f"EXPLAIN ({options}) {query}").fetchall()]
+
+
+def lines_with(lines, start):
+    return [line for line in lines if line.startswith(start)]
+
+
+def devices_of(session, query):
+    """Of the executed plan."""
+    return lines_with(explain(session, query, "ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF"), "Device:")
+
+
+def nodes_of(session, query):
+    return re.findall(r"Custom Scan \((\w+)\)", "\n".join(explain(session, query, "COSTS OFF")))
+
+
+def processes():
+    """Services of this test's servers."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"pg_strom_gpu_service") and str(module).encode() in words:
+            found.append(int(entry.name))
+    return found
+
+
+def answers(session):
+    return [session.execute(query).fetchall() for query in (COUNT, GROUPS, JOIN)]
+
+
+def gpus(session):
+    return session.execute("SELECT device, address, copy_in > 0, setup_us > 0, scan_ns > 0 FROM pgstrom.gpu_devices ORDER BY 1").fetchall()
+
+
+def is_served(session, process=None):
+    """By another service than that process."""
+    try:
+        return bool(gpus(session)) and process not in processes()
+    except psycopg.Error:
+        return False
+
+
+server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_devices_cluster", os.environ["STROM_SERVER_USER"])
+server.create()
+server.configure("shared_preload_libraries = 'pg_strom'", "pg_strom.gpu_launch_timeout = 2000")
+ENVIRONMENT = {"STROM_DEVICE_MODULE": str(module), "STROM_HOST_DEVICES": str(DEVICES), "STROM_DEVICE_MORSEL_ROWS": "16384",
+               "STROM_HOST_DEVICE_HANG": str(hang)}
+measured = server.data / "pg_stat_tmp/pg_strom.gpu"
+try:
+    # Without a service nothing is said of devices.
+    server.start({})
+    cpu = connect(server)
+    cpu.execute(f"""
+        CREATE EXTENSION pg_strom;
+        CREATE TABLE heap AS SELECT i AS id, i % 100 AS k, i % 1000 AS n FROM generate_series(1, {ROWS}) i;
+        CREATE TABLE dim AS SELECT i AS id, 'n' || i AS name FROM generate_series(1, 120) i;""")
+    cpu.execute("VACUUM ANALYZE heap")
+    cpu.execute("ANALYZE dim")
+    plain = explain(cpu, JOIN)
+    equal((lines_with(plain, "Device"), nodes_of(cpu, COUNT)), ([], ["CpuPreAgg"]), "without a service plans say nothing of GPUs")
+    wanted = answers(cpu)
+    cpu.close()
+    server.stop()
+    ok(not measured.exists(), "and nothing is measured")
+
+    # Measurements.
+    server.start(ENVIRONMENT)
+    cpu = connect(server, "cpu")
+    ok(wait_until(lambda: is_served(cpu), 20), "the service is there")
+    addresses = [f"ffff:{i:02x}:00.0" for i in range(DEVICES)]
+    equal(gpus(cpu), [(i, addresses[i], True, True, True) for i in range(DEVICES)], "its devices are shown with what was measured")
+    text = measured.read_bytes()
+    ok(text.startswith(b"pg_strom GPU calibration 1\nmilliseconds "), "the file of it")
+    ok(float(text.split(b"\n")[1].split()[1]) < 20_000, "measuring has an end", text[:80])
+    equal(explain(cpu, JOIN), plain, "pg_strom.device = cpu: plans are those without a service")
+
+    def restarted(change):
+        """The file after a restart of the service with `change` made to it."""
+        (process,) = processes()
+        os.kill(process, signal.SIGSTOP)
+        change()
+        os.kill(process, signal.SIGKILL)
+        wait_until(lambda: is_served(cpu, process), 20)
+        return measured.read_bytes()
+
+    equal(restarted(lambda: None), text, "a service that starts again does not measure again")
+    again = restarted(lambda: measured.write_bytes(text[:-20]))
+    ok(again != text[:-20] and again.endswith(b"\n") and b"\nchecksum " in again, "unless the file is damaged")
+    stale = again.replace(b"architecture cpu", b"architecture gpu")
+    ok(b"architecture gpu" not in restarted(lambda: measured.write_bytes(stale)), "or of another device")
+    ok(restarted(measured.unlink).startswith(b"pg_strom GPU"), "or gone")
+
+    # The planner's choice.
+    auto = connect(server)
+    auto.execute(CHEAP_GPU)
+    equal(nodes_of(auto, "SELECT id FROM heap WHERE n = 1"), ["GpuScan"], "GpuScan")
+    equal(nodes_of(auto, COUNT), ["GpuPreAgg"], "GpuPreAgg")
+    equal(nodes_of(auto, "SELECT h.id FROM heap h JOIN dim d ON d.id = h.k WHERE d.name = 'n7'"), ["GpuJoin"], "GpuJoin")
+    equal(nodes_of(auto, GROUPS), ["GpuAgg", "GpuPreAgg"], "GpuAgg")
+    (choice,) = lines_with(explain(auto, COUNT), "Device Choice:")
+    ok(choice.startswith("Device Choice: GPU (cost on CPU: "), "and why", choice)
+    ok(lines_with(explain(auto, COUNT), "GPU Scan Quals:"), "labels are those of the device")
+    cost = auto.execute("EXPLAIN (FORMAT JSON) " + COUNT).fetchall()[0][0][0]["Plan"]["Plans"][0]
+    ok(cost["Device Choice"] == "GPU" and cost["GPU Cost"] < cost["CPU Cost"], "in JSON as numbers", cost)
+    equal(answers(auto), wanted, "the CPU's answers")
+    ok("GPU" in devices_of(auto, COUNT)[0], "from a GPU")
+    auto.execute("SET pg_strom.gpu_setup_cost = 1000000")
+    (choice,) = lines_with(explain(auto, COUNT), "Device Choice:")
+    ok(choice.startswith("Device Choice: CPU (cost on CPU: "), "why not", choice)
+    ok("CPU" in devices_of(auto, COUNT)[0] and nodes_of(auto, COUNT) == ["CpuPreAgg"], "and it is the CPU")
+    auto.execute("RESET pg_strom.gpu_setup_cost; RESET pg_strom.gpu_tuple_cost; RESET pg_strom.gpu_operator_cost")
+    ok(len(lines_with(explain(auto, COUNT), "Device Choice:")) == 1, "by measurements alone there is a choice, too")
+    equal(answers(auto), wanted, "whatever it is, the answers are right")
+    gpu = connect(server, "gpu")
+    (choice,) = lines_with(explain(gpu, COUNT), "Device Choice:")
+    ok(choice.startswith("Device Choice: GPU"), "pg_strom.device = gpu is a choice", choice)
+    equal(answers(gpu), wanted, "with the CPU's answers")
+    auto.execute(CHEAP_GPU)
+    auto.execute("PREPARE counted AS " + COUNT)
+    auto.execute("SET plan_cache_mode = force_generic_plan")
+    equal(auto.execute("EXECUTE counted").fetchall(), wanted[0], "a prepared statement")
+    auto.execute("SET pg_strom.device = cpu")
+    equal(auto.execute("EXECUTE counted").fetchall(), wanted[0], "whose device is switched off runs on the CPU")
+    auto.execute("SET pg_strom.device = auto")
+
+    # Several devices.
+    # On a busy machine a thread may find nothing left to do.
+    all_devices = ["Device: " + ", ".join(f"GPU{i} (memory of its own (cpu))" for i in range(DEVICES))]
+    ok(wait_until(lambda: devices_of(auto, GROUPS) == all_devices, 20), "threads of a query are spread")
+    one = connect(server, "gpu", cpu_threads="1")
+    others = [connect(server, "gpu", cpu_threads="1") for _ in range(DEVICES - 1)]
+    for session in (one, *others):
+        equal(session.execute(COUNT).fetchall(), wanted[0], "a session of one thread")
+    rows = cpu.execute("SELECT pid, count(DISTINCT device) FILTER (WHERE tasks > 0) FROM pgstrom.gpu_sessions GROUP BY 1").fetchall()
+    ok(all((session.info.backend_pid, 1) in rows for session in (one, *others)), "has one device", rows)
+    taken = cpu.execute("SELECT count(DISTINCT device) FROM pgstrom.gpu_sessions").fetchone()
+    equal(taken, (DEVICES,), "sessions are spread over the devices")
+    sums = cpu.execute("SELECT sum(tasks) > 0, count(*) FROM pgstrom.gpu_devices WHERE tasks > 0").fetchall()
+    equal(sums, [(True, DEVICES)], "all of them have worked")
+    for session in (one, *others):
+        session.close()
+    server.configure(f"pg_strom.manual_optimal_gpus = '{server.data}=gpu2'")
+    cpu.execute("SELECT pg_reload_conf()")
+    ok(wait_until(lambda: cpu.execute("SHOW pg_strom.manual_optimal_gpus").fetchone() != ("",)), "a reload")
+    near = connect(server)
+    near.execute(CHEAP_GPU)
+    equal(devices_of(near, GROUPS), ["Device: GPU2 (memory of its own (cpu))"], "manual_optimal_gpus: a folder's GPUs alone")
+    equal(state_of(lambda: cpu.execute("ALTER SYSTEM SET pg_strom.manual_optimal_gpus = 'nvme0=2'")), "22023", "a wrong list is an error")
+    near.close()
+
+    # Kernels are told to stop.
+    auto.execute("SET pg_strom.device = gpu")
+    pid = auto.info.backend_pid
+    slowest = 0
+    for _ in range(3):
+        ends = []
+        thread = threading.Thread(target=lambda: ends.append((state_of(lambda: auto.execute(LONG)), time.monotonic())))
+        thread.start()
+        ok(wait_until(lambda: cpu.execute("SELECT FROM pgstrom.gpu_sessions WHERE pid = %s AND running > 0", (pid,)).fetchall(), 30),
+           "a long query runs")
+        time.sleep(0.3)
+        begin = time.monotonic()
+        cpu.execute("SELECT pg_cancel_backend(%s)", (pid,))
+        thread.join()
+        slowest = max(slowest, ends[0][1] - begin)
+        equal(ends[0][0], "57014", "it is cancelled")
+        ok(wait_until(lambda: not cpu.execute("SELECT FROM pgstrom.gpu_sessions WHERE running > 0").fetchall(), 5), "also on the device")
+    ok(slowest < 1, "within a moment", slowest)
+    equal(answers(auto), wanted, "the session goes on")
+
+    # Kernels that do not end.
+    (process,) = processes()
+    hang.touch()
+    begin = time.monotonic()
+    equal(state_of(lambda: auto.execute(COUNT)), "58000", "a kernel that hangs is an error of its query")
+    ok(1 < time.monotonic() - begin < 12, "after pg_strom.gpu_launch_timeout", time.monotonic() - begin)
+    hang.unlink()
+    ok(wait_until(lambda: is_served(cpu, process), 15), "the service starts anew")
+    equal(answers(auto), wanted, "and the session goes on")
+    equal(cpu.execute("SELECT 1").fetchall(), [(1,)], "the server was not restarted")
+
+    # Which devices.
+    for session in (cpu, auto, gpu):
+        session.close()
+    server.stop()
+    server.configure("pg_strom.cuda_visible_devices = '2'")
+    server.start(ENVIRONMENT)
+    cpu = connect(server, "cpu")
+    ok(wait_until(lambda: is_served(cpu), 20), "the service is there")
+    equal(gpus(cpu), [(0, addresses[2], True, True, True)], "cuda_visible_devices chooses")
+    cpu.close()
+finally:
+    hang.unlink(missing_ok=True)
+    server.remove()
+done()
