@@ -74,7 +74,7 @@ TEST(Calibration, files) {
 class Measured : public testing::Test {
  protected:
   void SetUp() override {
-    auto module = device::Module::open(STROM_HOST_DEVICE_MODULE_PATH);
+    auto module = device::Module::open(STROM_HOST_MODULE_PATH);
     ASSERT_TRUE(module.is_ok()) << module.status().message();
     device_ = device::Device::open(module.value(), 0).value();
     machine_.emplace(device_.get());

@@ -134,7 +134,7 @@ class Machine : public testing::Test {
 class AnyDevice : public Machine, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override { open(GetParam()); }
-  bool is_slow() const { return std::string(GetParam()) != STROM_HOST_DEVICE_MODULE_PATH; }
+  bool is_slow() const { return std::string(GetParam()) != STROM_HOST_MODULE_PATH; }
 };
 
 /// One whose launches go on while the host does something else, and can hang.
@@ -145,7 +145,7 @@ class HostDevice : public Machine {
     static Folder folder;
     return folder;
   }
-  void SetUp() override { open(STROM_HOST_DEVICE_MODULE_PATH); }
+  void SetUp() override { open(STROM_HOST_MODULE_PATH); }
 };
 
 TEST_P(AnyDevice, a_launch_that_finds_the_flag_pauses) {
@@ -202,7 +202,7 @@ TEST_F(HostDevice, a_launch_that_does_not_end_has_lost_the_device) {
 }
 
 std::vector<const char*> modules() {
-  std::vector<const char*> found = {STROM_HOST_DEVICE_MODULE_PATH};
+  std::vector<const char*> found = {STROM_HOST_MODULE_PATH};
 #ifdef STROM_EMULATED_MODULE_PATH
   found.push_back(STROM_EMULATED_MODULE_PATH);
 #endif

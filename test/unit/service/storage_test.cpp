@@ -133,7 +133,7 @@ class StorageWays : public testing::TestWithParam<Way> {
     options.choice = GetParam().choice;
     if (!GetParam().is_real) options.cufile_library = STROM_FAKE_CUFILE_PATH;
     if (GetParam().past_cache) options.cached_file = 0;
-    machine_ = std::make_unique<LocalMachine>(device_.get(), options);
+    machine_ = std::make_unique<LocalMachine>(device_.get(), std::chrono::milliseconds(), options);
     region_ = machine_->allocate(kRegion, true, keep_going).value();
     static const std::string random = [] {
       std::mt19937 next(7);
@@ -340,7 +340,7 @@ class StorageSessions : public StorageOfDevice {
 TEST_F(StorageSessions, numbers) {
   StorageOptions options;
   options.choice = StorageChoice::kVfs;
-  const auto runner = DeviceRunner::create(STROM_HOST_MODULE_PATH, 0, kCachePercent, options).value();
+  const auto runner = DeviceRunner::create(device::Module::open(STROM_HOST_MODULE_PATH).value(), 0, kCachePercent, {}, options).value();
   const Descriptor file = memory_file("bytes");
   const auto open = [&](uint32_t session) {
     const auto output = run(*runner, session, TaskKind::kOpenFile, bytes_of(OpenFile{}) + "a name", file.get());
