@@ -166,9 +166,9 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   std::string_view arguments = task.arguments;
   Run request;
   STROM_TRY(take(&arguments, &request));
-  if (arguments.size() !=
-          (uint64_t{request.in} + request.out) * sizeof(RunRange) + uint64_t{request.kept} * sizeof(RunColumn) +
-              uint64_t{request.files} * sizeof(RunFileRange) ||
+  if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) +
+                              uint64_t{request.kept} * sizeof(RunColumn) +
+                              uint64_t{request.files} * sizeof(RunFileRange) ||
       request.count > kMostStates)
     return invalid("sizes");
   engine::exec::DeviceWork work;
@@ -176,7 +176,8 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   const std::vector<std::shared_ptr<SharedRegion>> held = sessions_.all(task.session);
   const auto region_of = [&](const RunRange& range) -> const SharedRegion* {
     const std::shared_ptr<SharedRegion> region = sessions_.find(task.session, range.region);
-    const bool fits = region != nullptr && range.offset <= region->size() && range.bytes <= region->size() - range.offset;
+    const bool fits =
+        region != nullptr && range.offset <= region->size() && range.bytes <= region->size() - range.offset;
     return fits ? region.get() : nullptr;
   };
   const auto mirrored = [&](const RunRange& range) -> Result<engine::exec::DeviceRange> {

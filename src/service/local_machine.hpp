@@ -54,7 +54,7 @@ class LocalMachine final : public engine::exec::DeviceMachine {
 
   const device::Device* const device_;
   const std::chrono::milliseconds launch_limit_;
-  mutable std::atomic<int> launches_ = 0;                    // that are waited for
+  mutable std::atomic<int> launches_ = 0;                                  // that are waited for
   mutable std::atomic<Clock::time_point> last_end_ = Clock::time_point();  // of a launch
   Storage storage_;
   std::mutex mutex_;

@@ -23,7 +23,7 @@ struct ColumnSlice {
   int64_t begin;                         // first row
   int32_t rows;
   const KeptColumns* kept = nullptr;  // columns that are on the device already
-  DeviceFiles* files = nullptr;  // what the machine reads by itself, if anything
+  DeviceFiles* files = nullptr;       // what the machine reads by itself, if anything
 
   /// Rows before `begin` that are copied, too, so that bitmaps begin with a byte.
   int32_t lead() const { return static_cast<int32_t>(begin & 63); }

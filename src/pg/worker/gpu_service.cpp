@@ -43,10 +43,9 @@ int start(Service* service) {
   const std::string cache = std::to_string(guc::pg_strom::gpu_cache_percent);
   const char* storage = GetConfigOption("pg_strom.gpudirect_driver", false, false);
   std::vector<const char*> arguments = {
-      program.c_str(), "--socket",        socket.c_str(),      "--module",          module.c_str(), "--workers",
-      workers.c_str(), "--cache-percent", cache.c_str(),       "--life-descriptor", life.c_str(),   "--calibration",
-      calibration.c_str(), "--launch-limit", limit.c_str(), "--storage",
-      storage, nullptr};
+      program.c_str(),     "--socket",        socket.c_str(), "--module",          module.c_str(), "--workers",
+      workers.c_str(),     "--cache-percent", cache.c_str(),  "--life-descriptor", life.c_str(),   "--calibration",
+      calibration.c_str(), "--launch-limit",  limit.c_str(),  "--storage",         storage,        nullptr};
   const std::string visible =
       std::string(kVisibleDevices) +
       (guc::pg_strom::cuda_visible_devices == nullptr ? "" : guc::pg_strom::cuda_visible_devices);

@@ -17,6 +17,7 @@
 
 #include "../device/test_module.hpp"
 #include "service/device_runner.hpp"
+#include "service/memory_lender.hpp"
 #include "service/local_machine.hpp"
 #include "service/remote_machine.hpp"
 #include "test_server.hpp"
@@ -337,10 +338,23 @@ class StorageSessions : public StorageOfDevice {
   }
 };
 
+class NothingToLend final : public MemoryLender {
+ public:
+  uint64_t lend(uint64_t bytes) override { return bytes; }
+  void take_back(uint64_t) override {}
+  bool pin(uint64_t) override { return false; }
+  void unpin(uint64_t) override {}
+  uint64_t overlent() const override { return 0; }
+  uint64_t lendable() const override { return 0; }
+};
+
 TEST_F(StorageSessions, numbers) {
   StorageOptions options;
   options.choice = StorageChoice::kVfs;
-  const auto runner = DeviceRunner::create(device::Module::open(STROM_HOST_MODULE_PATH).value(), 0, kCachePercent, {}, options).value();
+  const auto runner =
+      DeviceRunner::create(device::Module::open(STROM_HOST_MODULE_PATH).value(), 0, kCachePercent, {}, options).value();
+  NothingToLend lender;
+  runner->set_lender(&lender);
   const Descriptor file = memory_file("bytes");
   const auto open = [&](uint32_t session) {
     const auto output = run(*runner, session, TaskKind::kOpenFile, bytes_of(OpenFile{}) + "a name", file.get());
