@@ -39,6 +39,8 @@ Status invalid(const char* what) {
 
 constexpr uint32_t kMostStates = 1 << 16;
 constexpr size_t kMostFiles = 256;  // of a session
+/// Of the device's memory and at most, which is kept for the next session.
+constexpr uint64_t kIdleShare = 16, kMostIdle = uint64_t{1} << 30;
 
 }  // namespace
 
@@ -48,8 +50,9 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const
   STROM_ASSIGN(std::unique_ptr<device::Device> device, device::Device::open(std::move(module), number));
   const uint64_t memory = device->facts().free_memory / 10 * kTenthsForTasks;
   const uint64_t cache_limit = memory / 100 * static_cast<uint64_t>(cache_percent);
-  std::unique_ptr<DeviceRunner> runner(
-      new DeviceRunner(std::move(device), memory, cache_limit, launch_limit, std::move(storage)));
+  std::unique_ptr<DeviceRunner> runner(new DeviceRunner(std::move(device), memory, cache_limit,
+                                                        std::min(memory / kIdleShare, kMostIdle), launch_limit,
+                                                        std::move(storage)));
   runner->machine_.storage().prepare();  // now, and not in the first query
   return runner;
 }
@@ -136,13 +139,13 @@ Result<TaskOutput> DeviceRunner::allocate(const Task& task) {
   STROM_TRY(take(&arguments, &request));
   if (task.memory == 0 || request.mirrored > 1) return invalid("memory");
   columns_->give_back();
-  auto created = SharedRegion::create(*device_, task.memory, request.mirrored == 1);
+  auto created = pool_.take(task.memory, request.mirrored == 1);
   // The device may be out of memory in one piece.
-  while (created.status().code() == ErrorCode::kOverBudget && columns_->give_back(task.memory))
-    created = SharedRegion::create(*device_, task.memory, request.mirrored == 1);
+  while (created.status().code() == ErrorCode::kOverBudget && (pool_.drain() || columns_->give_back(task.memory)))
+    created = pool_.take(task.memory, request.mirrored == 1);
   STROM_ASSIGN(std::shared_ptr<SharedRegion> region, std::move(created));
   TaskOutput output;
-  output.bulk = region->take_file();
+  STROM_ASSIGN(output.bulk, region->copy_file());
   output.kept = task.memory;
   Allocated allocated;
   allocated.address = reinterpret_cast<uint64_t>(region->device());

@@ -8,6 +8,7 @@
 #include "service/device_tasks.hpp"
 #include "service/local_machine.hpp"
 #include "service/server.hpp"
+#include "service/region_pool.hpp"
 #include "service/session_memory.hpp"
 
 namespace strom::service {
@@ -38,11 +39,12 @@ class DeviceRunner final : public TaskRunner {
   Cache cache(const std::string& after) override;
 
  private:
-  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit,
+  DeviceRunner(std::unique_ptr<device::Device> device, uint64_t memory, uint64_t cache_limit, uint64_t idle_limit,
                std::chrono::milliseconds launch_limit, StorageOptions storage)
       : device_(std::move(device)),
         memory_(memory),
         cache_limit_(cache_limit),
+        pool_(device_.get(), idle_limit),
         machine_(device_.get(), launch_limit, std::move(storage)) {}
   Result<TaskOutput> self_test(const Task& task) const;
   Result<TaskOutput> allocate(const Task& task);
@@ -55,6 +57,7 @@ class DeviceRunner final : public TaskRunner {
 
   const std::unique_ptr<device::Device> device_;
   const uint64_t memory_, cache_limit_;
+  RegionPool pool_;
   LocalMachine machine_;
   SessionMemory sessions_;
   std::unique_ptr<ColumnStore> columns_;

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -25,6 +26,13 @@ constexpr size_t kRangesPerTask =
     (kMaxMessageBytes - 256 - engine::exec::ColumnKeeper::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
 constexpr size_t kFilesPerTask = (kMaxMessageBytes - 256) / sizeof(RunFileRange);
 constexpr size_t kMostNameBytes = 4096;
+
+/// The service keeps memory that was let go of for those who ask for as much: so that not every size is another one,
+/// pages or eighths of a power of two.
+size_t common_size(size_t bytes) {
+  const size_t step = std::max<size_t>(4096, std::bit_floor(bytes) / 8);
+  return bytes > SIZE_MAX - step ? bytes : (bytes + step - 1) / step * step;
+}
 
 Submit request(TaskKind kind, std::string arguments, uint64_t memory = 0) {
   return {static_cast<uint16_t>(kind), memory, std::move(arguments)};
@@ -97,8 +105,9 @@ Result<std::unique_ptr<RemoteMachine>> RemoteMachine::connect(const ClientOption
   return std::unique_ptr<RemoteMachine>(new RemoteMachine(std::move(client)));
 }
 
-Result<std::unique_ptr<DeviceRegion>> RemoteMachine::allocate(size_t bytes, bool mirrored,
+Result<std::unique_ptr<DeviceRegion>> RemoteMachine::allocate(size_t at_least, bool mirrored,
                                                               const KeepGoing& keep_going) {
+  const size_t bytes = common_size(at_least);
   Allocate wanted;
   wanted.mirrored = mirrored ? 1 : 0;
   int timeout_ms;

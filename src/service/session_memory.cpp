@@ -53,6 +53,13 @@ SharedRegion::~SharedRegion() {
   if (host_ != nullptr) munmap(host_, size_);
 }
 
+Result<Descriptor> SharedRegion::copy_file() const {
+  if (!file_.is_open()) return Descriptor();
+  Descriptor copy(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.is_open()) return base::os_error(errno, "could not share memory with a client");
+  return copy;
+}
+
 bool SessionMemory::holds(uint32_t session, uint64_t address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = sessions_.find(session);

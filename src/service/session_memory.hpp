@@ -19,8 +19,8 @@ class SharedRegion final : public engine::exec::DeviceRegion {
   static Result<std::shared_ptr<SharedRegion>> create(const device::Device& device, size_t bytes, bool mirrored);
   ~SharedRegion() override;
 
-  /// The memory file, to be sent away.
-  Descriptor take_file() { return std::move(file_); }
+  /// Another descriptor of the mirror's memory file, to be sent away; none without a mirror.
+  Result<Descriptor> copy_file() const;
 
  private:
   SharedRegion(device::DeviceMemory memory, char* mirror, size_t size, Descriptor file,

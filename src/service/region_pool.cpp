@@ -1,0 +1,69 @@
+#include "service/region_pool.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace strom::service {
+
+RegionPool::RegionPool(const device::Device* device, uint64_t limit)
+    : device_(device), closing_{std::make_shared<Idle>(limit)} {}
+
+RegionPool::Closing::~Closing() {
+  std::list<std::shared_ptr<SharedRegion>> regions;
+  const std::lock_guard lock(idle->mutex);
+  idle->is_closed = true;
+  idle->bytes = 0;
+  regions.swap(idle->regions);
+}
+
+void RegionPool::Idle::put(std::shared_ptr<SharedRegion> region) noexcept {
+  std::list<std::shared_ptr<SharedRegion>> leaving;  // released behind the lock
+  const uint64_t size = region->size();
+  try {
+    leaving.push_back(std::move(region));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  const std::lock_guard lock(mutex);
+  if (is_closed || size > limit) return;
+  regions.splice(regions.begin(), leaving);
+  bytes += size;
+  while (bytes > limit) {
+    bytes -= regions.back()->size();
+    leaving.splice(leaving.begin(), regions, std::prev(regions.end()));
+  }
+}
+
+Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirrored) {
+  const std::shared_ptr<Idle>& idle = closing_.idle;
+  std::shared_ptr<SharedRegion> region;
+  {
+    const std::lock_guard lock(idle->mutex);
+    const auto fits = [&](const auto& one) { return one->size() == bytes && (one->host() != nullptr) == mirrored; };
+    const auto found = std::find_if(idle->regions.begin(), idle->regions.end(), fits);
+    if (found != idle->regions.end()) {
+      region = std::move(*found);
+      idle->bytes -= bytes;
+      idle->regions.erase(found);
+    }
+  }
+  if (region == nullptr) {
+    STROM_ASSIGN(region, SharedRegion::create(*device_, bytes, mirrored));
+  }
+  SharedRegion* const raw = region.get();
+  // The deleter holds the region and hands it on.
+  return std::shared_ptr<SharedRegion>(
+      raw, [idle, region = std::move(region)](SharedRegion*) mutable { idle->put(std::move(region)); });
+}
+
+bool RegionPool::drain() {
+  std::list<std::shared_ptr<SharedRegion>> leaving;
+  const std::lock_guard lock(closing_.idle->mutex);
+  closing_.idle->bytes = 0;
+  leaving.swap(closing_.idle->regions);
+  return !leaving.empty();
+}
+
+}  // namespace strom::service
