@@ -264,8 +264,11 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   const size_t begin = static_cast<size_t>(slice.first);
   switch (slice.way) {
     case Way::kPlain:
-      view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows))
-                               : slot->copy_or_read(values + begin * width, rows * width);
+      if (slice.phys == Phys::kStr)  // what comes back points into them, and the host reads it in the mirror
+        view.values = slot->copy(values + begin * width, rows * width);
+      else
+        view.values = width == 0 ? slot->copy_or_read(values + begin / 8, bitmap_bytes(slice.rows))
+                                 : slot->copy_or_read(values + begin * width, rows * width);
       break;
     case Way::kOffsets:
       if (offset_width(from.layout) == 4)

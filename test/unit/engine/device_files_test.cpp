@@ -187,6 +187,33 @@ TEST_F(DeviceFilesTest, slices_of_every_size) {
   check(batch, 100, 900'000, &files, 0, false);  // which is in memory now
 }
 
+// Texts that come back from the device point to bytes that the host has to have.
+TEST_F(DeviceFilesTest, texts_of_fixed_width_are_copied) {
+  if (!is_cold()) GTEST_SKIP() << "all is in memory here";
+  Reader machine;
+  DeviceFiles files(&machine);
+  columnar::BatchView batch;
+  batch.rows = 100'000;
+  ColumnView& column = batch.columns.emplace_back();
+  column.layout = columnar::Layout::kFixedBinary;
+  column.byte_width = 10;
+  column.length = batch.rows;
+  column.values = mapping_->data();
+  plan::Source source;
+  source.columns = {plan::ValueType{registry::TypeId::kBytea, 0}};
+  const std::vector<uint32_t> columns = {0};
+  const ColumnSlice slice{&batch, &source, &columns, 0, 100'000, nullptr, &files};
+  evict(*mapping_);
+  int32_t corrupt = 0;
+  const size_t size = slot_bytes(slice, &corrupt).value();
+  std::string device(size, 'd'), host(size, 'h');
+  const Memory slot(device.data(), host.data(), size);
+  const auto filled = fill_slot(slice, slot, [] { return true; }, &corrupt);
+  ASSERT_TRUE(filled.is_ok()) << filled.status().message();
+  EXPECT_TRUE(filled.value().files.empty());
+  EXPECT_NE(host.find(bytes_.substr(0, 1'000'000)), std::string::npos);
+}
+
 TEST_F(DeviceFilesTest, the_end_of_the_file) {
   if (!is_cold()) GTEST_SKIP() << "all is in memory here";
   Reader machine;
