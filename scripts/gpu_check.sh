@@ -60,8 +60,8 @@ pack_bundle() {
   build_for_gpu "$2"
   folder=$(mktemp -d)
   mkdir -p "$folder"/{pg,lib,python,build/test/unit,build/test/modules,build/bench/ssb}
-  # The server without what no check uses: just-in-time compilation, translations, documentation.
-  tar -C "$STROM_STATE/pg" --exclude='*/bitcode' --exclude='*/llvmjit*' --exclude='*/locale' --exclude='*/pgxs' \
+  # The server without what no check uses: just-in-time compilation, translations, documentation, PostGIS.
+  tar -C "$STROM_STATE/pg" --exclude='*postgis*' --exclude='*address_standardizer*' --exclude='*/bitcode' --exclude='*/llvmjit*' --exclude='*/locale' --exclude='*/pgxs' \
     --exclude='*/man' --exclude='*/doc' --exclude='*/pg_strom_parquet.so' -cf - . | tar -C "$folder/pg" -xf -
   for name in device/device_test service/service_test engine/engine_test; do
     install -D -s "$STROM_ROOT/build/test/unit/$name" "$folder/build/test/unit/$name"
@@ -88,7 +88,8 @@ pack_bundle() {
 # belong to the machine.
 bundle_libraries() {
   local folder=$1
-  find "$folder" -type f \( -perm -u+x -o -name '*.so' \) -exec ldd {} + 2>/dev/null |
+  # Scripts are among them, for which ldd fails.
+  { find "$folder" -type f \( -perm -u+x -o -name '*.so' \) -exec ldd {} + 2>/dev/null || true; } |
     awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
     grep -vE "^$folder|/(libc|libm|libdl|librt|libpthread|libresolv|libstdc\+\+|libgcc_s|ld-linux[^/]*)\.so" |
     xargs -r cp -Lt "$folder/lib"

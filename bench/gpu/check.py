@@ -190,6 +190,8 @@ class Check:
         }
         command = [sys.executable, str(SOURCE / "test/diff/run"), "--seconds", str(self.arguments.seconds), "--seed", "1"]
         command += ["--no-rows", "--device-module", str(self.module)]
+        if not (self.service_program().parent / "pg_strom_parquet.so").exists():  # as in a bundle
+            command.append("--no-parquet")
         limit = self.arguments.seconds + 120
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit)
         found = re.search(r"(\d+) passed, (\d+) failed\s*$", ran.stdout)

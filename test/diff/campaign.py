@@ -265,7 +265,7 @@ class Campaign:
         session.must(f"CREATE SCHEMA r{number}")
         session.must(f"SET search_path = r{number}, public")
         for table in tables:
-            for statement in ddl(rng, table, write_files(rng, table, folder)):
+            for statement in ddl(rng, table, write_files(rng, table, folder, not self.options.no_parquet)):
                 session.must(statement)
             if rng.random() < 0.5:
                 session.must(f"ANALYZE {table.name}")
@@ -397,6 +397,7 @@ class Campaign:
         again = [sys.argv[0], "--seed", str(self.seed), "--only", f"{number}.{index}", "--isa", self.isa]
         if self.options.device_module:
             again += ["--device-module", self.options.device_module] + ["--small"] * self.options.small
+        again += ["--no-parquet"] * self.options.no_parquet
         print(f"#   again: {shlex.join(again)}", flush=True)
 
     def check_floors(self):

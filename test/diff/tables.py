@@ -151,13 +151,13 @@ def write_parquet(rng, schema, arrays, path):
             writer.write_batch(pa.RecordBatch.from_arrays(batch, schema=schema), row_group_size=max(len(batch[0]), 1))
 
 
-def write_files(rng, table, folder):
-    """Writes the table's files into `folder` (a Path); their paths."""
+def write_files(rng, table, folder, parquet=True):
+    """Writes the table's files into `folder` (a Path), some in Parquet; their paths."""
     share = [table.batches[i :: table.files] for i in range(table.files)]
     paths = []
     for number, batches in enumerate(share):
         schema = pa.schema([(c.name, type_of(c, layout)) for c, layout in zip(table.columns, table.layouts[number])])
-        is_parquet = rng.random() < 0.15 and all(map(parquet_has, schema.types))
+        is_parquet = rng.random() < 0.15 and parquet and all(map(parquet_has, schema.types))
         path = folder / f"{table.name}_{number}.{'parquet' if is_parquet else 'arrow'}"
         arrays = [
             [array_of(rng, c, layout, rows) for c, layout in zip(table.columns, table.layouts[number])]
