@@ -9,7 +9,7 @@ import time
 import psycopg
 import pyarrow as pa
 
-from server import (alive, done, engine_session, equal, folder, fresh_database, ok, psql, query, simultaneous_threads,
+from server import (alive, done, engine_session, equal, folder, fresh_database, ok, psql, query, set_timeout, simultaneous_threads,
                     wait_until)
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
@@ -87,7 +87,7 @@ equal(query(f"{ENGINE}SET pg_strom.work_memory = '1GB'; EXPLAIN (COSTS OFF) {LON
 session = engine_session(DB, **{"pg_strom.work_memory": "1GB", "pg_strom.cpu_threads": "4"})
 states, left = [], 0
 for _ in range(25):
-    session.execute(f"SET statement_timeout = {rng.randint(1, 300)}")
+    set_timeout(session, rng.randint(1, 300))
     try:
         session.execute(LONG)
         states.append(None)
@@ -96,7 +96,7 @@ for _ in range(25):
     left += not wait_until(lambda: simultaneous_threads([session.info.backend_pid]) == 0, 5)
 ok("57014" in states and set(states) <= {"57014", None}, "cancelled statements end with 57014", states)
 equal(left, 0, "with no thread left")
-session.execute("SET statement_timeout = 0")
+set_timeout(session, 0)
 equal(session.execute("SELECT count(*) FROM big").fetchone(), (2_000_000,), "and the session goes on")
 session.close()
 

@@ -33,6 +33,16 @@ def equal(found, wanted, name):
     ok(found == wanted, name, f"found:  {found!r}", f"wanted: {wanted!r}")
 
 
+def set_timeout(session, milliseconds):
+    """statement_timeout of the session. The one before may be so short that it ends this statement on a busy machine."""
+    while True:
+        try:
+            session.execute(f"SET statement_timeout = {milliseconds}")
+            return
+        except psycopg.errors.QueryCanceled:
+            pass
+
+
 def done():
     print(f"1..{_count}", flush=True)
     sys.exit(1 if _failed else 0)

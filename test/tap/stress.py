@@ -13,7 +13,7 @@ import time
 import psycopg
 import pyarrow as pa
 
-from server import (alive, done, equal, folder, fresh_database, ok, query, simultaneous_threads, wait_for_query,
+from server import (alive, done, equal, folder, fresh_database, ok, query, set_timeout, simultaneous_threads, wait_for_query,
                     wait_until)
 
 FILES = folder("stress")
@@ -154,11 +154,11 @@ memory = []
 for round_number in range(5):
     for _ in range(40):
         statement = rng.choice([s for name, (s, _) in STAGES.items() if name not in ("planning", "result")])
-        session.execute(f"SET statement_timeout = {rng.randint(1, 40)}")
+        set_timeout(session, rng.randint(1, 40))
         state = state_of(lambda: session.execute(statement))
         if state not in (None, "57014"):
             ok(False, "only timeouts", state)
-    session.execute("SET statement_timeout = 0")
+    set_timeout(session, 0)
     session.execute("SELECT count(*) FROM big WHERE k >= 0")
     memory.append(own_memory(pid))
 ok(memory[-1] < memory[0] + 20_000_000, "200 timeouts: no memory is kept", memory)
