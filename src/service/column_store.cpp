@@ -81,6 +81,7 @@ void ColumnStore::drop(Entry* entry, Gone* gone) {
   if (entry->is_listed) by_name_.erase(entry->name);
   gone->regions.push_back(std::move(entry->region));
   gone->bytes += entry->bytes;
+  in_hand_ += entry->bytes;
   bytes_ -= entry->bytes;
   entries_.erase(entry->number);
 }
@@ -111,6 +112,9 @@ void ColumnStore::release(Gone gone) {
   if (gone.bytes == 0) return;
   gone.regions.clear();
   lender_->take_back(gone.bytes);
+  const std::lock_guard lock(mutex_);
+  in_hand_ -= gone.bytes;
+  less_in_hand_.notify_all();
 }
 
 // ---- Sessions ----
@@ -163,14 +167,18 @@ bool ColumnStore::reserve(const OfferedColumn& column, Entry* entry) {
     }
     // Room that others see as taken while memory is given back without the lock.
     bytes_ += column.bytes;
+    in_hand_ += column.bytes;
   }
   release(std::move(gone));
   if (!is_lent) is_lent = lender_->lend(column.bytes) == 0;
   const bool is_pinned = is_lent && lender_->pin(column.bytes);
   const std::lock_guard lock(mutex_);
-  if (!is_pinned || by_name_.contains(column.name)) {
-    if (is_pinned) lender_->unpin(column.bytes);
-    if (is_lent) lender_->take_back(column.bytes);
+  const bool is_taken = is_pinned && !by_name_.contains(column.name);
+  if (is_pinned && !is_taken) lender_->unpin(column.bytes);
+  if (is_lent && !is_taken) lender_->take_back(column.bytes);
+  in_hand_ -= column.bytes;
+  less_in_hand_.notify_all();
+  if (!is_taken) {
     bytes_ -= column.bytes;
     return false;
   }
@@ -187,14 +195,17 @@ Result<std::vector<ColumnStore::Room>> ColumnStore::make_room(uint32_t session,
     auto entry = std::make_unique<Entry>();
     if (column.bytes == 0 || !reserve(column, entry.get())) continue;
     Result<Region> region = allocate_(column.bytes);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     // Whoever was faster has it under this name.
     if (!region.is_ok() || by_name_.contains(column.name)) {
-      lender_->unpin(column.bytes);
-      lender_->take_back(column.bytes);
       bytes_ -= column.bytes;
       pinned_ -= column.bytes;
-      if (!region.is_ok() && region.status().code() != ErrorCode::kOverBudget) return region.status();
+      lock.unlock();
+      const Status status = region.status();
+      if (region.is_ok()) region.value().reset();  // before others are lent its memory
+      lender_->unpin(column.bytes);
+      lender_->take_back(column.bytes);
+      if (!status.is_ok() && status.code() != ErrorCode::kOverBudget) return status;
       continue;
     }
     entry->name = column.name;
@@ -288,7 +299,11 @@ bool ColumnStore::give_back(uint64_t bytes) {
 void ColumnStore::give_back() {
   for (;;) {
     const uint64_t wanted = lender_->overlent();
-    if (wanted == 0 || !give_back(wanted)) return;
+    if (wanted == 0) return;
+    if (give_back(wanted)) continue;
+    std::unique_lock lock(mutex_);
+    if (in_hand_ == 0 && by_worth_.empty()) return;
+    less_in_hand_.wait(lock, [&, in_hand = in_hand_] { return in_hand_ != in_hand || !by_worth_.empty(); });
   }
 }
 

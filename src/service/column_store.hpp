@@ -2,6 +2,7 @@
 // their memory. Knows nothing of columns but names and sizes. Used by the runner. See docs/dev/gpu-service.md.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -55,7 +56,7 @@ class ColumnStore {
   /// Drops the session's pins. None of its tasks runs. Releases memory.
   void end_session(uint32_t session);
 
-  /// Releases what tasks have been promised; or so many bytes, if there are.
+  /// Releases what tasks have been promised, and waits for what others are releasing; or so many bytes, if there are.
   void give_back();
   bool give_back(uint64_t bytes);
   /// Forgets all that nobody uses; bytes that were released.
@@ -110,6 +111,9 @@ class ColumnStore {
   double weight_ = 1;
   uint64_t uses_until_aging_ = 0;
   uint64_t bytes_ = 0, pinned_ = 0, last_number_ = 0, found_ = 0, missed_ = 0;
+  // Lent, neither pinned nor in by_worth_: a thread is giving it back, or has yet to pin it.
+  uint64_t in_hand_ = 0;
+  std::condition_variable less_in_hand_;
 };
 
 }  // namespace strom::service
