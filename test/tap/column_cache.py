@@ -12,7 +12,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import done, engine_session, equal, folder, fresh_database, ok, query, wait_until
+from server import done, engine_session, equal, folder, fresh_database, ok, query, wait_until, with_and_without_engine
 
 DB = fresh_database("strom_column_cache")
 ROWS = 60000
@@ -60,16 +60,7 @@ def answer(session, statement):
 
 
 def both(session, statement):
-    """The engine's and PostgreSQL's answers under one snapshot."""
-    answers = []
-    session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    for enabled in ("on", "off"):
-        session.execute("SAVEPOINT before")
-        session.execute(f"SET LOCAL pg_strom.enabled = {enabled}")
-        answers.append(answer(session, statement))
-        session.execute("ROLLBACK TO before")
-    session.execute("ROLLBACK")
-    return answers
+    return with_and_without_engine(session, statement, answer)
 
 
 def pages_kept(session, statement, name="Column Cache Pages Kept"):

@@ -4,7 +4,6 @@ PostgreSQL's own; what is shown of them; sessions and services that die; too lit
 device of test/modules/host_device.cpp, where memory that was released holds nonsense."""
 
 import os
-import pathlib
 import random
 import shutil
 import signal
@@ -16,21 +15,15 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import BUILD_DIR, TEST_DIR, done, equal, folder, ok, wait_until
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
-
-from cluster import Cluster  # noqa: E402
+from gpu_server import Cluster, device_session, readable_module, service_answers, service_processes
+from server import TEST_DIR, done, equal, folder, ok, wait_until, with_and_without_engine
 
 ROWS = 60_000
 FILE_ROWS = 100_000
 SETTLED = 2.2  # seconds after which a file's times tell it from later states
 SECONDS = 10
 FEW_MB = 48
-module = TEST_DIR / "strom_host_device_cache.so"
-shutil.copy(BUILD_DIR / "test/modules/strom_host_device.so", module)
-module.chmod(0o755)
+module = readable_module("strom_host_device.so", copy="strom_host_device_cache.so")
 ENVIRONMENT = {"STROM_DEVICE_MODULE": str(module)}
 
 HEAP = (
@@ -51,12 +44,7 @@ FILES = (
 
 def connect(device="gpu", **settings):
     # Prepared statements would keep the plans of other settings.
-    session = psycopg.connect(server.conninfo("postgres"), autocommit=True, prepare_threshold=None)
-    defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2", "device": device}
-    for name, value in {**defaults, **settings}.items():
-        session.execute(f"SET pg_strom.{name} = '{value}'")
-    session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")
-    return session
+    return device_session(server, device, prepare_threshold=None, **settings)
 
 
 def answer(session, statement):
@@ -67,16 +55,7 @@ def answer(session, statement):
 
 
 def both(session, statement):
-    """The GPU's and PostgreSQL's answers under one snapshot."""
-    answers = []
-    session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-    for enabled in ("on", "off"):
-        session.execute("SAVEPOINT before")
-        session.execute(f"SET LOCAL pg_strom.enabled = {enabled}")
-        answers.append(answer(session, statement))
-        session.execute("ROLLBACK TO before")
-    session.execute("ROLLBACK")
-    return answers
+    return with_and_without_engine(session, statement, answer)
 
 
 def agree(session, statements, name):
@@ -124,18 +103,7 @@ def pinned(session):
 
 
 def service_process():
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"pg_strom_gpu_service") and str(module).encode() in words:
-            return int(entry.name)
-    return None
-
-
-def service_answers(session):
-    return bool(session.execute("SELECT FROM pgstrom.doctor() WHERE \"check\" = 'GPU service' AND status = 'ok'").fetchall())
+    return next(iter(service_processes(module)), None)
 
 
 def make_tables(session):

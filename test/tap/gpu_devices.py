@@ -4,22 +4,15 @@ and what EXPLAIN says of it; several devices, and those that are near a query's 
 kernels that do not end. On devices of test/modules/host_device.cpp, with a server of its own."""
 
 import os
-import pathlib
 import re
-import shutil
 import signal
-import sys
 import threading
 import time
 
 import psycopg
 
-from server import BUILD_DIR, TEST_DIR, done, equal, ok, state_of, wait_until
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
-
-from cluster import Cluster  # noqa: E402
+from gpu_server import Cluster, device_session, readable_module, service_processes
+from server import TEST_DIR, done, equal, ok, state_of, wait_until
 
 ROWS = 200_000
 DEVICES = 3
@@ -30,20 +23,14 @@ JOIN = "SELECT d.name, count(*) FROM heap h JOIN dim d ON d.id = h.k GROUP BY 1 
 LONG = "SELECT count(*) FROM heap a JOIN heap b ON a.k = b.k WHERE a.n + b.n = 12345678"
 CHEAP_GPU = "SET pg_strom.gpu_setup_cost = 0; SET pg_strom.gpu_tuple_cost = 0.0000001; SET pg_strom.gpu_operator_cost = 0"
 
-module = TEST_DIR / "strom_host_device.so"
-shutil.copy(BUILD_DIR / "test/modules/strom_host_device.so", module)
-module.chmod(0o755)
+module = readable_module("strom_host_device.so")
 hang = TEST_DIR / "gpu_devices_hang"
 hang.unlink(missing_ok=True)
 
 
 def connect(server, device="auto", **settings):
-    session = psycopg.connect(server.conninfo("postgres"), autocommit=True)
-    defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.0001", "cpu_operator_cost": "0.00002", "cpu_threads": "3", "device": device}
-    for name, value in {**defaults, **settings}.items():
-        session.execute(f"SET pg_strom.{name} = '{value}'")
-    session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")
-    return session
+    costs = {"cpu_tuple_cost": "0.0001", "cpu_operator_cost": "0.00002", "cpu_threads": "3"}
+    return device_session(server, device, **{**costs, **settings})
 
 
 def explain(session, query, options="COSTS"):
@@ -63,19 +50,6 @@ def nodes_of(session, query):
     return re.findall(r"Custom Scan \((\w+)\)", "\n".join(explain(session, query, "COSTS OFF")))
 
 
-def processes():
-    """Services of this test's servers."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"pg_strom_gpu_service") and str(module).encode() in words:
-            found.append(int(entry.name))
-    return found
-
-
 def answers(session):
     return [session.execute(query).fetchall() for query in (COUNT, GROUPS, JOIN)]
 
@@ -87,7 +61,7 @@ def gpus(session):
 def is_served(session, process=None):
     """By another service than that process."""
     try:
-        return bool(gpus(session)) and process not in processes()
+        return bool(gpus(session)) and process not in service_processes(module)
     except psycopg.Error:
         return False
 
@@ -128,7 +102,7 @@ try:
 
     def restarted(change):
         """The file after a restart of the service with `change` made to it."""
-        (process,) = processes()
+        (process,) = service_processes(module)
         os.kill(process, signal.SIGSTOP)
         change()
         os.kill(process, signal.SIGKILL)
@@ -221,7 +195,7 @@ try:
     equal(answers(auto), wanted, "the session goes on")
 
     # Kernels that do not end.
-    (process,) = processes()
+    (process,) = service_processes(module)
     hang.touch()
     begin = time.monotonic()
     equal(state_of(lambda: auto.execute(COUNT)), "58000", "a kernel that hangs is an error of its query")

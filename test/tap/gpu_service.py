@@ -6,9 +6,7 @@ own."""
 import functools
 import os
 import pathlib
-import shutil
 import signal
-import sys
 import threading
 import time
 
@@ -16,12 +14,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import BUILD_DIR, TEST_DIR, done, equal, folder, ok, state_of, wait_until
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
-
-from cluster import Cluster  # noqa: E402
+from gpu_server import Cluster, device_session, readable_module, service_answers, service_processes
+from server import TEST_DIR, done, equal, folder, ok, state_of, wait_until
 
 ROWS = 300_000
 CLIENTS = 100
@@ -43,18 +37,11 @@ QUERIES = [
 ]
 LONG = "SELECT count(*) FROM heap a JOIN heap b ON a.k = b.k WHERE a.n + b.n = 12345678"
 
-module = TEST_DIR / "strom_host_device.so"
-shutil.copy(BUILD_DIR / "test/modules/strom_host_device.so", module)
-module.chmod(0o755)
+module = readable_module("strom_host_device.so")
 
 
 def connect(server, device="gpu", **settings):
-    session = psycopg.connect(server.conninfo("postgres"), autocommit=True)
-    defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2", "device": device}
-    for name, value in {**defaults, **settings}.items():
-        session.execute(f"SET pg_strom.{name} = '{value}'")
-    session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")
-    return session
+    return device_session(server, device, **settings)
 
 
 def answers(session):
@@ -64,23 +51,6 @@ def answers(session):
             found.append(session.execute(query).fetchall())
         except psycopg.Error as error:
             found.append(error.sqlstate)
-    return found
-
-
-def service_answers(session):
-    return bool(session.execute("SELECT FROM pgstrom.doctor() WHERE \"check\" = 'GPU service' AND status = 'ok'").fetchall())
-
-
-def service_processes():
-    """Of this test's servers."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if words[0].endswith(b"pg_strom_gpu_service") and str(module).encode() in words:
-            found.append(int(entry.name))
     return found
 
 
@@ -202,10 +172,10 @@ try:
     slowest = 0
     for _ in range(3):
         time.sleep(1.5)
-        (process,) = service_processes()
+        (process,) = service_processes(module)
         os.kill(process, signal.SIGKILL)
         killed = time.monotonic()
-        eventually(lambda: any(p != process for p in service_processes()) and service_answers(cpu), seconds=30)
+        eventually(lambda: any(p != process for p in service_processes(module)) and service_answers(cpu), seconds=30)
         slowest = max(slowest, time.monotonic() - killed)
     for thread in threads:
         thread.join()
@@ -217,7 +187,7 @@ try:
     equal(answers(gpu), wanted, "the CPU's answers after that")
 
     # A stopped service.
-    (process,) = service_processes()
+    (process,) = service_processes(module)
     os.kill(process, signal.SIGSTOP)
     gpu.execute("SET statement_timeout = 1000")
     equal(state_of(lambda: gpu.execute(QUERIES[0])), "57014", "a query that waits for a stopped service can be ended")
@@ -229,11 +199,11 @@ try:
     for connection in (gpu, cpu):
         connection.close()
     server.stop()
-    ok(eventually(lambda: not service_processes()), "the service ends with the server")
+    ok(eventually(lambda: not service_processes(module)), "the service ends with the server")
     server.start(ENVIRONMENT)
-    ok(eventually(service_processes), "and comes with it")
+    ok(eventually(lambda: service_processes(module)), "and comes with it")
     os.kill(int((server.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-    ok(eventually(lambda: not service_processes()), "and ends when the server is killed")
+    ok(eventually(lambda: not service_processes(module)), "and ends when the server is killed")
     server.running = False
     # Its processes notice one after the other, and until the last has, no new server starts there.
     ok(eventually(lambda: not processes_of(server.data), seconds=30), "as all its processes do")

@@ -7,9 +7,7 @@ import decimal
 import os
 import pathlib
 import re
-import shutil
 import signal
-import sys
 import threading
 import time
 
@@ -17,12 +15,8 @@ import psycopg
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from server import BUILD_DIR, TEST_DIR, done, equal, folder, ok, state_of, wait_until
-
-sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
-
-from cluster import Cluster  # noqa: E402
+import gpu_server
+from server import TEST_DIR, done, equal, folder, ok, state_of, wait_until
 
 ROWS, BATCH = 500_000, 200_000
 COLUMNS = ("i int, l bigint, n bigint, f float8, d numeric(20, 3), b bool, day date, at timestamp, s text, k text")
@@ -39,14 +33,7 @@ QUERIES = [
 ]
 
 
-def module(name):
-    path = TEST_DIR / name
-    shutil.copy(BUILD_DIR / "test/modules" / name, path)
-    path.chmod(0o755)
-    return str(path)
-
-
-DEVICE, CUFILE = module("strom_host_device.so"), module("strom_fake_cufile.so")
+DEVICE, CUFILE = (str(gpu_server.readable_module(name)) for name in ("strom_host_device.so", "strom_fake_cufile.so"))
 
 
 def every(n, make):
@@ -84,14 +71,9 @@ def evict(*paths):
 
 
 def connect(device="gpu", user=None, **settings):
-    session = psycopg.connect(server.conninfo("postgres") + (f" user={user}" if user else ""), autocommit=True)
     if user is None:
-        defaults = {"cpu_setup_cost": "0", "cpu_tuple_cost": "0.000001", "cpu_operator_cost": "0", "cpu_threads": "2",
-                    "enable_gpu_cache": "off", "device": device}
-        for name, value in {**defaults, **settings}.items():
-            session.execute(f"SET pg_strom.{name} = '{value}'")
-    session.execute("SET max_parallel_workers_per_gather = 0; SET jit = off")
-    return session
+        return gpu_server.device_session(server, device, **{"enable_gpu_cache": "off", **settings})
+    return psycopg.connect(f"{server.conninfo('postgres')} user={user}", autocommit=True)
 
 
 def read_bytes(session, query):
@@ -104,7 +86,7 @@ def read_bytes(session, query):
 def service_answers():
     with connect("cpu") as session:
         session.execute("SET client_min_messages = warning; CREATE EXTENSION IF NOT EXISTS pg_strom")
-        return bool(session.execute("SELECT FROM pgstrom.doctor() WHERE \"check\" = 'GPU service' AND status = 'ok'").fetchall())
+        return gpu_server.service_answers(session)
 
 
 def check(session, path):
@@ -139,7 +121,7 @@ def answers_are_right(what, paths, reads=True):
        f"{what}: it was{'' if reads else ' not'} read by the service", found)
 
 
-server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_storage_cluster", os.environ["STROM_SERVER_USER"])
+server = gpu_server.Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_storage_cluster", os.environ["STROM_SERVER_USER"])
 server.create()
 owner = (server.data.stat().st_uid, server.data.stat().st_gid)
 server.configure("shared_preload_libraries = 'pg_strom'")
@@ -248,12 +230,8 @@ try:
 
     # A service that dies while it reads.
     for _ in range(2):
-        for entry in pathlib.Path("/proc").iterdir():
-            try:
-                if DEVICE.encode() in (entry / "cmdline").read_bytes() and b"gpu_service" in (entry / "cmdline").read_bytes():
-                    os.kill(int(entry.name), signal.SIGKILL)
-            except (OSError, ValueError):
-                continue
+        for process in gpu_server.service_processes(DEVICE):
+            os.kill(process, signal.SIGKILL)
         ok(wait_until(service_answers, seconds=10), "it is back")
     answers_are_right("after deaths", paths)
 

@@ -99,6 +99,20 @@ def state_of(action):
         return error.sqlstate or "connection lost"
 
 
+def with_and_without_engine(session, statement, answer):
+    """The answers of the engine, wherever it runs, and of PostgreSQL alone under one snapshot, each by answer(session,
+    statement)."""
+    answers = []
+    session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    for enabled in ("on", "off"):
+        session.execute("SAVEPOINT before")
+        session.execute(f"SET LOCAL pg_strom.enabled = {enabled}")
+        answers.append(answer(session, statement))
+        session.execute("ROLLBACK TO before")
+    session.execute("ROLLBACK")
+    return answers
+
+
 def incarnation():
     """What the crash of any process changes: all others are started anew then, the checkpointer among them. The start of
     the server itself stays the same."""
