@@ -28,7 +28,7 @@ class DeviceRegion {
  protected:
   DeviceRegion(char* device, char* host, size_t size) : device_(device), host_(host), size_(size) {}
   char* const device_;
-  char* const host_;
+  char* host_;  // once it is mapped
   const size_t size_;
 };
 
@@ -38,7 +38,7 @@ struct DeviceRange {
   size_t offset, bytes;
 };
 
-/// A copy from a mirror to the beginning of another region, one of ColumnKeeper::make_room().
+/// A copy to the beginning of a region of ColumnKeeper::make_room(), from the mirror of another or its own.
 struct DeviceFill {
   const DeviceRegion* to;
   DeviceRange from;

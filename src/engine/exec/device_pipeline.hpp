@@ -6,6 +6,7 @@
 
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/device_files.hpp"
+#include "engine/exec/device_image.hpp"
 #include "engine/exec/device_machine.hpp"
 #include "engine/exec/execution.hpp"
 
@@ -20,6 +21,8 @@ class DevicePipeline {
 
   DeviceMachine& machine() const { return *machine_; }
   const DeviceRegion& region() const { return *region_; }
+  /// Join tables that the machine keeps, for DeviceWork::kept.
+  const std::vector<const DeviceRegion*>& kept_joins() const { return kept_joins_; }
   // Addresses on the device.
   const block::TileCode* code() const { return on_device<block::TileCode>(code_); }
   const block::JoinTable* joins() const { return on_device<block::JoinTable>(joins_); }
@@ -41,6 +44,7 @@ class DevicePipeline {
   };
 
   explicit DevicePipeline(DeviceMachine* machine) : machine_(machine) {}
+  Status put_join(const JoinBuild& build, size_t place, DeviceImage* image, const DeviceMachine::KeepGoing& keep_going);
   template <class T>
   const T* on_device(size_t place) const {
     return reinterpret_cast<const T*>(region_->device() + place);
@@ -51,6 +55,7 @@ class DevicePipeline {
   size_t code_ = 0, joins_ = 0;
   std::vector<block::RegStorage> constants_;
   std::vector<Matches> matches_;
+  std::vector<const DeviceRegion*> kept_joins_;
   std::unique_ptr<DeviceFiles> files_;
 };
 

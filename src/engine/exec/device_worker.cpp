@@ -349,13 +349,17 @@ void DeviceWorker::hand_groups_on() {
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
   if (const auto kept = kept_.host_text(text)) return *kept;
-  const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
-  for (const DeviceRegion* region : regions) {
-    if (region == nullptr || text.ptr < region->device()) continue;
+  StrView on_host{nullptr, 0};
+  const auto is_in = [&](const DeviceRegion* region) {
+    if (region == nullptr || text.ptr < region->device()) return false;
     const auto offset = static_cast<size_t>(text.ptr - region->device());
-    if (offset < region->size() && static_cast<size_t>(text.len) <= region->size() - offset)
-      return {region->host() + offset, text.len};
-  }
+    if (offset >= region->size() || static_cast<size_t>(text.len) > region->size() - offset) return false;
+    on_host = {region->host() + offset, text.len};
+    return true;
+  };
+  if (is_in(slot_.get()) || is_in(data_.get()) || is_in(&device_.region()) ||
+      std::any_of(device_.kept_joins().begin(), device_.kept_joins().end(), is_in))
+    return on_host;
   lost_text_ = true;
   return {nullptr, 0};
 }
@@ -522,6 +526,7 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     work.files = std::exchange(pending_files_, {});
     work.in.push_back({control_.get(), 0, control_bytes_});
     work.kept = kept_.regions();
+    work.kept.insert(work.kept.end(), device_.kept_joins().begin(), device_.kept_joins().end());
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);

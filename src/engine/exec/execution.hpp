@@ -75,6 +75,12 @@ class ChunkSource {
     (void)index, (void)column, (void)keys;
     return true;
   }
+  /// Names what `columns` of all rows hold, without reading any. What was read between two questions is what the name
+  /// says if both have the same answer. The caller's thread; may throw like an InterruptCheck.
+  virtual columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const {
+    (void)columns;
+    return {};
+  }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
 };
@@ -154,6 +160,16 @@ struct DeviceBytes {
   }
 };
 
+/// Join tables that pipelines on Options::machine have probed.
+struct DeviceJoins {
+  int64_t built = 0, kept = 0;  // now; there from earlier queries
+  DeviceJoins& operator+=(const DeviceJoins& more) {
+    built += more.built;
+    kept += more.kept;
+    return *this;
+  }
+};
+
 struct Stats {
   std::vector<std::vector<StageStats>> stages;    // per pipeline
   std::vector<double> milliseconds;               // per pipeline, wall clock
@@ -166,6 +182,7 @@ struct Stats {
   std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
   int64_t device_file_bytes = 0;        // that devices have read from files by themselves
   DeviceBytes device_bytes;
+  DeviceJoins device_joins;
 };
 
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by

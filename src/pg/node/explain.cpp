@@ -419,6 +419,7 @@ class Explainer {
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
     if (stats_.device_rows > 0) device_bytes();
+    if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
         text("GPU-Direct SQL", fdw_arrow::format_bytes(stats_.device_file_bytes));
@@ -461,6 +462,18 @@ class Explainer {
     }
     number("GPU Columns Kept", "B", bytes.kept);
     number("GPU Columns Copied", "B", bytes.copied);
+  }
+
+  // Join tables that the GPU had from earlier queries, and those of this one.
+  void device_joins() {
+    const engine::exec::DeviceJoins& joins = stats_.device_joins;
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("GPU Join Tables",
+           "[kept: " + std::to_string(joins.kept) + ", built: " + std::to_string(joins.built) + "]");
+      return;
+    }
+    number("GPU Join Tables Kept", nullptr, joins.kept);
+    number("GPU Join Tables Built", nullptr, joins.built);
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

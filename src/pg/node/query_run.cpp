@@ -63,6 +63,7 @@ void add_stats(Stats* sum, const Stats& more) {
   if (more.machine_rows.size() > sum->machine_rows.size()) sum->machine_rows.resize(more.machine_rows.size());
   for (size_t i = 0; i < more.machine_rows.size(); ++i) sum->machine_rows[i] += more.machine_rows[i];
   sum->device_bytes += more.device_bytes;
+  sum->device_joins += more.device_joins;
   sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);

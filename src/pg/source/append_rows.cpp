@@ -71,6 +71,18 @@ bool AppendRows::may_hold(int64_t index, uint32_t column, const engine::exec::Ke
   return part.leaf->rows->may_hold(index - part.first, column, keys);
 }
 
+columnar::RowsOrigin AppendRows::origin(const std::vector<uint32_t>& columns) const {
+  columnar::RowsOrigin all{"A", ""};
+  for (const Leaf* leaf : chosen_) {
+    const columnar::RowsOrigin one = leaf->rows->origin(columns);
+    if (one.name.empty()) return {};
+    columnar::append_name(&all.name, static_cast<uint64_t>(one.name.size()));
+    all.name += one.name;
+    if (all.label.empty()) all.label = one.label;
+  }
+  return all;
+}
+
 int64_t AppendRows::skipped_chunks() const {
   int64_t skipped = 0;
   for (const Leaf* leaf : chosen_) skipped += leaf->rows->skipped_chunks();

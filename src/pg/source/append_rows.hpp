@@ -34,6 +34,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   std::string describe(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
   std::vector<const fdw_arrow::Source*> arrow_tables() const override;
 

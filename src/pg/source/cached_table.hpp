@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "columnar/origin.hpp"
 #include "pg/source/shared_columns.hpp"
 
 namespace strom::pg::source {
@@ -49,6 +50,10 @@ class CachedTable {
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
   ~CachedTable();
+  /// Where `columns` of all rows that `snapshot` sees in a table's first `pages` come from, as long as all of these pages
+  /// are visible to everyone. Throws PostgresError.
+  static columnar::RowsOrigin origin(Relation relation, Snapshot snapshot, BlockNumber pages,
+                                     const std::vector<ColumnId>& columns);
   /// False for tables of which nothing is ever kept.
   static bool is_for(Relation relation, BlockNumber pages);
 
@@ -65,7 +70,6 @@ class CachedTable {
  private:
   CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns);
 
-  XLogRecPtr version_of(BlockNumber begin, BlockNumber end);
   void finish(Fill* fill);
   void keep(const Fill& fill);
 

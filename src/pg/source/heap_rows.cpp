@@ -229,12 +229,31 @@ void HeapRows::start() {
 // Of a table that is read whole.
 void HeapRows::open_cache(BlockNumber pages) {
   if (!uses_cache_ || blocks_.is_restricted() || sample_) return;
+  cache_ = CachedTable::open(relation_, snapshot_, pages, column_ids());
+  group_end_ = 0;
+  fill_ = nullptr;
+}
+
+// Of those that lie in tuples.
+std::vector<ColumnId> HeapRows::column_ids() const {
   std::vector<ColumnId> columns;
   for (size_t i = 0; i < decoder_->wanted().size(); ++i)
     columns.push_back(column_id(decoder_->wanted()[i], numeric_scales_[i]));
-  cache_ = CachedTable::open(relation_, snapshot_, pages, columns);
-  group_end_ = 0;
-  fill_ = nullptr;
+  return columns;
+}
+
+columnar::RowsOrigin HeapRows::origin(const std::vector<uint32_t>& columns) const {
+  if (!uses_cache_ || blocks_.is_restricted() || sample_) return {};
+  const std::vector<ColumnId> all = column_ids();
+  std::vector<ColumnId> wanted;
+  for (const uint32_t column : columns) {
+    if (attnums_[column] < 0) return {};
+    const auto before = std::count_if(attnums_.begin(), attnums_.begin() + column, [](AttrNumber a) { return a < 0; });
+    wanted.push_back(all[column - static_cast<size_t>(before)]);
+  }
+  const Relation relation = relation_;
+  const BlockNumber pages = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  return CachedTable::origin(relation_, snapshot_, pages, wanted);
 }
 
 HeapRows::Chunk* HeapRows::new_chunk() {

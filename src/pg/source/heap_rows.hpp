@@ -55,6 +55,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool stable_text() const override { return false; }  // pages are unpinned
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
 
   /// A row's tuple on its page, while the chunk is not released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;
@@ -76,6 +77,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
   void open_cache(BlockNumber pages);
+  std::vector<ColumnId> column_ids() const;
   bool feed_kept(Chunk* chunk);
   void activate(Chunk* chunk);
   void add_to_cache(Chunk* chunk);

@@ -69,7 +69,7 @@ class ColumnStoreTest : public testing::Test {
   std::atomic<uint64_t> held_ = 0;
   uint32_t tag_ = 0;
   Scheduler scheduler_{kMemory * kUnit};
-  ColumnStore store_{&scheduler_, 800 * kUnit, [this](size_t bytes) -> Result<ColumnStore::Region> {
+  ColumnStore store_{&scheduler_, 800 * kUnit, 400 * kUnit, [this](size_t bytes, bool) -> Result<ColumnStore::Region> {
                        return ColumnStore::Region(std::make_shared<FakeRegion>(bytes, &held_));
                      }};
 };
