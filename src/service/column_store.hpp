@@ -1,5 +1,6 @@
 // Columns and join tables that stay on the device between queries, for all sessions: which are there, who uses them,
-// which are worth their memory. All of them are columns here: it knows nothing of them but names and sizes. Used by the runner. See docs/dev/gpu-service.md.
+// which are worth their memory. All of them are columns here: it knows nothing of them but names and sizes. Used by the
+// runner. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <condition_variable>
@@ -72,10 +73,10 @@ class ColumnStore {
     uint64_t number = 0, bytes = 0;
     Region region;
     std::string shape;
-    double uses = 0;        // in units of weight_
-    double worth = 0;       // place in by_worth_
-    uint32_t pins = 0;      // of sessions and tasks
-    uint32_t filler = 0;    // the session that fills it
+    double uses = 0;      // in units of weight_
+    double worth = 0;     // place in by_worth_
+    uint32_t pins = 0;    // of sessions and tasks
+    uint32_t filler = 0;  // the session that fills it
     bool is_mirrored = false;
     bool is_ready = false;  // it was published
     bool is_listed = true;  // in by_name_

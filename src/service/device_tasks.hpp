@@ -23,7 +23,8 @@ enum class TaskKind : uint16_t {
   kRelease = 3,
   /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it, and its columns.
   kRun = 4,
-  /// Room for columns and join tables that are to stay on the device: for each of them Keep, its name and its label. The
+  /// Room for columns and join tables that are to stay on the device: for each of them Keep, its name and its label.
+  /// The
   /// values are as many of Kept.
   kKeep = 5,
   /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
@@ -33,7 +34,8 @@ enum class TaskKind : uint16_t {
   kOpenFile = 7,
   /// CloseFile.
   kCloseFile = 8,
-  /// AskMirror: the descriptor of the answer is the memory file of a join table that the session has; to be written by who
+  /// AskMirror: the descriptor of the answer is the memory file of a join table that the session has; to be written by
+  /// who
   /// fills it, until it is published.
   kMirror = 9,
 };
@@ -68,8 +70,8 @@ struct Run {
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
 };
-/// A column or join table that stays on the device and that tiles read; with bytes it is filled from the range first, which
-/// is in its own mirror where the region is 0.
+/// A column or join table that stays on the device and that tiles read; with bytes it is filled from the range first,
+/// which is in its own mirror where the region is 0.
 struct RunColumn {
   uint64_t number = 0;
   RunRange from;

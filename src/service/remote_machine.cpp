@@ -228,8 +228,8 @@ Status RemoteMachine::map_mirror(KeptRegion* region, bool is_written, const Keep
   STROM_ASSIGN(const Reply reply,
                ask(request(TaskKind::kMirror, bytes_of(AskMirror{region->number()})), keep_going, -1));
   if (!reply.bulk.is_open()) return unexpected();
-  void* mapped = mmap(nullptr, region->size(), is_written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
-                      reply.bulk.get(), 0);
+  void* mapped =
+      mmap(nullptr, region->size(), is_written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, reply.bulk.get(), 0);
   if (mapped == MAP_FAILED) return base::os_error(errno, "could not map memory of the GPU service");
   region->set_host(static_cast<char*>(mapped));
   return {};

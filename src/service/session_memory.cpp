@@ -25,9 +25,11 @@ Result<Descriptor> memory_file(size_t bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes, Mirror mirrored) {
+Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes,
+                                                           Mirror mirrored) {
   STROM_ASSIGN(device::DeviceMemory memory, allocate_if_free(device, bytes));
-  if (mirrored == Mirror::kNone) return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory), nullptr, bytes, {}, {}));
+  if (mirrored == Mirror::kNone)
+    return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory), nullptr, bytes, {}, {}));
   STROM_ASSIGN(Descriptor file, memory_file(bytes));
   void* mirror = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mirror == MAP_FAILED) return base::os_error(errno, "could not map memory to share with a client");

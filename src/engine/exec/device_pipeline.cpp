@@ -71,7 +71,8 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* mach
   }
   pipeline->joins_ = image.reserve(std::max<size_t>(1, assembly.joins.size()) * sizeof(JoinTable));
   for (size_t i = 0; i < assembly.joins.size(); ++i)
-    STROM_TRY(pipeline->put_join(*assembly.joins[i].build, pipeline->joins_ + i * sizeof(JoinTable), &image, keep_going));
+    STROM_TRY(
+        pipeline->put_join(*assembly.joins[i].build, pipeline->joins_ + i * sizeof(JoinTable), &image, keep_going));
   STROM_ASSIGN(pipeline->region_, machine->allocate(image.size(), true, keep_going));
   image.write(pipeline->region_->host(), pipeline->region_->device());
   for (size_t i = 0; i < constants.size(); ++i) {

@@ -370,8 +370,7 @@ class ExecutionImpl : public Execution {
     STROM_ASSIGN(std::optional<JoinImage> image, kept->find(machines, keys, payload, keep_going));
     if (!image) return false;
     build_rows_scanned_[join] = image->scanned_rows;
-    builds_[join] =
-        std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), kept);
+    builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), kept);
     ++past_stats_.device_joins.kept;
     if (declined_build_) declined_build_(program_.joins[join].build_pipeline, {});
     return true;
@@ -390,7 +389,8 @@ class ExecutionImpl : public Execution {
     }
     STROM_ASSIGN(const bool is_as_read, build_table(index, join, interrupt));
     if (!machines.empty()) ++past_stats_.device_joins.built;
-    if (kept == nullptr || !is_as_read || origin_of(join).name != kept->name()) return {};
+    if (kept == nullptr || !options_.device_keeps_joins || !is_as_read || origin_of(join).name != kept->name())
+      return {};
     kept->set_built(build_rows_scanned_[join]);
     builds_[join]->keep(kept);
     return {};

@@ -136,6 +136,7 @@ struct Options {
   std::vector<DeviceMachine*> more_machines{};  // of the same kind: threads are spread over all
   int64_t device_morsel_rows = default_device_morsel_rows();
   bool device_reads_files = true;  // where the machine can and it is worth it
+  bool device_keeps_joins = true;  // join tables that it has not yet, likewise
   int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results

@@ -1,5 +1,5 @@
-// The bytes of a finished join table on a device: arrays with pointers between them, and all that a host needs to use the
-// table without building it. Used by exec/device_pipeline.cpp and exec/kept_join.cpp.
+// The bytes of a finished join table on a device: arrays with pointers between them, and all that a host needs to use
+// the table without building it. Used by exec/device_pipeline.cpp and exec/kept_join.cpp.
 #pragma once
 
 #include <array>

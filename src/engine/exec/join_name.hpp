@@ -12,7 +12,7 @@ namespace strom::engine::exec {
 
 /// What a build pipeline makes of its source's rows, but not which rows these are.
 struct BuildText {
-  std::string text;               // the same for all pipelines, of any program, that make the same; empty: there is none
+  std::string text;  // the same for all pipelines, of any program, that make the same; empty: there is none
   std::vector<uint32_t> columns;  // of the source that it reads, in the order in which the text has them
 };
 

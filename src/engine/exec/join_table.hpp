@@ -29,9 +29,7 @@ struct HostColumn {
   void append(const void* from, const uint8_t* from_flags, int64_t count);
   void append_constant(const plan::Constant& value, TextStore* texts);
   void clear();
-  const uint8_t* data() const {
-    return kept.data != nullptr ? static_cast<const uint8_t*>(kept.data) : values.data();
-  }
+  const uint8_t* data() const { return kept.data != nullptr ? static_cast<const uint8_t*>(kept.data) : values.data(); }
   const void* at(int64_t row) const { return data() + row * registry::phys_size(phys); }
   bool is_null(int64_t row) const {
     const uint8_t* of = kept.data != nullptr ? kept.flags : flags.empty() ? nullptr : flags.data();

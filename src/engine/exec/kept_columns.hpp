@@ -1,5 +1,5 @@
-// Columns and join tables that stay on a device between queries: what the engine asks of a device that keeps some, and one worker's use
-// of the columns. Used by exec/device_worker.cpp and exec/kept_join.cpp. See docs/dev/gpu-service.md.
+// Columns and join tables that stay on a device between queries: what the engine asks of a device that keeps some, and
+// one worker's use of the columns. Used by exec/device_worker.cpp and exec/kept_join.cpp. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <functional>

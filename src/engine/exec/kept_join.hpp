@@ -22,8 +22,8 @@ class KeptJoin {
 
   const std::string& name() const { return origin_.name; }
 
-  /// Looks for it on all machines. A table of `keys` and `payload` that the first of them has, and perhaps others; nothing:
-  /// it is to be built. Errors: those of ColumnKeeper::find().
+  /// Looks for it on all machines. A table of `keys` and `payload` that the first of them has, and perhaps others;
+  /// nothing: it is to be built. Errors: those of ColumnKeeper::find().
   Result<std::optional<JoinImage>> find(const std::vector<DeviceMachine*>& machines,
                                         const std::vector<registry::Phys>& keys,
                                         const std::vector<registry::Phys>& payload,
@@ -32,8 +32,8 @@ class KeptJoin {
   /// It was built, of so many rows before filters.
   void set_built(int64_t scanned_rows) { scanned_rows_ = scanned_rows; }
 
-  /// The finished table `build` on the machine, which gets it if that is worth it; nullptr when the machine does not keep
-  /// it. Good as long as this. Any thread. Errors: those of ColumnKeeper::make_room() and of copying.
+  /// The finished table `build` on the machine, which gets it if that is worth it; nullptr when the machine does not
+  /// keep it. Good as long as this. Any thread. Errors: those of ColumnKeeper::make_room() and of copying.
   Result<const DeviceRegion*> on(DeviceMachine* machine, const JoinBuild& build,
                                  const DeviceMachine::KeepGoing& keep_going);
 

@@ -468,8 +468,7 @@ class Explainer {
   void device_joins() {
     const engine::exec::DeviceJoins& joins = stats_.device_joins;
     if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      text("GPU Join Tables",
-           "[kept: " + std::to_string(joins.kept) + ", built: " + std::to_string(joins.built) + "]");
+      text("GPU Join Tables", "[kept: " + std::to_string(joins.kept) + ", built: " + std::to_string(joins.built) + "]");
       return;
     }
     number("GPU Join Tables Kept", nullptr, joins.kept);

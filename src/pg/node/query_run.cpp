@@ -409,6 +409,7 @@ void QueryRun::start() {
   options.inflater = source::inflater();
   choose_machines(&options);
   options.device_reads_files = guc::pg_strom::gpudirect_enabled;
+  options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
@@ -774,6 +775,7 @@ bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_childr
 
 void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
   if (replay(same_parameters, keep_children)) return;
+  was_restarted_ = true;
   first_row_again();
   end_sort();
   abandon();

@@ -122,8 +122,7 @@ columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, B
   const compat::FileId file = compat::file_of(relation);
   columnar::RowsOrigin origin{"T", columnar::table_label(file.tablespace, file.database, file.file)};
   columnar::append_name(&origin.name, shared->incarnation(), file.tablespace, file.database, file.file, pages);
-  for (const ColumnId& id : columns)
-    columnar::append_name(&origin.name, id.attribute, id.storage, id.unused, id.scale);
+  for (const ColumnId& id : columns) columnar::append_name(&origin.name, id.attribute, id.storage, id.unused, id.scale);
   Buffer map_page = InvalidBuffer;
   XLogRecPtr last = InvalidXLogRecPtr;
   bool is_visible = true;

@@ -50,8 +50,8 @@ class CachedTable {
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
   ~CachedTable();
-  /// Where `columns` of all rows that `snapshot` sees in a table's first `pages` come from, as long as all of these pages
-  /// are visible to everyone. Throws PostgresError.
+  /// Where `columns` of all rows that `snapshot` sees in a table's first `pages` come from, as long as all of these
+  /// pages are visible to everyone. Throws PostgresError.
   static columnar::RowsOrigin origin(Relation relation, Snapshot snapshot, BlockNumber pages,
                                      const std::vector<ColumnId>& columns);
   /// False for tables of which nothing is ever kept.

@@ -42,8 +42,8 @@ void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
 
 }  // namespace
 
-/// pgstrom.gpu_cache_info() -> setof (relation, file, kind, columns, pieces, bytes, uses, pinned); no rows when there is no
-/// service.
+/// pgstrom.gpu_cache_info() -> setof (relation, file, kind, columns, pieces, bytes, uses, pinned); no rows when there
+/// is no service.
 STROM_SQL_FUNCTION(strom_gpu_cache_info) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);

@@ -150,8 +150,8 @@ TEST_F(KeptJoins, are_not_kept_when_the_source_changes_meanwhile) {
   Changing source(&inner_);
   const auto kept = [&] {
     exec::Options options;
-    return run(Query().program(), {&source, &outer_}, {"", exec::run_morsel_for(exec::best_isa()), false, machine.get()},
-               options)
+    return run(Query().program(), {&source, &outer_},
+               {"", exec::run_morsel_for(exec::best_isa()), false, machine.get()}, options)
         .stats.device_joins.kept;
   };
   for (int i = 0; i < 4; ++i) EXPECT_EQ(kept(), 0);
@@ -168,7 +168,8 @@ TEST_F(KeptJoins, with_declined_rows_and_in_several_passes_are_not_kept) {
     Machine({"", exec::run_morsel_for(exec::best_isa()), false, machine.get()}).use_by(&options);
     auto execution = exec::Execution::create(query.program(), {&inner_, &outer_}, {}, options).value();
     size_t declined = 0;
-    execution->on_declined_build([&](uint32_t, const std::vector<exec::DeclinedRow>& rows) { declined += rows.size(); });
+    execution->on_declined_build(
+        [&](uint32_t, const std::vector<exec::DeclinedRow>& rows) { declined += rows.size(); });
     while (execution->next([] {}).value() != nullptr) continue;
     EXPECT_EQ(declined, 3u);
     EXPECT_EQ(execution->stats().device_joins.kept, 0);
@@ -197,7 +198,7 @@ TEST_F(KeptJoins, with_parameters_are_those_of_their_values) {
   EXPECT_EQ(kept({kInt4, false, -1, int_bytes(50)}), 1);
   EXPECT_EQ(kept({kInt4, false, -1, int_bytes(51)}), 0);
   EXPECT_EQ(kept({kInt4, true, -1, ""}), 0);
-  EXPECT_EQ(kept({kInt4, true, -1, ""}), 0);  // without rows nothing is probed
+  EXPECT_EQ(kept({kInt4, true, -1, ""}), 0);                                     // without rows nothing is probed
   for (int i = 0; i < 2; ++i) EXPECT_EQ(kept({kInt4, false, -1, "", true}), 0);  // not held
 }
 
@@ -236,12 +237,8 @@ TEST_F(KeptJoins, and_the_cpu_where_the_device_has_no_memory) {
 TEST_F(KeptJoins, names_of_programs) {
   const auto text = [](const plan::Program& p) { return exec::build_text(p, 0, exec::join_needs(p, 0), false).text; };
   std::set<std::string> texts;
-  const std::vector<Query> queries = {{},
-                                      {.below = 201},
-                                      {.by_text = true},
-                                      {.reads_text = false},
-                                      {.divides = true},
-                                      {.below = 201, .divides = true}};
+  const std::vector<Query> queries = {
+      {}, {.below = 201}, {.by_text = true}, {.reads_text = false}, {.divides = true}, {.below = 201, .divides = true}};
   for (const Query& query : queries) EXPECT_TRUE(texts.insert(text(query.program())).second);
   EXPECT_EQ(text(Query{.has_parameter = true}.program()), "");
   // Other nodes of the program do not matter.

@@ -382,7 +382,8 @@ TEST_F(DeviceService, columns_that_stay) {
   const auto keep = static_cast<uint16_t>(TaskKind::kKeep);
   for (const std::string& arguments :
        {std::string("x"), bytes_of(Keep{1, 0, 5, 0}), bytes_of(Keep{1, 0, 0, 0}),
-        bytes_of(Keep{1, 0, 9000, 0}) + std::string(9000, 'x'), bytes_of(Keep{1, 0, 1, 0, 2}) + "x", bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
+        bytes_of(Keep{1, 0, 9000, 0}) + std::string(9000, 'x'), bytes_of(Keep{1, 0, 1, 0, 2}) + "x",
+        bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
     ASSERT_TRUE(client->submit({keep, 0, arguments}).is_ok());
     const Reply reply = std::move(*client->wait(10000).value());
     EXPECT_EQ(status_of(std::get<Failed>(reply.message)).code(), ErrorCode::kProtocolViolation);
