@@ -55,6 +55,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool stable_text() const override { return false; }  // pages are unpinned
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
+  uint64_t place(int64_t index) const override;
 
   /// A row's tuple on its page, while the chunk is not released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;
