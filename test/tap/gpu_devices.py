@@ -211,8 +211,56 @@ try:
     equal(spread.execute(north).fetchall(), wanted_north, "answers of several devices that keep columns")
     ok(wait_until(lambda: spread.execute(north) and pieces("north") >= most, 30), "each column is kept", pieces("north"))
     ok(wait_until(lambda: is_kept(north), 30), "and found where it is", columns_of(spread, north))
-    equal((pieces("north"), len(devices_of(spread, north)[0].split(", "))), (most, DEVICES), "by one device each of all that work")
+    ok(wait_until(lambda: len(devices_of(spread, north)[0].split(", ")) == DEVICES, 20), "by all devices", devices_of(spread, north))
+    equal(pieces("north"), most, "of which no two keep the same")
     equal(spread.execute(north).fetchall(), wanted_north, "with the same answers")
+
+    # What is there already needs no copy: with rates of a slow link a query goes to the GPU once its columns are kept.
+    def set_rates(**rates):
+        """In the file of measurements, of all devices."""
+        text = measured.read_text()
+        for name, value in rates.items():
+            text = re.sub(rf"^{name} .*$", f"{name} {value}", text, flags=re.M)
+        text = text[:text.rindex("checksum ")]
+        checksum = 0xcbf29ce484222325
+        for byte in text.encode():
+            checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+        measured.with_suffix(".new").write_text(f"{text}checksum {checksum}\n")
+        measured.with_suffix(".new").chmod(0o644)
+        measured.with_suffix(".new").rename(measured)
+
+    def choice(session, query):
+        return lines_with(explain(session, query), "Device Choice:")[0]
+
+    other = north.replace("north", "south")
+    before = measured.read_bytes()
+    set_rates(copy_in=1e6, copy_out=1e9, stage=1e12, setup_us=1, scan_cpu_ns=100, scan_device_ns=0.001, group_cpu_ns=100, group_device_ns=0.001)
+    chooses = connect(server)
+    ok(wait_until(lambda: "kept there: " in choice(chooses, north), 20), "planning knows what is kept", choice(chooses, north))
+    ok(choice(chooses, north).startswith("Device Choice: GPU (cost on CPU: "), "so that the query goes there", choice(chooses, north))
+    ok(choice(chooses, other).startswith("Device Choice: CPU"), "another does not", choice(chooses, other))
+    equal(chooses.execute(north).fetchall(), wanted_north, "the same answers from there")
+    plan = json.dumps(chooses.execute("EXPLAIN (FORMAT JSON) " + north).fetchone()[0])
+    ok(int(re.search(r'"GPU Bytes Kept": (\d+)', plan)[1]) > BATCHES * BATCH_ROWS * 8, "in JSON as a number", plan)
+    chooses.execute("SET pg_strom.enable_gpu_cache = off")
+    ok(choice(chooses, north).startswith("Device Choice: CPU"), "not with pg_strom.enable_gpu_cache = off")
+    chooses.execute("RESET pg_strom.enable_gpu_cache")
+    chooses.execute("SELECT pgstrom.gpu_cache_reset()")
+    ok(wait_until(lambda: choice(chooses, north).startswith("Device Choice: CPU") and "kept" not in choice(chooses, north), 20),
+       "without them it stays on the CPU", choice(chooses, north))
+    spread.execute(north)
+    ok(wait_until(lambda: spread.execute(north) and choice(chooses, north).startswith("Device Choice: GPU"), 20), "and goes again once they are kept",
+       choice(chooses, north))
+    (process,) = service_processes(module)
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(1.1)
+    begin = time.monotonic()
+    stopped = choice(chooses, north)
+    ok(stopped.startswith("Device Choice: CPU") and time.monotonic() - begin < 1, "a service that does not answer holds nobody up", stopped,
+       time.monotonic() - begin)
+    os.kill(process, signal.SIGCONT)
+    chooses.close()
+    measured.write_bytes(before)
 
     # Partitions near several devices.
     server.configure(f"pg_strom.manual_optimal_gpus = '{places}/north=gpu0,{places}/south=gpu2'")
