@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace strom::base {
 
@@ -24,6 +25,15 @@ struct UInt256 {
     for (int i = 3; i >= 0; --i)
       if (words[i] != other.words[i]) return words[i] < other.words[i];
     return false;
+  }
+
+  /// The lowest `bits`, of which there are 128 or 256. Of constant sizes: a copy whose size is not known would load
+  /// both words at once, and wait for the stores that have just made them.
+  void store(int32_t bits, uint8_t* out) const {
+    constexpr size_t kWord = sizeof(uint64_t);
+    std::memcpy(out, words, kWord);
+    std::memcpy(out + kWord, words + 1, kWord);
+    if (bits > 128) std::memcpy(out + 2 * kWord, words + 2, 2 * kWord);
   }
 
   /// Two's complement.

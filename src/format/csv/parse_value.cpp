@@ -277,7 +277,7 @@ Parsed parse_decimal(std::string_view text, int32_t precision, int32_t scale, in
   }
   base::UInt256 value = pusher.value();
   if (digits.negative) value.negate();
-  std::memcpy(out, value.words, static_cast<size_t>(bits / 8));
+  value.store(bits, out);
   return Parsed::kExact;
 }
 

@@ -47,10 +47,16 @@ bool multiply_power(UInt256& value, int32_t power) {
 /// Numbers of up to four digits, which is most of them, in one machine word. False when this is none of those.
 bool small_decimal(const NumericView& number, int32_t precision, int32_t scale, int64_t* out) {
   const int32_t power = kDigitPlaces * (number.weight - number.count + 1) + scale;
-  if (number.count > 4 || power < 0 || kDigitPlaces * number.count + power > kMaxPower) return false;
+  if (number.count > 4 || power <= -kDigitPlaces || kDigitPlaces * number.count + power > kMaxPower) return false;
   uint64_t value = 0;
   for (int32_t i = 0; i < number.count; ++i) value = value * kDigitBase + number.digit(i);
-  value *= kPowers[power];
+  if (power < 0) {  // the last digit has places behind the scale, which are zeros if it fits
+    const uint64_t cut = kPowers[-power];
+    if (value % cut != 0) return false;
+    value /= cut;
+  } else {
+    value *= kPowers[power];
+  }
   if (precision < kMaxPower && value >= kPowers[precision]) return false;
   *out = number.sign == NumericView::Sign::kNegative ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
   return true;
@@ -110,16 +116,15 @@ DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, 
                                   uint8_t* out) {
   int64_t small = 0;
   if (small_decimal(number, precision, scale, &small)) {
-    const int64_t high = small >> 63;
-    std::memcpy(out, &small, sizeof(small));
-    for (int32_t i = 1; i < bits / 64; ++i) std::memcpy(out + 8 * i, &high, sizeof(high));
+    const auto high = static_cast<uint64_t>(small >> 63);
+    UInt256{{static_cast<uint64_t>(small), high, high, high}}.store(bits, out);
     return DecimalOutcome::kExact;
   }
   UInt256 value;
   const DecimalOutcome outcome = wide_decimal(number, precision, scale, value);
   if (outcome != DecimalOutcome::kExact) return outcome;
   if (number.sign == NumericView::Sign::kNegative) value.negate();
-  std::memcpy(out, value.words, static_cast<size_t>(bits / 8));
+  value.store(bits, out);
   return outcome;
 }
 
