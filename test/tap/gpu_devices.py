@@ -19,7 +19,7 @@ from server import TEST_DIR, done, equal, folder, ok, state_of, wait_until
 
 ROWS = 200_000
 DEVICES = 3
-BATCHES, BATCH_ROWS = 30, 10_000
+BATCHES, BATCH_ROWS, MORSELS = 30, 60_000, 4  # of a file; morsels of a batch
 SETTLED = 2.2  # seconds after which a file's times tell it from later states
 COUNT = "SELECT count(*) FROM heap WHERE n = 1"
 GROUPS = "SELECT k, count(*), sum(n) FROM heap GROUP BY k ORDER BY k"
@@ -201,12 +201,11 @@ try:
     wanted_north, wanted_both = (cpu.execute(query).fetchall() for query in (north, both))
     pieces = lambda file: cpu.execute("SELECT coalesce(sum(pieces), 0)::int8 FROM pgstrom.gpu_cache_info WHERE file LIKE %s",
                                       (f"%/{file}/part.arrow",)).fetchone()[0]
-    most = 2 * BATCHES
+    most = 2 * BATCHES * MORSELS
 
-    def is_kept(query):
-        """Whether all columns were on the devices that the morsels have gone to."""
-        kept, copied = columns_of(spread, query)
-        return kept > 0 and copied < kept / 50
+    def is_kept(query, files=1):
+        """Whether most morsels have gone to the device that has their columns: threads that start late lose some to others."""
+        return columns_of(spread, query)[0] > files * BATCHES * BATCH_ROWS * (4 + 8) / 2
 
     equal(spread.execute(north).fetchall(), wanted_north, "answers of several devices that keep columns")
     ok(wait_until(lambda: spread.execute(north) and pieces("north") >= most, 30), "each column is kept", pieces("north"))
@@ -276,7 +275,7 @@ try:
     equal(spread.execute(both).fetchall(), wanted_both, "with the CPU's answers")
     ok(wait_until(lambda: spread.execute(both) and (pieces("north"), pieces("south")) == (most, most), 30), "which keep their columns",
        pieces("north"), pieces("south"))
-    ok(wait_until(lambda: is_kept(both), 30), "and find them", columns_of(spread, both))
+    ok(wait_until(lambda: is_kept(both, 2), 30), "and find them", columns_of(spread, both))
     spread.close()
 
     server.configure(f"pg_strom.manual_optimal_gpus = '{server.data}=gpu2'")
