@@ -19,7 +19,7 @@ Status lost() {
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(const ClientOptions& options) {
-  STROM_ASSIGN(Descriptor socket, connect_to(options.socket_path));
+  STROM_ASSIGN(Descriptor socket, connect_to(options.socket_path, options.connect_timeout_ms));
   STROM_ASSIGN(const Peer peer, peer_of(socket.get()));
   if (peer.user != options.user)
     return Status(ErrorCode::kPermissionDenied, "the GPU service at \"" + options.socket_path + "\" is another user's")

@@ -22,6 +22,7 @@ struct ClientOptions {
   int32_t device = -1;     // of the service; -1: the one with the least to do
   uid_t user = geteuid();  // whose service this must be
   int timeout_ms = 5000;   // to be welcomed
+  int connect_timeout_ms = 1000;
 };
 
 /// An answer to a request: Finished, Failed, Ledger, Columns, Cache or Devices.

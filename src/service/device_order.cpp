@@ -100,6 +100,34 @@ const OptimalDevices* told(const std::vector<OptimalDevices>& optimal, const std
   return nullptr;
 }
 
+/// What is known of the storage of a file (empty: of none).
+class Storage {
+ public:
+  Storage(const std::vector<OptimalDevices>& optimal, const std::string& path, const std::string& root) : root_(root) {
+    if (path.empty()) return;
+    disks_ = disks_of(path, root);
+    told_ = told(optimal, path, disks_);
+  }
+  /// Those of the devices that are told for it.
+  std::vector<DeviceRow> told_of(const std::vector<DeviceRow>& devices) const {
+    std::vector<DeviceRow> found;
+    for (const DeviceRow& device : devices)
+      if (told_ != nullptr && std::count(told_->devices.begin(), told_->devices.end(), device.number) > 0)
+        found.push_back(device);
+    return found;
+  }
+  int distance_to(const DeviceRow& device) const {
+    int far = 0;
+    for (const std::string& disk : disks_) far += distance(disk, device.address, root_);
+    return far;
+  }
+
+ private:
+  const std::string& root_;
+  std::vector<std::string> disks_;
+  const OptimalDevices* told_ = nullptr;
+};
+
 }  // namespace
 
 Result<std::vector<OptimalDevices>> parse_optimal_devices(std::string_view text) {
@@ -150,17 +178,11 @@ int distance(const std::string& disk, const std::string& address, const std::str
 
 std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::vector<OptimalDevices>& optimal,
                                      const std::string& path, const std::string& root) {
-  const std::vector<std::string> disks = path.empty() ? std::vector<std::string>() : disks_of(path, root);
-  if (const OptimalDevices* chosen = path.empty() ? nullptr : told(optimal, path, disks)) {
-    std::vector<DeviceRow> some;
-    for (const DeviceRow& device : devices)
-      if (std::count(chosen->devices.begin(), chosen->devices.end(), device.number) > 0) some.push_back(device);
-    if (!some.empty()) devices = std::move(some);  // else they are not there
-  }
+  const Storage storage(optimal, path, root);
+  if (std::vector<DeviceRow> told = storage.told_of(devices); !told.empty()) devices = std::move(told);
   const auto place = [&](const DeviceRow& device) {
-    int far = 0;
-    for (const std::string& disk : disks) far += distance(disk, device.address, root);
-    return std::tuple(far, device.queued + device.running, device.memory_used, device.sessions, device.number);
+    return std::tuple(storage.distance_to(device), device.queued + device.running, device.memory_used, device.sessions,
+                      device.number);
   };
   std::vector<std::pair<decltype(place(devices.front())), size_t>> places;
   for (size_t i = 0; i < devices.size(); ++i) places.emplace_back(place(devices[i]), i);
@@ -168,6 +190,34 @@ std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::
   std::vector<DeviceRow> ordered;
   for (const auto& [key, i] : places) ordered.push_back(std::move(devices[i]));
   return ordered;
+}
+
+std::vector<uint32_t> nearest_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
+                                      const std::string& path, const std::string& root) {
+  const Storage storage(optimal, path, root);
+  std::vector<uint32_t> nearest;
+  for (const DeviceRow& device : storage.told_of(devices)) nearest.push_back(device.number);
+  if (!nearest.empty() || devices.empty()) return nearest;
+  std::vector<int> distances;
+  for (const DeviceRow& device : devices) distances.push_back(storage.distance_to(device));
+  const int least = *std::min_element(distances.begin(), distances.end());
+  for (size_t i = 0; i < devices.size(); ++i)
+    if (distances[i] == least) nearest.push_back(devices[i].number);
+  return nearest.size() == devices.size() ? std::vector<uint32_t>() : nearest;
+}
+
+std::vector<DeviceRow> order_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
+                                     const std::vector<std::string>& paths, const std::string& root) {
+  std::vector<std::vector<DeviceRow>> orders;
+  for (const std::string& path : paths) orders.push_back(order_devices(devices, optimal, path, root));
+  std::vector<DeviceRow> merged;
+  for (size_t rank = 0; rank < devices.size(); ++rank)
+    for (std::vector<DeviceRow>& order : orders) {
+      if (rank >= order.size()) continue;
+      const auto is_same = [&](const DeviceRow& device) { return device.number == order[rank].number; };
+      if (std::none_of(merged.begin(), merged.end(), is_same)) merged.push_back(order[rank]);
+    }
+  return merged;
 }
 
 }  // namespace strom::service

@@ -34,4 +34,12 @@ int distance(const std::string& disk, const std::string& address, const std::str
 std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::vector<OptimalDevices>& optimal,
                                      const std::string& path, const std::string& root = "");
 
+/// Of the devices those that are as near to the file as any, or are told for it, by number; empty: all are.
+std::vector<uint32_t> nearest_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
+                                      const std::string& path, const std::string& root = "");
+
+/// The same order for a query over several files: the best for each, then the second ones.
+std::vector<DeviceRow> order_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
+                                     const std::vector<std::string>& paths, const std::string& root = "");
+
 }  // namespace strom::service

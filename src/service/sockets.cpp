@@ -163,11 +163,11 @@ Result<Listener> listen_at(const std::string& path) {
   return listener;
 }
 
-Result<Descriptor> connect_to(const std::string& path) {
+Result<Descriptor> connect_to(const std::string& path, int timeout_ms) {
   STROM_ASSIGN(const sockaddr_un address, address_of(path));
   STROM_ASSIGN(Descriptor socket, new_socket());
   // Bounds connecting while the backlog is full, and sending to a service that hangs.
-  const timeval patience = {1, 0};
+  const timeval patience = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
   setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   int outcome;
   do {

@@ -59,7 +59,7 @@ struct Listener {
 /// living one kIoError. The lock is on PATH.lock, which stays.
 Result<Listener> listen_at(const std::string& path);
 
-/// Connects within a second or so. kDeviceLost when nobody listens there.
-Result<Descriptor> connect_to(const std::string& path);
+/// Waits for a place in the queue and for each message to be taken. kDeviceLost when nobody listens there.
+Result<Descriptor> connect_to(const std::string& path, int timeout_ms = 1000);
 
 }  // namespace strom::service

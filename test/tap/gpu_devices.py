@@ -3,6 +3,7 @@
 and what EXPLAIN says of it; several devices, and those that are near a query's files; kernels that are told to stop, and
 kernels that do not end. On devices of test/modules/host_device.cpp, with a server of its own."""
 
+import json
 import os
 import re
 import signal
@@ -10,12 +11,16 @@ import threading
 import time
 
 import psycopg
+import pyarrow as pa
+import pyarrow.ipc as ipc
 
 from gpu_server import Cluster, device_session, readable_module, service_processes
-from server import TEST_DIR, done, equal, ok, state_of, wait_until
+from server import TEST_DIR, done, equal, folder, ok, state_of, wait_until
 
 ROWS = 200_000
 DEVICES = 3
+BATCHES, BATCH_ROWS, MORSELS = 30, 60_000, 4  # of a file; morsels of a batch
+SETTLED = 2.2  # seconds after which a file's times tell it from later states
 COUNT = "SELECT count(*) FROM heap WHERE n = 1"
 GROUPS = "SELECT k, count(*), sum(n) FROM heap GROUP BY k ORDER BY k"
 JOIN = "SELECT d.name, count(*) FROM heap h JOIN dim d ON d.id = h.k GROUP BY 1 ORDER BY 1"
@@ -26,6 +31,7 @@ CHEAP_GPU = "SET pg_strom.gpu_setup_cost = 0; SET pg_strom.gpu_tuple_cost = 0.00
 module = readable_module("strom_host_device.so")
 hang = TEST_DIR / "gpu_devices_hang"
 hang.unlink(missing_ok=True)
+places = folder("gpu_devices_files")
 
 
 def connect(server, device="auto", **settings):
@@ -48,6 +54,21 @@ def devices_of(session, query):
 
 def nodes_of(session, query):
     return re.findall(r"Custom Scan \((\w+)\)", "\n".join(explain(session, query, "COSTS OFF")))
+
+
+def columns_of(session, query):
+    """Bytes of columns that were kept, and that were copied."""
+    text = json.dumps(session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}").fetchone()[0])
+    return [sum(int(n) for n in re.findall(rf'"GPU Columns {what}": (\d+)', text)) for what in ("Kept", "Copied")]
+
+
+def write_file(path):
+    path.parent.mkdir(parents=True)
+    rows = range(BATCHES * BATCH_ROWS)
+    table = pa.table({"region": [path.parent.name] * len(rows), "i": pa.array([i % 40 for i in rows], pa.int32()), "n": pa.array(rows, pa.int64())})
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=BATCH_ROWS):
+            writer.write_batch(batch)
 
 
 def answers(session):
@@ -165,9 +186,101 @@ try:
     equal(sums, [(True, DEVICES)], "all of them have worked")
     for session in (one, *others):
         session.close()
-    server.configure(f"pg_strom.manual_optimal_gpus = '{server.data}=gpu2'")
+
+    # What a device keeps, no other does: morsels go to the same one in every query.
+    for name in ("north", "south"):
+        write_file(places / name / "part.arrow")
+    time.sleep(SETTLED)
+    cpu.execute(f"""
+        CREATE TABLE parts (region text, i int, n int8) PARTITION BY LIST (region);
+        CREATE FOREIGN TABLE north PARTITION OF parts FOR VALUES IN ('north') SERVER arrow_fdw OPTIONS (file '{places}/north/part.arrow');
+        CREATE FOREIGN TABLE south PARTITION OF parts FOR VALUES IN ('south') SERVER arrow_fdw OPTIONS (file '{places}/south/part.arrow')""")
+    spread = connect(server, "gpu")
+    north = "SELECT i, count(*), sum(n) FROM north GROUP BY i ORDER BY i"
+    both = "SELECT i, count(*), sum(n) FROM parts GROUP BY i ORDER BY i"
+    wanted_north, wanted_both = (cpu.execute(query).fetchall() for query in (north, both))
+    pieces = lambda file: cpu.execute("SELECT coalesce(sum(pieces), 0)::int8 FROM pgstrom.gpu_cache_info WHERE file LIKE %s",
+                                      (f"%/{file}/part.arrow",)).fetchone()[0]
+    most = 2 * BATCHES * MORSELS
+
+    def is_kept(query, files=1):
+        """Whether most morsels have gone to the device that has their columns: threads that start late lose some to others."""
+        return columns_of(spread, query)[0] > files * BATCHES * BATCH_ROWS * (4 + 8) / 2
+
+    equal(spread.execute(north).fetchall(), wanted_north, "answers of several devices that keep columns")
+    ok(wait_until(lambda: spread.execute(north) and pieces("north") >= most, 30), "each column is kept", pieces("north"))
+    ok(wait_until(lambda: is_kept(north), 30), "and found where it is", columns_of(spread, north))
+    ok(wait_until(lambda: len(devices_of(spread, north)[0].split(", ")) == DEVICES, 20), "by all devices", devices_of(spread, north))
+    equal(pieces("north"), most, "of which no two keep the same")
+    equal(spread.execute(north).fetchall(), wanted_north, "with the same answers")
+
+    # What is there already needs no copy: with rates of a slow link a query goes to the GPU once its columns are kept.
+    def set_rates(**rates):
+        """In the file of measurements, of all devices."""
+        text = measured.read_text()
+        for name, value in rates.items():
+            text = re.sub(rf"^{name} .*$", f"{name} {value}", text, flags=re.M)
+        text = text[:text.rindex("checksum ")]
+        checksum = 0xcbf29ce484222325
+        for byte in text.encode():
+            checksum = (checksum ^ byte) * 0x100000001b3 % 2**64
+        measured.with_suffix(".new").write_text(f"{text}checksum {checksum}\n")
+        measured.with_suffix(".new").chmod(0o644)
+        measured.with_suffix(".new").rename(measured)
+
+    def choice(session, query):
+        return lines_with(explain(session, query), "Device Choice:")[0]
+
+    other = north.replace("north", "south")
+    before = measured.read_bytes()
+    set_rates(copy_in=1e6, copy_out=1e9, stage=1e12, setup_us=1, scan_cpu_ns=100, scan_device_ns=0.001, group_cpu_ns=100, group_device_ns=0.001)
+    chooses = connect(server)
+    ok(wait_until(lambda: "kept there: " in choice(chooses, north), 20), "planning knows what is kept", choice(chooses, north))
+    ok(choice(chooses, north).startswith("Device Choice: GPU (cost on CPU: "), "so that the query goes there", choice(chooses, north))
+    ok(choice(chooses, other).startswith("Device Choice: CPU"), "another does not", choice(chooses, other))
+    equal(chooses.execute(north).fetchall(), wanted_north, "the same answers from there")
+    plan = json.dumps(chooses.execute("EXPLAIN (FORMAT JSON) " + north).fetchone()[0])
+    ok(int(re.search(r'"GPU Bytes Kept": (\d+)', plan)[1]) > BATCHES * BATCH_ROWS * 8, "in JSON as a number", plan)
+    chooses.execute("SET pg_strom.enable_gpu_cache = off")
+    ok(choice(chooses, north).startswith("Device Choice: CPU"), "not with pg_strom.enable_gpu_cache = off")
+    chooses.execute("RESET pg_strom.enable_gpu_cache")
+    chooses.execute("SELECT pgstrom.gpu_cache_reset()")
+    ok(wait_until(lambda: choice(chooses, north).startswith("Device Choice: CPU") and "kept" not in choice(chooses, north), 20),
+       "without them it stays on the CPU", choice(chooses, north))
+    spread.execute(north)
+    ok(wait_until(lambda: spread.execute(north) and choice(chooses, north).startswith("Device Choice: GPU"), 20), "and goes again once they are kept",
+       choice(chooses, north))
+    (process,) = service_processes(module)
+    os.kill(process, signal.SIGSTOP)
+    time.sleep(1.1)
+    begin = time.monotonic()
+    stopped = choice(chooses, north)
+    ok(stopped.startswith("Device Choice: CPU") and time.monotonic() - begin < 1, "a service that does not answer holds nobody up", stopped,
+       time.monotonic() - begin)
+    os.kill(process, signal.SIGCONT)
+    chooses.close()
+    measured.write_bytes(before)
+
+    # Partitions near several devices.
+    server.configure(f"pg_strom.manual_optimal_gpus = '{places}/north=gpu0,{places}/south=gpu2'")
     cpu.execute("SELECT pg_reload_conf()")
     ok(wait_until(lambda: cpu.execute("SHOW pg_strom.manual_optimal_gpus").fetchone() != ("",)), "a reload")
+    spread.execute("SELECT pgstrom.gpu_cache_reset()")
+    spread.close()
+    spread = connect(server, "gpu")
+    name = "GPU{} (memory of its own (cpu))".format
+    equal(devices_of(spread, north), [f"Device: {name(0)}"], "a partition alone runs on the device near its file")
+    ok(wait_until(lambda: devices_of(spread, both) == [f"Device: {name(0)}, {name(2)}"], 20), "all of them on those near theirs",
+       devices_of(spread, both))
+    equal(spread.execute(both).fetchall(), wanted_both, "with the CPU's answers")
+    ok(wait_until(lambda: spread.execute(both) and (pieces("north"), pieces("south")) == (most, most), 30), "which keep their columns",
+       pieces("north"), pieces("south"))
+    ok(wait_until(lambda: is_kept(both, 2), 30), "and find them", columns_of(spread, both))
+    spread.close()
+
+    server.configure(f"pg_strom.manual_optimal_gpus = '{server.data}=gpu2'")
+    cpu.execute("SELECT pg_reload_conf()")
+    ok(wait_until(lambda: cpu.execute("SHOW pg_strom.manual_optimal_gpus").fetchone() == (f"{server.data}=gpu2",)), "a reload")
     near = connect(server)
     near.execute(CHEAP_GPU)
     equal(devices_of(near, GROUPS), ["Device: GPU2 (memory of its own (cpu))"], "manual_optimal_gpus: a folder's GPUs alone")

@@ -147,12 +147,23 @@ struct AggregateCode {
   uint16_t second;  // kPairMoments: register of the other argument, not null where the first is not
 };
 
+/// Accumulators of an aggregate in the memory of a block's own: bytes from its beginning to the array of null counts
+/// and to that of values.
+struct OwnArrays {
+  uint32_t nulls, values;
+  int32_t value_bytes;
+  uint64_t identity;  // first 8 bytes of an accumulator that has seen nothing; further ones are 0
+};
+
 struct TileCode {
   const TileInstr* instrs;
   const Segment* segments;
   const uint16_t* lists;
   const AggregateCode* aggregates;
   const uint8_t* register_phys;  // Phys of each register
+  const OwnArrays* own_arrays;   // per aggregate
+  uint32_t own_groups;  // a block of a device adds to accumulators of its own for groups with smaller numbers; 0: none
+  uint32_t own_bytes;   // that these take, beginning with a uint32_t for each group, its rows
   uint32_t segment_count, aggregate_count, join_count;
   ListRef outputs;     // kOutput: registers
   ListRef group_keys;  // kAggregate by hash: key registers

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/agg/accumulate.hpp"
+#include "engine/exec/group_table.hpp"
 #include "engine/exec/pipeline_writer.hpp"
 
 namespace strom::engine::exec {
@@ -27,6 +29,7 @@ namespace {
 
 /// Group slots that are computed from codes rather than hashed.
 constexpr uint64_t kMaxDenseGroups = 1u << 16;
+constexpr size_t kOwnAlign = 16;  // of the arrays of a block's own accumulators
 
 class Assembler : private PipelineWriter {
  public:
@@ -428,6 +431,8 @@ class Assembler : private PipelineWriter {
     code.lists = out_.lists.data();
     code.aggregates = out_.aggregates.data();
     code.register_phys = out_.register_phys.data();
+    lay_out_own_groups();
+    code.own_arrays = out_.own_arrays.data();
     code.segment_count = static_cast<uint32_t>(out_.segments.size());
     code.aggregate_count = static_cast<uint32_t>(out_.aggregates.size());
     code.join_count = static_cast<uint32_t>(out_.joins.size());
@@ -440,6 +445,42 @@ class Assembler : private PipelineWriter {
     };
     code.keeps_text =
         code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
+  }
+
+  /// As many groups as a block's own memory can hold, where all of their accumulators can be in it.
+  void lay_out_own_groups() {
+    out_.own_arrays.resize(out_.aggregates.size());
+    if (pipeline_.sink != SinkKind::kAggregate ||
+        !std::all_of(out_.aggregates.begin(), out_.aggregates.end(), agg::is_shareable))
+      return;
+    size_t group_bytes = sizeof(uint32_t);
+    for (size_t a = 0; a < out_.aggregates.size(); ++a) {
+      out_.own_arrays[a].value_bytes = agg::accumulator_size(out_.aggregates[a]);
+      out_.own_arrays[a].identity = accumulator_identity(out_.aggregates[a]);
+      group_bytes += sizeof(uint32_t) + static_cast<size_t>(out_.own_arrays[a].value_bytes);
+    }
+    const bool is_hashed = out_.dense_groups == 0 && !pipeline_.group_keys.empty();
+    size_t groups = platform::kOwnBytes / group_bytes;
+    if (!is_hashed) groups = std::min<size_t>(groups, std::max(1u, out_.dense_groups));
+    while (groups > 0 && place_own_arrays(groups) > platform::kOwnBytes) --groups;
+    out_.code.own_groups = static_cast<uint32_t>(groups);
+    out_.code.own_bytes = place_own_arrays(groups);
+  }
+
+  /// Returns what so many groups take.
+  uint32_t place_own_arrays(size_t groups) {
+    size_t used = 0;
+    const auto take = [&](size_t item) {
+      const size_t at = used;
+      used += (groups * item + kOwnAlign - 1) / kOwnAlign * kOwnAlign;
+      return static_cast<uint32_t>(at);
+    };
+    take(sizeof(uint32_t));
+    for (block::OwnArrays& own : out_.own_arrays) {
+      own.nulls = take(sizeof(uint32_t));
+      own.values = take(static_cast<size_t>(own.value_bytes));
+    }
+    return static_cast<uint32_t>(used);
   }
 
   bool inflates_text(const TileInstr& instr) const {

@@ -36,6 +36,7 @@ struct Assembly {
   std::vector<block::Segment> segments;
   std::vector<uint16_t> lists;
   std::vector<block::AggregateCode> aggregates;
+  std::vector<block::OwnArrays> own_arrays;
   std::vector<uint8_t> register_phys;
   std::vector<uint32_t> constants;          // register i < size() holds constant constants[i]
   std::vector<registry::Phys> output_phys;  // kOutput

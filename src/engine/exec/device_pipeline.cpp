@@ -23,12 +23,14 @@ size_t put_code(const Assembly& assembly, DeviceImage* image) {
   const size_t segments = image->put(std::span(assembly.segments));
   const size_t lists = image->put(std::span(assembly.lists));
   const size_t aggregates = image->put(std::span(assembly.aggregates));
+  const size_t own_arrays = image->put(std::span(assembly.own_arrays));
   const size_t phys = image->put(std::span(assembly.register_phys));
   const size_t code = image->put(&assembly.code, sizeof assembly.code);
   image->point(code + offsetof(TileCode, instrs), instrs);
   image->point(code + offsetof(TileCode, segments), segments);
   image->point(code + offsetof(TileCode, lists), lists);
   image->point(code + offsetof(TileCode, aggregates), aggregates);
+  image->point(code + offsetof(TileCode, own_arrays), own_arrays);
   image->point(code + offsetof(TileCode, register_phys), phys);
   return code;
 }

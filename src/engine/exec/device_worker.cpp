@@ -29,8 +29,9 @@ constexpr int64_t kTextCapacity = 4 << 20;
 /// What the states of one worker may take: memory that only tiles see, and memory with a mirror, which costs time to
 /// make.
 constexpr size_t kMostWork = size_t{1} << 30, kMostData = 128 << 20;
-/// Tiles of one state in a launch.
+/// Tiles of one state in a launch, whose rows 32 bits can count (block::TileCode::own_groups).
 constexpr int32_t kTilesPerLaunch = 1024;
+static_assert(int64_t{kTilesPerLaunch} * kTileRows <= UINT32_MAX);
 /// Columns of a morsel that are larger than this go in several launches.
 constexpr size_t kLargeSlot = 64 << 20;
 constexpr int32_t kLeastSlice = 4 * kTileRows;

@@ -60,6 +60,14 @@ class ChunkSource {
   /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one
   /// morsel; the view is valid until the chunk is released.
   virtual ChunkFeeder* feeder() const { return nullptr; }
+  /// Stands for what is in chunk `index` in any query, but for chance: devices keep their columns by it. Of a fed
+  /// chunk: on the thread that feeds, before it is handed out.
+  virtual uint64_t place(int64_t index) const { return static_cast<uint64_t>(index); }
+  /// Which part of the source it is of, likewise; see Options::near_machines.
+  virtual uint32_t part(int64_t index) const {
+    (void)index;
+    return 0;
+  }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
   /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
@@ -134,6 +142,10 @@ struct Options {
   DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
   int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
   std::vector<DeviceMachine*> more_machines{};  // of the same kind: threads are spread over all
+  // Of `machine` and more_machines, by which morsels are theirs in every query; empty: one only, or by place.
+  std::vector<uint32_t> machine_numbers{};
+  // For parts of the last pipeline's source the places of machines that its morsels go to if they can; empty: all.
+  std::vector<std::vector<uint32_t>> near_machines{};
   int64_t device_morsel_rows = default_device_morsel_rows();
   bool device_reads_files = true;  // where the machine can and it is worth it
   bool device_keeps_joins = true;  // join tables that it has not yet, likewise

@@ -1,6 +1,7 @@
 #include "engine/exec/group_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -27,31 +28,6 @@ namespace {
 constexpr uint32_t kFirstCapacity = 4096;
 /// Bytes of text that nothing refers to before they are looked at.
 constexpr int64_t kMostReplacedText = 1 << 20;
-
-int accumulator_size(const AggregateCode& code) {
-  switch (code.acc) {
-    case AccKind::kCountRows:
-    case AccKind::kCount: return 0;
-    case AccKind::kSumI64:
-    case AccKind::kSumF64:
-    case AccKind::kAvgF64:
-    case AccKind::kCountTrue: return 8;
-    case AccKind::kSumI128: return 16;
-    case AccKind::kSumF32: return 4;
-    case AccKind::kMin:
-    case AccKind::kMax:
-    case AccKind::kMinSpan:
-    case AccKind::kMaxSpan:
-    case AccKind::kBitAnd:
-    case AccKind::kBitOr:
-    case AccKind::kBitXor: return registry::phys_size(code.phys);
-    case AccKind::kSumSquares: return sizeof(SquareSums);
-    case AccKind::kSumDecimal: return sizeof(DecimalSum);
-    case AccKind::kMoments: return sizeof(Moments);
-    case AccKind::kPairMoments: return sizeof(PairMoments);
-  }
-  return 0;
-}
 
 /// The value that any other replaces: NaN is the largest float, hence min's identity; of texts see text_replaces().
 template <class T>
@@ -100,6 +76,25 @@ bool replaces_span(AccKind acc, __int128 value, __int128 best) {
 __int128 span_identity(AccKind acc) {
   if (acc == AccKind::kMinSpan) return expr::pack({INT64_MAX, INT32_MAX, INT32_MAX});
   return expr::pack({INT64_MIN, INT32_MIN, INT32_MIN});
+}
+
+constexpr size_t kLargestAccumulator = std::max({sizeof(SquareSums), sizeof(DecimalSum), sizeof(PairMoments)});
+
+/// An accumulator that has seen nothing, and zeros behind it.
+std::array<uint8_t, kLargestAccumulator> empty_accumulator(const AggregateCode& code) {
+  std::array<uint8_t, kLargestAccumulator> bytes{};
+  const auto write = [&](const auto& value) { std::memcpy(bytes.data(), &value, sizeof value); };
+  switch (code.acc) {
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan: write(span_identity(code.acc)); break;
+    case AccKind::kMin:
+    case AccKind::kMax:
+      with_min_max_type(code.phys, [&](auto zero) { write(identity<decltype(zero)>(code.acc)); });
+      break;
+    case AccKind::kBitAnd: std::fill_n(bytes.begin(), agg::accumulator_size(code), 0xff); break;
+    default: break;
+  }
+  return bytes;
 }
 
 template <class T>
@@ -205,34 +200,31 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
 
 }  // namespace
 
+uint64_t accumulator_identity(const AggregateCode& code) {
+  uint64_t first;
+  std::memcpy(&first, empty_accumulator(code).data(), sizeof first);
+  return first;
+}
+
 HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), hashed_(assembly.code.hashed_groups) {
   const size_t keys = assembly.key_phys.size();
   key_values_.resize(keys);
   key_flags_.resize(keys);
   accumulators_.resize(assembly.aggregates.size());
-  for (size_t a = 0; a < accumulators_.size(); ++a) accumulators_[a].size = accumulator_size(assembly.aggregates[a]);
+  for (size_t a = 0; a < accumulators_.size(); ++a) accumulators_[a].size = agg::accumulator_size(assembly.aggregates[a]);
   allocate(hashed_ ? kFirstCapacity : std::max(1u, assembly.dense_groups));
   if (!hashed_) table_.count = table_.capacity;
 }
 
 void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, uint32_t from, uint32_t to) {
-  if (code.acc == AccKind::kMinSpan || code.acc == AccKind::kMaxSpan) {
-    const __int128 value = span_identity(code.acc);
-    for (uint32_t i = from; i < to; ++i)
-      std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
+  const std::array<uint8_t, kLargestAccumulator> empty = empty_accumulator(code);
+  const auto size = static_cast<size_t>(acc.size);
+  uint8_t* values = acc.values.data();
+  if (std::count(empty.begin(), empty.begin() + acc.size, empty[0]) == acc.size) {
+    std::fill(values + from * size, values + to * size, empty[0]);
     return;
   }
-  if (code.acc != AccKind::kMin && code.acc != AccKind::kMax) {
-    const int byte = code.acc == AccKind::kBitAnd ? 0xff : 0;
-    std::fill(acc.values.begin() + static_cast<long>(from) * acc.size,
-              acc.values.begin() + static_cast<long>(to) * acc.size, byte);
-    return;
-  }
-  with_min_max_type(code.phys, [&](auto zero) {
-    const auto value = identity<decltype(zero)>(code.acc);
-    for (uint32_t i = from; i < to; ++i)
-      std::memcpy(acc.values.data() + static_cast<size_t>(i) * acc.size, &value, sizeof value);
-  });
+  for (uint32_t i = from; i < to; ++i) std::memcpy(values + i * size, empty.data(), size);
 }
 
 void HostGroupTable::allocate(uint32_t capacity) {

@@ -12,6 +12,9 @@
 
 namespace strom::engine::exec {
 
+/// First 8 bytes of an accumulator that has seen nothing, and zeros where it has fewer.
+uint64_t accumulator_identity(const block::AggregateCode& code);
+
 class HostGroupTable {
  public:
   explicit HostGroupTable(const Assembly& assembly);

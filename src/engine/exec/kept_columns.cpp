@@ -94,7 +94,7 @@ Status KeptColumns::take(const Morsel& morsel, const plan::Source& source, const
   for (size_t i = 0; i < asked.size(); ++i) {
     if (found[i].region != nullptr) {
       take_found(asked[i], std::move(found[i]));
-    } else if (found[i].is_wanted) {
+    } else if (found[i].is_wanted && !morsel.is_away) {
       const Result<size_t> bytes = column_bytes(whole_, asked[i]);
       if (!bytes.is_ok()) {
         *corrupt_column = static_cast<int32_t>(asked[i]);

@@ -10,34 +10,82 @@
 #include <utility>
 #include <vector>
 
+#include "engine/block/hash.hpp"
 #include "engine/exec/worker.hpp"
 
 namespace strom::engine::exec {
 
-/// Hands out morsels of a source, chunk after chunk. A fed source's chunks are loaded by whoever takes them.
+/// Which of several devices a morsel belongs to: in every query the same, so that each finds the columns that it kept,
+/// and what one keeps no other does. Where a device is left out, only its morsels go to others (D. Thaler,
+/// C. V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
+class MorselHomes {
+ public:
+  /// `numbers` tells the devices apart in every query; `near`: for each part of the source the places among them of
+  /// those that it prefers, empty: all.
+  MorselHomes(std::vector<uint32_t> numbers, std::vector<std::vector<uint32_t>> near)
+      : numbers_(std::move(numbers)), near_(std::move(near)) {}
+
+  size_t count() const { return std::max<size_t>(1, numbers_.size()); }
+  /// Of piece `piece` of chunk `chunk`.
+  size_t of(const ChunkSource& source, int64_t chunk, int64_t piece) const {
+    if (numbers_.size() <= 1) return 0;
+    const uint64_t hash = block::combine(block::hash_value(static_cast<int64_t>(source.place(chunk))),
+                                         block::hash_value(piece));
+    const uint32_t part = near_.empty() ? 0 : source.part(chunk);
+    const bool has_choice = part < near_.size() && !near_[part].empty();
+    const size_t candidates = has_choice ? near_[part].size() : numbers_.size();
+    size_t best = 0;
+    uint64_t best_weight = 0;
+    for (size_t i = 0; i < candidates; ++i) {
+      const size_t device = has_choice ? near_[part][i] : i;
+      const uint64_t weight =
+          block::hash_value(static_cast<int64_t>(block::combine(hash, block::hash_value(int64_t{numbers_[device]}))));
+      if (i > 0 && weight <= best_weight) continue;
+      best = device;
+      best_weight = weight;
+    }
+    return best;
+  }
+
+ private:
+  const std::vector<uint32_t> numbers_;
+  const std::vector<std::vector<uint32_t>> near_;
+};
+
+/// Hands out morsels of a source, chunk after chunk: to the threads of each device its own first, then those of others,
+/// so that none has nothing to do. A fed source's chunks are loaded by whoever takes them.
 class MorselQueue {
  public:
   /// Chunks without any of the `wanted` keys are left out.
-  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted)
+  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselHomes homes)
       : source_(source),
-        chunks_(source.feeder() != nullptr ? 0 : source.chunk_count()),
         morsel_rows_(morsel_rows),
-        wanted_(std::move(wanted)) {}
+        wanted_(std::move(wanted)),
+        homes_(std::move(homes)),
+        shares_(homes_.count()) {
+    if (source.feeder() != nullptr) return;
+    chunks_ = source.chunk_count();
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) shares_[homes_.of(source_, chunk, 0)].chunks.push_back(chunk);
+  }
 
-  /// False at the end; an error of the source is returned once. `waits`: for chunks that are yet to be fed.
-  Result<bool> next(Morsel* morsel, bool waits) {
-    return source_.feeder() != nullptr ? next_fed(morsel, waits) : next_slice(morsel, waits);
+  /// For a thread of device `device`, 0 where there is none. False at the end; an error of the source is returned once.
+  /// `waits`: for chunks that are yet to be fed.
+  Result<bool> next(Morsel* morsel, bool waits, size_t device) {
+    return source_.feeder() != nullptr ? next_fed(morsel, waits, device) : next_slice(morsel, waits, device);
   }
 
   /// Fed chunks that nobody has taken yet.
   int64_t ready() {
     std::lock_guard lock(mutex_);
-    return chunks_ - (chunk_ + 1);
+    return untaken_;
   }
+  /// The thread that feeds.
   void add_fed() {
+    const size_t home = homes_.of(source_, chunks_, 0);
     {
       std::lock_guard lock(mutex_);
-      ++chunks_;
+      shares_[home].chunks.push_back(chunks_++);
+      ++untaken_;
     }
     fed_.notify_one();
   }
@@ -61,64 +109,88 @@ class MorselQueue {
                        [&](const ColumnKeys& column) { return source_.may_hold(chunk, column.column, column.keys); });
   }
 
-  Result<bool> next_fed(Morsel* morsel, bool waits) {
+  struct Share {
+    std::deque<int64_t> chunks;  // that nobody has loaded yet
+    std::deque<Morsel> morsels;  // of chunks that were loaded
+  };
+
+  /// The device's own share if it has some of `what`, else the one with the most; nullptr: none has any.
+  template <class T>
+  Share* share_with(std::deque<T> Share::*what, size_t device) {
+    if (!(shares_[device].*what).empty()) return &shares_[device];
+    const auto most = std::max_element(shares_.begin(), shares_.end(), [what](const Share& a, const Share& b) {
+      return (a.*what).size() < (b.*what).size();
+    });
+    return ((*most).*what).empty() ? nullptr : &*most;
+  }
+
+  Result<bool> next_fed(Morsel* morsel, bool waits, size_t device) {
     int64_t chunk;
+    bool is_away;
     {
       std::unique_lock lock(mutex_);
-      if (waits) fed_.wait(lock, [&] { return chunk_ + 1 < chunks_ || all_fed_; });
-      if (chunk_ + 1 >= chunks_) return false;
-      chunk = ++chunk_;
+      if (waits) fed_.wait(lock, [&] { return untaken_ > 0 || all_fed_; });
+      Share* const from = share_with(&Share::chunks, device);
+      if (from == nullptr) return false;
+      chunk = from->chunks.front();
+      from->chunks.pop_front();
+      --untaken_;
+      is_away = from != &shares_[device];
     }
     STROM_ASSIGN(auto view, source_.chunk(chunk));
     rows_ += view.rows;
     *morsel = {chunk, view.begin, static_cast<int32_t>(view.rows),
-               std::make_shared<const columnar::BatchView>(std::move(view))};
+               std::make_shared<const columnar::BatchView>(std::move(view)), is_away};
     return true;
   }
 
-  /// Rows of a chunk that was loaded, before others are. Threads load at the same time, which takes long where there is
+  /// Of chunks that were loaded, before others are. Threads load at the same time, which takes long where there is
   /// something to decompress; `waits`: for what others are loading.
-  Result<bool> next_slice(Morsel* morsel, bool waits) {
+  Result<bool> next_slice(Morsel* morsel, bool waits, size_t device) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      if (!open_.empty()) {
-        take_slice(morsel);
+      Share& own = shares_[device];
+      Share* from;
+      if (own.morsels.empty() && !own.chunks.empty()) {
+        STROM_TRY(load_chunk(&own, &lock));
+      } else if ((from = share_with(&Share::morsels, device)) != nullptr) {
+        take_slice(from, from != &own, morsel);
         return true;
-      }
-      if (chunk_ + 1 < chunks_) {
-        STROM_TRY(load_chunk(&lock));
+      } else if ((from = share_with(&Share::chunks, device)) != nullptr) {
+        STROM_TRY(load_chunk(from, &lock));
       } else if (loading_ == 0 || all_fed_ || !waits) {
         return false;
       } else {
-        fed_.wait(lock, [&] { return !open_.empty() || loading_ == 0 || all_fed_; });
+        fed_.wait(lock,
+                  [&] { return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_; });
       }
     }
   }
 
-  void take_slice(Morsel* morsel) {
-    OpenChunk& open = open_.front();
-    morsel->chunk = open.chunk;
-    morsel->begin = open.row;
-    morsel->rows = static_cast<int32_t>(std::min(morsel_rows_, open.batch->rows - open.row));
-    morsel->batch = open.batch;
-    open.row += morsel->rows;
-    if (open.row >= open.batch->rows) open_.pop_front();
+  static void take_slice(Share* from, bool is_away, Morsel* morsel) {
+    *morsel = std::move(from->morsels.front());
+    from->morsels.pop_front();
+    morsel->is_away = is_away;
   }
 
   /// Without the lock while it loads.
-  Status load_chunk(std::unique_lock<std::mutex>* lock) {
-    const int64_t chunk = ++chunk_;
+  Status load_chunk(Share* from, std::unique_lock<std::mutex>* lock) {
+    const int64_t chunk = from->chunks.front();
+    from->chunks.pop_front();
     if (!may_match(chunk)) {
       ++skipped_;
       return Status::ok();
     }
     ++loaded_;
     auto view = load_unlocked(chunk, lock);
-    if (view.is_ok() && view.value().rows > 0) {
-      rows_ += view.value().rows;
-      open_.push_back({chunk, 0, std::make_shared<const columnar::BatchView>(std::move(view).value())});
-    }
-    return view.status();
+    if (!view.is_ok() || view.value().rows == 0) return view.status();
+    const int64_t rows = view.value().rows;
+    rows_ += rows;
+    const auto batch = std::make_shared<const columnar::BatchView>(std::move(view).value());
+    for (int64_t begin = 0; begin < rows; begin += morsel_rows_)
+      shares_[homes_.of(source_, chunk, begin / morsel_rows_)].morsels.push_back(
+          {chunk, begin, static_cast<int32_t>(std::min(morsel_rows_, rows - begin)), batch});
+    return Status::ok();
   }
 
   Result<columnar::BatchView> load_unlocked(int64_t chunk, std::unique_lock<std::mutex>* lock) {
@@ -138,19 +210,16 @@ class MorselQueue {
   }
 
   const ChunkSource& source_;
-  int64_t chunks_;  // of a fed source: so far
+  int64_t chunks_ = 0;  // of a fed source: so far
   const int64_t morsel_rows_;
   const std::vector<ColumnKeys> wanted_;
+  const MorselHomes homes_;
   std::mutex mutex_;
+  std::vector<Share> shares_;  // for each device
+  int64_t untaken_ = 0;        // of a fed source
   std::condition_variable fed_;
   bool all_fed_ = false;
-  int64_t chunk_ = -1;
   int loading_ = 0;
-  struct OpenChunk {
-    int64_t chunk, row;
-    std::shared_ptr<const columnar::BatchView> batch;
-  };
-  std::deque<OpenChunk> open_;  // loaded, with rows that nobody has taken yet
   std::atomic<int64_t> rows_{0}, skipped_{0}, loaded_{0};
 };
 

@@ -50,7 +50,7 @@ class PipelineRun : public WorkerSink {
         feeder_(source.feeder()),
         run_(options.run),
         morsel_rows_(machines.empty() ? options.morsel_rows : options.device_morsel_rows),
-        queue_(source, morsel_rows_, std::move(wanted)),
+        queue_(source, morsel_rows_, std::move(wanted), homes(program, index, options, machines.size())),
         exhausted_(nothing_matches) {
     for (DeviceMachine* machine : machines) devices_.push_back(std::make_unique<Device>(machine));
     // What is left is for the parts in which full tables meet.
@@ -306,7 +306,18 @@ class PipelineRun : public WorkerSink {
   struct Seat {
     std::vector<Worker*> workers;
     Device* device = nullptr;  // of the first one; nullptr: the CPU
+    size_t share = 0;          // of the queue
   };
+
+  static MorselHomes homes(const plan::Program& program, uint32_t index, const Options& options, size_t machines) {
+    std::vector<uint32_t> numbers = options.machine_numbers;
+    if (numbers.size() != machines) {
+      numbers.resize(machines);
+      std::iota(numbers.begin(), numbers.end(), 0);
+    }
+    const bool is_last = index + 1 == program.pipelines.size();
+    return {std::move(numbers), is_last ? options.near_machines : std::vector<std::vector<uint32_t>>()};
+  }
 
   /// Takes to a device what workers share.
   Status open_device(Device* device, const Worker::KeepGoing& keep_going) {
@@ -337,7 +348,8 @@ class PipelineRun : public WorkerSink {
 
   /// `number`: of the thread; threads take the machines in turns.
   Status take_seat(Seat* seat, size_t number, const Worker::KeepGoing& keep_going) {
-    Device* device = devices_.empty() || exhausted_ ? nullptr : devices_[number % devices_.size()].get();
+    seat->share = devices_.empty() ? 0 : number % devices_.size();
+    Device* device = devices_.empty() || exhausted_ ? nullptr : devices_[seat->share].get();
     if (device != nullptr) STROM_TRY(open_device(device, keep_going));
     if (device != nullptr && device->pipeline) {
       auto worker =
@@ -441,7 +453,7 @@ class PipelineRun : public WorkerSink {
   /// What a device may read by itself is not read ahead.
   Result<bool> next_morsel(const Seat& seat, Morsel* morsel, bool waits) {
     const base::NoReadAhead guard(seat.device != nullptr && seat.device->pipeline->files() != nullptr);
-    Result<bool> taken = queue_.next(morsel, waits);
+    Result<bool> taken = queue_.next(morsel, waits, seat.share);
     const bool may_be_read = !devices_.empty() && options_.device_reads_files;
     if (may_be_read && seat.device == nullptr && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
     return taken;

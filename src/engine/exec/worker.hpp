@@ -17,6 +17,7 @@ struct Morsel {
   int64_t chunk = 0, begin = 0;
   int32_t rows = 0;
   std::shared_ptr<const columnar::BatchView> batch;
+  bool is_away = false;  // taken by another device than the one that keeps its columns
 };
 
 /// Full output columns, owning their memory.

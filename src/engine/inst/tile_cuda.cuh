@@ -46,10 +46,13 @@ STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr)
 namespace strom::engine::inst {
 
 /// Block b runs states[b] until its morsel is finished or something is full; launch with kCudaBlockThreads threads.
-__global__ void __launch_bounds__(platform::kCudaBlockThreads)
+__global__ void __launch_bounds__(platform::kCudaBlockThreads, platform::kCudaBlocks)
     run_morsels(block::TileState* states, block::RunResult* results) {
   const platform::Cuda machine{};
-  const block::RunResult result = op::run_morsel(machine, states[blockIdx.x]);
+  block::TileState& state = states[blockIdx.x];
+  agg::clear_own(machine, state);
+  const block::RunResult result = op::run_morsel(machine, state);
+  agg::merge_own(machine, state);
   machine.leader([&] { results[blockIdx.x] = result; });
 }
 

@@ -12,6 +12,9 @@
 namespace strom::engine::platform {
 
 inline constexpr int kCudaBlockThreads = 128;
+/// That a multiprocessor runs at a time, hence 64 registers for a thread. The kernel is compiled for it by its bounds,
+/// which override the limit that all functions have on nvcc's command line.
+inline constexpr int kCudaBlocks = 8;
 
 /// The device's math library rounds differently from the one that PostgreSQL calls.
 inline constexpr bool kHostMath = false;
@@ -26,8 +29,24 @@ __host__ __device__ __forceinline__ int64_t fetch_add(int64_t* counter, int64_t 
 #endif
 }
 
+/// An accumulator in shared memory, which has atomic additions of 32 bits alone.
+template <class T>
+struct Own {
+  T* at;
+};
+template <class T, class M>
+__host__ __device__ __forceinline__ Own<M> part(Own<T> of, M T::*which) {
+  return {&(of.at->*which)};
+}
+
 struct Cuda {
   static constexpr bool kDevice = true;
+
+  /// Item `index` of the array at byte `place` of the block's shared memory.
+  template <class T>
+  static __device__ __forceinline__ Own<T> own(uint32_t place, uint32_t index) {
+    return {reinterpret_cast<T*>(own_memory() + place) + index};
+  }
 
   template <class F>
   __device__ __forceinline__ void for_each(int n, F&& f) const {
@@ -117,6 +136,16 @@ struct Cuda {
   __device__ __forceinline__ void add(double* target, double value) const { atomicAdd(target, value); }
   __device__ __forceinline__ void add(float* target, float value) const { atomicAdd(target, value); }
 
+  __device__ __forceinline__ void add(Own<uint32_t> target, int64_t value) const {
+    atomicAdd(target.at, static_cast<unsigned>(value));
+  }
+  __device__ __forceinline__ void add(Own<int64_t> target, int64_t value) const { add_limbs<2>(target.at, value); }
+  __device__ __forceinline__ void add(Own<double> target, double value) const { atomicAdd(target.at, value); }
+  __device__ __forceinline__ void add(Own<float> target, float value) const { atomicAdd(target.at, value); }
+  __device__ __forceinline__ void add_i128(Own<__int128> target, __int128 value) const {
+    add_limbs<4>(target.at, value);
+  }
+
   /// Adds every thread's value; called by all of them.
   __device__ __forceinline__ void add_all(int64_t* target, int64_t value) const {
     long long sum = value;
@@ -163,6 +192,15 @@ struct Cuda {
       *target = value;
   }
 
+  template <class T, class Better>
+  __device__ __forceinline__ void improve(Own<T> target, T value, Better better) const {
+    improve(target.at, value, better);
+  }
+
+  template <class T, class F>
+  __device__ __forceinline__ void combine(Own<T> target, T value, F f) const {
+    combine(target.at, value, f);
+  }
   template <class T, class F>
   __device__ __forceinline__ void combine(T* target, T value, F f) const {
     if constexpr (sizeof(T) == 4)
@@ -174,6 +212,25 @@ struct Cuda {
   __device__ __forceinline__ void prefetch(const void*) const {}
 
  private:
+  static __device__ __forceinline__ char* own_memory() {
+    alignas(16) __shared__ char memory[kOwnBytes];
+    return memory;
+  }
+
+  /// As add_i128(): with a carry, and most values are short, so that one addition does.
+  template <int kLimbs, class T>
+  __device__ __forceinline__ void add_limbs(T* target, T value) const {
+    auto* limbs = reinterpret_cast<unsigned*>(target);
+    unsigned carry = 0;
+#pragma unroll
+    for (int i = 0; i < kLimbs; ++i) {
+      const unsigned limb = static_cast<unsigned>(value >> (32 * i)), added = limb + carry;
+      carry = added < limb;
+      if (added == 0) continue;
+      carry += atomicAdd(limbs + i, added) > ~added;
+    }
+  }
+
   template <class Word, class T, class Better>
   __device__ __forceinline__ void improve_as(T* target, T value, Better better) const {
     union Cast {

@@ -10,10 +10,19 @@
 //   mark(flag)       sets a byte that other threads may set, too
 //   add_all          adds a value of each of the tile's threads to one accumulator
 //   add/min/max/...  updates of accumulators that other threads may update, too
+//   own              accumulators in memory of the block's own; on a device only
 // and a function fetch_add(counter, value), and the constant kHostMath: exp(), sin() ... are the host's
 // and includes nothing but this header and plain data. A compiler or machine #ifdef stands here and in the headers
 // of this folder only.
 #pragma once
+
+namespace strom::engine::platform {
+
+/// Memory of a device's block's own. With what compact() has of it, 8 blocks take 64 kB, which a multiprocessor of any
+/// supported architecture has: registers do not let it run more.
+inline constexpr int kOwnBytes = 8064;
+
+}  // namespace strom::engine::platform
 
 #if defined(STROM_PLATFORM_CUDA)
 #include "engine/platform/cuda.cuh"

@@ -388,6 +388,7 @@ class Explainer {
     if (costs == NIL && !on_gpu) return;
     std::string choice = on_gpu ? "GPU" : "CPU";
     const double cpu = costs == NIL ? 0 : floatVal(linitial(costs)), gpu = costs == NIL ? 0 : floatVal(lsecond(costs));
+    const double kept = costs == NIL ? 0 : floatVal(lthird(costs));
     const bool is_told = on_gpu && (costs == NIL || gpu >= cpu);
     const bool shows_costs = es_->costs && !hide_ && costs != NIL;
     if (es_->format != EXPLAIN_FORMAT_TEXT) {
@@ -396,14 +397,17 @@ class Explainer {
       guard([&] {
         ExplainPropertyFloat("CPU Cost", nullptr, cpu, 2, es_);
         ExplainPropertyFloat("GPU Cost", nullptr, gpu, 2, es_);
+        if (kept > 0) ExplainPropertyFloat("GPU Bytes Kept", nullptr, kept, 0, es_);
       });
       return;
     }
     if (is_told) choice += ", by pg_strom.device";
     if (shows_costs) {
       char figures[96];
-      std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f)", cpu, gpu);
+      std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f", cpu, gpu);
       choice += figures;
+      if (kept > 0) choice += ", kept there: " + fdw_arrow::format_bytes(static_cast<int64_t>(kept));
+      choice += ")";
     }
     text("Device Choice", choice);
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <set>
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
@@ -44,8 +46,27 @@ void keep(std::shared_ptr<RemoteMachine> machine) {
   connections[number] = std::move(machine);
 }
 
+/// For each path those of the machines that are near it.
+std::vector<std::vector<uint32_t>> near_machines(const GpuMachines& machines,
+                                                 const std::vector<service::DeviceRow>& devices,
+                                                 const std::vector<service::OptimalDevices>& optimal,
+                                                 const std::vector<std::string>& paths) {
+  std::map<std::string, std::vector<uint32_t>> known;  // many leaves lie in few places
+  std::vector<std::vector<uint32_t>> near;
+  for (const std::string& path : paths) {
+    const auto [found, is_new] = known.try_emplace(path);
+    if (is_new && !path.empty()) {
+      const std::vector<uint32_t> numbers = service::nearest_devices(devices, optimal, path);
+      for (uint32_t place = 0; place < machines.size(); ++place)
+        if (std::count(numbers.begin(), numbers.end(), machines[place]->number()) > 0) found->second.push_back(place);
+    }
+    near.push_back(found->second);
+  }
+  return near;
+}
+
 /// The best `most` of the service's devices.
-Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
+Result<GpuChoice> choose_machines(const std::vector<std::string>& paths, size_t most) {
   GpuMachines chosen;
   std::shared_ptr<RemoteMachine> any = any_connection();
   if (any == nullptr) {
@@ -54,15 +75,17 @@ Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
   }
   if (any->device_count() <= 1) {
     chosen.push_back(std::move(any));
-    return chosen;
+    return GpuChoice{std::move(chosen), {}};
   }
   STROM_ASSIGN(std::vector<service::DeviceRow> devices, any->devices([] { return !InterruptPending; }));
   for (service::DeviceRow& device : devices)  // this one's have nothing to do now
     if (device.number < connections.size() && connections[device.number] && device.sessions > 0) --device.sessions;
   const char* text = guc::pg_strom::manual_optimal_gpus;
   STROM_ASSIGN(const auto optimal, service::parse_optimal_devices(text == nullptr ? "" : text));
-  devices = service::order_devices(std::move(devices), optimal, path);
-  for (const service::DeviceRow& device : devices) {
+  std::set<std::string> places(paths.begin(), paths.end());
+  if (places.size() > 1) places.erase("");
+  for (const service::DeviceRow& device :
+       service::order_devices(devices, optimal, std::vector<std::string>(places.begin(), places.end()))) {
     if (chosen.size() >= std::max<size_t>(1, most)) break;
     if (device.number >= connections.size() || !connections[device.number]) {
       STROM_ASSIGN(std::shared_ptr<RemoteMachine> machine, connect(static_cast<int32_t>(device.number)));
@@ -70,7 +93,8 @@ Result<GpuMachines> choose_machines(const std::string& path, size_t most) {
     }
     chosen.push_back(connections[device.number]);
   }
-  return chosen;
+  auto near = near_machines(chosen, devices, optimal, paths);
+  return GpuChoice{std::move(chosen), std::move(near)};
 }
 
 [[noreturn]] void refuse(const Status& status) {
@@ -92,7 +116,7 @@ service::ClientOptions gpu_client_options() {
   return options;
 }
 
-GpuMachines gpu_machines(const std::string& path, size_t most) {
+GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most) {
   static std::chrono::steady_clock::time_point failed{};
   const DeviceChoice choice = guc::pg_strom::device();
   if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return {};
@@ -102,15 +126,15 @@ GpuMachines gpu_machines(const std::string& path, size_t most) {
   if (choice == DeviceChoice::kAuto && any_connection() == nullptr &&
       (now - failed < kPatience || access(worker::service_socket().c_str(), F_OK) != 0))
     return {};
-  Result<GpuMachines> machines = choose_machines(path, most);
-  if (machines.is_ok()) {
-    for (const auto& machine : machines.value()) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
-    return std::move(machines).value();
+  Result<GpuChoice> chosen = choose_machines(paths, most);
+  if (chosen.is_ok()) {
+    for (const auto& machine : chosen.value().machines) machine->set_keeps_columns(guc::pg_strom::enable_gpu_cache);
+    return std::move(chosen).value();
   }
   connections.clear();
-  if (machines.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
+  if (chosen.status().code() == ErrorCode::kCancelled) return {};  // the query ends at once
   failed = now;
-  if (choice == DeviceChoice::kGpu) refuse(machines.status());
+  if (choice == DeviceChoice::kGpu) refuse(chosen.status());
   return {};
 }
 

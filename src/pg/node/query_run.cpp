@@ -346,19 +346,27 @@ std::vector<Constant> QueryRun::parameters() {
   return values;
 }
 
-/// A file or folder on the storage that the rows come from; of several tables, the first one's.
-std::string QueryRun::storage_of(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
-  if (source.relid == 0 && source.leaves.empty()) return "";
-  for (const fdw_arrow::Source* table : tables_[pipeline]->arrow_tables())
+/// A file or folder on the storage that the rows of a table come from.
+std::string QueryRun::storage_of(const source::RowSource& rows, Index relid) {
+  for (const fdw_arrow::Source* table : rows.arrow_tables())
     if (!table->files().empty()) return table->files().front()->path();
-  const Index relid = source.leaves.empty() ? source.relid : source.leaves.front().relid;
   EState* estate = state_->ss.ps.state;
   const Oid space = guard([&] { return get_rel_tablespace(exec_rt_fetch(relid, estate)->relid); });
   if (!OidIsValid(space)) return DataDir;
   std::error_code error;
   const auto folder = std::filesystem::canonical(std::string(DataDir) + "/pg_tblspc/" + std::to_string(space), error);
   return error ? DataDir : folder.string();
+}
+
+/// The same of all parts of a source; "" where none is read.
+std::vector<std::string> QueryRun::storages_of(size_t pipeline) {
+  const PipelineSource& source = plan_.sources[pipeline];
+  if (source.leaves.empty()) return {source.relid == 0 ? "" : storage_of(*tables_[pipeline], source.relid)};
+  const auto& leaves = static_cast<const source::AppendRows&>(*tables_[pipeline]);
+  std::vector<std::string> storages;
+  for (size_t i = 0; i < source.leaves.size(); ++i)
+    storages.push_back(leaves.leaf(i) == nullptr ? "" : storage_of(*leaves.leaf(i), source.leaves[i].relid));
+  return storages;
 }
 
 /// The planner's choice, unless pg_strom.device has been set since. Inner sides that are much smaller than the
@@ -374,10 +382,17 @@ void QueryRun::choose_machines(engine::exec::Options* options) {
   const int64_t morsels = (rows + options->device_morsel_rows - 1) / options->device_morsel_rows;
   // Counts of rows are by place: another execution of the node keeps the machines.
   const auto is_alive = [](const auto& machine) { return machine->is_alive(); };
-  if (machines_.empty() || !std::all_of(machines_.begin(), machines_.end(), is_alive))
-    machines_ = gpu_machines(storage_of(last),
-                             static_cast<size_t>(std::clamp<int64_t>(morsels, 1, std::max(1, options->threads))));
-  for (const auto& machine : machines_) options->more_machines.push_back(machine.get());
+  if (machines_.empty() || !std::all_of(machines_.begin(), machines_.end(), is_alive)) {
+    const auto most = static_cast<size_t>(std::clamp<int64_t>(morsels, 1, std::max(1, options->threads)));
+    GpuChoice choice = gpu_machines(storages_of(last), most);
+    machines_ = std::move(choice.machines);
+    near_machines_ = std::move(choice.near);
+  }
+  for (const auto& machine : machines_) {
+    options->more_machines.push_back(machine.get());
+    options->machine_numbers.push_back(machine->number());
+  }
+  options->near_machines = near_machines_;
   if (machines_.empty()) return;
   options->machine = options->more_machines.front();
   options->more_machines.erase(options->more_machines.begin());

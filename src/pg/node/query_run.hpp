@@ -103,7 +103,8 @@ class QueryRun {
   bool is_file(Index relid) const;
   std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
   source::RowSource* open_source(size_t pipeline);
-  std::string storage_of(size_t pipeline);
+  std::string storage_of(const source::RowSource& rows, Index relid);
+  std::vector<std::string> storages_of(size_t pipeline);
   void choose_machines(engine::exec::Options* options);
   source::RowSource* row_source(size_t pipeline) const;
   void start();
@@ -161,6 +162,7 @@ class QueryRun {
   std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
   std::optional<ThreadSlots> slots_;
   GpuMachines machines_;  // outlive execution_
+  std::vector<std::vector<uint32_t>> near_machines_;
   std::unique_ptr<engine::exec::Execution> execution_;
   std::unique_ptr<Recheck> recheck_;
   std::vector<ExprState*> parameter_expressions_;     // by Constant::param; compiled at the first use

@@ -66,6 +66,7 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   merge_columns(root, scan, leaf, attributes);
   state->scans[relid] = leaf;
   scan->leaves = lappend_int(scan->leaves, static_cast<int>(relid));
+  scan->leaf_tables = lappend_oid(scan->leaf_tables, leaf->table);
   scan->rows_in += leaf->rows_in;
   scan->pages += leaf->pages;
   scan->read_cost += leaf->read_cost;

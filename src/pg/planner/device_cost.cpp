@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <vector>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/thread_slots.hpp"
+#include "pg/planner/kept_columns.hpp"
 #include "pg/worker/known_service.hpp"
 
 namespace strom::pg::planner {
@@ -19,6 +20,7 @@ using service::RowTime;
 
 constexpr double kNanoseconds = 1e9;
 constexpr double kNsPerUs = 1000;
+constexpr double kWorthAsking = 1e6;  // ns of copying: what is there already makes a difference
 constexpr double kTableOverhead = 32;  // bytes of a row of a join table, beside its columns
 constexpr double kTextBytes = 32;      // of a text of which nothing is known, with its place
 
@@ -69,34 +71,36 @@ Times times_of(const DeviceRates& rates) {
 
 struct Known {
   bool is_looked_up = false;
-  std::optional<Times> times;  // none: no GPU is to be chosen
+  std::vector<Times> times;  // by number of the device; empty: no GPU is to be chosen
 };
 Known known;
 
 /// nullptr when no GPU can be chosen. C++ inside.
-const Times* times() {
+const Times* times(uint32_t device) {
   const DeviceChoice choice = guc::pg_strom::device();
   if (choice != DeviceChoice::kAuto && choice != DeviceChoice::kGpu) return nullptr;
   if (!known.is_looked_up) {
     boundary::entry([] {
-      known.times.reset();
-      if (const service::Calibration* service = worker::known_service()) {
-        // Of several devices it is not known yet which it will be.
-        known.times = times_of(service->devices.empty() ? unmeasured() : service->devices.front());
-      }
+      known.times.clear();
+      const service::Calibration* service = worker::known_service();
+      if (service == nullptr) return;
+      for (const DeviceRates& rates : service->devices) known.times.push_back(times_of(rates));
+      if (known.times.empty()) known.times.push_back(times_of(unmeasured()));
     });
     known.is_looked_up = true;
   }
-  return known.times ? &*known.times : nullptr;
+  if (known.times.empty()) return nullptr;
+  return &known.times[device < known.times.size() ? device : 0];
 }
 
 double threads() { return node::wanted_threads(); }
 
-/// Of a row of the columns that are read.
-double row_bytes(const EngineScan* scan) {
+/// Of a row of the columns that are read, which are counted.
+double row_bytes(const EngineScan* scan, int* columns) {
   double bytes = 0;
   for (int i = 0; i <= scan->column_count; ++i) {
     if (!scan->columns[i].readable) continue;
+    ++*columns;
     const registry::Phys phys = scan->columns[i].type.phys();
     const RelOptInfo* rel = scan->rel;
     const bool has_width = i >= rel->min_attr && i <= rel->max_attr && rel->attr_widths != nullptr && i > 0;
@@ -116,21 +120,29 @@ void begin_device_costs() { known = {}; }
 void add_scan_work(EngineInput* input, Cost cost) {
   DeviceWorkload& work = input->work;
   work = {};
-  const Times* t = times();
+  const Times* t = times(0);
   if (t == nullptr) return;
   const EngineScan* scan = input->scan;
-  const double bytes = scan->rows_in * row_bytes(scan), operations = scan->rows_in * scan->operations;
+  int columns = 0;
+  const double bytes = scan->rows_in * row_bytes(scan, &columns), operations = scan->rows_in * scan->operations;
+  if (bytes * (t->in + t->stage / threads()) > kWorthAsking) {
+    const KeptColumns kept = kept_columns(scan, columns);
+    if (guc::pg_strom::enable_gpu_cache) work.kept_bytes = std::min(kept.bytes, bytes);
+    work.device = kept.device;
+    t = times(work.device);
+  }
+  const double copied = bytes - work.kept_bytes;
   work.cost = cost;
   work.cpu_ns = (scan->rows_in * t->scan.cpu + operations * t->operation.cpu) / threads();
   work.gpu_ns =
-      scan->rows_in * t->scan.device + operations * t->operation.device + bytes * t->in + bytes * t->stage / threads();
+      scan->rows_in * t->scan.device + operations * t->operation.device + copied * (t->in + t->stage / threads());
 }
 
 void add_join_work(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs,
                    Cost cost) {
   DeviceWorkload& work = input->work;
   work = outer->work;
-  const Times* t = times();
+  const Times* t = times(work.device);
   if (t == nullptr) return;
   const double table = join->inner->rows * (join->inner->reltarget->width + kTableOverhead);
   work.cost = work.cost * join->passes + cost;
@@ -142,7 +154,7 @@ void add_join_work(EngineInput* input, const EngineInput* outer, const EngineJoi
 
 void choose_device(EnginePath* path, double produced, Cost cost) {
   Path* rows = &path->custom.path;
-  const Times* t = times();
+  const Times* t = times(path->input->work.device);
   path->on_gpu = guc::pg_strom::device() == DeviceChoice::kGpu;
   path->knows_gpu = t != nullptr;
   path->cpu_cost = path->gpu_cost = rows->total_cost;

@@ -39,6 +39,7 @@ struct EngineScan {
   RelOptInfo* rel;
   Oid table;
   List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
+  List* leaf_tables;     // OidList, in their order
   int leaf_count;        // before pruning
   int column_count;      // highest attribute number
   ColumnFacts* columns;  // [0 .. column_count], see facts_of()
@@ -84,6 +85,8 @@ struct EngineJoin {
 struct DeviceWorkload {
   Cost cost;              // on the CPU device
   double cpu_ns, gpu_ns;  // how long it takes; see device_cost.cpp
+  double kept_bytes;      // of the outermost table, on GPUs already
+  uint32_t device;        // the GPU that it would use first, by number
 };
 
 /// A scan and the joins on top of it.

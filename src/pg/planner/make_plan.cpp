@@ -303,7 +303,9 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
     parts[kPlanRangeFilters] = lappend(parts[kPlanRangeFilters], mapped_list(static_cast<List*>(lfirst(cell)), slots));
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
-  if (path->knows_gpu) parts[kPlanDeviceCosts] = list_make2(cost_value(path->cpu_cost), cost_value(path->gpu_cost));
+  if (path->knows_gpu)
+    parts[kPlanDeviceCosts] = list_make3(cost_value(path->cpu_cost), cost_value(path->gpu_cost),
+                                         cost_value(path->input->work.kept_bytes));
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
   for (int i = kPlanProgram + 1; i < kPlanPartCount; ++i) result = lappend(result, parts[i]);
   return result;

@@ -40,7 +40,7 @@ enum PlanPart : int {
   kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that a bitmap is of
   kPlanRefusals,      // List of two-element Lists: Expr with planning-time varnos, String reason
   kPlanEstimates,     // List of Float: rows of the scan, after its filters, after each join, rows of the node
-  kPlanDeviceCosts,   // List of Float: on the CPU device, on a GPU; NIL = there was no GPU to choose
+  kPlanDeviceCosts,   // List of Float: on the CPU device, on a GPU, bytes that GPUs kept; NIL = no GPU to choose
   kPlanPartCount,
 };
 

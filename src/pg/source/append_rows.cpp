@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/block/hash.hpp"
+
 namespace strom::pg::source {
 
 void AppendRows::choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter) {
@@ -56,6 +58,16 @@ std::string AppendRows::describe(int64_t index) const {
   const int64_t own = index - part.first;
   return part.leaf->rows->describe(part.leaf->slices.empty() ? own : part.leaf->slices[static_cast<size_t>(own)].chunk);
 }
+
+uint64_t AppendRows::place(int64_t index) const {
+  const Part part = part_of(index);
+  const int64_t own = index - part.first;
+  if (part.leaf->slices.empty()) return part.leaf->rows->place(own);
+  const Slice& slice = part.leaf->slices[static_cast<size_t>(own)];
+  return engine::block::combine(part.leaf->rows->place(slice.chunk), static_cast<uint64_t>(slice.begin));
+}
+
+uint32_t AppendRows::part(int64_t index) const { return static_cast<uint32_t>(part_of(index).leaf - leaves_.data()); }
 
 bool AppendRows::stable_text() const {
   return !fed_ &&

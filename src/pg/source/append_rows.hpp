@@ -32,11 +32,16 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
+  uint64_t place(int64_t index) const override;
+  /// The leaf.
+  uint32_t part(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
   std::vector<const fdw_arrow::Source*> arrow_tables() const override;
+  /// nullptr: not opened yet.
+  const RowSource* leaf(size_t index) const { return leaves_[index].rows.get(); }
 
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override;

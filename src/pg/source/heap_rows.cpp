@@ -618,6 +618,11 @@ void HeapRows::release(int64_t chunk, bool declined) {
 
 std::string HeapRows::describe(int64_t) const { return "table \"" + table_name_ + "\""; }
 
+uint64_t HeapRows::place(int64_t index) const {
+  const Chunk* chunk = active(index);
+  return static_cast<uint64_t>(table_oid_) << 32 | (chunk->is_kept ? chunk->begin : chunk->blocks[0]);
+}
+
 // ---- Declined rows ----
 
 // Chunks that are released by now have told all their declined rows before the caller asks for them.

@@ -56,6 +56,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
+  uint64_t place(int64_t index) const override;
 
   /// A row's tuple on its page, while the chunk is not released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "engine/block/hash.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/guc.hpp"
@@ -39,6 +40,12 @@ ArrowRows::ArrowRows(std::shared_ptr<const fdw_arrow::Source> source)
   std::iota(chosen_.begin(), chosen_.end(), 0);
 }
 
+uint64_t ArrowRows::place(int64_t index) const {
+  const fdw_arrow::Chunk& chunk = batch_of(index);
+  const base::FileIdentity& file = source_->files()[static_cast<size_t>(chunk.file)]->identity();
+  return engine::block::combine(engine::block::combine(file.device, file.inode), static_cast<uint64_t>(chunk.batch));
+}
+
 void ArrowRows::close() {
   if (decompressed_ == nullptr) return;
   decompressed_->close();
@@ -62,7 +69,7 @@ void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
 }
 
 std::string ArrowRows::describe(int64_t index) const {
-  const fdw_arrow::Chunk& chunk = place(index);
+  const fdw_arrow::Chunk& chunk = batch_of(index);
   return "record batch " + std::to_string(chunk.batch) + " of file \"" +
          source_->files()[static_cast<size_t>(chunk.file)]->path() + "\"";
 }
@@ -75,11 +82,11 @@ bool ArrowRows::has_bounds(uint32_t column) const {
 
 bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const {
   const auto nulls = source_->null_count(place_of(index), static_cast<int>(column));
-  if (nulls.is_ok() && nulls.value() == place(index).rows) return false;
+  if (nulls.is_ok() && nulls.value() == batch_of(index).rows) return false;
   const auto bounds = source_->bounds(place_of(index), static_cast<int>(column));
   int64_t low, high;
   if (!bounds.is_ok() || !bounds.value().has_value()) return true;
-  const columnar::Field& field = source_->field(place(index).file, static_cast<int>(column));
+  const columnar::Field& field = source_->field(batch_of(index).file, static_cast<int>(column));
   return !engine::exec::register_bounds(field, *bounds.value(), &low, &high) || keys.overlaps(low, high);
 }
 

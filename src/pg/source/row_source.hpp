@@ -62,9 +62,10 @@ class ArrowRows : public DecodedRows {
   Result<columnar::BatchView> chunk(int64_t index) const override {
     return source_->batch(place_of(index), decompressed_.get());
   }
-  int64_t chunk_rows(int64_t index) const override { return place(index).rows; }
+  int64_t chunk_rows(int64_t index) const override { return batch_of(index).rows; }
   bool stable_text() const override { return !source_->is_compressed() && source_->holds_files(); }
   std::string describe(int64_t index) const override;
+  uint64_t place(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override {
@@ -86,7 +87,7 @@ class ArrowRows : public DecodedRows {
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   int64_t place_of(int64_t index) const { return chosen_[static_cast<size_t>(index)]; }
-  const fdw_arrow::Chunk& place(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
+  const fdw_arrow::Chunk& batch_of(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
 
   std::shared_ptr<const fdw_arrow::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;

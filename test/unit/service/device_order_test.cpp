@@ -142,5 +142,29 @@ TEST_F(Order, lists_come_first) {
   EXPECT_EQ(order("/=gpu1", ""), "012");
 }
 
+TEST_F(Order, nearest_devices) {
+  const auto nearest = [&](const std::string& optimal, const std::string& path) {
+    return nearest_devices(rows_, parse_optimal_devices(optimal).value(), path, root_);
+  };
+  EXPECT_EQ(nearest("", file_), (std::vector<uint32_t>{0}));
+  EXPECT_EQ(nearest("nvme0=gpu1:gpu2", file_), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(nearest("nvme0=gpu7", file_), (std::vector<uint32_t>{0}));
+  EXPECT_TRUE(nearest("", "").empty());
+  EXPECT_TRUE(nearest_devices({}, {}, file_, root_).empty());
+}
+
+TEST_F(Order, of_several_files) {
+  const auto numbers = [&](const std::string& optimal, const std::vector<std::string>& paths) {
+    std::string numbers;
+    for (const DeviceRow& row : order_devices(rows_, parse_optimal_devices(optimal).value(), paths, root_))
+      numbers += std::to_string(row.number);
+    return numbers;
+  };
+  EXPECT_EQ(numbers("/a=gpu1,/b=gpu2", {"/a/x", "/b/y"}), "12");  // no others
+  EXPECT_EQ(numbers("/a=gpu1,/b=gpu1", {"/a/x", "/b/y"}), "1");
+  EXPECT_EQ(numbers("/a=gpu1", {"/a/x", file_}), "102");
+  EXPECT_EQ(numbers("", {file_}), "021");
+}
+
 }  // namespace
 }  // namespace strom::service::test

@@ -173,10 +173,10 @@ STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
 template <class P>
 STROM_INLINE void aggregate_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
-  GroupTable& table = *s.groups;
+  const auto rows = agg::row_counts<P>(s);
   p.leader([&] { s.segment_rows_out[segment] += s.count; });
   if (seg.mask == kNoRegister) {
-    p.leader([&] { p.add(table.rows, static_cast<int64_t>(s.count)); });
+    p.leader([&] { rows.with(0, [&](auto count) { p.add(count, static_cast<int64_t>(s.count)); }); });
     uint32_t* slots = nullptr;
     for (uint32_t a = 0; a < s.code->aggregate_count; ++a) {
       if (agg::reduce(p, s, a)) continue;
@@ -191,7 +191,7 @@ STROM_INLINE void aggregate_rows(const P& p, TileState& s, uint32_t segment) {
     return;
   }
   const uint32_t* slots = values<uint32_t>(s, seg.mask);
-  p.for_each_shared(s.count, [&](int i) { p.add(table.rows + slots[i], int64_t{1}); });
+  p.for_each_shared(s.count, [&](int i) { rows.with(slots[i], [&](auto count) { p.add(count, int64_t{1}); }); });
   for (uint32_t a = 0; a < s.code->aggregate_count; ++a) agg::accumulate(p, s, a, slots);
   p.sync();
 }
