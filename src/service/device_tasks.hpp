@@ -59,8 +59,9 @@ struct Run {
   uint32_t in = 0, out = 0;          // ranges
   uint32_t kept = 0;                 // columns behind them
   uint32_t files = 0;                // ranges of files, behind those
-  uint32_t unused = 0;
-  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
+  uint32_t page_count = 0;
+  uint64_t stop = 0;   // address of DeviceWork::stop, or 0
+  uint64_t pages = 0;  // address of a task over pages, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;

@@ -7,6 +7,7 @@
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/device_files.hpp"
 #include "engine/exec/device_machine.hpp"
+#include "engine/exec/device_pages.hpp"
 #include "engine/exec/execution.hpp"
 
 namespace strom::engine::exec {
@@ -30,6 +31,7 @@ class DevicePipeline {
   void read_files() { files_ = std::make_unique<DeviceFiles>(machine_); }
   /// nullptr when it does not.
   DeviceFiles* files() const { return files_.get(); }
+  DevicePageFiles* page_files() const { return &page_files_; }
 
   /// After the last tile: build rows that have been matched there are matched in the host's tables.
   Status take_matches(const DeviceMachine::KeepGoing& keep_going);
@@ -40,7 +42,7 @@ class DevicePipeline {
     uint8_t* host;
   };
 
-  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine) {}
+  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine), page_files_(machine) {}
   template <class T>
   const T* on_device(size_t place) const {
     return reinterpret_cast<const T*>(region_->device() + place);
@@ -52,6 +54,7 @@ class DevicePipeline {
   std::vector<block::RegStorage> constants_;
   std::vector<Matches> matches_;
   std::unique_ptr<DeviceFiles> files_;
+  mutable DevicePageFiles page_files_;
 };
 
 }  // namespace strom::engine::exec

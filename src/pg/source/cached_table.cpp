@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
+#include "pg/source/map_version.hpp"
 
 namespace strom::pg::source {
 
@@ -51,12 +52,6 @@ bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   return false;
 }
 
-// What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
-bool may_see(Snapshot snapshot) {
-  return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
-         !IsolationIsSerializable();
-}
-
 }  // namespace
 
 ColumnId column_id(const format::heap::WantedColumn& column, int scale) {
@@ -76,14 +71,12 @@ void CachedTable::Part::take(const format::heap::TupleDecoder& decoder, const st
 
 // Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN.
 bool CachedTable::is_for(Relation relation, BlockNumber pages) {
-  return guc::pg_strom::enable_column_cache && pages >= kFewestPages &&
-         relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
-         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
+  return guc::pg_strom::enable_column_cache && pages >= kFewestPages && leaves_traces(relation);
 }
 
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
-  if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  if (!is_for(relation, pages) || !sees_all_visible(snapshot)) return nullptr;
   if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
@@ -106,21 +99,11 @@ void CachedTable::close() {
   fills_.clear();
 }
 
-// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none. As long as both
-// hold, no tuple of these pages has changed: a change clears the bit, and what sets it again sets the LSN.
+// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none.
 XLogRecPtr CachedTable::version_of(BlockNumber begin, BlockNumber end) {
-  return guard([=, this]() -> XLogRecPtr {
-    if ((visibilitymap_get_status(relation_, begin, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) == 0)
-      return InvalidXLogRecPtr;
-    LockBuffer(map_page_, BUFFER_LOCK_SHARE);
-    XLogRecPtr version = PageGetLSN(BufferGetPage(map_page_));
-    for (BlockNumber block = begin; block < end; ++block) {
-      if (visibilitymap_get_status(relation_, block, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) continue;
-      version = InvalidXLogRecPtr;
-      break;
-    }
-    LockBuffer(map_page_, BUFFER_LOCK_UNLOCK);
-    return version;
+  return guard([=, this] {
+    XLogRecPtr version = InvalidXLogRecPtr;
+    return visible_until(relation_, begin, end, &map_page_, &version) == end ? version : InvalidXLogRecPtr;
   });
 }
 
