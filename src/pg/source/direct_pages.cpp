@@ -71,7 +71,8 @@ bool DirectBlocks::are_possible(Relation relation, Snapshot snapshot) {
 
 std::shared_ptr<DirectPages> DirectBlocks::take(BlockNumber begin, BlockNumber end, uint32_t most,
                                                 BlockNumber* buffers_until) {
-  end = std::min({end, begin / RELSEG_SIZE * RELSEG_SIZE + RELSEG_SIZE, begin + most});
+  end = std::min<BlockNumber>(end, begin / RELSEG_SIZE * RELSEG_SIZE + RELSEG_SIZE);
+  if (end - begin > most + kFewestBlocks) end = begin + most;  // what is left of it is worth it
   // Where the first blocks that are worth it begin and end.
   BlockNumber first = begin, last = begin;
   XLogRecPtr version = InvalidXLogRecPtr;
