@@ -18,6 +18,7 @@ ROWS = 40_000
 SECONDS = 20
 FILLERS = 8
 MODULE = readable_module("strom_host_device.so", copy="strom_host_device_blocks.so")
+CUFILE = readable_module("strom_fake_cufile.so", copy="strom_fake_cufile_blocks.so")
 ENVIRONMENT = {"STROM_DEVICE_MODULE": str(MODULE)}
 
 QUERIES = (
@@ -167,6 +168,9 @@ def with_the_column_cache():
         agree(session, "t", "answers with the column cache", QUERIES[:4])
         found.append(blocks(session, QUERIES[0].format(t="t")))
     ok(found[-1] == [0, 0], "what the column cache has is read from there", found)
+    session.execute("UPDATE t SET g = g WHERE b = 1000003 * 20000::int8")
+    for _ in range(3):
+        agree(session, "t", "answers of groups that are kept and of some that are not", QUERIES[:4])
     session.execute("SELECT pgstrom.column_cache_reset()")
     session.close()
 
@@ -304,6 +308,29 @@ def changes():
     session.close()
 
 
+def little_memory():
+    session = connect()
+    session.execute("DROP TABLE IF EXISTS t")
+    make_table(session, "t")
+    each(session, "VACUUM (ANALYZE) t; CHECKPOINT")
+    agree(session, "t", "answers of a device with little memory")
+    others = [connect() for _ in range(4)]
+    problems = []
+
+    def ask(own):
+        for query in QUERIES[:6]:
+            found, wanted = with_and_without_engine(own, query.format(t="t"), answer)
+            if found != wanted:
+                problems.append((query, found, wanted))
+
+    threads = [threading.Thread(target=ask, args=(other,)) for other in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ok(not problems, "and of one that several sessions share", *problems[:3])
+
+
 def damage(checksums):
     """A page that is damaged on the disk: PostgreSQL's own error, or its answer."""
     session = connect()
@@ -348,19 +375,24 @@ def damage(checksums):
     session.close()
 
 
-for checksums in ("off", "on"):
+# A server without checksums; one with them, where the library in cuFile's place reads, which fills no mirrors; one whose
+# device has little memory.
+for checksums, faults, memory in (("off", None, 2048), ("on", "", 2048), ("on", "short", 2048), ("off", None, 12)):
     server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_blocks_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
     server.create(("-k",) if checksums == "on" else ())
     owner = (server.data.stat().st_uid, server.data.stat().st_gid)
     server.configure("shared_preload_libraries = 'pg_strom'", "shared_buffers = 16MB", "wal_level = replica")
     try:
-        server.start(ENVIRONMENT)
+        cufile = {} if faults is None else {"STROM_CUFILE_LIBRARY": str(CUFILE), "STROM_FAKE_CUFILE": faults}
+        server.start({**ENVIRONMENT, **cufile, "STROM_HOST_DEVICE_MB": str(memory)})
         with gpu_server.device_session(server, "cpu") as first:
             first.execute("SET client_min_messages = warning; CREATE EXTENSION pg_strom")
             for i in range(FILLERS):
                 first.execute(f"CREATE TABLE filler{i} WITH (autovacuum_enabled = off) AS SELECT i, repeat('f', 1000) FROM generate_series(1, 2500) i")
-            ok(wait_until(lambda: service_answers(first), seconds=10), f"a service, checksums {checksums}")
-        if checksums == "off":
+            ok(wait_until(lambda: service_answers(first), seconds=10), f"a service, checksums {checksums}, {faults}, {memory} MB")
+        if memory < 100:
+            little_memory()
+        elif checksums == "off":
             which_blocks()
             with_the_column_cache()
             columns_that_change()
@@ -374,7 +406,8 @@ for checksums in ("off", "on"):
             equal(blocks(session, QUERIES[0].format(t="t")), [size(session, "t"), 0], "checksums are right")
             agree(session, "t", "answers with checksums")
             session.close()
-        damage(checksums)
+        if memory > 100:
+            damage(checksums)
         equal(server.last_signals(), [], "no process has died")
     finally:
         server.remove()

@@ -21,7 +21,7 @@ using registry::StrView;
 
 namespace {
 
-constexpr size_t kMostFiles = 64;  // open at a time
+constexpr size_t kMostFiles = 8;  // open at a time
 /// Columns of a slice; more rows go in several.
 constexpr size_t kLargeSlice = 64 << 20;
 /// What readers of a stored numeric may look at before it.

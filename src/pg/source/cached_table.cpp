@@ -178,7 +178,7 @@ void CachedTable::keep(const Fill& fill) {
     columns.push_back({columns_[c], writers.back().shape(), size});
   }
   columns.push_back({kPlaces, {}, places.bytes()});
-  shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
+  is_full_ = !shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
     if (i < writers.size())
       writers[i].write(to);
     else

@@ -98,15 +98,15 @@ std::shared_ptr<DirectPages> DirectBlocks::take(BlockNumber begin, BlockNumber e
 // nullptr when it cannot be opened: the pool will tell why.
 std::shared_ptr<const columnar::PageFile> DirectBlocks::file_of(BlockNumber block) {
   const BlockNumber segment = block / RELSEG_SIZE;
-  auto& file = files_[segment];
-  if (file != nullptr) return file;
+  if (file_ != nullptr && segment_ == segment) return file_;
   char* made = guard([this] { return compat::main_file(relation_); });
   std::string path = made;
   pfree(made);
   if (segment > 0) path += "." + std::to_string(segment);
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor >= 0) file = std::make_shared<const columnar::PageFile>(descriptor, path);
-  return file;
+  file_ = descriptor < 0 ? nullptr : std::make_shared<const columnar::PageFile>(descriptor, path);
+  segment_ = segment;
+  return file_;
 }
 
 void DirectBlocks::close() {

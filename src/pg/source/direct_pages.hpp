@@ -72,7 +72,8 @@ class DirectBlocks {
 
   const Relation relation_;
   const std::shared_ptr<const columnar::PageLayout> layout_;
-  std::map<BlockNumber, std::shared_ptr<const columnar::PageFile>> files_;  // by number of the segment
+  std::shared_ptr<const columnar::PageFile> file_;  // the last one that was read from
+  BlockNumber segment_ = 0;                         // its number
   Buffer map_page_ = InvalidBuffer;
 };
 

@@ -405,11 +405,21 @@ void HeapRows::activate(Chunk* chunk) {
   active_[chunk->index] = chunk;
 }
 
+HeapRows::NextGroup HeapRows::look_up_group(BlockNumber begin) {
+  if (next_group_ && next_group_->begin == begin) return *std::exchange(next_group_, std::nullopt);
+  NextGroup group{begin, std::min(group_end(begin), blocks_.count())};
+  group.is_kept = cache_->look_up(begin, group.end, &group.kept, &group.fill);
+  return group;
+}
+
 // At the beginning of a group: true when the chunk is the whole of it.
 bool HeapRows::feed_kept(Chunk* chunk) {
-  chunk->begin = blocks_.position();
-  group_end_ = std::min(group_end(chunk->begin), blocks_.count());
-  if (!cache_->look_up(chunk->begin, group_end_, &chunk->kept, &fill_)) return false;
+  NextGroup group = look_up_group(blocks_.position());
+  chunk->begin = group.begin;
+  group_end_ = group.end;
+  fill_ = group.fill;
+  if (!group.is_kept) return false;
+  chunk->kept = std::move(group.kept);
   chunk->is_kept = true;
   chunk->rows = format::heap::RowPlaces::rows(chunk->kept.places);
   blocks_.skip_to(group_end_);
@@ -418,16 +428,31 @@ bool HeapRows::feed_kept(Chunk* chunk) {
   return true;
 }
 
-// True when the chunk is for a device to read. What is to be kept on the host has to come by there.
+// Up to where devices may read, when that are to be `most` blocks: not what is kept on the host, or is to be kept and
+// has to come by there.
+BlockNumber HeapRows::direct_end(BlockNumber most) {
+  if (cache_ == nullptr) return blocks_.count();
+  while (group_end_ < blocks_.count() && group_end_ - blocks_.position() < most) {
+    next_group_ = look_up_group(group_end_);
+    if (next_group_->is_kept || next_group_->fill != nullptr) break;
+    group_end_ = next_group_->end;
+  }
+  return group_end_;
+}
+
+// True when the chunk is for a device to read.
 bool HeapRows::feed_direct(Chunk* chunk) {
-  const BlockNumber end = cache_ != nullptr ? group_end_ : blocks_.count();
+  if (fill_ != nullptr && cache_->is_full()) {
+    fill_->dropped = true;
+    cache_->end_feeding(std::exchange(fill_, nullptr));
+  }
   if (fill_ != nullptr) {
-    buffers_until_ = end;
+    buffers_until_ = group_end_;
     return false;
   }
   const auto share = blocks_.count() / static_cast<BlockNumber>(kReadyPerThread * threads_);
-  chunk->direct = direct_->take(blocks_.position(), end, std::clamp(share, kLeastDirectBlocks, kMostDirectBlocks),
-                                &buffers_until_);
+  const BlockNumber most = std::clamp(share, kLeastDirectBlocks, kMostDirectBlocks);
+  chunk->direct = direct_->take(blocks_.position(), direct_end(most), most, &buffers_until_);
   if (chunk->direct == nullptr) return false;
   blocks_.skip_to(chunk->direct->first_block() + chunk->direct->pages());
   ++direct_chunks_;
@@ -551,6 +576,7 @@ void HeapRows::close() {
   }
   if (direct_ != nullptr) direct_->close();
   direct_.reset();
+  next_group_.reset();
   returned_.clear();
   direct_chunks_ = 0;
   active_.clear();

@@ -71,6 +71,13 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
  private:
   struct Chunk;
   struct Kept;  // what is left of a chunk for its declined rows
+  /// A group of the column cache.
+  struct NextGroup {
+    BlockNumber begin, end;
+    bool is_kept = false;
+    CachedTable::Kept kept{};
+    CachedTable::Fill* fill = nullptr;
+  };
 
   bool feed() override;
   void rewind() override { close(); }
@@ -84,7 +91,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void start();
   void open_cache(BlockNumber pages);
   void open_direct(BlockNumber pages);
+  NextGroup look_up_group(BlockNumber begin);
   bool feed_kept(Chunk* chunk);
+  BlockNumber direct_end(BlockNumber most);
   bool feed_direct(Chunk* chunk);
   bool feed_returned();
   void take_back(const DirectPages& direct);
@@ -137,6 +146,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
   BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
   CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  std::optional<NextGroup> next_group_;  // that was looked up before its blocks' turn
   bool devices_read_ = false;
   std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
   std::unique_ptr<DirectBlocks> direct_;                // nullptr: devices read none
