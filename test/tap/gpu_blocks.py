@@ -130,6 +130,8 @@ def which_blocks():
     ok(f"GPU Blocks: [direct: {all_blocks}, buffers: 0]" in text and "GPU-Direct SQL: " in text, "EXPLAIN tells of it", text)
     ok("GPU Blocks" not in "\n".join(line for (line,) in connect("cpu").execute("EXPLAIN (ANALYZE, COSTS OFF) " + QUERIES[1].format(t="t")).fetchall()),
        "but not on the CPU")
+    found = session.execute("SELECT \"check\", status FROM pgstrom.storage_check(current_setting('data_directory') || '/' || pg_relation_filepath('t'))").fetchall()
+    ok(dict(found).get("way") in ("ok", "note"), "pgstrom.storage_check() of its file", found)
     off = connect(gpudirect_enabled="off")
     ok(blocks(off, QUERIES[0].format(t="t"))[0] == 0, "not with pg_strom.gpudirect_enabled = off")
     off.close()
