@@ -1,7 +1,7 @@
 // Pages and tuples of PostgreSQL's heap tables, as far as reading them needs: items, headers, varlenas, and how stored
 // values become the engine's. Single source: decoded by the host (format/heap/tuple.cpp) and on devices
-// (engine/op/pages). The bytes may be damaged, and on the host change while they are read: whatever is read from them is
-// loaded once and checked before use.
+// (engine/op/pages). The bytes may be damaged, and on the host change while they are read: whatever is read from them
+// is loaded once and checked before use.
 //
 // A page (src/include/storage/bufpage.h) begins with 24 bytes: LSN (8 bytes), checksum, flags, ends of the items and of
 // the free space, begin of what the access method has, size and version (2 bytes each), a transaction id; item pointers
@@ -188,7 +188,9 @@ STROM_BASE_INLINE void with_fixed(Storage storage, F&& f) {
     case Storage::kWord4: f([](const uint8_t* bytes) { return load_bytes<uint32_t>(bytes); }); break;
     case Storage::kWord8: f([](const uint8_t* bytes) { return load_bytes<uint64_t>(bytes); }); break;
     case Storage::kInt1: f([](const uint8_t* bytes) { return int32_t{load_bytes<int8_t>(bytes)}; }); break;
-    case Storage::kHalf: f([](const uint8_t* bytes) { return base::half_to_float(load_bytes<uint16_t>(bytes)); }); break;
+    case Storage::kHalf:
+      f([](const uint8_t* bytes) { return base::half_to_float(load_bytes<uint16_t>(bytes)); });
+      break;
     case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load_bytes<uint8_t>(bytes)}; }); break;
     case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load_bytes<uint32_t>(bytes)}; }); break;
     case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;

@@ -49,8 +49,8 @@ class PageBatch {
 
   /// To be asked after the pages have been read: of each of them whether what was read is what the scan sees.
   virtual std::vector<bool> are_visible() const = 0;
-  /// Page `page` of the batch has so many rows, of items with these numbers, behind those that were added before. Called
-  /// before anybody asks the source for one of them, for ascending pages.
+  /// Page `page` of the batch has so many rows, of items with these numbers, behind those that were added before.
+  /// Called before anybody asks the source for one of them, for ascending pages.
   virtual void add_rows(uint32_t page, const uint16_t* numbers, uint32_t rows) = 0;
   /// The device does not read the page: the source hands out its rows in another chunk.
   virtual void give_back(uint32_t page) = 0;

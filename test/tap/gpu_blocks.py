@@ -42,7 +42,7 @@ VALUES = """i % 5000, i * 1000003::int8, i % 7, CASE WHEN i % 11 > 0 THEN (i % 9
 
 
 def connect(device="gpu", **settings):
-    settings = {"enable_column_cache": "off", **settings}
+    settings = {"enable_column_cache": "off", "cpu_threads": "4", **settings}
     return gpu_server.device_session(server, device, prepare_threshold=None, **settings)
 
 
@@ -310,6 +310,40 @@ def changes():
     session.close()
 
 
+def held_up():
+    """The first launches hang, so that blocks are read long after it was looked which may be."""
+    session, other = connect(), connect("cpu", enabled="off")
+    statement = "SELECT count(*), sum(a), count(s), min(s), max(s) FROM t"
+    for what, change in (
+            ("rows that come", lambda: other.execute(f"INSERT INTO t SELECT {VALUES} FROM generate_series(1, 9000) i")),
+            ("rows that go", lambda: other.execute("DELETE FROM t WHERE a % 3 = 0")),
+            ("rows that change", lambda: other.execute("UPDATE t SET s = 'changed' WHERE a % 7 = 0")),
+            ("rows that came and went", lambda: each(other, f"BEGIN; INSERT INTO t SELECT {VALUES} FROM generate_series(1, 9000) i; CHECKPOINT; ROLLBACK; VACUUM t")),
+            ("frozen rows", lambda: other.execute("VACUUM (FREEZE) t")),
+            ("locked rows", lambda: each(other, "BEGIN; SELECT count(*) FROM (SELECT FROM t WHERE a % 5 = 0 FOR UPDATE) x; COMMIT")),
+            ("nothing", lambda: None)):
+        other.execute("DROP TABLE IF EXISTS t")
+        make_table(other, "t")
+        each(other, "DELETE FROM t WHERE b % 4 = 0; VACUUM (ANALYZE) t; CHECKPOINT")
+        session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM t LIMIT 1")
+        found = []
+        HANG.touch()
+        thread = threading.Thread(target=lambda: found.extend((answer(session, statement), blocks(session, statement))))
+        thread.start()
+        time.sleep(0.7)
+        change()
+        other.execute("CHECKPOINT")
+        HANG.unlink()
+        thread.join()
+        wanted = in_transaction(session, statement)[1]
+        session.execute("COMMIT")
+        equal(found[0], wanted, f"{what} meanwhile: the answer")
+        if what == "nothing":
+            ok(found[1][0] > 0 and found[1][1] == 0, "all of it was read directly", found[1])
+    session.close()
+    other.close()
+
+
 def little_memory():
     session = connect()
     session.execute("DROP TABLE IF EXISTS t")
@@ -377,6 +411,7 @@ def damage(checksums):
     session.close()
 
 
+HANG = TEST_DIR / "gpu_blocks_hang"
 # A server without checksums; one with them, where the library in cuFile's place reads, which fills no mirrors; one whose
 # device has little memory.
 for checksums, faults, memory in (("off", None, 2048), ("on", "", 2048), ("on", "short", 2048), ("off", None, 12)):
@@ -386,7 +421,8 @@ for checksums, faults, memory in (("off", None, 2048), ("on", "", 2048), ("on", 
     server.configure("shared_preload_libraries = 'pg_strom'", "shared_buffers = 16MB", "wal_level = replica")
     try:
         cufile = {} if faults is None else {"STROM_CUFILE_LIBRARY": str(CUFILE), "STROM_FAKE_CUFILE": faults}
-        server.start({**ENVIRONMENT, **cufile, "STROM_HOST_DEVICE_MB": str(memory)})
+        server.start({**ENVIRONMENT, **cufile, "STROM_HOST_DEVICE_MB": str(memory), "STROM_HOST_DEVICE_HANG": str(HANG),
+                      **({"STROM_DEVICE_MORSEL_ROWS": "5000"} if faults != "short" else {})})
         with gpu_server.device_session(server, "cpu") as first:
             first.execute("SET client_min_messages = warning; CREATE EXTENSION pg_strom")
             for i in range(FILLERS):
@@ -394,6 +430,8 @@ for checksums, faults, memory in (("off", None, 2048), ("on", "", 2048), ("on", 
             ok(wait_until(lambda: service_answers(first), seconds=10), f"a service, checksums {checksums}, {faults}, {memory} MB")
         if memory < 100:
             little_memory()
+        elif faults == "short":
+            held_up()
         elif checksums == "off":
             which_blocks()
             with_the_column_cache()

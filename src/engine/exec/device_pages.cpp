@@ -183,7 +183,8 @@ Result<int32_t> DevicePages::next_slice(const DeviceMachine::KeepGoing& keep_goi
   auto* first_rows = next_page_ < batch_->pages() ? head<uint32_t>(at_.first_rows) : nullptr;
   for (uint32_t page = 0; first_rows != nullptr && page < batch_->pages(); ++page) {
     first_rows[page] = block::kSkippedPage;
-    const bool fits = page == next_page_ && (rows == 0 || counts_[page] == block::kBadPage || rows + counts_[page] <= most);
+    const bool fits =
+        page == next_page_ && (rows == 0 || counts_[page] == block::kBadPage || rows + counts_[page] <= most);
     if (!fits) continue;
     ++next_page_;
     if (counts_[page] == block::kBadPage) continue;

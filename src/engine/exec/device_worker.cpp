@@ -574,9 +574,7 @@ Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int3
     if (rows == 0) break;
     STROM_TRY(begin_slice(rows));
     divide(pages_->columns(), 0, morsel->page_rows, rows);
-    const Status status = run_slice(*morsel, keep_going, corrupt_column);
-    if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());
-    STROM_TRY(status);
+    STROM_TRY(run_slice(*morsel, keep_going, corrupt_column));
     morsel->page_rows += rows;
   }
   update_counts();
@@ -584,7 +582,11 @@ Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int3
 }
 
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
-  if (morsel->batch->pages != nullptr) return run_pages(morsel, keep_going, corrupt_column);
+  if (morsel->batch->pages != nullptr) {
+    const Status status = run_pages(morsel, keep_going, corrupt_column);
+    // Nothing else can go on with them.
+    return status.code() == ErrorCode::kOverBudget ? Status(ErrorCode::kInternal, status.message()) : status;
+  }
   struct LetGo {
     KeptColumns* kept;
     ~LetGo() { kept->let_go(); }

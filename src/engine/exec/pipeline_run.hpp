@@ -80,10 +80,9 @@ class PipelineRun : public WorkerSink {
   /// Waits a moment for the threads; true when all are done.
   bool wait_a_moment() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPollInterval,
-                      [&] {
-                        return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_read_pages_;
-                      });
+    changed_.wait_for(lock, kPollInterval, [&] {
+      return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_read_pages_;
+    });
     has_read_pages_ = false;
     return running_ == 0;
   }
@@ -390,8 +389,10 @@ class PipelineRun : public WorkerSink {
   }
 
   void start_threads() {
-    // What a single morsel could hold is done before a thread would have started.
-    const int64_t useful = (source_.total_rows() + morsel_rows_ - 1) / morsel_rows_;
+    // What a single morsel could hold is done before a thread would have started. Chunks that are fed are as small for
+    // a device as for the CPU.
+    const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
+    const int64_t useful = (source_.total_rows() + rows - 1) / rows;
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
     const base::BlockedSignals blocked;

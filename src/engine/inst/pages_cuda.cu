@@ -1,5 +1,5 @@
-// Host side of the kernel for pages. The task, and what it points to, must be in memory that the device can read. Called
-// by the device module.
+// Host side of the kernel for pages. The task, and what it points to, must be in memory that the device can read.
+// Called by the device module.
 #include <cuda_runtime.h>
 
 #include "engine/inst/pages_cuda.cuh"

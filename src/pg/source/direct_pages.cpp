@@ -36,9 +36,9 @@ DirectPages::DirectPages(std::shared_ptr<const columnar::PageLayout> layout,
       map_page_(map_page),
       version_(version) {}
 
-// Without the lock of the map's page, which only the backend's thread could take. Who sets a bit again does so under the
-// exclusive lock, and the LSN after it: once a bit has been seen and after that nobody with the lock, the LSN is seen
-// that came with the bit.
+// Without the lock of the map's page, which only the backend's thread could take. Who sets a bit again does so under
+// the exclusive lock, and the LSN after it: once a bit has been seen and after that nobody with the lock, the LSN is
+// seen that came with the bit.
 std::vector<bool> DirectPages::are_visible() const {
   const Page map = BufferGetPage(map_page_);
   std::vector<bool> visible(pages_);

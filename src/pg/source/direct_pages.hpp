@@ -1,5 +1,5 @@
-// Blocks of a heap table that a device reads from the table's files, past shared buffers: which ones may be read so, and
-// whether what was read is what the scan sees. See docs/dev/heap.md. Used by HeapRows.
+// Blocks of a heap table that a device reads from the table's files, past shared buffers: which ones may be read so,
+// and whether what was read is what the scan sees. See docs/dev/heap.md. Used by HeapRows.
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ class DirectBlocks {
   DirectBlocks(Relation relation, columnar::PageLayout layout)
       : relation_(relation), layout_(std::make_shared<const columnar::PageLayout>(std::move(layout))) {}
 
-  /// Blocks from `begin` on, at most to `end` and at most `most`, that are all-visible and of which the storage has what
+  /// Blocks from `begin` on, at most to `end` and about `most`, that are all-visible and of which the storage has what
   /// the buffer pool has. nullptr: they are none, or too few to be worth it, up to *buffers_until, which is behind
   /// `begin`. Throws PostgresError.
   std::shared_ptr<DirectPages> take(BlockNumber begin, BlockNumber end, uint32_t most, BlockNumber* buffers_until);

@@ -214,7 +214,8 @@ class Table {
         image->point(views + i * sizeof(PageColumn) + offsetof(PageColumn, missing), at.missing.back());
     }
     at.pages = image->reserve(pages_.size() * kPageSize);
-    for (size_t i = 0; i < pages_.size(); ++i) std::memcpy(image->at(at.pages + i * kPageSize), pages_[i].at(0), kPageSize);
+    for (size_t i = 0; i < pages_.size(); ++i)
+      std::memcpy(image->at(at.pages + i * kPageSize), pages_[i].at(0), kPageSize);
     image->point(at.task + offsetof(PageTask, pages), at.pages);
     at.rows = image->reserve(pages_.size() * sizeof(uint32_t));
     image->point(at.task + offsetof(PageTask, rows), at.rows);

@@ -1,6 +1,6 @@
 // Pages of a PostgreSQL table to columns in register layout, for pages that are marked as all-visible: what
-// format/heap/tuple.cpp does on the host, with a thread for each tuple. Bytes are those of a file and trusted in nothing.
-// Single source.
+// format/heap/tuple.cpp does on the host, with a thread for each tuple. Bytes are those of a file, and trusted in
+// nothing. Single source.
 #pragma once
 
 #include "engine/block/pages.hpp"
