@@ -19,6 +19,9 @@ namespace strom::format {
 
 namespace {
 
+/// Smaller ones are written in no time either way, and need no buffer: there may be many at once.
+constexpr int64_t kLargeFile = 32 << 20;
+
 /// Different for every call and process, so that two writers of one path do not meet.
 std::string unique_suffix() {
   static std::atomic<uint32_t> counter{0};
@@ -43,8 +46,8 @@ struct Temporaries {
 
 }  // namespace
 
-Result<std::unique_ptr<StagedFile>> StagedFile::create(const std::string& path, bool overwrite) {
-  auto file = std::unique_ptr<StagedFile>(new StagedFile(path, overwrite));
+Result<std::unique_ptr<StagedFile>> StagedFile::create(const std::string& path, bool overwrite, PageCache cache) {
+  auto file = std::unique_ptr<StagedFile>(new StagedFile(path, overwrite, cache));
   STROM_TRY(file->open_temporary());
   return file;
 }
@@ -98,6 +101,18 @@ void StagedFile::abandon_all() {
 }
 
 Status StagedFile::append(std::vector<struct iovec> pieces) {
+  int64_t bytes = 0;
+  for (const struct iovec& piece : pieces) bytes += static_cast<int64_t>(piece.iov_len);
+  if (cache_ == PageCache::kSpare && direct_ == nullptr && position_ + bytes >= kLargeFile) {
+    direct_ = DirectWriter::create(fd_, position_);
+    if (direct_ == nullptr) cache_ = PageCache::kKeep;
+  }
+  if (direct_ != nullptr) {
+    if (const int error_number = direct_->append(pieces); error_number != 0) return failed("write", error_number);
+    position_ += bytes;
+    written_back_ = position_;
+    return Status::ok();
+  }
   const int error_number = write_pieces(fd_, pieces, position_);
   if (error_number != 0) return failed("write", error_number);
   start_writeback();
@@ -113,7 +128,14 @@ void StagedFile::start_writeback() {
   written_back_ = position_;
 }
 
+Status StagedFile::end_direct() {
+  const std::unique_ptr<DirectWriter> direct = std::move(direct_);
+  const int error_number = direct == nullptr ? 0 : direct->finish();
+  return error_number == 0 ? Status::ok() : failed("write", error_number);
+}
+
 Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
+  STROM_TRY(end_direct());
   bool in_kernel = true;
   std::vector<char> buffer;
   while (size > 0) {
@@ -145,6 +167,7 @@ Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
 }
 
 Status StagedFile::commit() {
+  STROM_TRY(end_direct());
   if (fsync(fd_) != 0) return failed("write", errno);
   const int fd = fd_;
   fd_ = -1;

@@ -7,8 +7,13 @@
 #include <vector>
 
 #include "format/byte_sink.hpp"
+#include "format/direct_writer.hpp"
 
 namespace strom::format {
+
+/// Whether what is written is in memory afterwards, for who reads it next. Else files that get large go past the page
+/// cache, which is faster and leaves there what others use.
+enum class PageCache { kKeep, kSpare };
 
 /// Bytes go to a hidden temporary file in the same folder; commit() makes them durable and gives them their name.
 /// Dropped before commit(), the temporary file is removed. Not thread-safe.
@@ -16,7 +21,8 @@ class StagedFile final : public ByteSink {
  public:
   /// `overwrite` false: an existing `path` is kIoError, here or in commit(). A replaced file hands on its permission
   /// bits. Errors: kFileNotFound (no such folder), kPermissionDenied, kIoError.
-  static Result<std::unique_ptr<StagedFile>> create(const std::string& path, bool overwrite);
+  static Result<std::unique_ptr<StagedFile>> create(const std::string& path, bool overwrite,
+                                                    PageCache cache = PageCache::kKeep);
 
   ~StagedFile() override;
   StagedFile(const StagedFile&) = delete;
@@ -36,9 +42,11 @@ class StagedFile final : public ByteSink {
   static void abandon_all();
 
  private:
-  StagedFile(std::string path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {}
+  StagedFile(std::string path, bool overwrite, PageCache cache)
+      : path_(std::move(path)), overwrite_(overwrite), cache_(cache) {}
   Status open_temporary();
   void start_writeback();
+  Status end_direct();
   Status rename_into_place();
   Status sync_folder() const;
   std::string folder() const;
@@ -47,7 +55,9 @@ class StagedFile final : public ByteSink {
 
   std::string path_, temporary_;  // temporary_ is empty when there is none to remove
   bool overwrite_;
+  PageCache cache_;
   int fd_ = -1;
+  std::unique_ptr<DirectWriter> direct_;  // while writes go past the page cache
   int64_t position_ = 0, written_back_ = 0;
 };
 

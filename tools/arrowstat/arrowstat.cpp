@@ -74,8 +74,9 @@ Status check_settings(const Settings& settings) {
   const bool sorts = !settings.sort_columns.empty();
   if (sorts && settings.files.size() != 1) return usage("--sort-by needs one file");
   if (sorts && (settings.output.path.empty() || settings.output.is_stream())) return usage("--sort-by needs -o FILE");
-  if (!sorts && (!settings.output.path.empty() || settings.output.force || settings.batch_rows > 0))
-    return usage("-o, -f and --batch-rows need --sort-by");
+  if (!sorts && (!settings.output.path.empty() || settings.output.force || settings.output.page_cache ||
+                 settings.batch_rows > 0))
+    return usage("-o, -f, --page-cache and --batch-rows need --sort-by");
   return Status::ok();
 }
 
@@ -250,6 +251,7 @@ Status sort_file(const std::string& path, const Settings& settings, Progress& pr
   copy.threads = thread_count(settings.threads);
   STROM_ASSIGN(copy.path, file_behind(settings.output.path));
   copy.force = settings.output.force;
+  copy.cache = settings.output.cache();
   return write_sorted(*file, copy, progress);
 }
 

@@ -45,7 +45,7 @@ class SortedWriter {
   Status run() {
     STROM_TRY(load_columns());
     STROM_TRY(sort());
-    STROM_ASSIGN(writer_, format::arrow::FileWriter::create(copy_.path, copied_schema(), copy_.force));
+    STROM_ASSIGN(writer_, format::arrow::FileWriter::create(copy_.path, copied_schema(), copy_.force, copy_.cache));
     ranges_.resize(schema().fields.size());
     const auto rows = static_cast<int64_t>(rows_.size());
     progress_.add_total(rows);

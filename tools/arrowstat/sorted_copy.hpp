@@ -7,6 +7,7 @@
 #include "arrow_files/columns.hpp"
 #include "base/status.hpp"
 #include "common/progress.hpp"
+#include "format/staged_file.hpp"
 
 namespace strom::tool {
 
@@ -16,6 +17,7 @@ struct SortedCopy {
   int threads = 1;
   std::string path;
   bool force = false;  // replace a file that exists
+  format::PageCache cache = format::PageCache::kKeep;
 };
 
 /// Ascending, as PostgreSQL orders values: nulls last, NaN above all numbers, text by its bytes. Rows that are equal

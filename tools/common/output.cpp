@@ -6,13 +6,14 @@
 
 #include <cstdlib>
 
-#include "format/staged_file.hpp"
-
 namespace strom::tool {
 
 void add_output_options(OptionTable& table, OutputOptions* options, const std::string& what) {
   table.text('o', "output", "FILE", &options->path, what + "; - is standard output").file();
   table.flag('f', "force", &options->force, "replace the file if it exists");
+  table.flag(0, "page-cache", &options->page_cache,
+             "keep what is written in memory, for who reads it next; else files of 32 MB and more go to the disk past "
+             "the system's page cache, which is faster");
 }
 
 void add_compression_option(OptionTable& table, OutputOptions* options) {
@@ -52,7 +53,7 @@ Result<std::unique_ptr<format::ByteSink>> open_output(const OutputOptions& optio
   if (!options.force && access(path.c_str(), F_OK) == 0) {
     return Status(ErrorCode::kIoError, "file \"" + options.path + "\" exists").with_hint("-f replaces it.");
   }
-  STROM_ASSIGN(auto file, format::StagedFile::create(path, options.force));
+  STROM_ASSIGN(auto file, format::StagedFile::create(path, options.force, options.cache()));
   return std::unique_ptr<format::ByteSink>(std::move(file));
 }
 

@@ -1,4 +1,4 @@
-// Where a tool's result goes: the options -o, -f, -C and --progress, and the file or pipe behind them.
+// Where a tool's result goes: the options -o, -f, --page-cache, -C and --progress, and the file or pipe behind them.
 #pragma once
 
 #include <memory>
@@ -7,18 +7,21 @@
 #include "common/options.hpp"
 #include "format/arrow/compression.hpp"
 #include "format/byte_sink.hpp"
+#include "format/staged_file.hpp"
 
 namespace strom::tool {
 
 struct OutputOptions {
   std::string path;  // "-": standard output
   bool force = false;
+  bool page_cache = false;
   format::arrow::Compression compression;
 
   bool is_stream() const { return path == "-"; }
+  format::PageCache cache() const { return page_cache ? format::PageCache::kKeep : format::PageCache::kSpare; }
 };
 
-/// -o and -f. `what`: what is written, for the help.
+/// -o, -f and --page-cache. `what`: what is written, for the help.
 void add_output_options(OptionTable& table, OutputOptions* options, const std::string& what);
 /// -C, for tools that write Arrow.
 void add_compression_option(OptionTable& table, OutputOptions* options);

@@ -188,7 +188,7 @@ Status OutputFiles::open_append(Contents& contents) {
                             statistics_columns_.end());
   statistics_ = Statistics(statistics_columns_);
   statistics_.resume(existing->schema, existing->batches);
-  STROM_ASSIGN(auto file, format::StagedFile::create(path_, true));
+  STROM_ASSIGN(auto file, format::StagedFile::create(path_, true, settings_.output.cache()));
   STROM_TRY(existing->copy_messages(*file));
   std::unique_ptr<format::ByteSink> sink = std::move(file);
   if (settings_.verify) sink = verifying_sink(std::move(sink), path_);

@@ -133,11 +133,11 @@ class Writer final : public FileWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, columnar::Schema schema,
-                                                       bool overwrite) {
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, columnar::Schema schema, bool overwrite,
+                                                       PageCache cache) {
   try {
     STROM_TRY(check_writable(schema));
-    STROM_ASSIGN(auto file, StagedFile::create(path, overwrite));
+    STROM_ASSIGN(auto file, StagedFile::create(path, overwrite, cache));
     auto writer = std::make_unique<Writer>(std::move(file), std::move(schema));
     STROM_TRY(writer->write_start());
     return std::unique_ptr<FileWriter>(std::move(writer));

@@ -10,6 +10,7 @@
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
+#include "format/staged_file.hpp"
 
 namespace strom::format::arrow {
 
@@ -18,7 +19,8 @@ namespace strom::format::arrow {
 class FileWriter {
  public:
   /// `overwrite` false: an existing `path` is kIoError. Schema fields must be writable layouts.
-  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, columnar::Schema schema, bool overwrite);
+  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, columnar::Schema schema, bool overwrite,
+                                                    PageCache cache = PageCache::kKeep);
 
   virtual ~FileWriter() = default;
   /// Appends one record batch; `batch.columns` in schema order, each of `batch.rows` rows. Thread-compatible: callers

@@ -1,0 +1,45 @@
+// Bytes of a file that go to the disk past the kernel's page cache. Used by StagedFile.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+namespace strom::format {
+
+/// Gathers bytes in memory and writes them in aligned pieces with O_DIRECT: the kernel neither copies them nor has to
+/// find memory for them, and pages that others use stay cached. Where a file system does not take such writes, they
+/// go through its cache as usual. Not thread-safe.
+class DirectWriter {
+ public:
+  /// Bytes from `position` of the file on; `fd` stays the caller's. nullptr: not this file, or no memory for it.
+  static std::unique_ptr<DirectWriter> create(int fd, int64_t position);
+
+  /// 0, or the errno of the write that failed; nothing is appended afterwards.
+  int append(const std::vector<struct iovec>& pieces);
+  /// Writes what is left, and lets the descriptor go on behind it, through the cache. 0, or an errno.
+  int finish();
+
+ private:
+  struct Free {
+    void operator()(char* memory) const { free(memory); }
+  };
+  using Buffer = std::unique_ptr<char, Free>;
+
+  DirectWriter(int fd, Buffer buffer, int64_t position);
+  bool set_direct(bool is_direct);
+  int write_out(size_t from, size_t to);
+  int write_through_cache(size_t from, size_t to);
+  int flush(bool is_end);
+
+  const int fd_;
+  const Buffer buffer_;
+  int64_t begin_;      // of the buffer, in the file; aligned
+  size_t from_, used_;  // the buffer's bytes that are to be written
+  bool is_direct_ = true;
+};
+
+}  // namespace strom::format
