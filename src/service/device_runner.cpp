@@ -37,7 +37,7 @@ Status invalid(const char* what) {
   return Status(ErrorCode::kProtocolViolation, std::string("invalid task of the GPU service: ") + what);
 }
 
-constexpr uint32_t kMostStates = 1 << 16;
+constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20;
 constexpr size_t kMostFiles = 256;  // of a session
 /// Of the device's memory and at most, which is kept for the next session.
 constexpr uint64_t kIdleShare = 16, kMostIdle = uint64_t{1} << 30;
@@ -248,10 +248,16 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
        !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
        (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
     return invalid("address");
+  if (request.pages != 0 &&
+      (request.page_count == 0 || request.page_count > kMostPages ||
+       !sessions_.holds(task.session, request.pages, sizeof(engine::block::PageTask))))
+    return invalid("pages");
   work.states = reinterpret_cast<engine::block::TileState*>(request.states);
   work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
   work.count = static_cast<int>(request.count);
   work.stop = reinterpret_cast<int32_t*>(request.stop);
+  work.pages = reinterpret_cast<const engine::block::PageTask*>(request.pages);
+  work.page_count = request.page_count;
   STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
   return TaskOutput();
 }

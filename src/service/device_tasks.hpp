@@ -24,8 +24,7 @@ enum class TaskKind : uint16_t {
   /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it, and its columns.
   kRun = 4,
   /// Room for columns and join tables that are to stay on the device: for each of them Keep, its name and its label.
-  /// The
-  /// values are as many of Kept.
+  /// The values are as many of Kept.
   kKeep = 5,
   /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
   kForget = 6,
@@ -35,8 +34,7 @@ enum class TaskKind : uint16_t {
   /// CloseFile.
   kCloseFile = 8,
   /// AskMirror: the descriptor of the answer is the memory file of a join table that the session has; to be written by
-  /// who
-  /// fills it, until it is published.
+  /// who fills it, until it is published.
   kMirror = 9,
 };
 
@@ -64,8 +62,9 @@ struct Run {
   uint32_t in = 0, out = 0;          // ranges
   uint32_t kept = 0;                 // columns behind them
   uint32_t files = 0;                // ranges of files, behind those
-  uint32_t unused = 0;
-  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
+  uint32_t page_count = 0;
+  uint64_t stop = 0;   // address of DeviceWork::stop, or 0
+  uint64_t pages = 0;  // address of a task over pages, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;

@@ -257,6 +257,8 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
     run.results = reinterpret_cast<uint64_t>(work.results);
     run.count = static_cast<uint32_t>(work.count);
     run.stop = reinterpret_cast<uint64_t>(work.stop);
+    run.pages = reinterpret_cast<uint64_t>(work.pages);
+    run.page_count = work.page_count;
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);

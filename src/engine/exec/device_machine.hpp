@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "engine/block/pages.hpp"
 #include "engine/block/tile.hpp"
 
 namespace strom::engine::exec {
@@ -58,8 +59,8 @@ struct DeviceFileRange {
   size_t offset, bytes;
 };
 
-/// What happens on the device in this order: copies to it and reads of files, one run of tiles (unless `count` is 0),
-/// copies from it.
+/// What happens on the device in this order: copies to it and reads of files, one step of a task over pages (unless
+/// `pages` is nullptr), one run of tiles (unless `count` is 0), copies from it.
 struct DeviceWork {
   std::vector<DeviceRange> in;
   block::TileState* states = nullptr;  // device addresses, see device::Stream::run_tiles
@@ -71,6 +72,8 @@ struct DeviceWork {
   std::vector<DeviceFill> fills{};          // with those of `in`
   std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
   std::vector<DeviceFileRange> files{};
+  const block::PageTask* pages = nullptr;  // device address, see device::Stream::run_pages
+  uint32_t page_count = 0;                 // the first ones of the task
 };
 
 class ColumnKeeper;

@@ -8,6 +8,7 @@
 #include "engine/exec/device_files.hpp"
 #include "engine/exec/device_image.hpp"
 #include "engine/exec/device_machine.hpp"
+#include "engine/exec/device_pages.hpp"
 #include "engine/exec/execution.hpp"
 
 namespace strom::engine::exec {
@@ -33,6 +34,7 @@ class DevicePipeline {
   void read_files() { files_ = std::make_unique<DeviceFiles>(machine_); }
   /// nullptr when it does not.
   DeviceFiles* files() const { return files_.get(); }
+  DevicePageFiles* page_files() const { return &page_files_; }
 
   /// After the last tile: build rows that have been matched there are matched in the host's tables.
   Status take_matches(const DeviceMachine::KeepGoing& keep_going);
@@ -43,7 +45,7 @@ class DevicePipeline {
     uint8_t* host;
   };
 
-  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine) {}
+  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine), page_files_(machine) {}
   Status put_join(const JoinBuild& build, size_t place, DeviceImage* image, const DeviceMachine::KeepGoing& keep_going);
   template <class T>
   const T* on_device(size_t place) const {
@@ -57,6 +59,7 @@ class DevicePipeline {
   std::vector<Matches> matches_;
   std::vector<const DeviceRegion*> kept_joins_;
   std::unique_ptr<DeviceFiles> files_;
+  mutable DevicePageFiles page_files_;
 };
 
 }  // namespace strom::engine::exec

@@ -37,6 +37,11 @@ class ChunkFeeder {
   /// Makes the next chunk ready; false at the end. The caller's thread; may throw like an
   /// InterruptCheck.
   virtual bool feed() = 0;
+  /// After feed() has said that there are no more: chunks that are being read may give pages back
+  /// (columnar::PageBatch), so that it is to be asked again.
+  virtual bool is_waiting() const { return false; }
+  /// Whether chunks may be pages for a device to read. Before the first feed() of a run.
+  virtual void let_devices_read(bool allowed) { (void)allowed; }
   /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
   virtual int64_t limit(int threads) = 0;
   /// Chunks begin anew. The caller's thread, when no thread reads any and all declined rows have been taken.

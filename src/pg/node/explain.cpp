@@ -229,11 +229,24 @@ class Explainer {
   void kept_columns(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
     if (const source::HeapRows* heap = run_.heap_rows(pipeline)) {
+      direct_blocks(*heap);
       cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
     } else if (const source::ArrowRows* files = run_.arrow_rows(pipeline)) {
       const auto counts = files->decompressed_columns();
       cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
     }
+  }
+
+  // How a table came to a device: from its files, and through shared buffers.
+  void direct_blocks(const source::HeapRows& heap) {
+    if (!heap.devices_read()) return;
+    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.kept_blocks() - direct;
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("GPU Blocks", "[direct: " + std::to_string(direct) + ", buffers: " + std::to_string(buffers) + "]");
+      return;
+    }
+    number("GPU Blocks Direct", nullptr, direct);
+    number("GPU Blocks Buffers", nullptr, buffers);
   }
 
   void cache_use(const std::string& what, int64_t kept, const std::string& otherwise, int64_t others) {

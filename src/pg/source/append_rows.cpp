@@ -184,9 +184,20 @@ bool AppendRows::feed() {
       ++chunk_count_;
       return true;
     }
+    if (is_waiting()) return false;
     if (current_->rows->feeder() != nullptr) ended_.push_back(current_);
     current_ = nullptr;
   }
+}
+
+bool AppendRows::is_waiting() const {
+  engine::exec::ChunkFeeder* feeder = current_ == nullptr ? nullptr : current_->rows->feeder();
+  return feeder != nullptr && feeder->is_waiting();
+}
+
+void AppendRows::let_devices_read(bool allowed) {
+  for (Leaf* leaf : chosen_)
+    if (engine::exec::ChunkFeeder* feeder = leaf->rows->feeder()) feeder->let_devices_read(allowed);
 }
 
 // A leaf that is read to its end takes its pages back when it is asked for more. Pages of an earlier leaf would stay

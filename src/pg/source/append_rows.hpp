@@ -75,6 +75,8 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t limit(int threads) override;
   void rewind() override;
   void release(int64_t chunk, bool declined) override;
+  bool is_waiting() const override;
+  void let_devices_read(bool allowed) override;
 
   Part part_of(int64_t chunk) const;
   void begin_leaf(Leaf* leaf);

@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
+#include "pg/source/map_version.hpp"
 
 namespace strom::pg::source {
 
@@ -44,13 +45,6 @@ class GroupOrigin final : public columnar::BatchOrigin {
   const std::vector<ColumnId> columns_;
 };
 
-// Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN.
-bool has_versions(Relation relation) {
-  return guc::pg_strom::enable_column_cache && relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
-         RelationNeedsWAL(relation) && !compat::is_file_new(relation) &&
-         RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
-}
-
 // A column's number tells it from others once its transaction has ended. May ereport.
 bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   for (const ColumnId& column : columns)
@@ -58,27 +52,14 @@ bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   return false;
 }
 
-// What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
-bool may_see(Snapshot snapshot) {
-  return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
-         !IsolationIsSerializable();
-}
+// A table whose pages of the visibility map have versions, and which may be kept.
+bool has_versions(Relation relation) { return guc::pg_strom::enable_column_cache && leaves_traces(relation); }
 
-// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none. As long as both
-// hold, no tuple of these pages has changed: a change clears the bit, and what sets it again sets the LSN.
+// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none.
 XLogRecPtr version_of(Relation relation, BlockNumber begin, BlockNumber end, Buffer* map_page) {
-  return guard([=]() -> XLogRecPtr {
-    if ((visibilitymap_get_status(relation, begin, map_page) & VISIBILITYMAP_ALL_VISIBLE) == 0)
-      return InvalidXLogRecPtr;
-    LockBuffer(*map_page, BUFFER_LOCK_SHARE);
-    XLogRecPtr version = PageGetLSN(BufferGetPage(*map_page));
-    for (BlockNumber block = begin; block < end; ++block) {
-      if (visibilitymap_get_status(relation, block, map_page) & VISIBILITYMAP_ALL_VISIBLE) continue;
-      version = InvalidXLogRecPtr;
-      break;
-    }
-    LockBuffer(*map_page, BUFFER_LOCK_UNLOCK);
-    return version;
+  return guard([=] {
+    XLogRecPtr version = InvalidXLogRecPtr;
+    return visible_until(relation, begin, end, map_page, &version) == end ? version : InvalidXLogRecPtr;
   });
 }
 
@@ -105,7 +86,7 @@ bool CachedTable::is_for(Relation relation, BlockNumber pages) {
 
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
-  if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  if (!is_for(relation, pages) || !sees_all_visible(snapshot)) return nullptr;
   if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
@@ -115,7 +96,7 @@ std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snaps
 // Groups with the same version are one range: those of one page of the map mostly are.
 columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, BlockNumber pages,
                                          const std::vector<ColumnId>& columns) {
-  if (!has_versions(relation) || !may_see(snapshot)) return {};
+  if (!has_versions(relation) || !sees_all_visible(snapshot)) return {};
   if (guard([&] { return has_new_column(relation, columns); })) return {};
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return {};
@@ -223,7 +204,7 @@ void CachedTable::keep(const Fill& fill) {
     columns.push_back({columns_[c], writers.back().shape(), size});
   }
   columns.push_back({kPlaces, {}, places.bytes()});
-  shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
+  is_full_ = !shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
     if (i < writers.size())
       writers[i].write(to);
     else

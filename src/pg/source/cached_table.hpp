@@ -60,6 +60,8 @@ class CachedTable {
   /// Looks for the group of pages [begin, end). True: `kept` is it. Else `*fill` is what to keep the group in, or
   /// nullptr.
   bool look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill);
+  /// There was no room for a group of this scan.
+  bool is_full() const { return is_full_; }
   /// The last chunk of `fill` has been fed.
   void end_feeding(Fill* fill);
   /// A chunk of `fill` has been read.
@@ -81,6 +83,7 @@ class CachedTable {
   SharedColumns::Turn turn_;
   SharedColumns::Pins pins_;
   Buffer map_page_ = InvalidBuffer;
+  bool is_full_ = false;
   std::list<Fill> fills_;
 };
 

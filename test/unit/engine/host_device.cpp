@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/exec/kept_columns.hpp"
+#include "engine/inst/pages_cpu.hpp"
 #include "machines.hpp"
 
 namespace strom::engine::test {
@@ -115,6 +116,7 @@ class HostDevice final : public exec::DeviceMachine {
       std::memcpy(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes);
     for (const exec::DeviceFill& fill : work.fills)
       std::memcpy(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes);
+    if (work.pages != nullptr) inst::run_pages_cpu(*work.pages, work.page_count);
     for (int i = 0; i < work.count; ++i) work.results[i] = run_(work.states[i]);
     for (const exec::DeviceRange& range : work.out)
       std::memcpy(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes);
