@@ -265,6 +265,7 @@ TEST_F(DeviceService, join_tables_that_stay) {
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
   EXPECT_EQ(two.keeper()->find_mirrored(name, keep_going).value().region, nullptr);
   one.keeper()->publish(*room, "join table");
+  ASSERT_TRUE(one.keeper()->find({"other"}, keep_going).is_ok());  // nothing answers a publication itself
 
   auto found = two.keeper()->find_mirrored(name, keep_going);
   ASSERT_TRUE(found.is_ok()) << found.status().message();
