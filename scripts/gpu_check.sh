@@ -63,7 +63,7 @@ pack_bundle() {
   # The server without what no check uses: just-in-time compilation, translations, documentation, PostGIS.
   tar -C "$STROM_STATE/pg" --exclude='*postgis*' --exclude='*address_standardizer*' --exclude='*/bitcode' --exclude='*/llvmjit*' --exclude='*/locale' --exclude='*/pgxs' \
     --exclude='*/man' --exclude='*/doc' --exclude='*/pg_strom_parquet.so' -cf - . | tar -C "$folder/pg" -xf -
-  for name in device/device_test service/service_test engine/engine_test; do
+  for name in device/device_test service/service_test engine/engine_test engine/pages_test; do
     install -D -s "$STROM_ROOT/build/test/unit/$name" "$folder/build/test/unit/$name"
   done
   install -s "$STROM_ROOT/build/test/modules/strom_host_device.so" "$folder/build/test/modules/"

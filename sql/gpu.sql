@@ -40,20 +40,20 @@ GRANT SELECT ON gpu_devices TO pg_monitor;
 
 COMMENT ON VIEW gpu_devices IS 'GPUs of the GPU service: what they have to do, and what was measured of them';
 
--- Columns that stay in the GPU's memory between queries.
-CREATE FUNCTION gpu_cache_info(OUT relation regclass, OUT file text, OUT columns int, OUT pieces bigint, OUT bytes bigint,
-                               OUT uses bigint, OUT pinned bigint)
+-- Columns and join tables that stay in the GPU's memory between queries.
+CREATE FUNCTION gpu_cache_info(OUT relation regclass, OUT file text, OUT kind text, OUT columns int, OUT pieces bigint,
+                               OUT bytes bigint, OUT uses bigint, OUT pinned bigint)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'strom_gpu_cache_info'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION gpu_cache_info() IS 'tables of this database and files of which columns are in the GPU''s memory: pieces of columns, bytes, recent uses, bytes that queries use now';
+COMMENT ON FUNCTION gpu_cache_info() IS 'tables of this database and files of which columns or join tables are in the GPU''s memory: pieces of columns or join tables, bytes, recent uses, bytes that queries use now';
 
 CREATE FUNCTION gpu_cache_reset() RETURNS bigint
 AS 'MODULE_PATHNAME', 'strom_gpu_cache_reset'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED;
 
-COMMENT ON FUNCTION gpu_cache_reset() IS 'forgets the columns in the GPU''s memory, those in use when that ends; the bytes that are free then';
+COMMENT ON FUNCTION gpu_cache_reset() IS 'forgets the columns and join tables in the GPU''s memory, those in use when that ends; the bytes that are free then';
 
 REVOKE ALL ON FUNCTION gpu_cache_info() FROM PUBLIC;
 REVOKE ALL ON FUNCTION gpu_cache_reset() FROM PUBLIC;
@@ -64,4 +64,4 @@ CREATE VIEW gpu_cache_info AS SELECT * FROM gpu_cache_info();
 REVOKE ALL ON gpu_cache_info FROM PUBLIC;
 GRANT SELECT ON gpu_cache_info TO pg_monitor;
 
-COMMENT ON VIEW gpu_cache_info IS 'tables of this database and files of which columns are in the GPU''s memory';
+COMMENT ON VIEW gpu_cache_info IS 'tables of this database and files of which columns or join tables are in the GPU''s memory';

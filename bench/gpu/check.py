@@ -141,7 +141,7 @@ class Check:
     def unit(self) -> dict:
         """The unit tests that run on devices."""
         filters = {"device/device_test": "CudaDevice.*", "service/service_test": "DeviceService.*:*StorageWays.*/real",
-                   "engine/engine_test": "*"}
+                   "engine/engine_test": "*", "engine/pages_test": "*/module"}
         return {program: self.unit_tests(program, wanted) for program, wanted in filters.items()}
 
     def unit_tests(self, program: str, wanted: str, *before: str) -> dict:

@@ -12,6 +12,8 @@
 
 namespace strom::columnar {
 
+class PageBatch;
+
 /// One column of one record batch. Plain data, so that it can be copied to a device as it is.
 struct ColumnView {
   Layout layout = Layout::kInt32;
@@ -47,6 +49,7 @@ struct BatchView {
   std::shared_ptr<const void> memory{};  // what the columns point to, where nobody else keeps it
   int64_t begin = 0;                     // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
   std::shared_ptr<const BatchOrigin> origin{};  // nullptr: nobody is to keep the columns; good as long as the source
+  std::shared_ptr<PageBatch> pages{};           // instead of rows and columns, see page_batch.hpp
 };
 
 }  // namespace strom::columnar

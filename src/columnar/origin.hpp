@@ -1,7 +1,8 @@
 // Where the columns of a record batch come from, for who keeps copies of them between queries. Given by sources, used
-// by engine/exec/kept_columns.hpp.
+// by engine/exec/kept_columns.hpp and kept_join.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,6 +25,12 @@ class BatchOrigin {
   virtual bool holds() const { return true; }
 };
 
+/// Where all rows of a source come from, for who keeps what was made of them. The name is as BatchOrigin's, of what the
+/// rows hold but not of their order, and of any length; empty: nothing made of them is to be kept.
+struct RowsOrigin {
+  std::string name, label;
+};
+
 /// Appends the bytes of numbers to a name.
 template <class... T>
 void append_name(std::string* name, const T&... numbers) {
@@ -37,6 +44,12 @@ inline std::string file_label(const std::string& path) {
 }
 inline std::string table_label(uint32_t tablespace, uint32_t database, uint32_t file) {
   return "t" + std::to_string(tablespace) + " " + std::to_string(database) + " " + std::to_string(file);
+}
+
+/// Of what was made of the rows that another label tells of.
+inline std::string join_table_label(const std::string& of) {
+  const size_t over = of.size() < BatchOrigin::kMostLabelBytes ? 0 : of.size() + 1 - BatchOrigin::kMostLabelBytes;
+  return "j" + of.substr(0, 1) + of.substr(std::min(of.size(), 1 + over));
 }
 
 }  // namespace strom::columnar

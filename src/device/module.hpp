@@ -7,13 +7,14 @@
 #include <cstdint>
 
 namespace strom::engine::block {
+struct PageTask;
 struct TileState;
 enum class RunResult : int32_t;
 }  // namespace strom::engine::block
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 4;
+inline constexpr uint32_t kModuleVersion = 5;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -69,6 +70,8 @@ struct ModuleTable {
   /// Block i runs states[i] until results[i]; both are in device memory.
   int (*run_tiles)(ModuleStream* stream, engine::block::TileState* states, engine::block::RunResult* results,
                    int count);
+  /// Does the step of a task, which is in device memory as all that it points to, for its first `count` pages.
+  int (*run_pages)(ModuleStream* stream, const engine::block::PageTask* task, uint32_t count);
 
   int (*create_event)(ModuleEvent** event);
   int (*destroy_event)(ModuleEvent* event);

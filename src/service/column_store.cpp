@@ -75,6 +75,16 @@ void ColumnStore::unpin(Entry* entry, Gone* gone) {
     drop(entry, gone);
 }
 
+void ColumnStore::count_bytes(uint64_t bytes, bool mirrored) {
+  bytes_ += bytes;
+  if (mirrored) mirrored_ += bytes;
+}
+
+void ColumnStore::uncount_bytes(uint64_t bytes, bool mirrored) {
+  bytes_ -= bytes;
+  if (mirrored) mirrored_ -= bytes;
+}
+
 /// Nobody uses it.
 void ColumnStore::drop(Entry* entry, Gone* gone) {
   by_worth_.erase({entry->worth, entry});
@@ -82,7 +92,7 @@ void ColumnStore::drop(Entry* entry, Gone* gone) {
   gone->regions.push_back(std::move(entry->region));
   gone->bytes += entry->bytes;
   in_hand_ += entry->bytes;
-  bytes_ -= entry->bytes;
+  uncount_bytes(entry->bytes, entry->is_mirrored);
   entries_.erase(entry->number);
 }
 
@@ -92,19 +102,20 @@ void ColumnStore::evict(Entry* entry, Gone* gone) {
   drop(entry, gone);
 }
 
-/// So many bytes leave, all of them worth less than `below`; or nothing does.
-bool ColumnStore::evict(uint64_t bytes, double below, Gone* gone) {
+/// So many bytes leave, of what is mirrored or of all, each of them worth less than `below`; or nothing does.
+bool ColumnStore::evict(uint64_t bytes, bool mirrored, double below, Gone* gone) {
+  std::vector<Entry*> leaving;
   uint64_t found = 0;
   for (auto next = by_worth_.begin(); found < bytes; ++next) {
+    if (next == by_worth_.end()) return false;
+    Entry* entry = next->second;
+    if (mirrored && !entry->is_mirrored) continue;
     // One use more may be this query's, which has not come so far yet.
-    if (next == by_worth_.end() || worth_of(next->second->uses + weight_, next->second->bytes) >= below) return false;
-    found += next->second->bytes;
-  }
-  for (found = 0; found < bytes;) {
-    Entry* entry = by_worth_.begin()->second;
+    if (worth_of(entry->uses + weight_, entry->bytes) >= below) return false;
+    leaving.push_back(entry);
     found += entry->bytes;
-    evict(entry, gone);
   }
+  for (Entry* entry : leaving) evict(entry, gone);
   return true;
 }
 
@@ -150,26 +161,33 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std
 /// Puts the entry among the others, with memory lent for it; it is pinned.
 bool ColumnStore::reserve(const OfferedColumn& column, Entry* entry) {
   Gone gone;
-  bool is_lent = false;
+  bool is_lent = false, has_failed = false;
   {
     const std::lock_guard lock(mutex_);
-    if (by_name_.contains(column.name) || column.bytes > limit_) return false;
+    const uint64_t mirror_limit = column.is_mirrored ? mirror_limit_ : UINT64_MAX;
+    if (by_name_.contains(column.name) || column.bytes > std::min(limit_, mirror_limit)) return false;
     const auto missed = misses_.find(std::hash<std::string>()(column.name));
     entry->uses = missed == misses_.end() ? weight_ : missed->second;
     entry->worth = worth_of(entry->uses, column.bytes);
     const double below = entry->uses > weight_ ? entry->worth : 0;
     const uint64_t over = bytes_ + column.bytes > limit_ ? bytes_ + column.bytes - limit_ : 0;
+    const uint64_t mirrors = column.is_mirrored ? mirrored_ + column.bytes : 0;
+    const uint64_t over_mirrors = mirrors > mirror_limit_ ? mirrors - mirror_limit_ : 0;
     uint64_t missing = lender_->lend(column.bytes);
     is_lent = missing == 0;
-    if (std::max(over, missing) > 0 && !evict(std::max(over, missing), below, &gone)) {
-      if (is_lent) lender_->take_back(column.bytes);
-      return false;
+    bool has_room = over_mirrors == 0 || evict(over_mirrors, true, below, &gone);
+    const uint64_t wanted = std::max(over, missing);
+    if (has_room && wanted > gone.bytes) has_room = evict(wanted - gone.bytes, false, below, &gone);
+    if (has_room) {
+      // Room that others see as taken while memory is given back without the lock.
+      count_bytes(column.bytes, column.is_mirrored);
+      in_hand_ += column.bytes;
     }
-    // Room that others see as taken while memory is given back without the lock.
-    bytes_ += column.bytes;
-    in_hand_ += column.bytes;
+    if (!has_room && is_lent) lender_->take_back(column.bytes);
+    has_failed = !has_room;
   }
   release(std::move(gone));
+  if (has_failed) return false;
   if (!is_lent) is_lent = lender_->lend(column.bytes) == 0;
   const bool is_pinned = is_lent && lender_->pin(column.bytes);
   const std::lock_guard lock(mutex_);
@@ -179,7 +197,7 @@ bool ColumnStore::reserve(const OfferedColumn& column, Entry* entry) {
   in_hand_ -= column.bytes;
   less_in_hand_.notify_all();
   if (!is_taken) {
-    bytes_ -= column.bytes;
+    uncount_bytes(column.bytes, column.is_mirrored);
     return false;
   }
   misses_.erase(std::hash<std::string>()(column.name));
@@ -194,11 +212,11 @@ Result<std::vector<ColumnStore::Room>> ColumnStore::make_room(uint32_t session,
     const OfferedColumn& column = columns[i];
     auto entry = std::make_unique<Entry>();
     if (column.bytes == 0 || !reserve(column, entry.get())) continue;
-    Result<Region> region = allocate_(column.bytes);
+    Result<Region> region = allocate_(column.bytes, column.is_mirrored);
     std::unique_lock lock(mutex_);
     // Whoever was faster has it under this name.
     if (!region.is_ok() || by_name_.contains(column.name)) {
-      bytes_ -= column.bytes;
+      uncount_bytes(column.bytes, column.is_mirrored);
       pinned_ -= column.bytes;
       lock.unlock();
       const Status status = region.status();
@@ -213,6 +231,7 @@ Result<std::vector<ColumnStore::Room>> ColumnStore::make_room(uint32_t session,
     entry->column = column.number;
     entry->number = ++last_number_;
     entry->bytes = column.bytes;
+    entry->is_mirrored = column.is_mirrored;
     entry->region = std::move(region).value();
     entry->pins = 1;
     entry->filler = session;

@@ -1,5 +1,6 @@
-// Columns that stay on the device between queries, for all sessions: which are there, who uses them, which are worth
-// their memory. Knows nothing of columns but names and sizes. Used by the runner. See docs/dev/gpu-service.md.
+// Columns and join tables that stay on the device between queries, for all sessions: which are there, who uses them,
+// which are worth their memory. All of them are columns here: it knows nothing of them but names and sizes. Used by the
+// runner. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <condition_variable>
@@ -27,11 +28,11 @@ class ColumnStore {
  public:
   using Region = std::shared_ptr<engine::exec::DeviceRegion>;
   /// Memory of the device; kOverBudget when it has none.
-  using Allocate = std::function<Result<Region>(size_t bytes)>;
+  using Allocate = std::function<Result<Region>(size_t bytes, bool mirrored)>;
 
-  /// Keeps at most `limit` bytes. `lender` outlives the store.
-  ColumnStore(MemoryLender* lender, uint64_t limit, Allocate allocate)
-      : lender_(lender), limit_(limit), allocate_(std::move(allocate)) {}
+  /// Keeps at most `limit` bytes, `mirror_limit` of them mirrored. `lender` outlives the store.
+  ColumnStore(MemoryLender* lender, uint64_t limit, uint64_t mirror_limit, Allocate allocate)
+      : lender_(lender), limit_(limit), mirror_limit_(mirror_limit), allocate_(std::move(allocate)) {}
 
   /// Those that are there are pinned for the session, once more each time. No device memory is released.
   std::vector<ColumnRow> find(uint32_t session, const std::vector<std::string>& names);
@@ -72,10 +73,11 @@ class ColumnStore {
     uint64_t number = 0, bytes = 0;
     Region region;
     std::string shape;
-    double uses = 0;        // in units of weight_
-    double worth = 0;       // place in by_worth_
-    uint32_t pins = 0;      // of sessions and tasks
-    uint32_t filler = 0;    // the session that fills it
+    double uses = 0;      // in units of weight_
+    double worth = 0;     // place in by_worth_
+    uint32_t pins = 0;    // of sessions and tasks
+    uint32_t filler = 0;  // the session that fills it
+    bool is_mirrored = false;
     bool is_ready = false;  // it was published
     bool is_listed = true;  // in by_name_
   };
@@ -93,13 +95,15 @@ class ColumnStore {
   void unpin(Entry* entry, Gone* gone);
   void drop(Entry* entry, Gone* gone);
   void evict(Entry* entry, Gone* gone);
-  bool evict(uint64_t bytes, double below, Gone* gone);
+  bool evict(uint64_t bytes, bool mirrored, double below, Gone* gone);
+  void count_bytes(uint64_t bytes, bool mirrored);
+  void uncount_bytes(uint64_t bytes, bool mirrored);
   bool reserve(const engine::exec::OfferedColumn& column, Entry* entry);
   void release(Gone gone);
   void end_use(uint64_t number);
 
   MemoryLender* const lender_;
-  const uint64_t limit_;
+  const uint64_t limit_, mirror_limit_;
   const Allocate allocate_;
   mutable std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<Entry>> entries_;  // by number
@@ -110,7 +114,7 @@ class ColumnStore {
   std::unordered_map<size_t, double> misses_;
   double weight_ = 1;
   uint64_t uses_until_aging_ = 0;
-  uint64_t bytes_ = 0, pinned_ = 0, last_number_ = 0, found_ = 0, missed_ = 0;
+  uint64_t bytes_ = 0, mirrored_ = 0, pinned_ = 0, last_number_ = 0, found_ = 0, missed_ = 0;
   // Lent, neither pinned nor in by_worth_: a thread is giving it back, or has yet to pin it.
   uint64_t in_hand_ = 0;
   std::condition_variable less_in_hand_;

@@ -37,10 +37,16 @@ Status invalid(const char* what) {
   return Status(ErrorCode::kProtocolViolation, std::string("invalid task of the GPU service: ") + what);
 }
 
-constexpr uint32_t kMostStates = 1 << 16;
+constexpr uint32_t kMostStates = 1 << 16, kMostPages = 1 << 20;
 constexpr size_t kMostFiles = 256;  // of a session
 /// Of the device's memory and at most, which is kept for the next session.
 constexpr uint64_t kIdleShare = 16, kMostIdle = uint64_t{1} << 30;
+/// Of the host's memory, and of what stays on the device, that may be mirrored.
+constexpr uint64_t kMirrorShare = 16, kMirroredShare = 2;
+
+uint64_t host_memory() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 }  // namespace
 
@@ -58,10 +64,14 @@ Result<std::unique_ptr<DeviceRunner>> DeviceRunner::create(std::shared_ptr<const
 }
 
 void DeviceRunner::set_lender(MemoryLender* lender) {
-  columns_ = std::make_unique<ColumnStore>(lender, cache_limit_, [this](size_t bytes) -> Result<ColumnStore::Region> {
-    STROM_ASSIGN(std::shared_ptr<SharedRegion> region, SharedRegion::create(*device_, bytes, false));
+  const auto create = [this](size_t bytes, bool mirrored) -> Result<ColumnStore::Region> {
+    using Mirror = SharedRegion::Mirror;
+    STROM_ASSIGN(std::shared_ptr<SharedRegion> region,
+                 SharedRegion::create(*device_, bytes, mirrored ? Mirror::kPlain : Mirror::kNone));
     return ColumnStore::Region(std::move(region));
-  });
+  };
+  const uint64_t mirror_limit = std::min(host_memory() / kMirrorShare, cache_limit_ / kMirroredShare);
+  columns_ = std::make_unique<ColumnStore>(lender, cache_limit_, mirror_limit, create);
 }
 
 Result<TaskOutput> DeviceRunner::run(Task& task) {
@@ -75,6 +85,7 @@ Result<TaskOutput> DeviceRunner::run(Task& task) {
     case TaskKind::kForget: return forget();
     case TaskKind::kOpenFile: return open_file(task);
     case TaskKind::kCloseFile: return close_file(task);
+    case TaskKind::kMirror: return mirror(task);
   }
   return Status(ErrorCode::kUnsupported, "the GPU service has no task " + std::to_string(task.kind));
 }
@@ -110,12 +121,14 @@ Result<TaskOutput> DeviceRunner::keep(const Task& task) {
   while (!arguments.empty()) {
     Keep request;
     STROM_TRY(take(&arguments, &request));
-    if (request.name_bytes == 0 || request.name_bytes > engine::exec::ColumnKeeper::kMostNameBytes ||
-        request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage)
+    if (request.name_bytes == 0 || request.name_bytes > engine::exec::ColumnKeeper::kMostMirroredNameBytes ||
+        request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage ||
+        request.mirrored > 1)
       return invalid("column");
     engine::exec::OfferedColumn& column = columns.emplace_back();
     column.number = request.column;
     column.bytes = request.bytes;
+    column.is_mirrored = request.mirrored == 1;
     STROM_TRY(take(&arguments, request.name_bytes, &column.name));
     STROM_TRY(take(&arguments, request.label_bytes, &column.label));
   }
@@ -128,6 +141,19 @@ Result<TaskOutput> DeviceRunner::keep(const Task& task) {
 Result<TaskOutput> DeviceRunner::forget() const {
   TaskOutput output;
   output.values = bytes_of(columns_->reset());
+  return output;
+}
+
+Result<TaskOutput> DeviceRunner::mirror(const Task& task) const {
+  std::string_view arguments = task.arguments;
+  AskMirror request;
+  STROM_TRY(take(&arguments, &request));
+  ColumnStore::Region region = columns_->use(task.session, request.number, true);
+  const bool is_written = region != nullptr;
+  if (!is_written) region = columns_->use(task.session, request.number, false);
+  if (region == nullptr || region->host() == nullptr) return invalid("no such join table");
+  TaskOutput output;
+  STROM_ASSIGN(output.bulk, static_cast<const SharedRegion&>(*region).copy_file(is_written));
   return output;
 }
 
@@ -200,7 +226,11 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
     kept.push_back(columns_->use(task.session, column.number, column.from.bytes > 0));
     if (kept.back() == nullptr || column.from.bytes > kept.back()->size()) return invalid("column");
     if (column.from.bytes == 0) continue;
-    STROM_ASSIGN(const engine::exec::DeviceRange from, mirrored(column.from));
+    const bool is_own = column.from.region == 0 && kept.back()->host() != nullptr && column.from.offset == 0;
+    engine::exec::DeviceRange from{kept.back().get(), 0, column.from.bytes};
+    if (!is_own) {
+      STROM_ASSIGN(from, mirrored(column.from));
+    }
     work.fills.push_back({kept.back().get(), from});
   }
   for (uint32_t i = 0; i < request.files; ++i) {
@@ -218,10 +248,16 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
        !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
        (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
     return invalid("address");
+  if (request.pages != 0 &&
+      (request.page_count == 0 || request.page_count > kMostPages ||
+       !sessions_.holds(task.session, request.pages, sizeof(engine::block::PageTask))))
+    return invalid("pages");
   work.states = reinterpret_cast<engine::block::TileState*>(request.states);
   work.results = reinterpret_cast<engine::block::RunResult*>(request.results);
   work.count = static_cast<int>(request.count);
   work.stop = reinterpret_cast<int32_t*>(request.stop);
+  work.pages = reinterpret_cast<const engine::block::PageTask*>(request.pages);
+  work.page_count = request.page_count;
   STROM_TRY(machine_.run(work, [&task] { return !task.stop; }));
   return TaskOutput();
 }

@@ -17,7 +17,7 @@ inline constexpr int kCachePercent = 80;
 
 class DeviceRunner final : public TaskRunner {
  public:
-  /// `cache_percent`: of the device's memory that tasks may have, for columns that stay there. `launch_limit`: of the
+  /// `cache_percent`: of the device's memory that tasks may have, for what stays there. `launch_limit`: of the
   /// machine, see LocalMachine.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
                                                       int cache_percent = kCachePercent,
@@ -52,6 +52,7 @@ class DeviceRunner final : public TaskRunner {
   Result<TaskOutput> run_tiles(const Task& task);
   Result<TaskOutput> keep(const Task& task);
   Result<TaskOutput> forget() const;
+  Result<TaskOutput> mirror(const Task& task) const;
   Result<TaskOutput> open_file(const Task& task);
   Result<TaskOutput> close_file(const Task& task);
 

@@ -23,8 +23,8 @@ enum class TaskKind : uint16_t {
   kRelease = 3,
   /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it, and its columns.
   kRun = 4,
-  /// Room for columns that are to stay on the device: for each of them Keep, its name and its label. The values are as
-  /// many of Kept.
+  /// Room for columns and join tables that are to stay on the device: for each of them Keep, its name and its label.
+  /// The values are as many of Kept.
   kKeep = 5,
   /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
   kForget = 6,
@@ -33,6 +33,9 @@ enum class TaskKind : uint16_t {
   kOpenFile = 7,
   /// CloseFile.
   kCloseFile = 8,
+  /// AskMirror: the descriptor of the answer is the memory file of a join table that the session has; to be written by
+  /// who fills it, until it is published.
+  kMirror = 9,
 };
 
 inline constexpr uint64_t kSelfTestMemory = 4 << 20;
@@ -59,13 +62,15 @@ struct Run {
   uint32_t in = 0, out = 0;          // ranges
   uint32_t kept = 0;                 // columns behind them
   uint32_t files = 0;                // ranges of files, behind those
-  uint32_t unused = 0;
-  uint64_t stop = 0;  // address of DeviceWork::stop, or 0
+  uint32_t page_count = 0;
+  uint64_t stop = 0;   // address of DeviceWork::stop, or 0
+  uint64_t pages = 0;  // address of a task over pages, or 0
 };
 struct RunRange {
   uint64_t region = 0, offset = 0, bytes = 0;
 };
-/// A column that stays on the device and that tiles read; with bytes it is filled from the range first.
+/// A column or join table that stays on the device and that tiles read; with bytes it is filled from the range first,
+/// which is in its own mirror where the region is 0.
 struct RunColumn {
   uint64_t number = 0;
   RunRange from;
@@ -75,10 +80,14 @@ struct Keep {
   uint64_t bytes = 0;
   int32_t column = 0;
   uint16_t name_bytes = 0, label_bytes = 0;
+  uint64_t mirrored = 0;  // or 1
 };
 struct Kept {
   uint64_t number = 0;  // 0: there is no room for it
   uint64_t address = 0;
+};
+struct AskMirror {
+  uint64_t number = 0;
 };
 struct RunFileRange {
   uint64_t file = 0, file_offset = 0;

@@ -97,8 +97,9 @@ Status LocalMachine::tell(Lane& lane, const DeviceWork& work, const int32_t& wor
 /// Until the run is done: Ok, or kCancelled when `keep_going` said so before. kDeviceLost when it does not end.
 Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoing& keep_going) const {
   const auto begin = Clock::now();
-  const bool is_watched = work.count > 0 && launch_limit_.count() > 0;
-  const Launches launches(work.count > 0 ? &launches_ : nullptr);
+  const bool is_launch = work.count > 0 || work.pages != nullptr;
+  const bool is_watched = is_launch && launch_limit_.count() > 0;
+  const Launches launches(is_launch ? &launches_ : nullptr);
   bool is_told = work.stop == nullptr || work.count == 0, is_abandoned = false;
   const bool can_be_told = !is_told;
   std::exception_ptr thrown;  // by `keep_going`: nothing of the run goes on behind it
@@ -129,7 +130,7 @@ Status LocalMachine::await_end(Lane& lane, const DeviceWork& work, const KeepGoi
           .with_hint("The GPU service starts anew. Repeat the query.");
     std::this_thread::sleep_for(waited > kLongWait ? kLongWait : kShortWait);
   }
-  if (work.count > 0) last_end_ = Clock::now();
+  if (is_launch) last_end_ = Clock::now();
   STROM_TRY(lane.stream.finish());
   if (is_told && can_be_told) STROM_TRY(tell(lane, work, kGoOn));
   if (thrown) std::rethrow_exception(thrown);
@@ -148,6 +149,7 @@ Status LocalMachine::run_in(Lane& lane, const DeviceWork& work, const KeepGoing&
     }
     STROM_TRY(lane.files->read(work.files, lane.stream, keep_going));
   }
+  if (work.pages != nullptr) STROM_TRY(lane.stream.run_pages(work.pages, work.page_count));
   if (work.count > 0) STROM_TRY(lane.stream.run_tiles(work.states, work.results, work.count));
   for (const DeviceRange& range : work.out)
     STROM_TRY(

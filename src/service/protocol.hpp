@@ -14,7 +14,7 @@
 namespace strom::service {
 
 inline constexpr uint32_t kMagic = 0x53475453;  // "STGS"
-inline constexpr uint16_t kProtocolVersion = 3;
+inline constexpr uint16_t kProtocolVersion = 4;
 inline constexpr size_t kMaxMessageBytes = 32768;  // with the header
 inline constexpr size_t kMaxDescriptors = 16;
 inline constexpr size_t kMaxNameBytes = 64;
@@ -110,8 +110,8 @@ struct Devices {
   std::vector<DeviceRow> rows;
 };
 
-/// Client: which of these columns stay on the device? Each is named by what its source says that it is
-/// (columnar::BatchOrigin). At most kColumnsPerMessage.
+/// Client: which of these columns and join tables stay on the device? Each is named by what its source says that it is
+/// (columnar::BatchOrigin, columnar::RowsOrigin). At most kColumnsPerMessage.
 struct FindColumns {
   std::vector<std::string> names;
 };
@@ -147,7 +147,7 @@ struct AskCache {
   std::string after;
 };
 
-/// All columns of a file or table.
+/// All columns, or all join tables, of a file or table.
 struct CacheRow {
   std::string label;
   uint32_t columns = 0;

@@ -50,7 +50,8 @@ Result<std::shared_ptr<SharedRegion>> RegionPool::take(size_t bytes, bool mirror
     }
   }
   if (region == nullptr) {
-    STROM_ASSIGN(region, SharedRegion::create(*device_, bytes, mirrored));
+    using Mirror = SharedRegion::Mirror;
+    STROM_ASSIGN(region, SharedRegion::create(*device_, bytes, mirrored ? Mirror::kPinned : Mirror::kNone));
   }
   SharedRegion* const raw = region.get();
   // The deleter holds the region and hands it on.

@@ -82,7 +82,11 @@ class RemoteMachine::KeptRegion final : public DeviceRegion {
       : DeviceRegion(reinterpret_cast<char*>(address), nullptr, size), pins_(std::move(pins)), number_(number) {
     pins_->columns.push_back({number, 0, ""});
   }
+  ~KeptRegion() override {
+    if (host_ != nullptr) munmap(host_, size_);
+  }
   uint64_t number() const { return number_; }
+  void set_host(char* host) { host_ = host; }
 
  private:
   const std::shared_ptr<Pins> pins_;
@@ -200,7 +204,7 @@ Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
   for (size_t i = 0; i < count; ++i) {
     const OfferedColumn& column = columns[i];
     arguments += bytes_of(Keep{column.bytes, column.number, static_cast<uint16_t>(column.name.size()),
-                               static_cast<uint16_t>(column.label.size())});
+                               static_cast<uint16_t>(column.label.size()), column.is_mirrored ? uint64_t{1} : 0});
     arguments += column.name + column.label;
   }
   STROM_ASSIGN(const Finished finished, ask_for<Finished>(request(TaskKind::kKeep, std::move(arguments)), keep_going));
@@ -212,7 +216,31 @@ Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
                                       : std::make_unique<KeptRegion>(std::make_shared<Pins>(this), kept.number,
                                                                      kept.address, columns[i].bytes));
   }
+  for (size_t i = 0; i < count; ++i) {
+    auto* room = static_cast<KeptRegion*>((rooms->end() - static_cast<long>(count - i))->get());
+    if (room != nullptr && columns[i].is_mirrored) STROM_TRY(map_mirror(room, true, keep_going));
+  }
   return {};
+}
+
+/// Maps what a region that was just found or made has on the host.
+Status RemoteMachine::map_mirror(KeptRegion* region, bool is_written, const KeepGoing& keep_going) {
+  STROM_ASSIGN(const Reply reply,
+               ask(request(TaskKind::kMirror, bytes_of(AskMirror{region->number()})), keep_going, -1));
+  if (!reply.bulk.is_open()) return unexpected();
+  void* mapped =
+      mmap(nullptr, region->size(), is_written ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, reply.bulk.get(), 0);
+  if (mapped == MAP_FAILED) return base::os_error(errno, "could not map memory of the GPU service");
+  region->set_host(static_cast<char*>(mapped));
+  return {};
+}
+
+Result<FoundColumn> RemoteMachine::find_mirrored(const std::string& name, const KeepGoing& keep_going) {
+  std::vector<FoundColumn> found;
+  STROM_TRY(find_some({name}, &found, keep_going));
+  if (found[0].region != nullptr)
+    STROM_TRY(map_mirror(static_cast<KeptRegion*>(found[0].region.get()), false, keep_going));
+  return std::move(found[0]);
 }
 
 void RemoteMachine::publish(const DeviceRegion& region, const std::string& shape) {
@@ -229,6 +257,8 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
     run.results = reinterpret_cast<uint64_t>(work.results);
     run.count = static_cast<uint32_t>(work.count);
     run.stop = reinterpret_cast<uint64_t>(work.stop);
+    run.pages = reinterpret_cast<uint64_t>(work.pages);
+    run.page_count = work.page_count;
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
@@ -240,9 +270,12 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   const auto add = [&](const DeviceRange& range) { arguments += bytes_of(place(range)); };
   std::for_each(work.in.begin() + static_cast<long>(in_begin), work.in.begin() + static_cast<long>(in_end), add);
   std::for_each(work.out.begin() + static_cast<long>(out_begin), work.out.begin() + static_cast<long>(out_end), add);
-  for (size_t i = 0; launch && i < work.fills.size(); ++i)
-    arguments +=
-        bytes_of(RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(), place(work.fills[i].from)});
+  for (size_t i = 0; launch && i < work.fills.size(); ++i) {
+    const DeviceRange& from = work.fills[i].from;
+    const bool is_own = from.region == work.fills[i].to;
+    arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(),
+                                    is_own ? RunRange{0, from.offset, from.bytes} : place(from)});
+  }
   for (size_t i = 0; launch && i < work.kept.size(); ++i)
     arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.kept[i])->number(), {}});
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();

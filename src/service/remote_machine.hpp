@@ -63,6 +63,7 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
 
   Result<std::vector<engine::exec::FoundColumn>> find(const std::vector<std::string>& names,
                                                       const KeepGoing& keep_going) override;
+  Result<engine::exec::FoundColumn> find_mirrored(const std::string& name, const KeepGoing& keep_going) override;
   Result<std::vector<std::unique_ptr<engine::exec::DeviceRegion>>> make_room(
       const std::vector<engine::exec::OfferedColumn>& columns, const KeepGoing& keep_going) override;
   void publish(const engine::exec::DeviceRegion& region, const std::string& shape) override;
@@ -70,6 +71,7 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
                    const KeepGoing& keep_going);
   Status make_some_room(const engine::exec::OfferedColumn* columns, size_t count,
                         std::vector<std::unique_ptr<engine::exec::DeviceRegion>>* rooms, const KeepGoing& keep_going);
+  Status map_mirror(KeptRegion* region, bool is_written, const KeepGoing& keep_going);
   void settle(std::vector<SettledColumn> columns);
 
   /// Sends a request and waits for its answer, which is no Failed. A task is cancelled when `keep_going` says so or

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "base/os_error.hpp"
@@ -24,14 +25,17 @@ Result<Descriptor> memory_file(size_t bytes) {
 
 }  // namespace
 
-Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes, bool mirrored) {
+Result<std::shared_ptr<SharedRegion>> SharedRegion::create(const device::Device& device, size_t bytes,
+                                                           Mirror mirrored) {
   STROM_ASSIGN(device::DeviceMemory memory, allocate_if_free(device, bytes));
-  if (!mirrored) return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory), nullptr, bytes, {}, {}));
+  if (mirrored == Mirror::kNone)
+    return std::shared_ptr<SharedRegion>(new SharedRegion(std::move(memory), nullptr, bytes, {}, {}));
   STROM_ASSIGN(Descriptor file, memory_file(bytes));
   void* mirror = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mirror == MAP_FAILED) return base::os_error(errno, "could not map memory to share with a client");
   // Copies work without, only slower: where RLIMIT_MEMLOCK or a driver is against it.
-  Result<device::RegisteredMemory> registered = device.register_host(mirror, bytes);
+  Result<device::RegisteredMemory> registered = device::RegisteredMemory();
+  if (mirrored == Mirror::kPinned) registered = device.register_host(mirror, bytes);
   if (!registered.is_ok() && registered.status().code() == ErrorCode::kDeviceLost) {
     munmap(mirror, bytes);
     return registered.status();
@@ -53,9 +57,10 @@ SharedRegion::~SharedRegion() {
   if (host_ != nullptr) munmap(host_, size_);
 }
 
-Result<Descriptor> SharedRegion::copy_file() const {
+Result<Descriptor> SharedRegion::copy_file(bool is_written) const {
   if (!file_.is_open()) return Descriptor();
-  Descriptor copy(fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  const std::string path = "/proc/self/fd/" + std::to_string(file_.get());
+  Descriptor copy(is_written ? fcntl(file_.get(), F_DUPFD_CLOEXEC, 0) : open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!copy.is_open()) return base::os_error(errno, "could not share memory with a client");
   return copy;
 }

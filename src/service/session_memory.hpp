@@ -15,12 +15,13 @@ namespace strom::service {
 /// A region whose mirror is a memory file, for both processes to map.
 class SharedRegion final : public engine::exec::DeviceRegion {
  public:
+  enum class Mirror : uint8_t { kNone, kPlain, kPinned };  // pinned: it is copied fast, and often
   /// kOverBudget when the device has no such memory.
-  static Result<std::shared_ptr<SharedRegion>> create(const device::Device& device, size_t bytes, bool mirrored);
+  static Result<std::shared_ptr<SharedRegion>> create(const device::Device& device, size_t bytes, Mirror mirrored);
   ~SharedRegion() override;
 
-  /// Another descriptor of the mirror's memory file, to be sent away; none without a mirror.
-  Result<Descriptor> copy_file() const;
+  /// Another descriptor of the mirror's memory file, to be sent away; none without a mirror. `is_written`: it can be.
+  Result<Descriptor> copy_file(bool is_written = true) const;
 
  private:
   SharedRegion(device::DeviceMemory memory, char* mirror, size_t size, Descriptor file,

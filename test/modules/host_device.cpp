@@ -24,6 +24,7 @@
 #include "engine/block/tile.hpp"
 #include "engine/exec/execution.hpp"
 #include "engine/exec/isa.hpp"
+#include "engine/inst/pages_cpu.hpp"
 
 namespace strom::device {
 
@@ -85,6 +86,7 @@ struct ModuleEvent {
 namespace {
 
 using namespace strom::device;
+using strom::engine::block::PageTask;
 using strom::engine::block::RunResult;
 using strom::engine::block::TileState;
 
@@ -230,6 +232,10 @@ int run_tiles(ModuleStream* stream, TileState* states, RunResult* results, int c
   });
   return kModuleOk;
 }
+int run_pages(ModuleStream* stream, const PageTask* task, uint32_t count) {
+  stream->add([=] { strom::engine::inst::run_pages_cpu(*task, count); });
+  return kModuleOk;
+}
 int create_event(ModuleEvent** event) {
   *event = new ModuleEvent;
   return kModuleOk;
@@ -272,9 +278,10 @@ constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
                                 create_stream,   destroy_stream,
                                 finish_stream,   copy_in,
                                 copy_out,        fill,
-                                run_tiles,       create_event,
-                                destroy_event,   record_event,
-                                await_event,     is_event_done};
+                                run_tiles,       run_pages,
+                                create_event,    destroy_event,
+                                record_event,    await_event,
+                                is_event_done};
 
 }  // namespace
 

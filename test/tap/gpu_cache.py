@@ -131,7 +131,8 @@ def what_stays():
     kept, copied = columns_of(session, FILES[0])
     ok(kept == 0 and copied > 500_000, "not with pg_strom.enable_gpu_cache = off", kept, copied)
     agree(session, FILES + HEAP, "the same answers without")
-    rows = session.execute("SELECT relation::text, file, columns, pieces, bytes > 500000, uses > 10, pinned FROM pgstrom.gpu_cache_info ORDER BY 1").fetchall()
+    rows = session.execute("SELECT relation::text, file, columns, pieces, bytes > 500000, uses > 10, pinned FROM pgstrom.gpu_cache_info "
+                           "WHERE kind = 'columns' ORDER BY 1").fetchall()
     equal([(r, f, c, b, u, p) for r, f, c, _, b, u, p in rows], [("t", None, 6, True, True, 0), (None, str(path), 4, True, True, 0)],
           "pgstrom.gpu_cache_info")
     text = "\n".join(line for (line,) in other.execute("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) " + FILES[0]).fetchall())

@@ -1,4 +1,5 @@
-// The CUDA device module, over the CUDA runtime: see device/module.hpp. The tile kernel is engine/inst/tile_cuda.cu.
+// The CUDA device module, over the CUDA runtime: see device/module.hpp. The kernels are engine/inst/tile_cuda.cu and
+// engine/inst/pages_cuda.cu.
 // Linked with cudart statically, which looks for libcuda at the first call, so that a machine without a driver gets an
 // error and no more.
 #include <cuda_runtime.h>
@@ -12,6 +13,7 @@
 namespace strom::engine::inst {
 cudaError_t launch_morsels(block::TileState* states, block::RunResult* results, int count, cudaStream_t stream);
 cudaError_t morsels_per_processor(int* count);
+cudaError_t launch_pages(const block::PageTask* task, uint32_t count, cudaStream_t stream);
 }  // namespace strom::engine::inst
 
 namespace strom::device {
@@ -109,6 +111,9 @@ int fill(ModuleStream* stream, void* device, int byte, size_t bytes) {
 int run_tiles(ModuleStream* stream, engine::block::TileState* states, engine::block::RunResult* results, int count) {
   return checked(engine::inst::launch_morsels(states, results, count, cuda(stream)));
 }
+int run_pages(ModuleStream* stream, const engine::block::PageTask* task, uint32_t count) {
+  return checked(engine::inst::launch_pages(task, count, cuda(stream)));
+}
 
 int create_event(ModuleEvent** event) {
   return checked(cudaEventCreateWithFlags(reinterpret_cast<cudaEvent_t*>(event), cudaEventDisableTiming));
@@ -135,9 +140,10 @@ constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
                                 create_stream,   destroy_stream,
                                 finish_stream,   copy_in,
                                 copy_out,        fill,
-                                run_tiles,       create_event,
-                                destroy_event,   record_event,
-                                await_event,     is_event_done};
+                                run_tiles,       run_pages,
+                                create_event,    destroy_event,
+                                record_event,    await_event,
+                                is_event_done};
 
 }  // namespace
 }  // namespace strom::device

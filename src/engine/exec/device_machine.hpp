@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "engine/block/pages.hpp"
 #include "engine/block/tile.hpp"
 
 namespace strom::engine::exec {
@@ -28,7 +29,7 @@ class DeviceRegion {
  protected:
   DeviceRegion(char* device, char* host, size_t size) : device_(device), host_(host), size_(size) {}
   char* const device_;
-  char* const host_;
+  char* host_;  // once it is mapped
   const size_t size_;
 };
 
@@ -38,7 +39,7 @@ struct DeviceRange {
   size_t offset, bytes;
 };
 
-/// A copy from a mirror to the beginning of another region, one of ColumnKeeper::make_room().
+/// A copy to the beginning of a region of ColumnKeeper::make_room(), from the mirror of another or its own.
 struct DeviceFill {
   const DeviceRegion* to;
   DeviceRange from;
@@ -58,8 +59,8 @@ struct DeviceFileRange {
   size_t offset, bytes;
 };
 
-/// What happens on the device in this order: copies to it and reads of files, one run of tiles (unless `count` is 0),
-/// copies from it.
+/// What happens on the device in this order: copies to it and reads of files, one step of a task over pages (unless
+/// `pages` is nullptr), one run of tiles (unless `count` is 0), copies from it.
 struct DeviceWork {
   std::vector<DeviceRange> in;
   block::TileState* states = nullptr;  // device addresses, see device::Stream::run_tiles
@@ -71,6 +72,8 @@ struct DeviceWork {
   std::vector<DeviceFill> fills{};          // with those of `in`
   std::vector<const DeviceRegion*> kept{};  // of a ColumnKeeper, that tiles read
   std::vector<DeviceFileRange> files{};
+  const block::PageTask* pages = nullptr;  // device address, see device::Stream::run_pages
+  uint32_t page_count = 0;                 // the first ones of the task
 };
 
 class ColumnKeeper;

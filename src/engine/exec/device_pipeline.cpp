@@ -3,14 +3,13 @@
 #include <cstddef>
 #include <span>
 
-#include "engine/exec/device_image.hpp"
+#include "engine/exec/join_image.hpp"
+#include "engine/exec/kept_join.hpp"
 #include "engine/exec/worker.hpp"
 
 namespace strom::engine::exec {
 
 using block::JoinTable;
-using block::JoinTableKind;
-using block::TableColumn;
 using block::TileCode;
 using registry::Phys;
 using registry::StrView;
@@ -58,42 +57,6 @@ std::pair<size_t, size_t> put_constant(const plan::Constant& constant, DeviceIma
   return {values, flags};
 }
 
-/// An array of table columns of `rows` rows each.
-size_t put_columns(const TableColumn* columns, size_t count, size_t rows, DeviceImage* image) {
-  const size_t views = image->put(columns, count * sizeof *columns);
-  for (size_t i = 0; i < count; ++i) {
-    const TableColumn& column = columns[i];
-    size_t data = DeviceImage::kNowhere, flags = DeviceImage::kNowhere;
-    if (column.data != nullptr && column.phys == Phys::kStr)
-      data = image->put_texts(static_cast<const StrView*>(column.data), column.flags, rows);
-    else if (column.data != nullptr)
-      data = image->put(column.data, rows * static_cast<size_t>(registry::phys_size(column.phys)));
-    if (column.flags != nullptr) flags = image->put(column.flags, rows);
-    image->point(views + i * sizeof column + offsetof(TableColumn, data), data);
-    image->point(views + i * sizeof column + offsetof(TableColumn, flags), flags);
-  }
-  return views;
-}
-
-/// The table's arrays; pointers are written to the copy of the table at `place`. See JoinBuild for their sizes.
-void put_join(const JoinTable& table, const plan::Join& join, size_t place, DeviceImage* image) {
-  const auto put = [&](const auto* array, size_t count, size_t member) {
-    const size_t at = array == nullptr ? DeviceImage::kNowhere : image->put(array, count * sizeof *array);
-    image->point(place + member, at);
-  };
-  const size_t entries = table.range + 1, slots = table.slot_mask + 1, rows = table.row_count;
-  put(table.bitmap, table.range / 32 + 1, offsetof(JoinTable, bitmap));
-  put(table.index, entries, offsetof(JoinTable, index));
-  put(table.key_codes, entries, offsetof(JoinTable, key_codes));
-  put(table.slots, slots, offsetof(JoinTable, slots));
-  put(table.tags, slots, offsetof(JoinTable, tags));
-  put(table.next, rows, offsetof(JoinTable, next));
-  put(table.codes, rows, offsetof(JoinTable, codes));
-  put(table.matched, rows, offsetof(JoinTable, matched));
-  image->point(place + offsetof(JoinTable, keys), put_columns(table.keys, join.inner_keys.size(), rows, image));
-  image->point(place + offsetof(JoinTable, payload), put_columns(table.payload, join.payload.size(), rows, image));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* machine, const plan::Program& program,
@@ -109,15 +72,9 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* mach
     flagged.push_back(ConstantValue(program.constants[constant]).flag != 0);
   }
   pipeline->joins_ = image.reserve(std::max<size_t>(1, assembly.joins.size()) * sizeof(JoinTable));
-  for (size_t i = 0; i < assembly.joins.size(); ++i) {
-    const JoinTable& table = assembly.joins[i].build->table();
-    const size_t place = pipeline->joins_ + i * sizeof table;
-    std::memcpy(image.at(place), &table, sizeof table);
-    put_join(table, program.joins[assembly.joins[i].join], place, &image);
-    uint64_t matched;
-    std::memcpy(&matched, image.at(place + offsetof(JoinTable, matched)), sizeof matched);
-    if (table.matched != nullptr) pipeline->matches_.push_back({matched, table.row_count, table.matched});
-  }
+  for (size_t i = 0; i < assembly.joins.size(); ++i)
+    STROM_TRY(
+        pipeline->put_join(*assembly.joins[i].build, pipeline->joins_ + i * sizeof(JoinTable), &image, keep_going));
   STROM_ASSIGN(pipeline->region_, machine->allocate(image.size(), true, keep_going));
   image.write(pipeline->region_->host(), pipeline->region_->device());
   for (size_t i = 0; i < constants.size(); ++i) {
@@ -127,6 +84,28 @@ Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(DeviceMachine* mach
   }
   STROM_TRY(machine->run({{{pipeline->region_.get(), 0, image.size()}}, nullptr, nullptr, 0, {}}, keep_going));
   return pipeline;
+}
+
+/// At `place`: the table that the machine keeps, or one with arrays in the image. Marks are the pipeline's.
+Status DevicePipeline::put_join(const JoinBuild& build, size_t place, DeviceImage* image,
+                                const DeviceMachine::KeepGoing& keep_going) {
+  const DeviceRegion* kept = nullptr;
+  if (build.kept() != nullptr) {
+    Result<const DeviceRegion*> found = build.kept()->on(machine_, build, keep_going);
+    if (!found.is_ok() && found.status().code() != ErrorCode::kOverBudget) return found.status();
+    if (found.is_ok()) kept = found.value();
+  }
+  const JoinTable& table = build.table();
+  const JoinTable copy = kept == nullptr ? table : kept_join_on_device(*kept);
+  std::memcpy(image->at(place), &copy, sizeof copy);
+  if (kept == nullptr)
+    exec::put_join(build, place, image);
+  else
+    kept_joins_.push_back(kept);
+  const size_t marks = table.matched == nullptr ? DeviceImage::kNowhere : image->put(table.matched, table.row_count);
+  image->point(place + offsetof(JoinTable, matched), marks);
+  if (table.matched != nullptr) matches_.push_back({marks, table.row_count, table.matched});
+  return {};
 }
 
 Status DevicePipeline::take_matches(const DeviceMachine::KeepGoing& keep_going) {

@@ -6,7 +6,9 @@
 
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/device_files.hpp"
+#include "engine/exec/device_image.hpp"
 #include "engine/exec/device_machine.hpp"
+#include "engine/exec/device_pages.hpp"
 #include "engine/exec/execution.hpp"
 
 namespace strom::engine::exec {
@@ -20,6 +22,8 @@ class DevicePipeline {
 
   DeviceMachine& machine() const { return *machine_; }
   const DeviceRegion& region() const { return *region_; }
+  /// Join tables that the machine keeps, for DeviceWork::kept.
+  const std::vector<const DeviceRegion*>& kept_joins() const { return kept_joins_; }
   // Addresses on the device.
   const block::TileCode* code() const { return on_device<block::TileCode>(code_); }
   const block::JoinTable* joins() const { return on_device<block::JoinTable>(joins_); }
@@ -30,6 +34,7 @@ class DevicePipeline {
   void read_files() { files_ = std::make_unique<DeviceFiles>(machine_); }
   /// nullptr when it does not.
   DeviceFiles* files() const { return files_.get(); }
+  DevicePageFiles* page_files() const { return &page_files_; }
 
   /// After the last tile: build rows that have been matched there are matched in the host's tables.
   Status take_matches(const DeviceMachine::KeepGoing& keep_going);
@@ -40,7 +45,8 @@ class DevicePipeline {
     uint8_t* host;
   };
 
-  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine) {}
+  explicit DevicePipeline(DeviceMachine* machine) : machine_(machine), page_files_(machine) {}
+  Status put_join(const JoinBuild& build, size_t place, DeviceImage* image, const DeviceMachine::KeepGoing& keep_going);
   template <class T>
   const T* on_device(size_t place) const {
     return reinterpret_cast<const T*>(region_->device() + place);
@@ -51,7 +57,9 @@ class DevicePipeline {
   size_t code_ = 0, joins_ = 0;
   std::vector<block::RegStorage> constants_;
   std::vector<Matches> matches_;
+  std::vector<const DeviceRegion*> kept_joins_;
   std::unique_ptr<DeviceFiles> files_;
+  mutable DevicePageFiles page_files_;
 };
 
 }  // namespace strom::engine::exec

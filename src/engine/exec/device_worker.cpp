@@ -350,13 +350,18 @@ void DeviceWorker::hand_groups_on() {
 StrView DeviceWorker::host_text(StrView text) {
   if (text.len <= 0) return {text.len < 0 ? nullptr : "", text.len};
   if (const auto kept = kept_.host_text(text)) return *kept;
-  const DeviceRegion* const regions[] = {slot_.get(), data_.get(), &device_.region()};
-  for (const DeviceRegion* region : regions) {
-    if (region == nullptr || text.ptr < region->device()) continue;
+  if (const auto in_page = pages_ ? pages_->host_text(text) : std::nullopt) return *in_page;
+  StrView on_host{nullptr, 0};
+  const auto is_in = [&](const DeviceRegion* region) {
+    if (region == nullptr || text.ptr < region->device()) return false;
     const auto offset = static_cast<size_t>(text.ptr - region->device());
-    if (offset < region->size() && static_cast<size_t>(text.len) <= region->size() - offset)
-      return {region->host() + offset, text.len};
-  }
+    if (offset >= region->size() || static_cast<size_t>(text.len) > region->size() - offset) return false;
+    on_host = {region->host() + offset, text.len};
+    return true;
+  };
+  if (is_in(slot_.get()) || is_in(data_.get()) || is_in(&device_.region()) ||
+      std::any_of(device_.kept_joins().begin(), device_.kept_joins().end(), is_in))
+    return on_host;
   lost_text_ = true;
   return {nullptr, 0};
 }
@@ -484,21 +489,22 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoin
   }
 }
 
-/// Gives each state a part of the slice, in whole tiles.
-void DeviceWorker::divide(const ColumnSlice& slice, const columnar::ColumnView* columns) {
+/// Gives each state a part of a slice, in whole tiles: rows of the columns behind `lead`, and of the chunk from
+/// `first_row` on.
+void DeviceWorker::divide(const columnar::ColumnView* columns, int64_t lead, int64_t first_row, int32_t rows) {
   const auto all = static_cast<int64_t>(states_);
-  const int64_t tiles = (slice.rows + kTileRows - 1) / kTileRows;
+  const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   const int64_t part = (tiles + all - 1) / all * kTileRows;
   for (int64_t i = 0; i < all; ++i) {
     TileState& state = control<TileState>(at_.states)[i];
-    const int64_t begin = std::min<int64_t>(i * part, slice.rows);
+    const int64_t begin = std::min<int64_t>(i * part, rows);
     state.columns = columns;
-    state.morsel_begin = slice.lead() + begin;
-    state.morsel_rows = static_cast<int32_t>(std::min<int64_t>(part, slice.rows - begin));
+    state.morsel_begin = lead + begin;
+    state.morsel_rows = static_cast<int32_t>(std::min<int64_t>(part, rows - begin));
     state.cursor = 0;
     control<RunResult>(at_.results)[i] = RunResult::kPaused;
     if (output_) state.top_last = output_->top_last();
-    chunk_rows_[static_cast<size_t>(i)] = slice.begin + begin;
+    chunk_rows_[static_cast<size_t>(i)] = first_row + begin;
   }
 }
 
@@ -523,12 +529,16 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
     work.files = std::exchange(pending_files_, {});
     work.in.push_back({control_.get(), 0, control_bytes_});
     work.kept = kept_.regions();
+    work.kept.insert(work.kept.end(), device_.kept_joins().begin(), device_.kept_joins().end());
     work.states = reinterpret_cast<TileState*>(control_->device() + at_.states);
     work.results = reinterpret_cast<RunResult*>(control_->device() + at_.results);
     work.count = static_cast<int>(states_);
     work.stop = reinterpret_cast<int32_t*>(control_->device() + at_.stop);
     work.out.push_back({control_.get(), 0, control_bytes_});
+    const bool decodes = pages_ && pages_->is_to_be_decoded();
+    if (decodes) pages_->add_to(&work);
     STROM_TRY(machine().run(work, keep_going));
+    if (decodes) pages_->decoded();
     bool ends = true;
     for (size_t i = 0; i < states_; ++i) {
       const RunResult result = control<RunResult>(at_.results)[i];
@@ -545,7 +555,44 @@ Status DeviceWorker::run_slice(const Morsel& morsel, const KeepGoing& keep_going
   }
 }
 
+/// Before a slice of so many rows is run.
+Status DeviceWorker::begin_slice(int32_t rows) {
+  if (!groups_ || (rows_since_flush_ += rows) < kMaxSummedRows) return {};
+  STROM_TRY(finish());
+  hand_groups_on();
+  rows_since_flush_ = rows;
+  return {};
+}
+
+/// Pages that the device reads by itself. What it cannot read goes back to the source.
+Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  if (!pages_) {
+    const auto is_text = [](Phys phys) { return phys == Phys::kStr; };
+    const bool texts_return =
+        groups_have_text_ || std::any_of(assembly_.output_phys.begin(), assembly_.output_phys.end(), is_text);
+    pages_ = std::make_unique<DevicePages>(&machine(), device_.page_files(),
+                                           program_.sources[program_.pipelines[pipeline_].source], columns_,
+                                           texts_return);
+  }
+  STROM_TRY(pages_->read(morsel->batch->pages.get(), keep_going));
+  for (;;) {
+    STROM_ASSIGN(const int32_t rows, pages_->next_slice(keep_going));
+    if (rows == 0) break;
+    STROM_TRY(begin_slice(rows));
+    divide(pages_->columns(), 0, morsel->page_rows, rows);
+    STROM_TRY(run_slice(*morsel, keep_going, corrupt_column));
+    morsel->page_rows += rows;
+  }
+  update_counts();
+  return {};
+}
+
 Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) {
+  if (morsel->batch->pages != nullptr) {
+    const Status status = run_pages(morsel, keep_going, corrupt_column);
+    // Nothing else can go on with them.
+    return status.code() == ErrorCode::kOverBudget ? Status(ErrorCode::kInternal, status.message()) : status;
+  }
   struct LetGo {
     KeptColumns* kept;
     ~LetGo() { kept->let_go(); }
@@ -557,12 +604,8 @@ Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* c
     pending_.push_back({slot_.get(), 0, content.bytes});
     copied_bytes_ += static_cast<int64_t>(content.bytes);
     pending_files_ = std::move(content.files);
-    if (groups_ && (rows_since_flush_ += slice.rows) >= kMaxSummedRows) {
-      STROM_TRY(finish());
-      hand_groups_on();
-      rows_since_flush_ = slice.rows;
-    }
-    divide(slice, content.columns);
+    STROM_TRY(begin_slice(slice.rows));
+    divide(content.columns, slice.lead(), slice.begin, slice.rows);
     const Status status = run_slice(*morsel, keep_going, corrupt_column);
     // Rows of the slice may have left already: it cannot begin again elsewhere.
     if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());

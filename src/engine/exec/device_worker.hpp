@@ -28,6 +28,7 @@ class DeviceWorker final : public Worker {
   const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
   const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
   int64_t memory() const override;
+  int64_t read_bytes() const override { return pages_ ? pages_->read_bytes() : 0; }
   DeviceBytes device_bytes() const override { return {copied_bytes_ + kept_.filled_bytes(), kept_.found_bytes()}; }
 
  private:
@@ -53,7 +54,9 @@ class DeviceWorker final : public Worker {
   void write_group_table(size_t table, DeviceImage* image) const;
   Status take_kept(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
-  void divide(const ColumnSlice& slice, const columnar::ColumnView* columns);
+  Status run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status begin_slice(int32_t rows);
+  void divide(const columnar::ColumnView* columns, int64_t lead, int64_t first_row, int32_t rows);
   void give_budgets();
   Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
@@ -94,6 +97,7 @@ class DeviceWorker final : public Worker {
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
   std::unique_ptr<DeviceRegion> work_, control_, data_, group_data_, slot_;
   KeptColumns kept_;  // of the morsel
+  std::unique_ptr<DevicePages> pages_;  // from the first morsel of pages on
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {
     size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;

@@ -6,6 +6,8 @@
 #include "engine/exec/build_rows.hpp"
 #include "engine/exec/inner_parts.hpp"
 #include "engine/exec/isa.hpp"
+#include "engine/exec/join_name.hpp"
+#include "engine/exec/kept_join.hpp"
 #include "engine/exec/pipeline_run.hpp"
 
 namespace strom::engine::exec {
@@ -281,16 +283,20 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    std::vector<DeviceMachine*> machines;
-    if (options_.machine != nullptr && source.total_rows() >= options_.device_rows) {
-      machines = options_.more_machines;
-      machines.insert(machines.begin(), options_.machine);
-    }
+    const std::vector<DeviceMachine*> machines = machines_for(source);
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
                               !machines.empty()};
     return std::make_unique<PipelineRun>(
         program, index, assemble(program, index, joins, partition, traits, &program != &program_), source, options_,
         machines, build, nothing_matches, wanted_keys(program, index, source));
+  }
+
+  /// Those that run tiles over the source; none: the CPU does.
+  std::vector<DeviceMachine*> machines_for(const ChunkSource& source) const {
+    if (options_.machine == nullptr || source.total_rows() < options_.device_rows) return {};
+    std::vector<DeviceMachine*> machines = options_.more_machines;
+    machines.insert(machines.begin(), options_.machine);
+    return machines;
   }
 
   /// What the joins of the last pipeline ask of columns that the source has statistics of.
@@ -321,16 +327,81 @@ class ExecutionImpl : public Execution {
     return join;
   }
 
-  /// Builds the table of the current part of an inner side, which is measured and divided when it does not fit.
+  /// Passes are made over the last pipeline; what another one probes has to be there as a whole.
+  bool is_main_join(uint32_t join) const {
+    return std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
+  }
+
+  std::vector<Phys> phys_of(const std::vector<plan::NodeId>& nodes) const {
+    std::vector<Phys> phys;
+    for (const plan::NodeId id : nodes) phys.push_back(program_.nodes[id].type.phys());
+    return phys;
+  }
+
+  /// What the finished table of the whole inner side is kept under; without a name: nowhere.
+  columnar::RowsOrigin origin_of(uint32_t join) const {
+    const BuildText made = build_text(program_, join, join_needs(program_, join), options_.single_byte_encoding);
+    if (made.text.empty()) return {};
+    columnar::RowsOrigin origin =
+        sources_[program_.pipelines[program_.joins[join].build_pipeline].source]->origin(made.columns);
+    if (origin.name.empty()) return origin;
+    origin.name = "j" + made.text + origin.name;
+    if (origin.name.size() > ColumnKeeper::kMostMirroredNameBytes) origin.name.clear();
+    return origin;
+  }
+
+  /// nullptr: nothing is to be kept of the join.
+  std::shared_ptr<KeptJoin> keepable(uint32_t join, const std::vector<DeviceMachine*>& machines) const {
+    const auto keeps = [](DeviceMachine* machine) { return machine->keeper() != nullptr; };
+    if (inner_[join].measured || std::none_of(machines.begin(), machines.end(), keeps)) return nullptr;
+    columnar::RowsOrigin origin = origin_of(join);
+    return origin.name.empty() ? nullptr : std::make_shared<KeptJoin>(std::move(origin));
+  }
+
+  /// True: `kept` is on one of the machines, and is the join's table now.
+  Result<bool> take_kept(uint32_t join, const std::shared_ptr<KeptJoin>& kept,
+                         const std::vector<DeviceMachine*>& machines, const InterruptCheck& interrupt) {
+    const auto keep_going = [&interrupt] {
+      interrupt();
+      return true;
+    };
+    const std::vector<Phys> keys = phys_of(program_.joins[join].inner_keys);
+    const std::vector<Phys> payload = phys_of(program_.joins[join].payload);
+    STROM_ASSIGN(std::optional<JoinImage> image, kept->find(machines, keys, payload, keep_going));
+    if (!image) return false;
+    build_rows_scanned_[join] = image->scanned_rows;
+    builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), kept);
+    ++past_stats_.device_joins.kept;
+    if (declined_build_) declined_build_(program_.joins[join].build_pipeline, {});
+    return true;
+  }
+
+  /// Makes the table of the current part of an inner side. Devices may have it from earlier queries.
   Status run_build(uint32_t index, const InterruptCheck& interrupt) {
     const uint32_t join = join_of(index);
     if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
-    std::vector<Phys> keys, payload;
-    for (plan::NodeId id : program_.joins[join].inner_keys) keys.push_back(program_.nodes[id].type.phys());
-    for (plan::NodeId id : program_.joins[join].payload) payload.push_back(program_.nodes[id].type.phys());
-    // Passes are made over the last pipeline; what another one probes has to be there as a whole.
-    const bool is_main = std::find(main_joins().begin(), main_joins().end(), join) != main_joins().end();
-    const bool divisible = !keys.empty() && is_main;
+    std::vector<DeviceMachine*> machines;
+    if (is_main_join(join)) machines = machines_for(*sources_[program_.pipelines.back().source]);
+    const std::shared_ptr<KeptJoin> kept = keepable(join, machines);
+    if (kept != nullptr) {
+      STROM_ASSIGN(const bool is_there, take_kept(join, kept, machines, interrupt));
+      if (is_there) return {};
+    }
+    STROM_ASSIGN(const bool is_as_read, build_table(index, join, interrupt));
+    if (!machines.empty()) ++past_stats_.device_joins.built;
+    if (kept == nullptr || !options_.device_keeps_joins || !is_as_read || origin_of(join).name != kept->name())
+      return {};
+    kept->set_built(build_rows_scanned_[join]);
+    builds_[join]->keep(kept);
+    return {};
+  }
+
+  /// Builds a table, which is measured and divided when it does not fit. True when it is that of all rows, and none of
+  /// them was PostgreSQL's to decide.
+  Result<bool> build_table(uint32_t index, uint32_t join, const InterruptCheck& interrupt) {
+    const std::vector<Phys> keys = phys_of(program_.joins[join].inner_keys);
+    const std::vector<Phys> payload = phys_of(program_.joins[join].payload);
+    const bool divisible = !keys.empty() && is_main_join(join);
     InnerParts& inner = inner_[join];
     for (;;) {
       builds_[join].reset();
@@ -351,7 +422,8 @@ class ExecutionImpl : public Execution {
       }
       build_rows_scanned_[join] = run->rows();
       add_run(*run, index, &past_stats_);
-      return build.finish(options_.join_memory_budget);
+      STROM_TRY(build.finish(options_.join_memory_budget));
+      return declined.empty() && build.partition().is_whole();
     }
   }
 

@@ -37,6 +37,11 @@ class ChunkFeeder {
   /// Makes the next chunk ready; false at the end. The caller's thread; may throw like an
   /// InterruptCheck.
   virtual bool feed() = 0;
+  /// After feed() has said that there are no more: chunks that are being read may give pages back
+  /// (columnar::PageBatch), so that it is to be asked again.
+  virtual bool is_waiting() const { return false; }
+  /// Whether chunks may be pages for a device to read. Before the first feed() of a run.
+  virtual void let_devices_read(bool allowed) { (void)allowed; }
   /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
   virtual int64_t limit(int threads) = 0;
   /// Chunks begin anew. The caller's thread, when no thread reads any and all declined rows have been taken.
@@ -82,6 +87,12 @@ class ChunkSource {
   virtual bool may_hold(int64_t index, uint32_t column, const KeyRange& keys) const {
     (void)index, (void)column, (void)keys;
     return true;
+  }
+  /// Names what `columns` of all rows hold, without reading any. What was read between two questions is what the name
+  /// says if both have the same answer. The caller's thread; may throw like an InterruptCheck.
+  virtual columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const {
+    (void)columns;
+    return {};
   }
   /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
   virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
@@ -142,6 +153,7 @@ struct Options {
   std::vector<std::vector<uint32_t>> near_machines{};
   int64_t device_morsel_rows = default_device_morsel_rows();
   bool device_reads_files = true;  // where the machine can and it is worth it
+  bool device_keeps_joins = true;  // join tables that it has not yet, likewise
   int threads = 1;                 // including the calling one; at most one for each morsel is started
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
@@ -166,6 +178,16 @@ struct DeviceBytes {
   }
 };
 
+/// Join tables that pipelines on Options::machine have probed.
+struct DeviceJoins {
+  int64_t built = 0, kept = 0;  // now; there from earlier queries
+  DeviceJoins& operator+=(const DeviceJoins& more) {
+    built += more.built;
+    kept += more.kept;
+    return *this;
+  }
+};
+
 struct Stats {
   std::vector<std::vector<StageStats>> stages;    // per pipeline
   std::vector<double> milliseconds;               // per pipeline, wall clock
@@ -178,6 +200,7 @@ struct Stats {
   std::vector<int64_t> machine_rows{};  // those of Options::machine, then of more_machines
   int64_t device_file_bytes = 0;        // that devices have read from files by themselves
   DeviceBytes device_bytes;
+  DeviceJoins device_joins;
 };
 
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by

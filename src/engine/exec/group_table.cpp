@@ -500,7 +500,7 @@ void HostGroupTable::gather_coded(const GroupKeySource& source, const std::vecto
     const uint32_t code = hashed_ ? reinterpret_cast<const uint32_t*>(key_values_[source.key_column].data())[group]
                                   : group / source.stride % std::max(1u, build.code_count());
     const uint32_t row = build.code_row(code);
-    gather(values, column.values.data(), registry::phys_size(column.phys), row);
+    gather(values, column.data(), registry::phys_size(column.phys), row);
     flags->push_back(column.is_null(row) ? block::kNullFlag : 0);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/block/hash.hpp"
+#include "engine/exec/join_image.hpp"
 
 namespace strom::engine::exec {
 
@@ -86,10 +87,12 @@ void HostColumn::clear() {
 }
 
 bool HostColumn::has_errors() const {
-  return std::any_of(flags.begin(), flags.end(), [](uint8_t flag) { return (flag & block::kErrorFlag) != 0; });
+  const uint8_t* of = view().flags;
+  return of != nullptr && std::any_of(of, of + rows, [](uint8_t flag) { return (flag & block::kErrorFlag) != 0; });
 }
 
 TableColumn HostColumn::view() const {
+  if (kept.data != nullptr) return kept;
   return {const_cast<uint8_t*>(values.data()), flags.empty() ? nullptr : const_cast<uint8_t*>(flags.data()), phys};
 }
 
@@ -100,6 +103,24 @@ JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeed
       owns_texts_(keys.size() + payload.size(), true) {
   for (Phys phys : keys) keys_.push_back({phys, {}, {}, 0});
   for (Phys phys : payload) payload_.push_back({phys, {}, {}, 0});
+}
+
+JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, JoinImage image,
+                     std::shared_ptr<KeptJoin> kept)
+    : JoinBuild(std::move(keys), std::move(payload), std::move(needs), Partition{}) {
+  table_ = image.table;
+  rows_ = table_.row_count;
+  code_rows_ = std::move(image.code_rows);
+  for (size_t i = 0; i < keys_.size() + payload_.size(); ++i) {
+    HostColumn& column = i < keys_.size() ? keys_[i] : payload_[i - keys_.size()];
+    column.rows = rows_;
+    column.kept = i < keys_.size() ? image.keys[i] : image.payload[i - keys_.size()];
+    if (column.phys != Phys::kStr || rows_ == 0) continue;
+    column.values = std::move(image.texts[i]);
+    column.kept.data = column.values.data();
+  }
+  set_views();
+  kept_ = std::move(kept);
 }
 
 void JoinBuild::append(const std::vector<TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
@@ -357,8 +378,6 @@ Status JoinBuild::finish(int64_t memory_limit) {
     build_direct();
   else
     build_hash();
-  for (const HostColumn& key : keys_) key_views_.push_back(key.view());
-  for (const HostColumn& column : payload_) payload_views_.push_back(column.view());
   auto pointer = [](const std::vector<uint32_t>& v) { return v.empty() ? nullptr : v.data(); };
   table_.bitmap = pointer(bitmap_);
   table_.index = pointer(index_);
@@ -367,18 +386,26 @@ Status JoinBuild::finish(int64_t memory_limit) {
   table_.tags = pointer(tags_);
   table_.next = pointer(next_);
   table_.codes = pointer(codes_);
+  set_views();
+  return Status::ok();
+}
+
+/// What is the query's own of a finished table.
+void JoinBuild::set_views() {
+  for (const HostColumn& key : keys_) key_views_.push_back(key.view());
+  for (const HostColumn& column : payload_) payload_views_.push_back(column.view());
   if (needs_.matches) matched_.assign(static_cast<size_t>(rows()), 0);
   table_.matched = matched_.empty() ? nullptr : matched_.data();
   table_.keys = key_views_.data();
   table_.payload = payload_views_.data();
-  return Status::ok();
 }
 
 /// Of rows with the same key none is marked, the first, or all.
 void JoinBuild::mark_same_keys() {
-  for (size_t row = 0; row < next_.size(); ++row) {
+  if (table_.next == nullptr) return;
+  for (size_t row = 0; row < matched_.size(); ++row) {
     if (matched_[row] == 0) continue;
-    for (uint32_t other = next_[row]; other != kNoRow && matched_[other] == 0; other = next_[other])
+    for (uint32_t other = table_.next[row]; other != kNoRow && matched_[other] == 0; other = table_.next[other])
       matched_[other] = 1;
   }
 }

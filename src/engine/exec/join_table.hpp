@@ -17,18 +17,24 @@
 
 namespace strom::engine::exec {
 
-/// A column in register layout that owns its values; text stays where it was, or is in the build's store.
+/// A column in register layout that owns its values, or one of an image that is kept; text stays where it was, or is in
+/// the build's store.
 struct HostColumn {
   registry::Phys phys = registry::Phys::kI32;
   std::vector<uint8_t> values;  // phys_size bytes each
   std::vector<uint8_t> flags;   // empty: no nulls
   int64_t rows = 0;
+  block::TableColumn kept{};  // with data: instead of the values and flags above
 
   void append(const void* from, const uint8_t* from_flags, int64_t count);
   void append_constant(const plan::Constant& value, TextStore* texts);
   void clear();
-  const void* at(int64_t row) const { return values.data() + row * registry::phys_size(phys); }
-  bool is_null(int64_t row) const { return !flags.empty() && (flags[row] & block::kNullFlag); }
+  const uint8_t* data() const { return kept.data != nullptr ? static_cast<const uint8_t*>(kept.data) : values.data(); }
+  const void* at(int64_t row) const { return data() + row * registry::phys_size(phys); }
+  bool is_null(int64_t row) const {
+    const uint8_t* of = kept.data != nullptr ? kept.flags : flags.empty() ? nullptr : flags.data();
+    return of != nullptr && (of[row] & block::kNullFlag);
+  }
   /// Some value is none that the engine holds.
   bool has_errors() const;
   block::TableColumn view() const;
@@ -43,10 +49,17 @@ struct JoinNeeds {
   std::vector<uint32_t> group_columns;  // payload ordinals that are grouped by, coded together
 };
 
+struct JoinImage;
+class KeptJoin;
+
 class JoinBuild {
  public:
   JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs,
             Partition partition);
+
+  /// The table that `image` holds, which stays as long as `kept`.
+  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, JoinImage image,
+            std::shared_ptr<KeptJoin> kept);
 
   /// Rows of a finished tile output: key columns first, then payload. `texts` owns the texts of the `owned` columns.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
@@ -76,6 +89,11 @@ class JoinBuild {
   /// Rows with the key of a row that has a match have one, too. No thread probes the table.
   void mark_same_keys();
 
+  /// The finished table is `kept`'s, from which devices may take it.
+  void keep(std::shared_ptr<KeptJoin> kept) { kept_ = std::move(kept); }
+  /// nullptr: devices get copies that they do not keep.
+  KeptJoin* kept() const { return kept_.get(); }
+
   const block::JoinTable& table() const { return table_; }
   int64_t rows() const { return rows_; }
   int64_t memory() const;
@@ -84,6 +102,10 @@ class JoinBuild {
   bool is_coded() const { return !needs_.group_columns.empty(); }
   /// Build row that stands for group code `code`.
   uint32_t code_row(uint32_t code) const { return code_rows_[code]; }
+  const std::vector<uint32_t>& code_rows() const { return code_rows_; }
+  size_t key_count() const { return keys_.size(); }
+  size_t payload_count() const { return payload_.size(); }
+  const HostColumn& key(size_t ordinal) const { return keys_[ordinal]; }
   const HostColumn& payload(uint32_t ordinal) const { return payload_[ordinal]; }
   /// Values of the key at place `key`; nullopt when it has no integer register or a value is not held.
   std::optional<KeyRange> key_range(size_t key) const;
@@ -99,6 +121,7 @@ class JoinBuild {
   void build_direct();
   void build_hash();
   void build_list();
+  void set_views();
   void assign_codes();
   void measure_rows();
   uint64_t hash_row(int64_t row) const;
@@ -119,6 +142,7 @@ class JoinBuild {
   mutable std::unordered_multimap<uint64_t, uint32_t> lookup_index_;  // hash of the keys -> row; made when first asked
   std::vector<uint32_t> bitmap_, index_, key_codes_, slots_, tags_, next_, codes_, code_rows_;
   std::vector<uint8_t> matched_;
+  std::shared_ptr<KeptJoin> kept_;
 };
 
 }  // namespace strom::engine::exec

@@ -17,6 +17,8 @@ namespace {
 
 /// Columns of a morsel that are larger stay nowhere.
 constexpr size_t kLargestKept = 256 << 20;
+/// A launch reads join tables as well.
+constexpr size_t kMostAsked = ColumnKeeper::kMostColumns - block::kMaxJoins;
 /// Columns that are filled together.
 constexpr size_t kFilledTogether = 64 << 20;
 
@@ -81,7 +83,7 @@ Status KeptColumns::take(const Morsel& morsel, const plan::Source& source, const
   std::vector<std::string> names;
   for (const uint32_t column : columns) {
     std::string name = name_of(column);
-    if (name.empty() || asked.size() == ColumnKeeper::kMostColumns) continue;
+    if (name.empty() || asked.size() == kMostAsked) continue;
     asked.push_back(column);
     names.push_back(std::move(name));
   }

@@ -1,5 +1,5 @@
-// Columns that stay on a device between queries: what the engine asks of a device that keeps some, and one worker's use
-// of them. Used by exec/device_worker.cpp. See docs/dev/gpu-service.md.
+// Columns and join tables that stay on a device between queries: what the engine asks of a device that keeps some, and
+// one worker's use of the columns. Used by exec/device_worker.cpp and exec/kept_join.cpp. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <functional>
@@ -27,12 +27,15 @@ struct OfferedColumn {
   std::string name, label;  // see columnar::BatchOrigin
   int32_t number = 0;       // of the column, likewise
   size_t bytes = 0;
+  bool is_mirrored = false;  // with host memory, for who finds it
 };
 
 /// Part of a DeviceMachine. Any thread.
 class ColumnKeeper {
  public:
   static constexpr size_t kMostNameBytes = 256, kMostShapeBytes = 512;
+  /// Of what is mirrored.
+  static constexpr size_t kMostMirroredNameBytes = 8192;
   /// Of one DeviceWork, fills included.
   static constexpr size_t kMostColumns = 256;
 
@@ -40,6 +43,8 @@ class ColumnKeeper {
   /// For each name what is kept under it. Counts as a use of it. kDeviceLost; kCancelled.
   virtual Result<std::vector<FoundColumn>> find(const std::vector<std::string>& names,
                                                 const DeviceMachine::KeepGoing& keep_going) = 0;
+  /// The same of something mirrored, whose host memory is not to be written to.
+  virtual Result<FoundColumn> find_mirrored(const std::string& name, const DeviceMachine::KeepGoing& keep_going) = 0;
   /// For each of the columns memory for it, to be filled by a DeviceFill; nullptr where it is not worth it, or somebody
   /// else fills it. What is not published is forgotten with its region. Errors as find().
   virtual Result<std::vector<std::unique_ptr<DeviceRegion>>> make_room(const std::vector<OfferedColumn>& columns,

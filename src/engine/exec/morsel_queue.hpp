@@ -98,6 +98,9 @@ class MorselQueue {
     fed_.notify_all();
   }
 
+  /// Rows of a morsel of pages, once they are known.
+  void add_rows(int64_t rows) { rows_ += rows; }
+
   int64_t chunks() const { return chunks_; }
   int64_t rows() const { return rows_; }
   int64_t skipped() const { return skipped_; }

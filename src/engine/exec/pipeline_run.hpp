@@ -17,6 +17,7 @@
 #include "base/blocked_signals.hpp"
 #include "base/no_read_ahead.hpp"
 #include "base/thread_memory.hpp"
+#include "columnar/page_batch.hpp"
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/cpu_worker.hpp"
 #include "engine/exec/device_worker.hpp"
@@ -70,6 +71,7 @@ class PipelineRun : public WorkerSink {
       STROM_TRY(take_seat(&main_seat_, 0, keep_going));
       if (!exhausted_) start_threads();
       if (exhausted_) queue_.end_feeding();
+      if (feeder_ != nullptr) feeder_->let_devices_read(main_seat_.device != nullptr && options_.device_reads_files);
     }
     if (feeder_ != nullptr && !all_fed_) feed(interrupt);
     return take_and_run(main_seat_, false, keep_going);
@@ -78,8 +80,10 @@ class PipelineRun : public WorkerSink {
   /// Waits a moment for the threads; true when all are done.
   bool wait_a_moment() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPollInterval,
-                      [&] { return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_; });
+    changed_.wait_for(lock, kPollInterval, [&] {
+      return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_read_pages_;
+    });
+    has_read_pages_ = false;
     return running_ == 0;
   }
 
@@ -282,6 +286,7 @@ class PipelineRun : public WorkerSink {
     int64_t bytes = 0;
     for (const auto& device : devices_)
       if (device->pipeline && device->pipeline->files() != nullptr) bytes += device->pipeline->files()->bytes();
+    for (const auto& worker : all_workers_) bytes += worker->read_bytes();
     return bytes;
   }
   int thread_count() const { return static_cast<int>(all_workers_.size()); }
@@ -364,9 +369,15 @@ class PipelineRun : public WorkerSink {
 
   /// On the seat's first worker, and on the CPU where that has no memory.
   Status run_morsel(Seat& seat, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column) {
+    if (morsel->batch->pages != nullptr && seat.device == nullptr) {
+      morsel->batch->pages->give_back_all();
+      return {};
+    }
     const int32_t rows = morsel->rows;
     const Status status = seat.workers[0]->run(morsel, keep_going, column);
     if (seat.device == nullptr) return status;
+    seat.device->rows += morsel->page_rows;
+    queue_.add_rows(morsel->page_rows);
     seat.device->rows += status.is_ok() ? rows : rows - morsel->rows;
     if (status.code() != ErrorCode::kOverBudget) return status;
     if (seat.workers.size() == 1) add_cpu_worker(&seat);
@@ -380,6 +391,8 @@ class PipelineRun : public WorkerSink {
       interrupt();
       if (feeder_->feed()) {
         queue_.add_fed();
+      } else if (feeder_->is_waiting()) {
+        break;
       } else {
         all_fed_ = true;
         queue_.end_feeding();
@@ -388,8 +401,10 @@ class PipelineRun : public WorkerSink {
   }
 
   void start_threads() {
-    // What a single morsel could hold is done before a thread would have started.
-    const int64_t useful = (source_.total_rows() + morsel_rows_ - 1) / morsel_rows_;
+    // What a single morsel could hold is done before a thread would have started. Chunks that are fed are as small for
+    // a device as for the CPU.
+    const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
+    const int64_t useful = (source_.total_rows() + rows - 1) / rows;
     const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
     if (threads <= 1) return;
     const base::BlockedSignals blocked;
@@ -480,6 +495,7 @@ class PipelineRun : public WorkerSink {
     const int64_t declined_before = declined_rows(seat);
     const Status status = run_morsel(seat, &morsel, keep_going, &column);
     if (feeder_ != nullptr) feeder_->release(morsel.chunk, declined_rows(seat) > declined_before);
+    if (morsel.batch->pages != nullptr) tell_of_pages();
     if (status.is_ok()) return true;
     if (status.code() == ErrorCode::kCancelled) return false;
     if (status.code() != ErrorCode::kCorruptFile) {
@@ -491,6 +507,15 @@ class PipelineRun : public WorkerSink {
             .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
     fail(described);
     return described;
+  }
+
+  /// The feeder may have waited for them.
+  void tell_of_pages() {
+    {
+      std::lock_guard lock(mutex_);
+      has_read_pages_ = true;
+    }
+    changed_.notify_all();
   }
 
   void fail(const Status& status) {
@@ -554,7 +579,8 @@ class PipelineRun : public WorkerSink {
   std::atomic<bool> stopping_{false};
   int running_ = 0;
   Status error_;
-  bool out_of_memory_ = false;  // in a thread
+  bool out_of_memory_ = false;   // in a thread
+  bool has_read_pages_ = false;  // since the calling thread has waited
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
   std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};

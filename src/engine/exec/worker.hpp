@@ -18,6 +18,7 @@ struct Morsel {
   int32_t rows = 0;
   std::shared_ptr<const columnar::BatchView> batch;
   bool is_away = false;  // taken by another device than the one that keeps its columns
+  int64_t page_rows = 0;  // that were read of BatchView::pages
 };
 
 /// Full output columns, owning their memory.
@@ -75,6 +76,8 @@ class Worker {
   virtual int64_t memory() const = 0;
   /// Bytes of columns that were copied to a device, and that were there already.
   virtual DeviceBytes device_bytes() const { return {}; }
+  /// Bytes of pages that the machine has read from files by itself.
+  virtual int64_t read_bytes() const { return 0; }
 };
 
 }  // namespace strom::engine::exec

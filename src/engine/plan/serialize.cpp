@@ -9,7 +9,6 @@ namespace strom::engine::plan {
 namespace {
 
 constexpr uint32_t kMagic = 0x52545350;  // "PSTR"
-constexpr uint32_t kVersion = 5;
 
 class Writer {
  public:
@@ -158,7 +157,7 @@ Pipeline read_pipeline(Reader& r) {
 std::string serialize(const Program& program) {
   Writer w;
   w.value(kMagic);
-  w.value(kVersion);
+  w.value(kProgramVersion);
   w.list(program.constants, [&](const Constant& c) {
     w.type(c.type);
     w.value(static_cast<uint8_t>(c.is_null));
@@ -188,8 +187,8 @@ std::string serialize(const Program& program) {
 Result<Program> deserialize(std::string_view bytes) {
   Reader r(bytes);
   Program program;
-  if (r.value<uint32_t>() != kMagic || r.value<uint32_t>() != kVersion)
-    return Status(ErrorCode::kInternal, "not an engine program of version " + std::to_string(kVersion));
+  if (r.value<uint32_t>() != kMagic || r.value<uint32_t>() != kProgramVersion)
+    return Status(ErrorCode::kInternal, "not an engine program of version " + std::to_string(kProgramVersion));
   r.list(&program.constants, [&] {
     Constant c;
     c.type = r.type();

@@ -1,104 +1,25 @@
-// A page (src/include/storage/bufpage.h) begins with 24 bytes; item pointers of 32 bits follow (itemid.h,
-// little-endian): 15 bits of offset, 2 bits of state (1: a tuple), 15 bits of size. Tuple header
-// (src/include/access/htup_details.h): 18 bytes of transaction ids and position, 16 bits of which 11 count the
-// attributes, 16 bits of flags, one byte with the offset of the data, then the null bitmap. A varlena
-// (src/include/varatt.h, little-endian): a first byte with its lowest bit set begins a one-byte header, 1 alone a
-// pointer to a value stored out of line, whose second byte tells its kind; otherwise four bytes, whose lowest two bits
-// are 00 for plain and 10 for compressed. Padding before a four-byte header is 0.
 #include "format/heap/tuple.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "base/half.hpp"
-#include "base/single_source.hpp"
-
 namespace strom::format::heap {
 
 namespace {
 
-using base::load_once;
+using columnar::heap::aligned_up;
+using columnar::heap::Item;
+using columnar::heap::kBitmapOffset;
+using columnar::heap::read_header;
+using columnar::heap::read_item;
+using columnar::heap::read_varlena;
+using columnar::heap::TupleHeader;
+using columnar::heap::Varlena;
+using columnar::heap::with_fixed;
 
-constexpr uint32_t kBitmapOffset = 23, kHeaderWordOffset = 16;  // bytes 18 to 22 of the word at 16: what a Header says
-constexpr uint64_t kCountMask = 0x07FF, kHasNulls = 0x0001;
-constexpr uint32_t kOutOfLineSize = 18;
-constexpr uint8_t kOnDisk = 18;  // VARTAG_ONDISK
-constexpr uint32_t kItemsOffset = 24, kItemIsTuple = 1, kTupleAlignment = 8;
 constexpr uint32_t kCacheLine = 64;
 /// Tuples that stay in the first-level cache while piece after piece is read from them.
 constexpr int kBlockRows = 256;
-
-template <class T>
-T load(const uint8_t* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
-}
-
-/// The bytes as a number, the first one highest.
-template <int kBytes>
-uint64_t load_big_endian(const uint8_t* bytes) {
-  uint64_t value = 0;
-  for (int i = 0; i < kBytes; ++i) value = value << 8 | bytes[i];
-  return value;
-}
-
-struct Header {
-  uint32_t attributes, data;
-  bool has_nulls;
-};
-
-/// Of a tuple that is aligned and has a header's size.
-Header read_header(const uint8_t* tuple) {
-  const auto word = load_once<uint64_t>(tuple + kHeaderWordOffset);
-  return {static_cast<uint32_t>(word >> 16 & kCountMask), static_cast<uint32_t>(word >> 48 & 0xFF),
-          (word >> 32 & kHasNulls) != 0};
-}
-
-bool is_inside(const Header& header, uint32_t tuple_size) {
-  return (header.data >= kBitmapOffset) & (header.data <= tuple_size) & (header.data % kTupleAlignment == 0);
-}
-
-/// A varlena: its payload, or none when PostgreSQL has to read it. Packed: compressed, the payload being what follows
-/// the length.
-struct Varlena {
-  const uint8_t* payload;
-  uint32_t size, total;
-  bool packed;
-};
-
-uintptr_t aligned(uintptr_t address, uintptr_t alignment) { return (address + alignment - 1) & ~(alignment - 1); }
-
-const uint8_t* aligned(const uint8_t* at, uintptr_t alignment) {
-  return at + (aligned(reinterpret_cast<uintptr_t>(at), alignment) - reinterpret_cast<uintptr_t>(at));
-}
-
-/// The varlena at `*at`, which is moved behind its padding. False when it leads behind `end`. Attributes begin at an
-/// aligned address, so addresses are aligned as offsets are.
-bool read_varlena(const uint8_t** at, const uint8_t* end, uint32_t alignment, Varlena* value) {
-  if (*at >= end) return false;
-  uint8_t first = load_once<uint8_t>(*at);
-  if (first == 0) {
-    *at = aligned(*at, alignment);
-    if (*at >= end) return false;
-    first = load_once<uint8_t>(*at);
-  }
-  if (first == 1) {
-    // Other kinds are pointers into memory, which PostgreSQL would follow.
-    if (end - *at < 2 || load_once<uint8_t>(*at + 1) != kOnDisk) return false;
-    *value = {nullptr, 0, kOutOfLineSize, false};
-  } else if ((first & 1) != 0) {
-    const uint32_t total = first >> 1;
-    *value = {*at + 1, total - 1, total, false};
-  } else {
-    if (end - *at < 4) return false;
-    const uint32_t word = load<uint32_t>(*at);
-    const uint32_t total = word >> 2;
-    if (total < 4) return false;
-    *value = {*at + 4, total - 4, total, (word & 3) != 0};
-  }
-  return value->total <= end - *at;
-}
 
 void set_flag(ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
   if (!out->has_flags) std::memset(out->flags, 0, static_cast<size_t>(capacity));
@@ -109,34 +30,6 @@ void set_flag(ColumnOut* out, int64_t row, int64_t capacity, uint8_t flag) {
 template <class T>
 T* at(const ColumnOut& out, int64_t row) {
   return static_cast<T*>(out.values) + row;
-}
-
-/// f(convert), where convert(bytes) is the register value of a stored one of fixed size.
-template <class F>
-void with_fixed(Storage storage, F&& f) {
-  switch (storage) {
-    case Storage::kBool: f([](const uint8_t* bytes) { return uint8_t{load<uint8_t>(bytes) != 0}; }); break;
-    case Storage::kInt2: f([](const uint8_t* bytes) { return int32_t{load<int16_t>(bytes)}; }); break;
-    case Storage::kWord4: f([](const uint8_t* bytes) { return load<uint32_t>(bytes); }); break;
-    case Storage::kWord8: f([](const uint8_t* bytes) { return load<uint64_t>(bytes); }); break;
-    case Storage::kInt1: f([](const uint8_t* bytes) { return int32_t{load<int8_t>(bytes)}; }); break;
-    case Storage::kHalf: f([](const uint8_t* bytes) { return base::half_to_float(load<uint16_t>(bytes)); }); break;
-    case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load<uint8_t>(bytes)}; }); break;
-    case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load<uint32_t>(bytes)}; }); break;
-    case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;
-    case Storage::kMac8:
-      f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t { 1 } << 63; });
-      break;
-    case Storage::kWord12:
-      f([](const uint8_t* bytes) {
-        return static_cast<unsigned __int128>(load<uint32_t>(bytes + 8)) << 64 | load<uint64_t>(bytes);
-      });
-      break;
-    case Storage::kView:
-      f([](const uint8_t* bytes) { return registry::StrView{reinterpret_cast<const char*>(bytes), 0}; });
-      break;
-    default: f([](const uint8_t* bytes) { return load<__int128>(bytes); }); break;
-  }
 }
 
 void store_fixed(Storage storage, const uint8_t* bytes, const ColumnOut& out, int64_t row) {
@@ -212,7 +105,7 @@ void TupleDecoder::add_to_pieces(size_t attribute) {
   Piece& piece = pieces_.back();
   uint32_t offset = 0;
   if (fixed) {
-    offset = aligned(piece.size, layout.alignment);
+    offset = static_cast<uint32_t>(aligned_up(piece.size, layout.alignment));
     piece.size = offset + static_cast<uint32_t>(layout.length);
   }
   if (const int index = wanted_of_attribute_[attribute]; index >= 0)
@@ -241,7 +134,7 @@ void gather_column(Storage storage, const Rows& rows, int64_t distance, const Co
 int TupleDecoder::read_fixed(const Piece& piece, Regular* rows, ColumnOut* out) const {
   int64_t too_short = 0;  // below 0: one is
   for (int i = 0; i < rows->count; ++i) {
-    rows->at[i] = aligned(rows->at[i], piece.alignment) + piece.size;
+    rows->at[i] = aligned_up(rows->at[i], piece.alignment) + piece.size;
     too_short |= rows->end[i] - rows->at[i];
   }
   if (too_short < 0) {
@@ -269,9 +162,9 @@ int TupleDecoder::read_varlenas(const Piece& piece, Regular* rows, int64_t capac
 
 // Attribute by attribute, with a look at the null bitmap.
 bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, ColumnOut* out) const {
-  const Header header = read_header(tuple.bytes);
+  const TupleHeader header = read_header(tuple.bytes);
   const uint8_t* bitmap = tuple.bytes + kBitmapOffset;
-  if (!is_inside(header, tuple.size)) return false;
+  if (!header.is_inside(tuple.size)) return false;
   if (header.has_nulls && kBitmapOffset + (header.attributes + 7) / 8 > header.data) return false;
   const uint8_t* at = tuple.bytes + header.data;
   const uint8_t* end = tuple.bytes + tuple.size;
@@ -288,7 +181,7 @@ bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, Colum
     }
     const AttributeLayout& attribute = attributes_[a];
     if (attribute.length > 0) {
-      at = aligned(at, attribute.alignment);
+      at = aligned_up(at, attribute.alignment);
       if (end - at < attribute.length) return false;
       if (column != nullptr) store_fixed(wanted_[static_cast<size_t>(index)].storage, at, *column, row);
       at += attribute.length;
@@ -301,27 +194,6 @@ bool TupleDecoder::walk(const Tuple& tuple, int64_t row, int64_t capacity, Colum
   }
   return true;
 }
-
-namespace {
-
-/// An item pointer.
-struct Item {
-  uint32_t word;
-
-  bool is_tuple() const { return (word >> 15 & 3) == kItemIsTuple; }
-  uint32_t offset() const { return word & 0x7FFF; }
-  uint32_t size() const { return word >> 17; }
-  bool is_inside(uint32_t page_size) const {
-    return offset() + size() <= page_size && size() >= kBitmapOffset && offset() % kTupleAlignment == 0;
-  }
-};
-
-/// Item `number`, from 1.
-Item read_item(const uint8_t* page, uint32_t number) {
-  return {load_once<uint32_t>(page + kItemsOffset + (number - 1) * 4)};
-}
-
-}  // namespace
 
 PageRows TupleDecoder::decode_items(const PageRef& page, int begin, int end, Prefetch* prefetch, int64_t first_row,
                                     int64_t capacity, uint16_t* numbers, ColumnOut* out) const {
@@ -342,8 +214,8 @@ PageRows TupleDecoder::decode_items(const PageRef& page, int begin, int end, Pre
     if (!item.is_tuple()) continue;
     if (!item.is_inside(page_size)) return {0, number};
     const Tuple tuple{bytes + item.offset(), item.size()};
-    const Header header = read_header(tuple.bytes);
-    if (!header.has_nulls && header.attributes >= attributes && is_inside(header, tuple.size)) {
+    const TupleHeader header = read_header(tuple.bytes);
+    if (!header.has_nulls && header.attributes >= attributes && header.is_inside(tuple.size)) {
       rows.at[count] = tuple.bytes + header.data;
       rows.end[count] = tuple.bytes + tuple.size;
       rows.row[count++] = static_cast<uint32_t>(row);

@@ -1,53 +1,23 @@
 // Tuples on PostgreSQL heap pages to columns in register layout. The bytes may be damaged, and on rare occasions be
 // replaced while they are read (see docs/dev/heap.md): whatever is read from them is loaded once and checked before
-// use. Used by pg/source, on engine threads; calls nothing of PostgreSQL.
+// use. Used by pg/source, on engine threads; calls nothing of PostgreSQL. The format is in columnar/heap_page.hpp.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "registry/types.hpp"
+#include "columnar/heap_page.hpp"
 
 namespace strom::format::heap {
 
-/// How an attribute is stored: pg_attribute's attlen (-1 = varlena) and attalign (in bytes).
-struct AttributeLayout {
-  int16_t length;
-  uint8_t alignment;
-};
-
-/// How a stored value becomes a register value.
-enum class Storage : uint8_t {
-  kBool,
-  kInt2,   // to Phys::kI32
-  kWord4,  // the bytes as they are: int4, date, float4
-  kWord8,  // int8, timestamps, float8
-  kWord16,
-  kInt1,       // to Phys::kI32
-  kHalf,       // float2: to Phys::kF32
-  kUnsigned1,  // "char": to Phys::kI32
-  kUnsigned4,  // oid: to Phys::kI64
-  kMac6,       // to Phys::kI64, the first byte highest
-  kMac8,       // the same with the highest bit inverted
-  kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
-  kNumeric,    // to a StrView into the tuple, see base/stored_numeric.hpp
-  kText,       // likewise
-  kView,       // of fixed size: a StrView into the tuple, without its length
-};
-
-inline constexpr uint8_t kNullValue = 1;    // as in engine/block
-inline constexpr uint8_t kValueOfHost = 2;  // out of line, or a compressed numeric
-inline constexpr uint8_t kPackedValue = 4;  // a compressed text: its StrView is what inflate.hpp takes
-
-/// A column that is wanted.
-struct WantedColumn {
-  int attribute;  // from 0
-  Storage storage;
-  // Of tuples that are older than the column: kNullValue, kValueOfHost, or 0 and the register value's bytes.
-  uint8_t missing_flag = kNullValue;
-  const void* missing = nullptr;
-};
+using columnar::heap::AttributeLayout;
+using columnar::heap::kNullValue;
+using columnar::heap::kPackedValue;
+using columnar::heap::kValueOfHost;
+using columnar::heap::Storage;
+using columnar::heap::storage_width;
+using columnar::heap::WantedColumn;
 
 /// Where the values of a column go: room for as many rows as are decoded.
 struct ColumnOut {
@@ -121,27 +91,5 @@ class TupleDecoder {
   std::vector<int> wanted_of_attribute_;  // index into wanted_, or -1
   std::vector<Piece> pieces_;
 };
-
-/// Bytes of one value in ColumnOut::values.
-constexpr int storage_width(Storage storage) {
-  switch (storage) {
-    case Storage::kBool: return 1;
-    case Storage::kInt2:
-    case Storage::kInt1:
-    case Storage::kHalf:
-    case Storage::kUnsigned1:
-    case Storage::kWord4: return 4;
-    case Storage::kUnsigned4:
-    case Storage::kMac6:
-    case Storage::kMac8:
-    case Storage::kWord8: return 8;
-    case Storage::kWord12:
-    case Storage::kWord16:
-    case Storage::kNumeric:
-    case Storage::kText:
-    case Storage::kView: return 16;
-  }
-  return 0;
-}
 
 }  // namespace strom::format::heap

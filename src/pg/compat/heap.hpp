@@ -92,8 +92,9 @@ inline Buffer pin_if_there(Relation relation, BlockNumber block, Buffer guess) {
   return guess;
 }
 
-/// True when the page lies in shared buffers.
-inline bool is_buffered(Relation relation, BlockNumber block) {
+/// f(number of the buffer that has the page, from 0, or below 0), while the page stays there or away.
+template <class F>
+bool with_buffer_of(Relation relation, BlockNumber block, F f) {
   BufferTag tag;
 #if PG_VERSION_NUM >= 160000
   InitBufferTag(&tag, &relation->rd_locator, MAIN_FORKNUM, block);
@@ -103,9 +104,51 @@ inline bool is_buffered(Relation relation, BlockNumber block) {
   const uint32 hash = BufTableHashCode(&tag);
   LWLock* lock = BufMappingPartitionLock(hash);
   LWLockAcquire(lock, LW_SHARED);
-  const bool found = BufTableLookup(&tag, hash) >= 0;
+  const bool result = f(BufTableLookup(&tag, hash));
   LWLockRelease(lock);
-  return found;
+  return result;
+}
+
+/// True when the page lies in shared buffers.
+inline bool is_buffered(Relation relation, BlockNumber block) {
+  return with_buffer_of(relation, block, [](int buffer) { return buffer >= 0; });
+}
+
+/// True when the page's file has what shared buffers have, if anything. A page is marked as dirty until it is written.
+inline bool is_stored(Relation relation, BlockNumber block) {
+  return with_buffer_of(relation, block, [](int buffer) {
+    return buffer < 0 || (pg_atomic_read_u32(&GetBufferDescriptor(buffer)->state) & BM_DIRTY) == 0;
+  });
+}
+
+/// True when somebody has the lock of the page's content. Without calls of PostgreSQL, of a page that is pinned. The
+/// bits above these tell who waits (lwlock.c).
+inline bool is_content_locked(Buffer buffer) {
+  constexpr uint32 kHolders = 0x0FFFFFFF;
+  return (pg_atomic_read_u32(&BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1))->state) & kHolders) != 0;
+}
+
+/// Blocks of which a page of the visibility map has the bits.
+inline constexpr BlockNumber kBlocksInMapPage =
+    (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)) * (BITS_PER_BYTE / BITS_PER_HEAPBLOCK);
+
+/// The bit that visibilitymap_get_status() tells of, in the map's page that has it. Without calls of PostgreSQL.
+inline bool is_marked_visible(Page map, BlockNumber block) {
+  constexpr BlockNumber kInByte = BITS_PER_BYTE / BITS_PER_HEAPBLOCK;
+  const BlockNumber place = block % kBlocksInMapPage;
+  const auto* bytes = reinterpret_cast<const volatile uint8*>(PageGetContents(map));
+  return (bytes[place / kInByte] >> (place % kInByte * BITS_PER_HEAPBLOCK) & VISIBILITYMAP_ALL_VISIBLE) != 0;
+}
+
+/// Path of the table's first file, as seen from the data directory; the caller's.
+inline char* main_file(Relation relation) {
+#if PG_VERSION_NUM >= 180000
+  return pstrdup(relpathperm(relation->rd_locator, MAIN_FORKNUM).str);
+#elif PG_VERSION_NUM >= 160000
+  return relpathperm(relation->rd_locator, MAIN_FORKNUM);
+#else
+  return relpathperm(relation->rd_node, MAIN_FORKNUM);
+#endif
 }
 
 /// The open relation of a range table entry that the plan reads.

@@ -31,6 +31,10 @@ bool same_layout(const Field& a, const Field& b) {
 // allows for 65530 of a process.
 constexpr size_t kMostMapped = 256, kMostHeld = 16384;
 
+void append_identity(const base::FileIdentity& file, std::string* name) {
+  columnar::append_name(name, file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns);
+}
+
 // FNV-1a over 64-bit words.
 uint64_t mix(uint64_t hash, uint64_t word) { return (hash ^ word) * 0x100000001b3ull; }
 
@@ -225,7 +229,8 @@ class Source::Origin final : public columnar::BatchOrigin {
     if (field < 0 || !source_->is_settled_[place_.file]) return "";
     const base::FileIdentity& file = reader().identity();
     std::string name = "f";
-    columnar::append_name(&name, file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns, place_.batch, field);
+    append_identity(file, &name);
+    columnar::append_name(&name, place_.batch, field);
     return name;
   }
   int32_t number(size_t column) const override { return source_->columns_[column].fields[place_.file]; }
@@ -268,6 +273,30 @@ Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* stor
   if (!memory.empty())
     view.memory = std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(memory));
   return view;
+}
+
+// For each file: its identity, the fields, and the record batches as ranges behind their count.
+columnar::RowsOrigin Source::origin(std::span<const int64_t> chunks, const std::vector<uint32_t>& columns) const {
+  columnar::RowsOrigin origin{"F", columnar::file_label(files_.empty() ? "" : files_.front()->path())};
+  for (size_t next = 0; next < chunks.size();) {
+    const int32_t file = chunks_[chunks[next]].file;
+    if (!is_settled_[file] || !unchanged(file).is_ok()) return {};
+    append_identity(files_[file]->identity(), &origin.name);
+    for (const uint32_t column : columns) {
+      const int field = columns_[column].fields[file];
+      if (field < 0) return {};
+      columnar::append_name(&origin.name, field);
+    }
+    std::vector<std::pair<int32_t, int32_t>> ranges;
+    for (; next < chunks.size() && chunks_[chunks[next]].file == file; ++next) {
+      const int32_t batch = chunks_[chunks[next]].batch;
+      if (ranges.empty() || ranges.back().second != batch) ranges.emplace_back(batch, batch);
+      ranges.back().second = batch + 1;
+    }
+    columnar::append_name(&origin.name, static_cast<uint32_t>(ranges.size()));
+    for (const auto& [begin, end] : ranges) columnar::append_name(&origin.name, begin, end);
+  }
+  return origin;
 }
 
 Status Source::unchanged(int file) const { return files_[file]->check_unchanged(); }

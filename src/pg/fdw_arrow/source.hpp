@@ -90,6 +90,9 @@ class Source {
   /// this object, the store and the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
   Result<columnar::BatchView> batch(int64_t chunk, const ColumnStore* store = nullptr) const;
 
+  /// Where `columns` of `chunks`, which ascend, come from. A file that may have changed has no name.
+  columnar::RowsOrigin origin(std::span<const int64_t> chunks, const std::vector<uint32_t>& columns) const;
+
   /// kFileChanged when bytes of a file that this object handed out may not be those of the file that was opened.
   /// Thread-safe, calls no PostgreSQL. To be asked after the last use of a batch and before its rows count as right.
   Status unchanged(int file) const;

@@ -229,11 +229,24 @@ class Explainer {
   void kept_columns(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
     if (const source::HeapRows* heap = run_.heap_rows(pipeline)) {
+      direct_blocks(*heap);
       cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
     } else if (const source::ArrowRows* files = run_.arrow_rows(pipeline)) {
       const auto counts = files->decompressed_columns();
       cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
     }
+  }
+
+  // How a table came to a device: from its files, and through shared buffers.
+  void direct_blocks(const source::HeapRows& heap) {
+    if (!heap.devices_read()) return;
+    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.kept_blocks() - direct;
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("GPU Blocks", "[direct: " + std::to_string(direct) + ", buffers: " + std::to_string(buffers) + "]");
+      return;
+    }
+    number("GPU Blocks Direct", nullptr, direct);
+    number("GPU Blocks Buffers", nullptr, buffers);
   }
 
   void cache_use(const std::string& what, int64_t kept, const std::string& otherwise, int64_t others) {
@@ -423,6 +436,7 @@ class Explainer {
       text("Device", std::string("CPU (") + engine::exec::isa_name(engine::exec::best_isa()) + ", " +
                          std::to_string(stats_.threads) + (stats_.threads == 1 ? " thread)" : " threads)"));
     if (stats_.device_rows > 0) device_bytes();
+    if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
         text("GPU-Direct SQL", fdw_arrow::format_bytes(stats_.device_file_bytes));
@@ -465,6 +479,17 @@ class Explainer {
     }
     number("GPU Columns Kept", "B", bytes.kept);
     number("GPU Columns Copied", "B", bytes.copied);
+  }
+
+  // Join tables that the GPU had from earlier queries, and those of this one.
+  void device_joins() {
+    const engine::exec::DeviceJoins& joins = stats_.device_joins;
+    if (es_->format == EXPLAIN_FORMAT_TEXT) {
+      text("GPU Join Tables", "[kept: " + std::to_string(joins.kept) + ", built: " + std::to_string(joins.built) + "]");
+      return;
+    }
+    number("GPU Join Tables Kept", nullptr, joins.kept);
+    number("GPU Join Tables Built", nullptr, joins.built);
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

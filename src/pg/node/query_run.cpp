@@ -63,6 +63,7 @@ void add_stats(Stats* sum, const Stats& more) {
   if (more.machine_rows.size() > sum->machine_rows.size()) sum->machine_rows.resize(more.machine_rows.size());
   for (size_t i = 0; i < more.machine_rows.size(); ++i) sum->machine_rows[i] += more.machine_rows[i];
   sum->device_bytes += more.device_bytes;
+  sum->device_joins += more.device_joins;
   sum->device_file_bytes += more.device_file_bytes;
   sum->partial_flushes += more.partial_flushes;
   sum->peak_memory = std::max(sum->peak_memory, more.peak_memory);
@@ -423,6 +424,7 @@ void QueryRun::start() {
   options.inflater = source::inflater();
   choose_machines(&options);
   options.device_reads_files = guc::pg_strom::gpudirect_enabled;
+  options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
@@ -788,6 +790,7 @@ bool QueryRun::replay(bool same_parameters, const std::vector<bool>& keep_childr
 
 void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_children) {
   if (replay(same_parameters, keep_children)) return;
+  was_restarted_ = true;
   first_row_again();
   end_sort();
   abandon();

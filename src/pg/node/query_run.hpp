@@ -185,7 +185,7 @@ class QueryRun {
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
   bool all_groups_ = false;   // as Execution::has_all_groups() said when the last batch came
-  bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false;
+  bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false, was_restarted_ = false;
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;
   std::chrono::steady_clock::time_point files_checked_;

@@ -83,6 +83,18 @@ bool AppendRows::may_hold(int64_t index, uint32_t column, const engine::exec::Ke
   return part.leaf->rows->may_hold(index - part.first, column, keys);
 }
 
+columnar::RowsOrigin AppendRows::origin(const std::vector<uint32_t>& columns) const {
+  columnar::RowsOrigin all{"A", ""};
+  for (const Leaf* leaf : chosen_) {
+    const columnar::RowsOrigin one = leaf->rows->origin(columns);
+    if (one.name.empty()) return {};
+    columnar::append_name(&all.name, static_cast<uint64_t>(one.name.size()));
+    all.name += one.name;
+    if (all.label.empty()) all.label = one.label;
+  }
+  return all;
+}
+
 int64_t AppendRows::skipped_chunks() const {
   int64_t skipped = 0;
   for (const Leaf* leaf : chosen_) skipped += leaf->rows->skipped_chunks();
@@ -172,9 +184,20 @@ bool AppendRows::feed() {
       ++chunk_count_;
       return true;
     }
+    if (is_waiting()) return false;
     if (current_->rows->feeder() != nullptr) ended_.push_back(current_);
     current_ = nullptr;
   }
+}
+
+bool AppendRows::is_waiting() const {
+  engine::exec::ChunkFeeder* feeder = current_ == nullptr ? nullptr : current_->rows->feeder();
+  return feeder != nullptr && feeder->is_waiting();
+}
+
+void AppendRows::let_devices_read(bool allowed) {
+  for (Leaf* leaf : chosen_)
+    if (engine::exec::ChunkFeeder* feeder = leaf->rows->feeder()) feeder->let_devices_read(allowed);
 }
 
 // A leaf that is read to its end takes its pages back when it is asked for more. Pages of an earlier leaf would stay

@@ -37,6 +37,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   uint32_t part(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
   std::vector<const fdw_arrow::Source*> arrow_tables() const override;
   /// nullptr: not opened yet.
@@ -74,6 +75,8 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t limit(int threads) override;
   void rewind() override;
   void release(int64_t chunk, bool declined) override;
+  bool is_waiting() const override;
+  void let_devices_read(bool allowed) override;
 
   Part part_of(int64_t chunk) const;
   void begin_leaf(Leaf* leaf);

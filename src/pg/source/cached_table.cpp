@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
+#include "pg/source/map_version.hpp"
 
 namespace strom::pg::source {
 
@@ -51,10 +52,15 @@ bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
   return false;
 }
 
-// What is all-visible is visible to the snapshot. Serializable transactions find conflicts by reading the page itself.
-bool may_see(Snapshot snapshot) {
-  return IsMVCCSnapshot(snapshot) && !snapshot->takenDuringRecovery && compat::snapshots_never_age() &&
-         !IsolationIsSerializable();
+// A table whose pages of the visibility map have versions, and which may be kept.
+bool has_versions(Relation relation) { return guc::pg_strom::enable_column_cache && leaves_traces(relation); }
+
+// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none.
+XLogRecPtr version_of(Relation relation, BlockNumber begin, BlockNumber end, Buffer* map_page) {
+  return guard([=] {
+    XLogRecPtr version = InvalidXLogRecPtr;
+    return visible_until(relation, begin, end, map_page, &version) == end ? version : InvalidXLogRecPtr;
+  });
 }
 
 }  // namespace
@@ -74,20 +80,41 @@ void CachedTable::Part::take(const format::heap::TupleDecoder& decoder, const st
 
 // ---- The main thread ----
 
-// Changes of the table leave traces in the WAL, so that the visibility map's pages tell of them by their LSN.
 bool CachedTable::is_for(Relation relation, BlockNumber pages) {
-  return guc::pg_strom::enable_column_cache && pages >= kFewestPages &&
-         relation->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT && RelationNeedsWAL(relation) &&
-         !compat::is_file_new(relation) && RelationGetRelid(relation) >= FirstNormalObjectId && !RecoveryInProgress();
+  return pages >= kFewestPages && has_versions(relation);
 }
 
 std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                                const std::vector<ColumnId>& columns) {
-  if (!is_for(relation, pages) || !may_see(snapshot)) return nullptr;
+  if (!is_for(relation, pages) || !sees_all_visible(snapshot)) return nullptr;
   if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
   return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));
+}
+
+// Groups with the same version are one range: those of one page of the map mostly are.
+columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, BlockNumber pages,
+                                         const std::vector<ColumnId>& columns) {
+  if (!has_versions(relation) || !sees_all_visible(snapshot)) return {};
+  if (guard([&] { return has_new_column(relation, columns); })) return {};
+  SharedColumns* shared = SharedColumns::attach();
+  if (shared == nullptr) return {};
+  const compat::FileId file = compat::file_of(relation);
+  columnar::RowsOrigin origin{"T", columnar::table_label(file.tablespace, file.database, file.file)};
+  columnar::append_name(&origin.name, shared->incarnation(), file.tablespace, file.database, file.file, pages);
+  for (const ColumnId& id : columns) columnar::append_name(&origin.name, id.attribute, id.storage, id.unused, id.scale);
+  Buffer map_page = InvalidBuffer;
+  XLogRecPtr last = InvalidXLogRecPtr;
+  bool is_visible = true;
+  for (BlockNumber begin = 0; begin < pages && is_visible; begin = group_end(begin)) {
+    const XLogRecPtr version = version_of(relation, begin, std::min(group_end(begin), pages), &map_page);
+    is_visible = version != InvalidXLogRecPtr;
+    if (version != last) columnar::append_name(&origin.name, begin, version);
+    last = version;
+  }
+  if (map_page != InvalidBuffer) guard([map_page] { ReleaseBuffer(map_page); });
+  return is_visible ? origin : columnar::RowsOrigin();
 }
 
 CachedTable::CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns)
@@ -106,28 +133,10 @@ void CachedTable::close() {
   fills_.clear();
 }
 
-// The LSN of the visibility map's page when it has all pages of a group as all-visible, else none. As long as both
-// hold, no tuple of these pages has changed: a change clears the bit, and what sets it again sets the LSN.
-XLogRecPtr CachedTable::version_of(BlockNumber begin, BlockNumber end) {
-  return guard([=, this]() -> XLogRecPtr {
-    if ((visibilitymap_get_status(relation_, begin, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) == 0)
-      return InvalidXLogRecPtr;
-    LockBuffer(map_page_, BUFFER_LOCK_SHARE);
-    XLogRecPtr version = PageGetLSN(BufferGetPage(map_page_));
-    for (BlockNumber block = begin; block < end; ++block) {
-      if (visibilitymap_get_status(relation_, block, &map_page_) & VISIBILITYMAP_ALL_VISIBLE) continue;
-      version = InvalidXLogRecPtr;
-      break;
-    }
-    LockBuffer(map_page_, BUFFER_LOCK_UNLOCK);
-    return version;
-  });
-}
-
 bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill) {
   *fill = nullptr;
   const GroupId group{file_, begin};
-  const XLogRecPtr version = version_of(begin, end);
+  const XLogRecPtr version = version_of(relation_, begin, end, &map_page_);
   if (version == InvalidXLogRecPtr) return false;
   const auto found = shared_->find(group, version, columns_, turn_, &pins_, found_.data());
   if (found == SharedColumns::Found::kCannotBeKept) return false;
@@ -195,7 +204,7 @@ void CachedTable::keep(const Fill& fill) {
     columns.push_back({columns_[c], writers.back().shape(), size});
   }
   columns.push_back({kPlaces, {}, places.bytes()});
-  shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
+  is_full_ = !shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
     if (i < writers.size())
       writers[i].write(to);
     else

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "columnar/origin.hpp"
 #include "pg/source/shared_columns.hpp"
 
 namespace strom::pg::source {
@@ -49,12 +50,18 @@ class CachedTable {
   static std::unique_ptr<CachedTable> open(Relation relation, Snapshot snapshot, BlockNumber pages,
                                            const std::vector<ColumnId>& columns);
   ~CachedTable();
+  /// Where `columns` of all rows that `snapshot` sees in a table's first `pages` come from, as long as all of these
+  /// pages are visible to everyone. Throws PostgresError.
+  static columnar::RowsOrigin origin(Relation relation, Snapshot snapshot, BlockNumber pages,
+                                     const std::vector<ColumnId>& columns);
   /// False for tables of which nothing is ever kept.
   static bool is_for(Relation relation, BlockNumber pages);
 
   /// Looks for the group of pages [begin, end). True: `kept` is it. Else `*fill` is what to keep the group in, or
   /// nullptr.
   bool look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill);
+  /// There was no room for a group of this scan.
+  bool is_full() const { return is_full_; }
   /// The last chunk of `fill` has been fed.
   void end_feeding(Fill* fill);
   /// A chunk of `fill` has been read.
@@ -65,7 +72,6 @@ class CachedTable {
  private:
   CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns);
 
-  XLogRecPtr version_of(BlockNumber begin, BlockNumber end);
   void finish(Fill* fill);
   void keep(const Fill& fill);
 
@@ -77,6 +83,7 @@ class CachedTable {
   SharedColumns::Turn turn_;
   SharedColumns::Pins pins_;
   Buffer map_page_ = InvalidBuffer;
+  bool is_full_ = false;
   std::list<Fill> fills_;
 };
 

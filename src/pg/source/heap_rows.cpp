@@ -19,6 +19,10 @@ namespace {
 constexpr int kMostPages = 64;  // of a chunk
 constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
+/// Of a chunk that a device reads; a smaller table is divided among the threads.
+constexpr BlockNumber kMostDirectBlocks = 2048, kLeastDirectBlocks = 64;
+/// Chunks in a row of which most comes back, before devices read no more of the table.
+constexpr int kMostRefusals = 3;
 constexpr OffsetNumber kMostItems = (BLCKSZ - SizeOfPageHeaderData) / sizeof(ItemIdData);
 constexpr int64_t kMissesRemembered = 32;
 constexpr int kPagesInCache = 1;      // ahead of the one that is decoded
@@ -68,6 +72,8 @@ struct HeapRows::Chunk {
   // Where they will be.
   CachedTable::Fill* fill = nullptr;
   CachedTable::Part part;
+  // What a device reads by itself: nothing of the above but `index`.
+  std::shared_ptr<DirectPages> direct;
 };
 
 struct HeapRows::Kept {
@@ -147,12 +153,11 @@ HeapRows::HeapRows(Relation relation, Snapshot snapshot, std::vector<format::hea
 
 void HeapRows::set_decoder(std::vector<format::heap::WantedColumn> wanted) {
   const TupleDesc descriptor = RelationGetDescr(relation_);
-  std::vector<format::heap::AttributeLayout> layouts;
   for (int i = 0; i < descriptor->natts; ++i) {
     const FormData_pg_attribute& attribute = *TupleDescAttr(descriptor, i);
-    layouts.push_back({attribute.attlen, alignment_of(attribute.attalign)});
+    layouts_.push_back({attribute.attlen, alignment_of(attribute.attalign)});
   }
-  decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, std::move(layouts), std::move(wanted));
+  decoder_ = std::make_unique<const format::heap::TupleDecoder>(BLCKSZ, layouts_, std::move(wanted));
 }
 
 // The column was added with a default when there were rows already.
@@ -198,6 +203,7 @@ int64_t HeapRows::total_rows() const {
 
 int64_t HeapRows::limit(int threads) {
   const int64_t ready = kReadyPerThread * threads;
+  threads_ = threads;
   most_pages_ = static_cast<int>(std::clamp<int64_t>(pin_limit(relation_) / (ready + threads), 1, kMostPages));
   return ready;
 }
@@ -223,18 +229,52 @@ void HeapRows::start() {
   });
   pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(chosen, 1, most_pages_));
   open_cache(count);
+  open_direct(count);
   started_ = true;
+}
+
+// Of a table that is read whole. A device has no table's number.
+void HeapRows::open_direct(BlockNumber pages) {
+  buffers_until_ = 0;
+  refusals_ = 0;
+  const bool reads_columns_only = std::all_of(attnums_.begin(), attnums_.end(), [](AttrNumber n) { return n > 0; });
+  if (!devices_read_ || !reads_columns_only || blocks_.is_restricted() || sample_ || pages < kLeastDirectBlocks) return;
+  const Relation relation = relation_;
+  const Snapshot snapshot = snapshot_;
+  if (!guard([=] { return DirectBlocks::are_possible(relation, snapshot); })) return;
+  direct_ = std::make_unique<DirectBlocks>(
+      relation_,
+      columnar::PageLayout{BLCKSZ, DataChecksumsEnabled(), layouts_, decoder_->wanted(), numeric_scales_});
 }
 
 // Of a table that is read whole.
 void HeapRows::open_cache(BlockNumber pages) {
   if (!uses_cache_ || blocks_.is_restricted() || sample_) return;
+  cache_ = CachedTable::open(relation_, snapshot_, pages, column_ids());
+  group_end_ = 0;
+  fill_ = nullptr;
+}
+
+// Of those that lie in tuples.
+std::vector<ColumnId> HeapRows::column_ids() const {
   std::vector<ColumnId> columns;
   for (size_t i = 0; i < decoder_->wanted().size(); ++i)
     columns.push_back(column_id(decoder_->wanted()[i], numeric_scales_[i]));
-  cache_ = CachedTable::open(relation_, snapshot_, pages, columns);
-  group_end_ = 0;
-  fill_ = nullptr;
+  return columns;
+}
+
+columnar::RowsOrigin HeapRows::origin(const std::vector<uint32_t>& columns) const {
+  if (!uses_cache_ || blocks_.is_restricted() || sample_) return {};
+  const std::vector<ColumnId> all = column_ids();
+  std::vector<ColumnId> wanted;
+  for (const uint32_t column : columns) {
+    if (attnums_[column] < 0) return {};
+    const auto before = std::count_if(attnums_.begin(), attnums_.begin() + column, [](AttrNumber a) { return a < 0; });
+    wanted.push_back(all[column - static_cast<size_t>(before)]);
+  }
+  const Relation relation = relation_;
+  const BlockNumber pages = guard([=] { return RelationGetNumberOfBlocks(relation); });
+  return CachedTable::origin(relation_, snapshot_, pages, wanted);
 }
 
 HeapRows::Chunk* HeapRows::new_chunk() {
@@ -255,6 +295,7 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   chunk->most_rows = 0;
   chunk->is_kept = false;
   chunk->fill = nullptr;
+  chunk->direct.reset();
   return chunk;
 }
 
@@ -356,12 +397,14 @@ void HeapRows::load_pages(Chunk* chunk) {
 bool HeapRows::feed() {
   if (!started_) start();
   unpin_released();
+  if (!returned_.empty()) return feed_returned();
   if (at_end()) {
     if (free_.size() == chunks_.size()) drop_chunks();
     return false;
   }
   Chunk* chunk = new_chunk();
   if (cache_ != nullptr && blocks_.position() >= group_end_ && feed_kept(chunk)) return true;
+  if (direct_ != nullptr && blocks_.position() >= buffers_until_ && feed_direct(chunk)) return true;
   guard([&] {
     while (!at_chunk_end() && chunk->pages < pages_in_chunk_) {
       load_pages(chunk);
@@ -381,17 +424,84 @@ void HeapRows::activate(Chunk* chunk) {
   active_[chunk->index] = chunk;
 }
 
+HeapRows::NextGroup HeapRows::look_up_group(BlockNumber begin) {
+  if (next_group_ && next_group_->begin == begin) return *std::exchange(next_group_, std::nullopt);
+  NextGroup group{begin, std::min(group_end(begin), blocks_.count())};
+  group.is_kept = cache_->look_up(begin, group.end, &group.kept, &group.fill);
+  return group;
+}
+
 // At the beginning of a group: true when the chunk is the whole of it.
 bool HeapRows::feed_kept(Chunk* chunk) {
-  chunk->begin = blocks_.position();
-  group_end_ = std::min(group_end(chunk->begin), blocks_.count());
-  if (!cache_->look_up(chunk->begin, group_end_, &chunk->kept, &fill_)) return false;
+  NextGroup group = look_up_group(blocks_.position());
+  chunk->begin = group.begin;
+  group_end_ = group.end;
+  fill_ = group.fill;
+  if (!group.is_kept) return false;
+  chunk->kept = std::move(group.kept);
   chunk->is_kept = true;
   chunk->rows = format::heap::RowPlaces::rows(chunk->kept.places);
   blocks_.skip_to(group_end_);
   kept_blocks_ += group_end_ - chunk->begin;
   activate(chunk);
   return true;
+}
+
+// Up to where devices may read, when that are to be `most` blocks: not what is kept on the host, or is to be kept and
+// has to come by there.
+BlockNumber HeapRows::direct_end(BlockNumber most) {
+  if (cache_ == nullptr) return blocks_.count();
+  while (group_end_ < blocks_.count() && group_end_ - blocks_.position() < most) {
+    next_group_ = look_up_group(group_end_);
+    if (next_group_->is_kept || next_group_->fill != nullptr) break;
+    group_end_ = next_group_->end;
+  }
+  return group_end_;
+}
+
+// True when the chunk is for a device to read.
+bool HeapRows::feed_direct(Chunk* chunk) {
+  if (fill_ != nullptr && cache_->is_full()) {
+    fill_->dropped = true;
+    cache_->end_feeding(std::exchange(fill_, nullptr));
+  }
+  if (fill_ != nullptr) {
+    buffers_until_ = group_end_;
+    return false;
+  }
+  const auto share = blocks_.count() / static_cast<BlockNumber>(kReadyPerThread * threads_);
+  const BlockNumber most = std::clamp(share, kLeastDirectBlocks, kMostDirectBlocks);
+  chunk->direct = direct_->take(blocks_.position(), direct_end(most), most, &buffers_until_);
+  if (chunk->direct == nullptr) return false;
+  blocks_.skip_to(chunk->direct->first_block() + chunk->direct->pages());
+  ++direct_chunks_;
+  activate(chunk);
+  return true;
+}
+
+// Blocks that a device has not read, of any group.
+bool HeapRows::feed_returned() {
+  Chunk* chunk = new_chunk();
+  CachedTable::Fill* const fill = std::exchange(fill_, nullptr);
+  guard([&] {
+    for (; !returned_.empty() && chunk->pages < pages_in_chunk_; returned_.pop_front())
+      load_page(chunk, returned_.front(), pin_page(returned_.front()));
+  });
+  fill_ = fill;
+  activate(chunk);
+  return true;
+}
+
+// A chunk that a device has read is released.
+void HeapRows::take_back(const DirectPages& direct) {
+  --direct_chunks_;
+  const auto given_back = static_cast<int64_t>(direct.given_back().size());
+  direct_blocks_ += direct.pages() - given_back;
+  returned_.insert(returned_.end(), direct.given_back().begin(), direct.given_back().end());
+  refusals_ = given_back * 2 > direct.pages() ? refusals_ + 1 : 0;
+  if (refusals_ < kMostRefusals || direct_ == nullptr) return;
+  direct_->close();
+  direct_.reset();
 }
 
 // The chunk has its pages, and its group is to be kept.
@@ -425,14 +535,22 @@ void HeapRows::unpin_released() {
       chunk = found->second;
       active_.erase(found);
     }
+    if (chunk->direct != nullptr) chunk->rows = chunk->direct->rows();
     if (declined) keep(*chunk);
     if (chunk->fill != nullptr) cache_->add(chunk->fill, chunk->index, std::move(chunk->part));
     guard([this, chunk] {
-      for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
+      unpin(*chunk);
       compat::count_scanned_rows(relation_, chunk->rows);
     });
+    if (chunk->direct != nullptr) take_back(*chunk->direct);
     free_.push_back(chunk);
   }
+}
+
+// May ereport.
+void HeapRows::unpin(const Chunk& chunk) {
+  for (int i = 0; i < chunk.pages; ++i) ReleaseBuffer(chunk.buffers[i]);
+  if (chunk.direct != nullptr) chunk.direct->release();
 }
 
 void HeapRows::keep(const Chunk& chunk) {
@@ -443,6 +561,7 @@ void HeapRows::keep(const Chunk& chunk) {
 
 ItemPointerData HeapRows::place_of(const Chunk& chunk, int64_t row) const {
   ItemPointerData place;
+  if (chunk.direct != nullptr) return chunk.direct->place_of(row);
   if (chunk.is_kept) {
     const auto found = format::heap::RowPlaces::find(chunk.kept.places, row);
     ItemPointerSet(&place, chunk.begin + found.page, found.item);
@@ -471,11 +590,14 @@ HeapTupleData HeapRows::tuple(int64_t index, int64_t row) const {
 void HeapRows::close() {
   if (cache_ != nullptr) unpin_released();
   for (const auto& [index, chunk] : active_) {
-    guard([chunk = chunk] {
-      for (int i = 0; i < chunk->pages; ++i) ReleaseBuffer(chunk->buffers[i]);
-    });
+    guard([chunk = chunk] { unpin(*chunk); });
     free_.push_back(chunk);
   }
+  if (direct_ != nullptr) direct_->close();
+  direct_.reset();
+  next_group_.reset();
+  returned_.clear();
+  direct_chunks_ = 0;
   active_.clear();
   released_.clear();
   kept_.clear();
@@ -568,6 +690,12 @@ columnar::ColumnView HeapRows::table_oid_view(const Chunk& chunk) {
 Result<columnar::BatchView> HeapRows::chunk(int64_t index) const {
   Chunk* chunk = active(index);
   if (chunk->is_kept) return view_kept(chunk);
+  if (chunk->direct != nullptr) {
+    columnar::BatchView view;
+    view.rows = 0;
+    view.pages = chunk->direct;
+    return view;
+  }
   make_room(chunk);
   STROM_TRY(decode(chunk));
   columnar::BatchView view;
@@ -601,7 +729,10 @@ std::string HeapRows::describe(int64_t) const { return "table \"" + table_name_ 
 
 uint64_t HeapRows::place(int64_t index) const {
   const Chunk* chunk = active(index);
-  return static_cast<uint64_t>(table_oid_) << 32 | (chunk->is_kept ? chunk->begin : chunk->blocks[0]);
+  const BlockNumber first = chunk->is_kept             ? chunk->begin
+                            : chunk->direct != nullptr ? chunk->direct->first_block()
+                                                       : chunk->blocks[0];
+  return static_cast<uint64_t>(table_oid_) << 32 | first;
 }
 
 // ---- Declined rows ----

@@ -13,6 +13,7 @@
 #include "format/heap/tuple.hpp"
 #include "pg/source/block_walk.hpp"
 #include "pg/source/cached_table.hpp"
+#include "pg/source/direct_pages.hpp"
 #include "pg/source/row_source.hpp"
 #include "pg/source/table_sample.hpp"
 
@@ -43,6 +44,10 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   /// Blocks whose columns were kept from earlier scans.
   int64_t kept_blocks() const { return kept_blocks_; }
 
+  /// True when a device could read blocks; those that it has read, from the table's files.
+  bool devices_read() const { return devices_read_; }
+  int64_t direct_blocks() const { return direct_blocks_; }
+
   /// Drops all pins, while the resource owner is alive. The rows begin anew. Throws PostgresError.
   void close() override;
 
@@ -55,6 +60,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool stable_text() const override { return false; }  // pages are unpinned
   bool converts_late() const override { return true; }
   std::string describe(int64_t index) const override;
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   uint64_t place(int64_t index) const override;
 
   /// A row's tuple on its page, while the chunk is not released.
@@ -67,17 +73,34 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
  private:
   struct Chunk;
   struct Kept;  // what is left of a chunk for its declined rows
+  /// A group of the column cache.
+  struct NextGroup {
+    BlockNumber begin, end;
+    bool is_kept = false;
+    CachedTable::Kept kept{};
+    CachedTable::Fill* fill = nullptr;
+  };
 
   bool feed() override;
   void rewind() override { close(); }
   int64_t limit(int threads) override;
   void release(int64_t chunk, bool declined) override;
+  bool is_waiting() const override { return direct_chunks_ > 0; }
+  void let_devices_read(bool allowed) override { devices_read_ = allowed; }
 
   void set_decoder(std::vector<format::heap::WantedColumn> wanted);
   void set_missing(const engine::plan::ValueType& type, format::heap::WantedColumn* column);
   void start();
   void open_cache(BlockNumber pages);
+  std::vector<ColumnId> column_ids() const;
+  void open_direct(BlockNumber pages);
+  NextGroup look_up_group(BlockNumber begin);
   bool feed_kept(Chunk* chunk);
+  BlockNumber direct_end(BlockNumber most);
+  bool feed_direct(Chunk* chunk);
+  bool feed_returned();
+  void take_back(const DirectPages& direct);
+  static void unpin(const Chunk& chunk);
   void activate(Chunk* chunk);
   void add_to_cache(Chunk* chunk);
   void unpin_released();
@@ -86,7 +109,10 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void keep(const Chunk& chunk);
   ItemPointerData place_of(const Chunk& chunk, int64_t row) const;
   bool at_end() const { return upcoming_.empty() && blocks_.at_end(); }
-  bool at_chunk_end() const { return at_end() || (cache_ != nullptr && blocks_.position() >= group_end_); }
+  bool at_chunk_end() const {
+    return at_end() || (cache_ != nullptr && blocks_.position() >= group_end_) ||
+           (direct_ != nullptr && blocks_.position() >= buffers_until_);
+  }
   BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
   void load_pages(Chunk* chunk);
@@ -123,6 +149,16 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
   BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
   CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  std::optional<NextGroup> next_group_;  // that was looked up before its blocks' turn
+  bool devices_read_ = false;
+  std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
+  std::unique_ptr<DirectBlocks> direct_;                // nullptr: devices read none
+  BlockNumber buffers_until_ = 0;                       // blocks before it are for the pool
+  std::deque<BlockNumber> returned_;                    // by devices, for the pool
+  int64_t direct_chunks_ = 0;                           // that are being read
+  int refusals_ = 0;                                    // chunks in a row of which most came back
+  int64_t direct_blocks_ = 0;
+  int threads_ = 1;
   int most_pages_ = 1;                  // of a chunk
   int pages_in_chunk_ = 1;              // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;

@@ -68,6 +68,9 @@ class ArrowRows : public DecodedRows {
   uint64_t place(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override {
+    return source_->origin(chosen_, columns);
+  }
   void restrict_to(fdw_arrow::BatchFilter& filter) override;
   int64_t skipped_chunks() const override {
     return static_cast<int64_t>(source_->chunks().size()) - static_cast<int64_t>(chosen_.size());

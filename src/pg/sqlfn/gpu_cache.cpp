@@ -18,29 +18,32 @@ namespace {
 void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
   compat::FileId table{};
   Oid relation = InvalidOid;
-  const bool is_table = row.label.starts_with('t');
+  const bool is_join = row.label.starts_with('j');
+  const char* label = row.label.c_str() + (is_join ? 1 : 0);
+  const bool is_table = *label == 't';
   if (is_table) {
-    if (std::sscanf(row.label.c_str(), "t%u %u %u", &table.tablespace, &table.database, &table.file) != 3 ||
+    if (std::sscanf(label, "t%u %u %u", &table.tablespace, &table.database, &table.file) != 3 ||
         table.database != MyDatabaseId)
       return;
     relation = compat::table_of_file(table);
     if (!OidIsValid(relation)) return;  // dropped or rewritten since
   }
   Datum values[] = {ObjectIdGetDatum(relation),
-                    is_table ? Datum{0} : CStringGetTextDatum(row.label.c_str() + 1),
+                    is_table ? Datum{0} : CStringGetTextDatum(label + 1),
+                    CStringGetTextDatum(is_join ? "join tables" : "columns"),
                     Int32GetDatum(static_cast<int32_t>(row.columns)),
                     Int64GetDatum(static_cast<int64_t>(row.pieces)),
                     Int64GetDatum(static_cast<int64_t>(row.bytes)),
                     Int64GetDatum(static_cast<int64_t>(row.uses)),
                     Int64GetDatum(static_cast<int64_t>(row.pinned))};
-  bool nulls[7] = {!is_table, is_table};
+  bool nulls[8] = {!is_table, is_table, false, is_join};
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 }  // namespace
 
-/// pgstrom.gpu_cache_info() -> setof (relation, file, columns, pieces, bytes, uses, pinned); no rows when there is no
-/// service.
+/// pgstrom.gpu_cache_info() -> setof (relation, file, kind, columns, pieces, bytes, uses, pinned); no rows when there
+/// is no service.
 STROM_SQL_FUNCTION(strom_gpu_cache_info) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "engine/exec/kept_columns.hpp"
+#include "engine/inst/pages_cpu.hpp"
 #include "machines.hpp"
 
 namespace strom::engine::test {
@@ -38,10 +39,16 @@ class Keeper final : public exec::ColumnKeeper {
       const auto kept = columns_.find(names[i]);
       found[i].is_wanted = kept == columns_.end();
       if (found[i].is_wanted || !kept->second.is_published) continue;
-      found[i].region = std::make_unique<View>(kept->second.memory);
+      found[i].region = std::make_unique<View>(kept->second);
       found[i].shape = kept->second.shape;
     }
     return found;
+  }
+
+  Result<exec::FoundColumn> find_mirrored(const std::string& name,
+                                          const exec::DeviceMachine::KeepGoing& keep_going) override {
+    STROM_ASSIGN(auto found, find({name}, keep_going));
+    return std::move(found[0]);
   }
 
   Result<std::vector<std::unique_ptr<exec::DeviceRegion>>> make_room(const std::vector<exec::OfferedColumn>& columns,
@@ -52,7 +59,8 @@ class Keeper final : public exec::ColumnKeeper {
       Column& kept = columns_[column.name];
       if (kept.memory.empty()) {
         kept.memory.resize(column.bytes, static_cast<char>(kFresh));
-        rooms.push_back(std::make_unique<View>(kept.memory));
+        if (column.is_mirrored) kept.mirror.resize(column.bytes, static_cast<char>(kFresh));
+        rooms.push_back(std::make_unique<View>(kept));
       } else {
         rooms.push_back(nullptr);
       }
@@ -71,13 +79,15 @@ class Keeper final : public exec::ColumnKeeper {
 
  private:
   struct Column {
-    std::vector<char> memory;
+    std::vector<char> memory, mirror;
     bool is_published = false;
     std::string shape;
   };
   class View final : public exec::DeviceRegion {
    public:
-    explicit View(std::vector<char>& memory) : DeviceRegion(memory.data(), nullptr, memory.size()) {}
+    explicit View(Column& column)
+        : DeviceRegion(column.memory.data(), column.mirror.empty() ? nullptr : column.mirror.data(),
+                       column.memory.size()) {}
   };
 
   std::mutex mutex_;
@@ -106,6 +116,7 @@ class HostDevice final : public exec::DeviceMachine {
       std::memcpy(range.region->device() + range.offset, range.region->host() + range.offset, range.bytes);
     for (const exec::DeviceFill& fill : work.fills)
       std::memcpy(fill.to->device(), fill.from.region->host() + fill.from.offset, fill.from.bytes);
+    if (work.pages != nullptr) inst::run_pages_cpu(*work.pages, work.page_count);
     for (int i = 0; i < work.count; ++i) work.results[i] = run_(work.states[i]);
     for (const exec::DeviceRange& range : work.out)
       std::memcpy(range.region->host() + range.offset, range.region->device() + range.offset, range.bytes);

@@ -69,7 +69,9 @@ struct Sides {
   bool filtered = false;  // few of the inner rows are left, and half of the outer ones
 
   Sides(const Shape& s, bool slow)
-      : shape(s), outer(slow ? std::min(s.outer_rows, 500) : s.outer_rows, s, 21), inner(s.inner_rows, s, 22) {}
+      : shape(s), outer(slow ? std::min(s.outer_rows, 500) : s.outer_rows, s, 21), inner(s.inner_rows, s, 22) {
+    inner.table.name_columns();
+  }
 
   static bool has_payload(JoinKind kind) { return kind != JoinKind::kSemi && kind != JoinKind::kAnti; }
 
@@ -134,6 +136,21 @@ struct Sides {
   }
 };
 
+/// Runs a program whose inner side has a name, and once more where the device has kept its table.
+template <class Check>
+void run_again(const plan::Program& program, const Sides& sides, const Machine& machine, const exec::Options& options,
+               Check check) {
+  for (int i = 0; i < (machine.keeps() ? 2 : 1); ++i) {
+    const Outcome outcome = run(program, sides.sources(), machine, options);
+    check(outcome.rows);
+    const int64_t kept = i == 1 && outcome.stats.passes == 1 && outcome.stats.device_rows > 0 ? 1 : 0;
+    EXPECT_GE(outcome.stats.device_joins.kept, kept);
+    if (outcome.stats.device_joins.kept > 0) {
+      EXPECT_TRUE(outcome.stats.stages[0].empty());
+    }
+  }
+}
+
 /// Lines of key, count and count:sum, of which a key may have several.
 Rows merged(const Rows& lines) {
   std::map<std::string, std::array<int64_t, 3>> sums;
@@ -184,8 +201,9 @@ TEST_P(JoinKinds, Project) {
         options.threads = machine.slow ? 1 : 2;
         options.morsel_rows = 1500;
         if (variant & 2) options.join_memory_budget = 2000;
-        EXPECT_EQ(run(p, sides.sources(), machine, options).rows, expected)
-            << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        run_again(p, sides, machine, options, [&](const Rows& rows) {
+          EXPECT_EQ(rows, expected) << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        });
       }
   }
 }
@@ -224,8 +242,10 @@ TEST_P(JoinKinds, Group) {
         exec::Options options;
         options.threads = machine.slow ? 1 : 2;
         options.morsel_rows = 1500;
-        EXPECT_EQ(merged(run(p, sides.sources(), machine, options).rows), expected)
-            << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        run_again(p, sides, machine, options, [&](const Rows& rows) {
+          EXPECT_EQ(merged(rows), expected)
+              << machine.name << " kind " << static_cast<int>(kind) << " variant " << variant;
+        });
       }
   }
 }

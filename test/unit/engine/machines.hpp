@@ -19,6 +19,8 @@ struct Machine {
   bool slow;  // emulated: use little data
   exec::DeviceMachine* device = nullptr;
 
+  /// What a run leaves on it may be there for the next.
+  bool keeps() const { return device != nullptr && device->keeper() != nullptr; }
   /// Makes an execution run on it.
   void use_by(exec::Options* options) const {
     options->run = run;

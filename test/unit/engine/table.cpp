@@ -76,6 +76,18 @@ Result<columnar::BatchView> Table::chunk(int64_t index) const {
   return view;
 }
 
+void Table::name_columns() {
+  static int tables = 0;
+  name_columns("table " + std::to_string(++tables));
+}
+
+columnar::RowsOrigin Table::origin(const std::vector<uint32_t>& columns) const {
+  if (name_.empty() || !holds_) return {};
+  columnar::RowsOrigin origin{name_, columnar::file_label(name_)};
+  for (const uint32_t column : columns) columnar::append_name(&origin.name, column);
+  return origin;
+}
+
 int64_t Table::total_rows() const {
   int64_t rows = 0;
   for (int64_t i = 0; i < chunk_count(); ++i) rows += chunk(i).value().rows;

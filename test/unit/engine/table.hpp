@@ -32,6 +32,9 @@ class Table : public exec::ChunkSource {
 
   /// From now on the columns of a chunk have names, so that devices keep them: those of the same table.
   void name_columns(std::string table) { name_ = std::move(table); }
+  /// Names that no other table has.
+  void name_columns();
+  columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   /// Whether what the names say is still so.
   void set_holds(bool holds) { holds_ = holds; }
 

@@ -69,7 +69,7 @@ class ColumnStoreTest : public testing::Test {
   std::atomic<uint64_t> held_ = 0;
   uint32_t tag_ = 0;
   Scheduler scheduler_{kMemory * kUnit};
-  ColumnStore store_{&scheduler_, 800 * kUnit, [this](size_t bytes) -> Result<ColumnStore::Region> {
+  ColumnStore store_{&scheduler_, 800 * kUnit, 400 * kUnit, [this](size_t bytes, bool) -> Result<ColumnStore::Region> {
                        return ColumnStore::Region(std::make_shared<FakeRegion>(bytes, &held_));
                      }};
 };
@@ -106,6 +106,38 @@ TEST_F(ColumnStoreTest, a_table_larger_than_memory_keeps_its_part) {
   };
   scan();
   for (int i = 0; i < 5; ++i) EXPECT_EQ(scan(), 50);
+}
+
+TEST_F(ColumnStoreTest, mirrored_ones_have_a_limit_of_their_own) {
+  const auto use_table = [this](const std::string& name, uint64_t units) {
+    const ColumnRow row = store_.find(1, {name}).at(0);
+    uint64_t number = row.number;
+    if (row.state == kColumnIsWanted) {
+      OfferedColumn table = offer(name, units);
+      table.is_mirrored = true;
+      number = store_.make_room(1, {table}).value().at(0).number;
+      if (number != 0) {
+        EXPECT_TRUE(store_.settle(1, {number, 1, "table"}).is_ok());
+      }
+    }
+    store_.end_session(1);
+    return row.state == kColumnIsKept;
+  };
+  EXPECT_FALSE(use_table("huge", 401));
+  EXPECT_FALSE(use_table("huge", 401));
+  EXPECT_EQ(held(), 0u);
+  EXPECT_FALSE(use_table("a", 200));
+  EXPECT_FALSE(use_table("b", 200));
+  EXPECT_FALSE(use(2, "column", 200));
+  EXPECT_TRUE(use_table("a", 200) && use_table("b", 200) && use(2, "column", 200));
+  // Others of them leave for one that is used more, columns stay.
+  for (int i = 0; i < 6; ++i) use_table("a", 200), use_table("c", 150);
+  EXPECT_TRUE(has("a") && has("c") && has("column"));
+  EXPECT_FALSE(has("b"));
+  EXPECT_EQ(held(), 550u);
+  EXPECT_EQ(store_.reset(), 550 * kUnit);
+  EXPECT_FALSE(use_table("b", 400));
+  EXPECT_TRUE(use_table("b", 400));
 }
 
 TEST_F(ColumnStoreTest, old_uses_fade) {

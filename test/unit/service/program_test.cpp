@@ -2,6 +2,7 @@
 // real one (../device/test_module.hpp).
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -238,6 +239,68 @@ TEST_F(DeviceService, files_of_a_session) {
   EXPECT_TRUE(remote.is_alive());
 }
 
+TEST_F(DeviceService, join_tables_that_stay) {
+  const auto keep_going = [] { return true; };
+  ClientOptions options;
+  options.socket_path = socket_;
+  const auto watcher = connect_soon(socket_);
+  const auto first = RemoteMachine::connect(options), second = RemoteMachine::connect(options);
+  ASSERT_TRUE(first.is_ok() && second.is_ok());
+  RemoteMachine &one = *first.value(), &two = *second.value();
+  const std::string name(8000, 'n');
+  constexpr size_t kBytes = 100'000;
+  EXPECT_TRUE(one.keeper()->find_mirrored(name, keep_going).value().is_wanted);
+  auto rooms = one.keeper()->make_room({{name, "jf/path", 0, kBytes, true}}, keep_going);
+  ASSERT_TRUE(rooms.is_ok()) << rooms.status().message();
+  const std::unique_ptr<engine::exec::DeviceRegion> room = std::move(rooms.value()[0]);
+  ASSERT_NE(room, nullptr);
+  ASSERT_NE(room->host(), nullptr);
+  for (size_t i = 0; i < kBytes; ++i) room->host()[i] = static_cast<char>(i % 251);
+  engine::exec::DeviceWork fill;
+  fill.fills.push_back({room.get(), {room.get(), 0, kBytes}});
+  ASSERT_TRUE(one.run(fill, keep_going).is_ok());
+  fill.fills[0].from.bytes = kBytes + 1;
+  EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
+  fill.fills[0].from = {room.get(), 8, 8};
+  EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
+  EXPECT_EQ(two.keeper()->find_mirrored(name, keep_going).value().region, nullptr);
+  one.keeper()->publish(*room, "join table");
+
+  auto found = two.keeper()->find_mirrored(name, keep_going);
+  ASSERT_TRUE(found.is_ok()) << found.status().message();
+  ASSERT_NE(found.value().region, nullptr);
+  EXPECT_EQ(found.value().region->device(), room->device());
+  EXPECT_EQ(std::memcmp(found.value().region->host(), room->host(), kBytes), 0);
+  // Who finds it has a descriptor that cannot be written to.
+  const uint64_t number = 1;
+  const auto client = connect_soon(socket_);
+  ASSERT_TRUE(client->request(FindColumns{{name}}).is_ok());
+  EXPECT_EQ(std::get<Columns>(client->wait(10000).value()->message).rows.at(0).number, number);
+  const auto mirror = static_cast<uint16_t>(TaskKind::kMirror);
+  ASSERT_TRUE(client->submit({mirror, 0, bytes_of(AskMirror{number})}).is_ok());
+  Reply reply = std::move(*client->wait(10000).value());
+  ASSERT_TRUE(reply.bulk.is_open());
+  EXPECT_EQ(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, reply.bulk.get(), 0), MAP_FAILED);
+  EXPECT_EQ(pwrite(reply.bulk.get(), "x", 1, 0), -1);
+  // What is forgotten stays for those who have it.
+  ASSERT_TRUE(client->submit({static_cast<uint16_t>(TaskKind::kForget), 0, ""}).is_ok());
+  (void)client->wait(10000);
+  EXPECT_EQ(two.keeper()->find_mirrored(name, keep_going).value().region, nullptr);
+  EXPECT_EQ(std::memcmp(found.value().region->host(), room->host(), kBytes), 0);
+  engine::exec::DeviceWork read;
+  read.kept.push_back(found.value().region.get());
+  EXPECT_TRUE(two.run(read, keep_going).is_ok());
+  // Columns have no mirror, and what a session does not have is not shown to it.
+  auto column = one.keeper()->make_room({{"column", "f", 0, 64}}, keep_going);
+  ASSERT_NE(column.value()[0], nullptr);
+  EXPECT_EQ(column.value()[0]->host(), nullptr);
+  for (const std::string& arguments : {std::string("x"), bytes_of(AskMirror{2}), bytes_of(AskMirror{77})}) {
+    ASSERT_TRUE(client->submit({mirror, 0, arguments}).is_ok());
+    const Reply refused = std::move(*client->wait(10000).value());
+    EXPECT_EQ(status_of(std::get<Failed>(refused.message)).code(), ErrorCode::kProtocolViolation);
+  }
+}
+
 TEST_F(DeviceService, columns_that_stay) {
   const auto keep_going = [] { return true; };
   const auto watcher = connect_soon(socket_);
@@ -319,13 +382,14 @@ TEST_F(DeviceService, columns_that_stay) {
   const auto keep = static_cast<uint16_t>(TaskKind::kKeep);
   for (const std::string& arguments :
        {std::string("x"), bytes_of(Keep{1, 0, 5, 0}), bytes_of(Keep{1, 0, 0, 0}),
-        bytes_of(Keep{1, 0, 300, 0}) + std::string(300, 'x'), bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
+        bytes_of(Keep{1, 0, 9000, 0}) + std::string(9000, 'x'), bytes_of(Keep{1, 0, 1, 0, 2}) + "x",
+        bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
     ASSERT_TRUE(client->submit({keep, 0, arguments}).is_ok());
     const Reply reply = std::move(*client->wait(10000).value());
     EXPECT_EQ(status_of(std::get<Failed>(reply.message)).code(), ErrorCode::kProtocolViolation);
   }
   for (const Message& message : {Message(SettleColumns{{{12345, 0, ""}}}), Message(SettleColumns{{{1, 7, ""}}}),
-                                 Message(FindColumns{{std::string(300, 'x')}}),
+                                 Message(FindColumns{{std::string(9000, 'x')}}),
                                  Message(FindColumns{std::vector<std::string>(100)}), Message(Columns{})}) {
     const auto bad = connect_soon(socket_);
     ASSERT_TRUE(bad->request(message).is_ok());
