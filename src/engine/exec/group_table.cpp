@@ -211,7 +211,8 @@ HostGroupTable::HostGroupTable(const Assembly& assembly) : assembly_(assembly), 
   key_values_.resize(keys);
   key_flags_.resize(keys);
   accumulators_.resize(assembly.aggregates.size());
-  for (size_t a = 0; a < accumulators_.size(); ++a) accumulators_[a].size = agg::accumulator_size(assembly.aggregates[a]);
+  for (size_t a = 0; a < accumulators_.size(); ++a)
+    accumulators_[a].size = agg::accumulator_size(assembly.aggregates[a]);
   allocate(hashed_ ? kFirstCapacity : std::max(1u, assembly.dense_groups));
   if (!hashed_) table_.count = table_.capacity;
 }

@@ -18,8 +18,8 @@ struct GpuChoice {
   std::vector<std::vector<uint32_t>> near;  // for each path, see engine::exec::Options::near_machines
 };
 
-/// The machines that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device, at
-/// most `most`: none when the CPU is to run it. Throws (55000) when it has to be a GPU and there is no service.
+/// The machines that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device,
+/// at most `most`: none when the CPU is to run it. Throws (55000) when it has to be a GPU and there is no service.
 GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most);
 
 /// How this session introduces itself to the service.

@@ -87,7 +87,9 @@ class ArrowRows : public DecodedRows {
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   int64_t place_of(int64_t index) const { return chosen_[static_cast<size_t>(index)]; }
-  const fdw_arrow::Chunk& batch_of(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
+  const fdw_arrow::Chunk& batch_of(int64_t index) const {
+    return source_->chunks()[static_cast<size_t>(place_of(index))];
+  }
 
   std::shared_ptr<const fdw_arrow::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;
