@@ -330,7 +330,8 @@ def check_sorted_copies():
     equal(b"min_values" in found.schema.field("i4").metadata, True, "the copy has statistics")
     status, out, err = arrowstat("--sort-by=i4", path, "-o", target)
     ok(status == 1 and "exists" in err, "an existing file stays", err)
-    for arguments, message in ((["--sort-by=i4", path], "--sort-by needs -o FILE"), (["-o", target, path], "-o, -f and --batch-rows need --sort-by"),
+    for arguments, message in ((["--sort-by=i4", path], "--sort-by needs -o FILE"),
+                               (["-o", target, path], "-o, -f, --page-cache and --batch-rows need --sort-by"),
                                (["--sort-by=i4", "--add", path], "--sort-by and --add exclude each other")):
         status, out, err = arrowstat(*arguments)
         ok(status == 2 and message in err, message, err)
