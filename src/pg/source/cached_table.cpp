@@ -165,15 +165,12 @@ void CachedTable::end_feeding(Fill* fill) {
 }
 
 void CachedTable::add(Fill* fill, int64_t chunk, Part part) {
-  const auto index = static_cast<size_t>(chunk - fill->first_chunk);
-  if (fill->parts.size() <= index) fill->parts.resize(index + 1);
-  fill->parts[index] = std::move(part);
-  ++fill->done;
+  fill->parts.emplace(chunk, std::move(part));
   finish(fill);
 }
 
 void CachedTable::finish(Fill* fill) {
-  if (!fill->all_fed || fill->done < fill->chunks) return;
+  if (!fill->all_fed || static_cast<int64_t>(fill->parts.size()) < fill->chunks) return;
   if (!fill->dropped) keep(*fill);
   fills_.remove_if([=](const Fill& other) { return &other == fill; });
 }
@@ -181,7 +178,7 @@ void CachedTable::finish(Fill* fill) {
 void CachedTable::keep(const Fill& fill) {
   RowPlaces places;
   BlockNumber next = fill.group.begin;
-  for (const Part& part : fill.parts) {
+  for (const auto& [chunk, part] : fill.parts) {
     for (size_t i = 0; i < part.blocks.size(); ++i) {
       for (; next < part.blocks[i]; ++next) places.add_page(nullptr, 0);
       const int64_t end =
@@ -196,7 +193,7 @@ void CachedTable::keep(const Fill& fill) {
   std::vector<NewColumn> columns;
   for (size_t c = 0; c + 1 < columns_.size(); ++c) {
     std::vector<const ColumnPart*> parts;
-    for (const Part& part : fill.parts)
+    for (const auto& [chunk, part] : fill.parts)
       if (part.keepable[c]) parts.push_back(&part.columns[c]);
     const bool keepable = parts.size() == fill.parts.size() && format::heap::fits_image(parts);
     writers.emplace_back(std::move(parts));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -33,9 +34,8 @@ class CachedTable {
     XLogRecPtr version;
     bool dropped = false;  // some page is not what the visibility map promised
     bool all_fed = false;  // no more chunks
-    int64_t first_chunk = -1;
-    int64_t chunks = 0, done = 0;
-    std::vector<Part> parts;  // of its chunks in order
+    int64_t chunks = 0;
+    std::map<int64_t, Part> parts;  // by chunk; between its chunks there may be others
   };
 
   /// A group as it is kept; valid until close().

@@ -509,7 +509,6 @@ void HeapRows::add_to_cache(Chunk* chunk) {
   if (fill_ == nullptr) return;
   if (!fill_->dropped) {
     chunk->fill = fill_;
-    if (fill_->first_chunk < 0) fill_->first_chunk = next_chunk_;
     ++fill_->chunks;
   }
   if (at_chunk_end()) cache_->end_feeding(std::exchange(fill_, nullptr));
