@@ -283,7 +283,7 @@ def changes():
         time.sleep(random.random() / 10)
 
     def scan(_):
-        own = connect()
+        own = connect(enable_column_cache=random.choice(("on", "off")))
         try:
             own.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM t LIMIT 1")
             for _ in range(3):
