@@ -37,7 +37,7 @@ class DirectWriter {
 
   const int fd_;
   const Buffer buffer_;
-  int64_t begin_;      // of the buffer, in the file; aligned
+  int64_t begin_;       // of the buffer, in the file; aligned
   size_t from_, used_;  // the buffer's bytes that are to be written
   bool is_direct_ = true;
 };

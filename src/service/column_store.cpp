@@ -161,7 +161,7 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std
 /// Puts the entry among the others, with memory lent for it; it is pinned.
 bool ColumnStore::reserve(const OfferedColumn& column, Entry* entry) {
   Gone gone;
-  bool is_lent = false, has_failed = false;
+  bool is_lent = false, has_room = false;
   {
     const std::lock_guard lock(mutex_);
     const uint64_t mirror_limit = column.is_mirrored ? mirror_limit_ : UINT64_MAX;
@@ -175,19 +175,19 @@ bool ColumnStore::reserve(const OfferedColumn& column, Entry* entry) {
     const uint64_t over_mirrors = mirrors > mirror_limit_ ? mirrors - mirror_limit_ : 0;
     uint64_t missing = lender_->lend(column.bytes);
     is_lent = missing == 0;
-    bool has_room = over_mirrors == 0 || evict(over_mirrors, true, below, &gone);
+    has_room = over_mirrors == 0 || evict(over_mirrors, true, below, &gone);
     const uint64_t wanted = std::max(over, missing);
     if (has_room && wanted > gone.bytes) has_room = evict(wanted - gone.bytes, false, below, &gone);
     if (has_room) {
       // Room that others see as taken while memory is given back without the lock.
       count_bytes(column.bytes, column.is_mirrored);
       in_hand_ += column.bytes;
+    } else if (is_lent) {
+      lender_->take_back(column.bytes);
     }
-    if (!has_room && is_lent) lender_->take_back(column.bytes);
-    has_failed = !has_room;
   }
   release(std::move(gone));
-  if (has_failed) return false;
+  if (!has_room) return false;
   if (!is_lent) is_lent = lender_->lend(column.bytes) == 0;
   const bool is_pinned = is_lent && lender_->pin(column.bytes);
   const std::lock_guard lock(mutex_);

@@ -81,17 +81,7 @@ def in_transaction(session, statement):
 
 def blocks(session, statement):
     """Blocks of the statement's tables: read directly, and through shared buffers."""
-    plan = session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}").fetchone()[0][0]["Plan"]
-    found = [0, 0]
-
-    def visit(node):
-        for i, name in enumerate(("Direct", "Buffers")):
-            found[i] += node.get(f"GPU Blocks {name}", 0)
-        for child in node.get("Plans", []):
-            visit(child)
-
-    visit(plan)
-    return found
+    return gpu_server.plan_sums(session, statement, "GPU Blocks Direct", "GPU Blocks Buffers")
 
 
 def size(session, table):

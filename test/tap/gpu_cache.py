@@ -5,26 +5,20 @@ device of test/modules/host_device.cpp, where memory that was released holds non
 
 import os
 import random
-import shutil
-import signal
-import sys
 import threading
 import time
 
-import psycopg
 import pyarrow as pa
-import pyarrow.ipc as ipc
 
-from gpu_server import Cluster, device_session, readable_module, service_answers, service_processes
-from server import TEST_DIR, done, equal, folder, ok, wait_until, with_and_without_engine
+import gpu_kept
+from gpu_kept import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
+                      warm)
+from gpu_server import Cluster, device_session, plan_sums, readable_module
+from server import TEST_DIR, done, equal, folder, ok, wait_until
 
 ROWS = 60_000
 FILE_ROWS = 100_000
-SETTLED = 2.2  # seconds after which a file's times tell it from later states
-SECONDS = 10
-FEW_MB = 48
 module = readable_module("strom_host_device.so", copy="strom_host_device_cache.so")
-ENVIRONMENT = {"STROM_DEVICE_MODULE": str(module)}
 
 HEAP = (
     "SELECT count(*), sum(a), sum(b), min(n), max(n), count(s), min(d) FROM t",
@@ -47,41 +41,9 @@ def connect(device="gpu", **settings):
     return device_session(server, device, prepare_threshold=None, **settings)
 
 
-def answer(session, statement):
-    try:
-        return session.execute(statement).fetchall()
-    except psycopg.Error as error:
-        return error.sqlstate
-
-
-def both(session, statement):
-    return with_and_without_engine(session, statement, answer)
-
-
-def agree(session, statements, name):
-    differences = [(s, *found) for s in statements if (found := both(session, s))[0] != found[1]]
-    ok(not differences, name, *(repr(d)[:2000] for d in differences))
-
-
 def columns_of(session, statement):
     """Bytes of columns that were kept, and that were copied."""
-    plan = session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}").fetchone()[0][0]["Plan"]
-    found = [0, 0]
-
-    def visit(node):
-        for i, name in enumerate(("Kept", "Copied")):
-            found[i] += node.get(f"GPU Columns {name}", 0)
-        for child in node.get("Plans", []):
-            visit(child)
-
-    visit(plan)
-    return found
-
-
-def warm(session, statements, times=4):
-    for _ in range(times):
-        for statement in statements:
-            answer(session, statement)
+    return plan_sums(session, statement, "GPU Columns Kept", "GPU Columns Copied")
 
 
 def file_table(version, rows=FILE_ROWS):
@@ -92,18 +54,7 @@ def file_table(version, rows=FILE_ROWS):
 
 
 def write_file(path, version, rows=FILE_ROWS):
-    table = file_table(version, rows)
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
-        for batch in table.to_batches(max_chunksize=30_000):
-            writer.write_batch(batch)
-
-
-def pinned(session):
-    return session.execute("SELECT coalesce(sum(pinned), 0)::int8 FROM pgstrom.gpu_cache_info").fetchone()[0]
-
-
-def service_process():
-    return next(iter(service_processes(module)), None)
+    gpu_kept.write_file(path, file_table(version, rows), batch_rows=30_000)
 
 
 def make_tables(session):
@@ -331,96 +282,22 @@ def deaths():
 
     # The service, with columns, under load.
     warm(session, HEAP + FILES, 3)
-    states, wrong, end = set(), [], time.monotonic() + 6
-
-    def load():
-        busy = connect()
-        while time.monotonic() < end:
-            for statement in HEAP[:2] + FILES[:2]:
-                ours = answer(busy, statement)
-                if isinstance(ours, str):
-                    states.add(ours)
-                elif ours != wanted[statement]:
-                    wrong.append(statement)
-        busy.close()
-
-    wanted = {s: both(session, s)[1] for s in HEAP[:2] + FILES[:2]}
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for _ in range(2):
-        time.sleep(1.5)
-        process = service_process()
-        os.kill(process, signal.SIGKILL)
-        wait_until(lambda p=process: service_process() not in (None, p) and service_answers(watcher), 30)
-    for thread in threads:
-        thread.join()
-    equal(wrong, [], "a killed service costs nobody a right answer")
-    ok(states <= {"58000", "55000"}, "but errors of the service", states)
+    kill_services(connect, module, watcher, {s: both(session, s)[1] for s in HEAP[:2] + FILES[:2]})
     session.close()
     session = connect()
     agree(session, HEAP + FILES, "answers of the next service")
     warm(session, HEAP[:1] + FILES[:1], 3)
     ok(columns_of(session, FILES[0])[0] > 0, "which keeps columns again")
 
-    # One backend is killed: the server restarts, and with it the service.
-    process = service_process()
-    os.kill(session.info.backend_pid, signal.SIGKILL)
-    ok(wait_until(lambda: service_process() not in (None, process), 30), "a crash of the server ends the service")
-    watcher.close()
-    ok(wait_until(is_up, 30), "and both come back")
-    session = connect()
-    ok(wait_until(lambda: service_answers(session), 30), "with the service")
+    session = crash_server(connect, module, session, watcher)
     warm(session, HEAP[:1] + FILES[:1], 4)
     agree(session, HEAP + FILES, "answers after the crash")
     session.close()
 
 
-def is_up():
-    try:
-        connect("cpu").close()
-        return True
-    except psycopg.Error:
-        return False
-
-
-def has_service():
-    session = connect("cpu")
-    found = service_answers(session)
-    session.close()
-    return found
-
-
 def little_memory():
-    """Many sessions on a device that has not enough for all: whoever needs memory takes it from the columns."""
-    session = connect("cpu")
-    wanted = {s: both(session, s)[1] for s in HEAP + FILES}
-    wrong, rows = [], [0]
-    end = time.monotonic() + SECONDS
-
-    def client(number):
-        rng = random.Random(number)
-        own = connect(cpu_threads="1")
-        while time.monotonic() < end:
-            statement = rng.choice(HEAP + FILES)
-            ours = answer(own, statement)
-            if ours != wanted[statement]:
-                wrong.append((statement, ours if isinstance(ours, str) else len(ours)))
-            if rng.random() < 0.1:
-                rows[0] += columns_of(own, statement)[0]
-        own.close()
-
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(24)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    equal(wrong[:3], [], "sessions with too little memory get their answers")
-    ok(wait_until(lambda: pinned(session) == 0, 10), "and hold nothing when they are gone")
-    total, = session.execute("SELECT coalesce(sum(bytes), 0)::int8 FROM pgstrom.gpu_cache_info").fetchone()
-    ok(total < FEW_MB << 20, "no more is kept than there is", total)
-    print(f"# {rows[0]} bytes were found in the GPU's memory, {total} are there")
-    session.close()
+    found, total = share_little_memory(connect, HEAP + FILES, 24, lambda session, statement: columns_of(session, statement)[0])
+    print(f"# {found} bytes were found in the GPU's memory, {total} are there")
 
 
 files = folder("gpu_cache")
@@ -428,27 +305,6 @@ os.chmod(files, 0o777)
 path = files / "a.arrow"
 write_file(path, 1)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_cache_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-server.create()
-server.configure("shared_preload_libraries = 'pg_strom'", "max_connections = 60")
-try:
-    server.start(ENVIRONMENT)
-    first = connect("cpu")
-    first.execute("CREATE EXTENSION pg_strom")
-    make_tables(first)
-    ok(wait_until(lambda: service_answers(first), 10), "the service is there")
-    first.close()
-    time.sleep(SETTLED)
-    for part in (what_stays, changing_files, changing_tables, crowd, deaths):
-        if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-            part()
-    server.stop()
-    server.configure("pg_strom.gpu_cache_percent = 60")
-    server.start({**ENVIRONMENT, "STROM_HOST_DEVICE_MB": str(FEW_MB)})
-    ok(wait_until(lambda: service_process() is not None and has_service(), 30), "a server with little memory on its GPU")
-    if len(sys.argv) < 2 or "little_memory" in sys.argv[1:]:
-        little_memory()
-    server.stop()
-finally:
-    shutil.copy(server.data / "server.log", TEST_DIR / "gpu_cache.log")
-    server.remove()
+gpu_kept.run(server, connect, module, make_tables, (what_stays, changing_files, changing_tables, crowd, deaths), little_memory,
+             "gpu_cache.log")
 done()

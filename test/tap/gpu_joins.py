@@ -5,27 +5,21 @@ device of test/modules/host_device.cpp, where memory that was released holds non
 
 import os
 import random
-import shutil
-import signal
-import sys
 import threading
 import time
 
-import psycopg
 import pyarrow as pa
-import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from gpu_server import Cluster, device_session, readable_module, service_answers, service_processes
-from server import TEST_DIR, done, equal, folder, ok, wait_until, with_and_without_engine
+import gpu_kept
+from gpu_kept import (SECONDS, SETTLED, agree, answer, both, crash_server, kill_services, pinned, share_little_memory,
+                      warm)
+from gpu_server import Cluster, device_session, plan_sums, readable_module
+from server import TEST_DIR, done, equal, folder, ok, wait_until
 
 ROWS = 60_000
 INNER = 3000
-SETTLED = 2.2  # seconds after which a file's times tell it from later states
-SECONDS = 10
-FEW_MB = 48
 module = readable_module("strom_host_device.so", copy="strom_host_device_joins.so")
-ENVIRONMENT = {"STROM_DEVICE_MODULE": str(module)}
 
 # Inner sides: h and k are tables, f and p files.
 QUERIES = (
@@ -57,47 +51,15 @@ def connect(device="gpu", **settings):
     return session
 
 
-def answer(session, statement):
-    try:
-        return session.execute(statement).fetchall()
-    except psycopg.Error as error:
-        return error.sqlstate
-
-
-def both(session, statement):
-    return with_and_without_engine(session, statement, answer)
-
-
-def agree(session, statements, name):
-    differences = [(s, *found) for s in statements if (found := both(session, s))[0] != found[1]]
-    ok(not differences, name, *(repr(d)[:2000] for d in differences))
-
-
 def tables_of(session, statement):
     """Join tables that were kept, and that were built."""
-    plan = session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}").fetchone()[0][0]["Plan"]
-    found = [0, 0]
-
-    def visit(node):
-        for i, name in enumerate(("Kept", "Built")):
-            found[i] += node.get(f"GPU Join Tables {name}", 0)
-        for child in node.get("Plans", []):
-            visit(child)
-
-    visit(plan)
-    return tuple(found)
+    return tuple(plan_sums(session, statement, "GPU Join Tables Kept", "GPU Join Tables Built"))
 
 
 def keeps(session, statement, wanted, name):
     found = tables_of(session, statement)
     ok(found == wanted, name, statement, f"found {found}, wanted {wanted}",
        *(line for (line,) in session.execute("EXPLAIN ANALYZE " + statement).fetchall()))
-
-
-def warm(session, statements, times=2):
-    for _ in range(times):
-        for statement in statements:
-            answer(session, statement)
 
 
 def table_of_words(version, rows=INNER):
@@ -107,18 +69,7 @@ def table_of_words(version, rows=INNER):
 
 
 def write_file(path, version, rows=INNER):
-    table = table_of_words(version, rows)
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, table.schema) as writer:
-        for batch in table.to_batches(max_chunksize=700):
-            writer.write_batch(batch)
-
-
-def pinned(session):
-    return session.execute("SELECT coalesce(sum(pinned), 0)::int8 FROM pgstrom.gpu_cache_info").fetchone()[0]
-
-
-def service_process():
-    return next(iter(service_processes(module)), None)
+    gpu_kept.write_file(path, table_of_words(version, rows), batch_rows=700)
 
 
 def make_tables(session):
@@ -147,7 +98,7 @@ def what_stays():
     keeps(other, first, (1, 0), "as that of another session does")
     text = "\n".join(line for (line,) in other.execute("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) " + first).fetchall())
     ok("GPU Join Tables: [kept: 1, built: 0]" in text, "EXPLAIN tells of it", text)
-    warm(session, QUERIES)
+    warm(session, QUERIES, 2)
     agree(session, QUERIES, "answers with kept join tables")
     agree(other, QUERIES, "and those of another session")
     for statement in FOUND:
@@ -198,7 +149,7 @@ def which_table():
     for _ in range(2):
         equal(*both(session, declined), "an error of the inner side")
     declined = QUERIES[16]
-    warm(session, (declined,))
+    warm(session, (declined,), 2)
     ok(tables_of(session, declined)[0] == 0 or both(session, declined)[0] == both(session, declined)[1], "declined rows of the inner side")
     session.execute("SET pg_strom.work_memory = '64kB'")
     passes = "SELECT count(*), sum(t.b), max(x.s) FROM t JOIN t x ON x.b = t.b"
@@ -244,7 +195,7 @@ def changing_files():
             time.sleep(pause)
             agree(session, statements, f"after {change.__name__}, {pause} s later")
             agree(other, statements, f"after {change.__name__}, {pause} s later, in another session")
-    warm(session, statements)
+    warm(session, statements, 2)
     for statement in statements:
         equal(tables_of(other, statement)[1], 0, "tables are kept again")
     session.close()
@@ -282,11 +233,11 @@ def changing_tables():
     )
     looks = 0
     for change in changes:
-        warm(session, QUERIES[:6])
+        warm(session, QUERIES[:6], 2)
         looks += tables_of(session, QUERIES[0]) == (1, 0)
         for part in change.split("; "):
             if part == "{look}":
-                warm(other, QUERIES[:3])
+                warm(other, QUERIES[:3], 2)
             else:
                 other.execute(part)
         agree(session, QUERIES[:11], f"after {change}")
@@ -297,11 +248,11 @@ def changing_tables():
     before = [answer(session, s) for s in QUERIES[:6]]
     other.execute("UPDATE h SET grp = grp + 2, name = 'new ' || id WHERE id % 9 = 1")
     other.execute("VACUUM h")
-    warm(other, QUERIES[:6])
+    warm(other, QUERIES[:6], 2)
     equal([answer(session, s) for s in QUERIES[:6]], before, "an old snapshot sees what it saw")
     session.execute("COMMIT")
     other.execute("VACUUM h")
-    warm(other, QUERIES[:6])
+    warm(other, QUERIES[:6], 2)
     agree(session, QUERIES, "and a new one what is there now")
     keeps(session, QUERIES[0], (1, 0), "from the table that was kept meanwhile")
     # An old one again, that finds a table that was built before it.
@@ -365,7 +316,7 @@ def deaths():
     for i in range(8):  # while tables are built, copied or probed
         watcher.execute("SELECT pgstrom.gpu_cache_reset()")
         victim = connect()
-        thread = threading.Thread(target=lambda v=victim: warm(v, (QUERIES[8], QUERIES[10])))
+        thread = threading.Thread(target=lambda v=victim: warm(v, (QUERIES[8], QUERIES[10]), 2))
         thread.start()
         time.sleep(random.random() * 0.1)
         if i % 2 == 0:
@@ -385,96 +336,22 @@ def deaths():
     ok(wait_until(lambda: pinned(watcher) == 0, 10), "and lets it go")
 
     # The service, with tables, under load.
-    wanted = {s: both(session, s)[1] for s in QUERIES[:6] + QUERIES[11:12]}
-    states, wrong, end = set(), [], time.monotonic() + 6
-
-    def load():
-        busy = connect()
-        while time.monotonic() < end:
-            for statement in wanted:
-                ours = answer(busy, statement)
-                if isinstance(ours, str):
-                    states.add(ours)
-                elif ours != wanted[statement]:
-                    wrong.append(statement)
-        busy.close()
-
-    threads = [threading.Thread(target=load) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for _ in range(2):
-        time.sleep(1.5)
-        process = service_process()
-        os.kill(process, signal.SIGKILL)
-        wait_until(lambda p=process: service_process() not in (None, p) and service_answers(watcher), 30)
-    for thread in threads:
-        thread.join()
-    equal(wrong, [], "a killed service costs nobody a right answer")
-    ok(states <= {"58000", "55000"}, "but errors of the service", states)
+    kill_services(connect, module, watcher, {s: both(session, s)[1] for s in QUERIES[:6] + QUERIES[11:12]})
     session.close()
     session = connect()
     agree(session, QUERIES, "answers of the next service")
-    warm(session, QUERIES[:1])
+    warm(session, QUERIES[:1], 2)
     keeps(session, QUERIES[0], (1, 0), "which keeps tables again")
 
-    # One backend is killed: the server restarts, and with it the service.
-    process = service_process()
-    os.kill(session.info.backend_pid, signal.SIGKILL)
-    ok(wait_until(lambda: service_process() not in (None, process), 30), "a crash of the server ends the service")
-    watcher.close()
-    ok(wait_until(is_up, 30), "and both come back")
-    session = connect()
-    ok(wait_until(lambda: service_answers(session), 30), "with the service")
-    warm(session, QUERIES)
+    session = crash_server(connect, module, session, watcher)
+    warm(session, QUERIES, 2)
     agree(session, QUERIES, "answers after the crash")
     session.close()
 
 
-def is_up():
-    try:
-        connect("cpu").close()
-        return True
-    except psycopg.Error:
-        return False
-
-
-def has_service():
-    session = connect("cpu")
-    found = service_answers(session)
-    session.close()
-    return found
-
-
 def little_memory():
-    """Many sessions on a device that has not enough for all: whoever needs memory takes it from what is kept."""
-    session = connect("cpu")
-    wanted = {s: both(session, s)[1] for s in QUERIES}
-    wrong, found = [], [0]
-    end = time.monotonic() + SECONDS
-
-    def client(number):
-        rng = random.Random(number)
-        own = connect(cpu_threads="1")
-        while time.monotonic() < end:
-            statement = rng.choice(QUERIES)
-            ours = answer(own, statement)
-            if ours != wanted[statement]:
-                wrong.append((statement, ours if isinstance(ours, str) else len(ours)))
-            if rng.random() < 0.1:
-                found[0] += tables_of(own, statement)[0]
-        own.close()
-
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    equal(wrong[:3], [], "sessions with too little memory get their answers")
-    ok(wait_until(lambda: pinned(session) == 0, 10), "and hold nothing when they are gone")
-    total, = session.execute("SELECT coalesce(sum(bytes), 0)::int8 FROM pgstrom.gpu_cache_info").fetchone()
-    ok(total < FEW_MB << 20, "no more is kept than there is", total)
-    print(f"# {found[0]} tables were found in the GPU's memory, {total} bytes are there")
-    session.close()
+    found, total = share_little_memory(connect, QUERIES, 16, lambda session, statement: tables_of(session, statement)[0])
+    print(f"# {found} tables were found in the GPU's memory, {total} bytes are there")
 
 
 files = folder("gpu_joins")
@@ -483,27 +360,6 @@ path, parquet = files / "a.arrow", files / "b.parquet"
 write_file(path, 1)
 pq.write_table(table_of_words(2), parquet)
 server = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "gpu_joins_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
-server.create()
-server.configure("shared_preload_libraries = 'pg_strom'", "max_connections = 60")
-try:
-    server.start(ENVIRONMENT)
-    first = connect("cpu")
-    first.execute("CREATE EXTENSION pg_strom")
-    make_tables(first)
-    ok(wait_until(lambda: service_answers(first), 10), "the service is there")
-    first.close()
-    time.sleep(SETTLED)
-    for part in (what_stays, which_table, changing_files, changing_tables, crowd, deaths):
-        if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
-            part()
-    server.stop()
-    server.configure("pg_strom.gpu_cache_percent = 60")
-    server.start({**ENVIRONMENT, "STROM_HOST_DEVICE_MB": str(FEW_MB)})
-    ok(wait_until(lambda: service_process() is not None and has_service(), 30), "a server with little memory on its GPU")
-    if len(sys.argv) < 2 or "little_memory" in sys.argv[1:]:
-        little_memory()
-    server.stop()
-finally:
-    shutil.copy(server.data / "server.log", TEST_DIR / "gpu_joins.log")
-    server.remove()
+gpu_kept.run(server, connect, module, make_tables, (what_stays, which_table, changing_files, changing_tables, crowd, deaths),
+             little_memory, "gpu_joins.log")
 done()

@@ -48,3 +48,11 @@ def service_processes(module):
         if words[0].endswith(b"pg_strom_gpu_service") and str(module).encode() in words:
             found.append(int(entry.name))
     return found
+
+
+def plan_sums(session, statement, *names):
+    """Of these properties, over all nodes of the plan of the statement, which is run."""
+    nodes = [session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}").fetchone()[0][0]["Plan"]]
+    for node in nodes:
+        nodes += node.get("Plans", [])
+    return [sum(node.get(name, 0) for node in nodes) for name in names]

@@ -1,5 +1,5 @@
 // Bytes as they will lie on a device, with pointers between them: written on the host before it is known where they
-// will be. Used by exec/device_pipeline.cpp and exec/device_columns.cpp.
+// will be. Used by exec/device_*.cpp and exec/join_image.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,32 @@
 
 namespace strom::engine::exec {
 
+/// Of whatever is put into a device's memory.
+inline constexpr size_t kDeviceAlign = 64;
+inline size_t device_aligned(size_t bytes) { return (bytes + kDeviceAlign - 1) / kDeviceAlign * kDeviceAlign; }
+
+/// Hands out places in a region, which may be yet to be allocated.
+class DevicePlaces {
+ public:
+  size_t take(size_t bytes) {
+    const size_t at = used_;
+    used_ = device_aligned(used_ + bytes);
+    return at;
+  }
+  size_t used() const { return used_; }
+
+ private:
+  size_t used_ = 0;
+};
+
 class DeviceImage {
  public:
-  static constexpr size_t kAlign = 64;
   static constexpr size_t kNowhere = SIZE_MAX;
 
   size_t size() const { return bytes_.size(); }
   /// Room for so many bytes, zeroed; where it begins. References to earlier bytes are no longer good.
   size_t reserve(size_t bytes) {
-    const size_t at = (bytes_.size() + kAlign - 1) / kAlign * kAlign;
+    const size_t at = device_aligned(bytes_.size());
     bytes_.resize(at + bytes);
     return at;
   }

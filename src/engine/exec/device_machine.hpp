@@ -25,6 +25,13 @@ class DeviceRegion {
   /// nullptr when it is not mirrored.
   char* host() const { return host_; }
   size_t size() const { return size_; }
+  /// Where the mirror has `bytes` from an address on the device on; nullptr when not all of them are in the region, or
+  /// it is not mirrored.
+  const char* on_host(const char* address, size_t bytes) const {
+    if (host_ == nullptr || address < device_) return nullptr;
+    const auto offset = static_cast<size_t>(address - device_);
+    return offset < size_ && bytes <= size_ - offset ? host_ + offset : nullptr;
+  }
 
  protected:
   DeviceRegion(char* device, char* host, size_t size) : device_(device), host_(host), size_(size) {}

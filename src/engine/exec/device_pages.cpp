@@ -29,8 +29,6 @@ constexpr size_t kBeforeText = 8;
 
 bool is_text(Storage storage) { return storage == Storage::kText || storage == Storage::kNumeric; }
 
-size_t aligned(size_t bytes) { return (bytes + DeviceImage::kAlign - 1) / DeviceImage::kAlign * DeviceImage::kAlign; }
-
 /// What says that the pages cannot be read in this way, and nothing worse.
 bool is_refusal(const Status& status) {
   switch (status.code()) {
@@ -193,7 +191,7 @@ Result<int32_t> DevicePages::next_slice(const DeviceMachine::KeepGoing& keep_goi
   }
   if (rows == 0) return 0;
   const size_t room = static_cast<size_t>(rows) + block::kTilePadding;
-  Status status = reserve(&values_, row_bytes() * room + columns_.size() * 2 * DeviceImage::kAlign, false, keep_going);
+  Status status = reserve(&values_, row_bytes() * room + columns_.size() * 2 * kDeviceAlign, false, keep_going);
   if (status.is_ok()) status = reserve(&numbers_, room * sizeof(uint16_t), true, keep_going);
   if (status.code() == ErrorCode::kOverBudget) {
     for (uint32_t page = slice_begin_; page < batch_->pages(); ++page)
@@ -214,12 +212,8 @@ void DevicePages::lay_out_slice(int32_t rows) {
   task.numbers = reinterpret_cast<uint16_t*>(numbers_->device());
   auto* views = head<ColumnView>(at_.views);
   for (size_t i = 0; i < source_.columns.size(); ++i) new (views + i) ColumnView();
-  size_t used = 0;
-  const auto take = [&](size_t bytes) {
-    char* at = values_->device() + used;
-    used += aligned(bytes);
-    return at;
-  };
+  DevicePlaces places;
+  const auto take = [&](size_t bytes) { return values_->device() + places.take(bytes); };
   for (size_t i = 0; i < columns_.size(); ++i) {
     PageColumn& column = head<PageColumn>(at_.columns)[i];
     column.values = take(room * static_cast<size_t>(columnar::heap::storage_width(column.storage)));
@@ -256,10 +250,8 @@ void DevicePages::decoded() {
 
 std::optional<StrView> DevicePages::host_text(StrView text) const {
   for (const DeviceRegion* region : {pages_.get(), head_.get()}) {
-    if (region == nullptr || region->host() == nullptr || text.ptr < region->device()) continue;
-    const auto offset = static_cast<size_t>(text.ptr - region->device());
-    if (offset < region->size() && static_cast<size_t>(text.len) <= region->size() - offset)
-      return StrView{region->host() + offset, text.len};
+    const char* mirrored = region == nullptr ? nullptr : region->on_host(text.ptr, static_cast<size_t>(text.len));
+    if (mirrored != nullptr) return StrView{mirrored, text.len};
   }
   return {};
 }

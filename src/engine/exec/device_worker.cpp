@@ -36,20 +36,6 @@ static_assert(int64_t{kTilesPerLaunch} * kTileRows <= UINT32_MAX);
 constexpr size_t kLargeSlot = 64 << 20;
 constexpr int32_t kLeastSlice = 4 * kTileRows;
 
-/// Hands out places in a region that is yet to be allocated.
-class Places {
- public:
-  size_t take(size_t bytes) {
-    const size_t at = used_;
-    used_ = (used_ + bytes + DeviceImage::kAlign - 1) / DeviceImage::kAlign * DeviceImage::kAlign;
-    return at;
-  }
-  size_t used() const { return used_; }
-
- private:
-  size_t used_ = 0;
-};
-
 size_t size_of(Phys phys) { return static_cast<size_t>(registry::phys_size(phys)); }
 
 /// Groups that each of so many tables can hold within its share of the budget.
@@ -109,7 +95,7 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
   }
   const auto any = [](const std::vector<bool>& copied) { return std::count(copied.begin(), copied.end(), true) > 0; };
   groups_have_text_ = any(assembly.copied_keys) || any(assembly.copied_aggregates);
-  Places arrays;
+  DevicePlaces arrays;
   for (const HostGroupTable::Array& array : table_groups_->arrays())
     layout_.group_arrays.push_back(arrays.take(array.bytes));
   layout_.group_bytes = arrays.used();
@@ -117,7 +103,7 @@ DeviceWorker::DeviceWorker(const plan::Program& program, uint32_t pipeline, cons
 
 /// As exec/cpu_worker.cpp allocates it for itself.
 void DeviceWorker::lay_out_work() {
-  Places places;
+  DevicePlaces places;
   const size_t tile = kTileRows + kTilePadding, buffer = kBufferRows + kTilePadding;
   for (size_t reg = 0; reg < assembly_.register_phys.size(); ++reg) {
     const bool is_constant = reg < assembly_.constants.size();
@@ -145,7 +131,7 @@ void DeviceWorker::lay_out_work() {
 }
 
 void DeviceWorker::lay_out_data() {
-  Places places;
+  DevicePlaces places;
   layout_.declined_rows = places.take((kDeclinedCapacity + kTilePadding) * sizeof(int32_t));
   layout_.declined_join_rows = places.take(kDeclinedCapacity * joins() * sizeof(uint32_t));
   if (assembly_.code.keeps_text) layout_.text = places.take(kTextCapacity);
@@ -353,11 +339,9 @@ StrView DeviceWorker::host_text(StrView text) {
   if (const auto in_page = pages_ ? pages_->host_text(text) : std::nullopt) return *in_page;
   StrView on_host{nullptr, 0};
   const auto is_in = [&](const DeviceRegion* region) {
-    if (region == nullptr || text.ptr < region->device()) return false;
-    const auto offset = static_cast<size_t>(text.ptr - region->device());
-    if (offset >= region->size() || static_cast<size_t>(text.len) > region->size() - offset) return false;
-    on_host = {region->host() + offset, text.len};
-    return true;
+    const char* mirrored = region == nullptr ? nullptr : region->on_host(text.ptr, static_cast<size_t>(text.len));
+    if (mirrored != nullptr) on_host = {mirrored, text.len};
+    return mirrored != nullptr;
   };
   if (is_in(slot_.get()) || is_in(data_.get()) || is_in(&device_.region()) ||
       std::any_of(device_.kept_joins().begin(), device_.kept_joins().end(), is_in))

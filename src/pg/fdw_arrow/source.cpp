@@ -227,9 +227,8 @@ class Source::Origin final : public columnar::BatchOrigin {
   std::string name(size_t column) const override {
     const int field = source_->columns_[column].fields[place_.file];
     if (field < 0 || !source_->is_settled_[place_.file]) return "";
-    const base::FileIdentity& file = reader().identity();
     std::string name = "f";
-    append_identity(file, &name);
+    append_identity(reader().identity(), &name);
     columnar::append_name(&name, place_.batch, field);
     return name;
   }

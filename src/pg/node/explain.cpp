@@ -1,6 +1,7 @@
 #include "pg/node/explain.hpp"
 
 #include <cstdio>
+#include <initializer_list>
 
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -241,24 +242,27 @@ class Explainer {
   void direct_blocks(const source::HeapRows& heap) {
     if (!heap.devices_read()) return;
     const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.kept_blocks() - direct;
-    if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      text("GPU Blocks", "[direct: " + std::to_string(direct) + ", buffers: " + std::to_string(buffers) + "]");
-      return;
-    }
-    number("GPU Blocks Direct", nullptr, direct);
-    number("GPU Blocks Buffers", nullptr, buffers);
+    parts("GPU Blocks", "GPU Blocks", nullptr, {{"Direct", direct}, {"Buffers", buffers}});
   }
 
   void cache_use(const std::string& what, int64_t kept, const std::string& otherwise, int64_t others) {
-    if (kept == 0) return;
-    if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      std::string lower = otherwise;
-      lower[0] = static_cast<char>(lower[0] - 'A' + 'a');
-      text("Column Cache", "[kept: " + std::to_string(kept) + ", " + lower + ": " + std::to_string(others) + "]");
-      return;
+    if (kept > 0) parts("Column Cache", "Column Cache " + what, nullptr, {{"Kept", kept}, {otherwise, others}});
+  }
+
+  // "[kept: 3, read: 4]"; or a property for each, whose name begins with `property`. With a unit they are bytes.
+  void parts(const std::string& label, const std::string& property, const char* unit,
+             std::initializer_list<std::pair<std::string, int64_t>> counts) {
+    std::string shown;
+    for (const auto& [name, count] : counts) {
+      if (es_->format != EXPLAIN_FORMAT_TEXT) {
+        number(property + " " + name, unit, count);
+        continue;
+      }
+      const auto initial = static_cast<char>(name[0] - 'A' + 'a');
+      shown += (shown.empty() ? "[" : ", ") + (initial + name.substr(1)) + ": " +
+               (unit == nullptr ? std::to_string(count) : fdw_arrow::format_bytes(count));
     }
-    number(("Column Cache " + what + " Kept").c_str(), nullptr, kept);
-    number(("Column Cache " + what + " " + otherwise).c_str(), nullptr, others);
+    if (!shown.empty()) text(label, shown + "]");
   }
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
@@ -472,24 +476,13 @@ class Explainer {
   // Of columns for the GPU: what was copied to it, and what was there already.
   void device_bytes() {
     const engine::exec::DeviceBytes& bytes = stats_.device_bytes;
-    if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      text("GPU Columns", "[kept: " + fdw_arrow::format_bytes(bytes.kept) +
-                              ", copied: " + fdw_arrow::format_bytes(bytes.copied) + "]");
-      return;
-    }
-    number("GPU Columns Kept", "B", bytes.kept);
-    number("GPU Columns Copied", "B", bytes.copied);
+    parts("GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
   }
 
   // Join tables that the GPU had from earlier queries, and those of this one.
   void device_joins() {
     const engine::exec::DeviceJoins& joins = stats_.device_joins;
-    if (es_->format == EXPLAIN_FORMAT_TEXT) {
-      text("GPU Join Tables", "[kept: " + std::to_string(joins.kept) + ", built: " + std::to_string(joins.built) + "]");
-      return;
-    }
-    number("GPU Join Tables Kept", nullptr, joins.kept);
-    number("GPU Join Tables Built", nullptr, joins.built);
+    parts("GPU Join Tables", "GPU Join Tables", nullptr, {{"Kept", joins.kept}, {"Built", joins.built}});
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {
