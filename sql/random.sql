@@ -1,7 +1,7 @@
 -- Random data for trying things out. The first argument is the percentage of NULLs; bounds are inclusive.
 CREATE FUNCTION random_setseed(seed int)
 RETURNS void AS 'MODULE_PATHNAME', 'strom_random_setseed' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION random_setseed(int) IS 'makes the random_… functions of this session repeat themselves';
+COMMENT ON FUNCTION random_setseed(int) IS 'makes the random_* functions of this session repeat themselves';
 
 CREATE FUNCTION random_int(nulls float8 DEFAULT 0, lower bigint DEFAULT 0, upper bigint DEFAULT 2147483647)
 RETURNS bigint AS 'MODULE_PATHNAME', 'strom_random_int' LANGUAGE C VOLATILE PARALLEL RESTRICTED;

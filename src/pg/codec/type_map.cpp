@@ -366,7 +366,8 @@ bool is_loadable(const Field& field, SqlType base) {
   if (columnar::is_decimal(field.layout))
     return field.layout != Layout::kDecimal256 && base.oid == NUMERICOID && has_engine_scale(field);
   switch (field.layout) {
-    case Layout::kFixedBinary: return base.oid == BPCHAROID || base.oid == BYTEAOID || base.oid == UUIDOID;
+    case Layout::kFixedBinary:
+      return (base.oid == BPCHAROID && GetDatabaseEncoding() == PG_UTF8) || base.oid == BYTEAOID || base.oid == UUIDOID;
     case Layout::kBinary:
     case Layout::kLargeBinary:
     case Layout::kBinaryView: return base.oid == BYTEAOID;

@@ -422,6 +422,7 @@ void QueryRun::start() {
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
   options.inflater = source::inflater();
+  options.single_byte_encoding = pg_database_encoding_max_length() == 1;
   choose_machines(&options);
   options.device_reads_files = guc::pg_strom::gpudirect_enabled;
   options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it

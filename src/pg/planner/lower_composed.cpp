@@ -58,6 +58,8 @@ Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vecto
   const bool ascii = std::all_of(regex.begin(), regex.end(), [](char c) { return c > 0; });
   STROM_ASSIGN(NodeId text, lower(args[0]));
   if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
+    if (GetDatabaseEncoding() != PG_UTF8)
+      return unsupported("regular expression in a database encoding other than UTF8");
     TranslatedRegex translated;
     if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
       return unsupported("regular expression with parts that only PostgreSQL knows");
