@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Text in databases of other encodings than UTF-8: the engine computes it where a character is one byte, and leaves it to
-PostgreSQL where characters have several."""
+PostgreSQL where characters have several. The case of letters beyond ASCII."""
 import pathlib
 import random
 
@@ -112,6 +112,37 @@ def written_as_utf8(session, encoding):
         equal(*with_and_without_engine(session, statement, answer), f"{encoding}: {statement}")
 
 
+def compare_letters():
+    """upper() and lower() of every character, alone, among others and in no character's company but its own."""
+    name = "strom_letters"
+    query(f"DROP DATABASE IF EXISTS {name}")
+    query(f"CREATE DATABASE {name} ENCODING 'UTF8' LOCALE 'C.UTF-8' TEMPLATE template0")
+    session = engine_session(name)
+    session.execute("CREATE EXTENSION pg_strom")
+    # Without surrogates; beyond U+FFFF the letters of Deseret, Adlam and others, symbols and rare ideographs.
+    session.execute("CREATE TABLE letters AS SELECT i, chr(i) AS c, 'aZ' || chr(i) || '\u00e9i\u0130' AS among FROM "
+                    "(SELECT generate_series(1, 55295) UNION ALL SELECT generate_series(57344, 132000)) x (i)")
+    session.execute("VACUUM ANALYZE letters")
+    for collation, computes in (('"default"', True), ('"C"', True), ('"C.utf8"', True), ('"ucs_basic"', True), ('"en-x-icu"', False),
+                                ('"tr-x-icu"', False)):
+        statement = ("SELECT i, upper(c COLLATE {0}), lower(c COLLATE {0}), upper(among COLLATE {0}), lower(among COLLATE {0}) "
+                     "FROM letters").format(collation)
+        ours, theirs = with_and_without_engine(session, statement, answer)
+        different = [pair for pair in zip(ours, theirs) if pair[0] != pair[1]] if ours != theirs else []
+        ok(ours == theirs and len(ours) > 100000, f"case of all letters, COLLATE {collation}", len(ours), *different[:3])
+        if not computes:
+            continue
+        counted = f"SELECT count(*) FROM letters WHERE upper(among COLLATE {collation}) <> lower(c COLLATE {collation})"
+        plan, = session.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + counted).fetchone()[0][0]["Plan"]["Plans"]
+        ok(plan["Custom Plan Provider"] == "CpuPreAgg", f"counted in the engine, COLLATE {collation}", plan)
+        # But some blocks above U+FFFF, and ideographs from U+20000 on.
+        ok(plan["Rechecked"] < 5000, f"which knows the letters, COLLATE {collation}", plan)
+    equal(*with_and_without_engine(session, "SELECT i FROM letters WHERE among ILIKE '%Z\u00c9I%' OR c ILIKE '\u0436'", answer), "ILIKE")
+    session.close()
+    query(f"DROP DATABASE {name}")
+
+
+compare_letters()
 for script in (pathlib.Path(__file__).resolve().parents[2] / "sql").glob("*"):
     ok(script.read_bytes().isascii(), f"{script.name} can be read in databases of any encoding")
 compare("LATIN1", "\u00e9\u00c9\u00df\u00ff\u00e4", True)

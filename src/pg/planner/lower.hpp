@@ -58,6 +58,7 @@ class Lowering {
   Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);
   Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
+  const std::string* case_table_of(const char* name, const std::vector<NodeId>& args, Oid collation);
   Result<NodeId> call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field);
   Result<NodeId> session_zone_stays();
   Result<NodeId> relabel(const RelabelType& relabel);

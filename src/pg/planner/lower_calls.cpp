@@ -9,6 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/compat/collation.hpp"
+#include "pg/planner/case_table.hpp"
 #include "pg/planner/lower.hpp"
 #include "registry/functions.hpp"
 
@@ -320,12 +321,24 @@ Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
   return builder_.fix_decimal(builder_.to_decimal(arg), type.scale, false, precision);
 }
 
+// The characters that upper() and lower() of a text map; nullptr for other functions, and where they are not known.
+const std::string* Lowering::case_table_of(const char* name, const std::vector<NodeId>& args, Oid collation) {
+  const bool upper = std::strcmp(name, "upper") == 0;
+  if ((!upper && std::strcmp(name, "lower") != 0) || args.size() != 1 || !OidIsValid(collation)) return nullptr;
+  if (builder_.node(args[0]).type.type != TypeId::kText || GetDatabaseEncoding() != PG_UTF8) return nullptr;
+  return case_table(upper, collation);
+}
+
 Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {
   if (parses_timestamp(name, args.size())) return call_in_zone(name, args, field);
   if (depends_on_zone(name)) {
     auto zoned = [&](NodeId arg) { return builder_.node(arg).type.type == TypeId::kTimestampTz; };
     if (std::strcmp(name, "timestamptz") == 0 || std::any_of(args.begin(), args.end(), zoned))
       return call_in_zone(name, args, field);
+  }
+  if (const std::string* table = case_table_of(name, args, collation)) {
+    const NodeId images = builder_.constant({TypeId::kBytea, 0}, false, *table);
+    return builder_.call(std::string(name) + " by table", {args[0], images});
   }
   STROM_ASSIGN(const NodeId id, builder_.call(name, args, field));
   const engine::plan::Node& node = builder_.node(id);

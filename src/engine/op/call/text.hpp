@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/expr/arith.hpp"
+#include "engine/expr/case_map.hpp"
 #include "engine/expr/row_decimal.hpp"
 #include "engine/expr/text.hpp"
 #include "engine/expr/text_make.hpp"
