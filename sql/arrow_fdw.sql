@@ -18,12 +18,12 @@ CREATE SERVER arrow_fdw FOREIGN DATA WRAPPER arrow_fdw;
 COMMENT ON FOREIGN DATA WRAPPER arrow_fdw IS 'reads Apache Arrow files of the server';
 
 
-CREATE FUNCTION arrow_fdw_import_file(relname text, file text, schema text DEFAULT NULL)
+CREATE FUNCTION arrow_fdw_import_file(relname text, file text, schema text DEFAULT NULL, named_types text DEFAULT NULL)
 RETURNS void
 AS 'MODULE_PATHNAME', 'strom_arrow_fdw_import_file'
 LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
-COMMENT ON FUNCTION arrow_fdw_import_file(text, text, text) IS 'makes a foreign table over an Arrow file, which may have more columns than CREATE FOREIGN TABLE takes';
+COMMENT ON FUNCTION arrow_fdw_import_file(text, text, text, text) IS 'makes a foreign table over an Arrow file, which may have more columns than CREATE FOREIGN TABLE takes';
 
 CREATE FUNCTION arrow_fdw_check_pattern(filename text, pattern text)
 RETURNS text

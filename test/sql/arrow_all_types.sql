@@ -66,7 +66,8 @@ SELECT count(*) FROM typed WHERE st IS NOT NULL;
 SELECT li2 -> 0 AS first, count(*) FROM typed GROUP BY 1 ORDER BY 1;
 
 -- Types that metadata name.
-SELECT import_file('named', 'named.arrow');
+\set named :data '/named.arrow'
+IMPORT FOREIGN SCHEMA named FROM SERVER arrow_fdw INTO arrow_types_all OPTIONS (file :'named', named_types 'any');
 SELECT * FROM columns_of('named');
 \x on
 SELECT * FROM named;

@@ -203,6 +203,8 @@ schema = pa.schema([pa.field(f"c{i}", kinds[i % 3]) for i in range(29998)] + [pa
 with pa.OSFile(str(wide), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
     arrays = [pa.array([i, None] if f.type != pa.string() else [str(i), None], f.type) for i, f in enumerate(schema)]
     writer.write_batch(pa.record_batch(arrays, schema=schema))
+_, err = psql(f"IMPORT FOREIGN SCHEMA x FROM SERVER arrow_fdw INTO public OPTIONS (file '{wide}')", DB)
+ok("54011" in err and "30000 columns" in err and "arrow_fdw_import_file" in err, "IMPORT FOREIGN SCHEMA names what takes as many", err)
 query(f"SELECT pgstrom.arrow_fdw_import_file('wide', '{wide}')", DB)
 equal(query("SELECT c0, c29997, c14999, twice, twice_1 FROM wide", DB), "0|29997|14999|29998|29999\n||||", "30 000 columns")
 equal(query("SELECT c29997, count(*), sum(c0) FROM wide GROUP BY 1 ORDER BY 1", DB), "29997|1|0\n|1|", "in groups")

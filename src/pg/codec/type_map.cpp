@@ -99,11 +99,55 @@ Oid find_named_type(const std::string& text) {
   return InvalidOid;
 }
 
-// What the field's metadata say; oid is InvalidOid when that is nothing.
-SqlType named_type(const Field& field) {
+bool is_extension_object(Oid class_id, Oid object) { return OidIsValid(getExtensionOfObject(class_id, object)); }
+
+// An extension's owner need not be a superuser, and can add types of his own to it: so a type's owner counts as well.
+bool belongs_to_extension(const FormData_pg_type* row) {
+  if (!superuser_arg(row->typowner)) return false;
+  return is_extension_object(TypeRelationId, row->oid) ||
+         (OidIsValid(row->typrelid) && is_extension_object(RelationRelationId, row->typrelid));
+}
+
+bool is_trusted_type(Oid type);
+
+bool are_trusted_columns(Oid composite) {
+  TupleDesc desc = lookup_rowtype_tupdesc_copy(composite, -1);
+  bool trusted = true;
+  for (int i = 0; trusted && i < desc->natts; ++i) {
+    const FormData_pg_attribute* attribute = TupleDescAttr(desc, i);
+    trusted = attribute->attisdropped || is_trusted_type(attribute->atttypid);
+  }
+  FreeTupleDesc(desc);
+  return trusted;
+}
+
+// Who makes a type decides what code runs when its values are made and compared: the checks of a domain, the casts and
+// operators of an enum. So a file's word is taken for types that come with the server or an extension alone, and are
+// made of such. May ereport.
+bool is_trusted_type(Oid type) {
+  check_stack_depth();
+  if (type < FirstNormalObjectId) return true;  // made by initdb
+  HeapTuple tuple = SearchSysCacheCopy1(TYPEOID, ObjectIdGetDatum(type));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const auto* row = reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple));
+  if (IsTrueArrayType(row)) return is_trusted_type(row->typelem);  // an extension has no arrays, only their elements
+  if (row->typtype == TYPTYPE_MULTIRANGE) return is_trusted_type(get_multirange_range(type));
+  if (row->typnamespace != PG_CATALOG_NAMESPACE && !belongs_to_extension(row)) return false;
+  switch (row->typtype) {
+    case TYPTYPE_DOMAIN: return is_trusted_type(row->typbasetype);
+    case TYPTYPE_RANGE: return is_trusted_type(get_range_subtype(type));
+    case TYPTYPE_COMPOSITE: return are_trusted_columns(type);
+    default: return true;
+  }
+}
+
+// What the field's metadata say; oid is InvalidOid when that is nothing that counts.
+SqlType named_type(const Field& field, NamedTypes which) {
   SqlType type;
   if (const std::string* name = find_metadata(field, "pg_type")) {
-    type.oid = find_named_type(*name);
+    const Oid found = find_named_type(*name);
+    if (OidIsValid(found) && (which == NamedTypes::kAny || boundary::guard([=] { return is_trusted_type(found); })))
+      type.oid = found;
     const std::string* modifier = find_metadata(field, "pg_typmod");
     if (modifier != nullptr) std::from_chars(modifier->data(), modifier->data() + modifier->size(), type.typmod);
     if (type.typmod < 0) type.typmod = -1;
@@ -133,7 +177,7 @@ const Field& value_field(const Field& field) {
   return *at;
 }
 
-SqlType stored_type_of(const Field& field) {
+SqlType stored_type_of(const Field& field, NamedTypes which) {
   if (!field.unsupported.empty()) return {};
   switch (field.layout) {
     case Layout::kBool: return {BOOLOID, -1};
@@ -177,7 +221,7 @@ SqlType stored_type_of(const Field& field) {
     case Layout::kListView:
     case Layout::kLargeListView:
     case Layout::kFixedList: {
-      const SqlType element = sql_type_of(field.children[0]);
+      const SqlType element = sql_type_of(field.children[0], which);
       const bool is_plain = !columnar::is_nested(value_field(field.children[0]).layout) || element.oid != JSONBOID;
       const Oid array = boundary::guard([=] {
         const bool nests = !OidIsValid(element.oid) || OidIsValid(get_element_type(element.oid));
@@ -185,7 +229,7 @@ SqlType stored_type_of(const Field& field) {
       });
       return OidIsValid(array) ? SqlType{array, element.typmod} : SqlType{JSONBOID, -1};
     }
-    case Layout::kRunEndEncoded: return sql_type_of(field.children[1]);
+    case Layout::kRunEndEncoded: return sql_type_of(field.children[1], which);
     case Layout::kMap:
     case Layout::kStruct:
     case Layout::kSparseUnion:
@@ -195,11 +239,11 @@ SqlType stored_type_of(const Field& field) {
   return {};
 }
 
-SqlType sql_type_of(const Field& field) {
+SqlType sql_type_of(const Field& field, NamedTypes which) {
   if (!unsupported_feature(field).empty()) return {};
-  const SqlType named = named_type(field);
+  const SqlType named = named_type(field, which);
   if (OidIsValid(named.oid) && fit(field, named) != Fit::kNone) return named;
-  return stored_type_of(field);
+  return stored_type_of(field, which);
 }
 
 bool has_statistics(const Field& field, SqlType declared) {
@@ -233,7 +277,7 @@ bool has_arrow_type(Oid type) {
 }
 
 // The file says itself that its values are of this built-in type.
-bool is_named(const Field& field, Oid type) { return named_type(field).oid == type; }
+bool is_named(const Field& field, Oid type) { return named_type(field, NamedTypes::kTrusted).oid == type; }
 
 bool is_own_type(Oid type, registry::TypeId id) {
   const registry::TypeInfo* info = boundary::guard([type] { return own_type(type); });

@@ -17,13 +17,20 @@ struct SqlType {
   int32_t typmod = -1;
 };
 
+/// Types that a file may name. Files come from anywhere, and the types of any role in this database run that role's
+/// code with the rights of who reads them.
+enum class NamedTypes : uint8_t {
+  kTrusted,  // of the server itself and of its extensions
+  kAny,      // of whoever: only where the user says so
+};
+
 /// The SQL type that `field` maps to: the one that its metadata names (`pg_type`, `pg_typmod`, Arrow's extension types)
 /// if there is such a type and it can read the field, else the one of its layout. Its oid is InvalidOid when the field
 /// cannot be read, and then unsupported_feature() says why. May throw.
-SqlType sql_type_of(const columnar::Field& field);
+SqlType sql_type_of(const columnar::Field& field, NamedTypes which = NamedTypes::kTrusted);
 
-/// The same without metadata.
-SqlType stored_type_of(const columnar::Field& field);
+/// The same without the field's own metadata, with that of its children.
+SqlType stored_type_of(const columnar::Field& field, NamedTypes which = NamedTypes::kTrusted);
 
 /// Statistics of the field hold for values of the declared type, and Decoder decodes them.
 bool has_statistics(const columnar::Field& field, SqlType declared);

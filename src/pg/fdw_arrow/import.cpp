@@ -87,7 +87,8 @@ bool all_fit(const std::vector<const Field*>& fields, codec::SqlType wider) {
 /// The fields of all files, in the order in which they come.
 class Columns {
  public:
-  Columns(const Files& files, bool missing_is_null) : files_(files), missing_is_null_(missing_is_null) {
+  Columns(const Files& files, bool missing_is_null, codec::NamedTypes named_types)
+      : files_(files), missing_is_null_(missing_is_null), named_types_(named_types) {
     for (size_t file = 0; file < files.size(); ++file) {
       boundary::check_for_interrupts();
       add_file(file);
@@ -132,15 +133,32 @@ class Columns {
     if (const std::string feature = codec::unsupported_feature(field); !feature.empty())
       throw_if_failed(Status(ErrorCode::kUnsupported, "field \"" + field.name + "\" of file \"" + files_[file]->path() +
                                                           "\" cannot be read: " + feature + " is not supported"));
-    columns_.push_back({*name, codec::sql_type_of(field), field.nullable || file > 0, file, &field});
+    columns_.push_back({*name, type_of(field), field.nullable || file > 0, file, &field});
     fields_.push_back({&field});
+    tell_of_type(columns_.back());
+  }
+
+  codec::SqlType type_of(const Field& field) const { return codec::sql_type_of(field, named_types_); }
+
+  // Where the file names a type that is not taken.
+  void tell_of_type(const ImportedColumn& column) const {
+    const codec::SqlType named = codec::sql_type_of(*column.first, codec::NamedTypes::kAny);
+    if (named.oid == column.type.oid) return;
+    const std::string name = server_text(column.field), path = files_[column.file]->path();
+    const std::string wanted = codec::type_name(named), taken = codec::type_name(column.type);
+    guard([&] {
+      ereport(NOTICE, (errmsg("field \"%s\" is imported as %s, not as %s", name.c_str(), taken.c_str(), wanted.c_str()),
+                       errdetail("File \"%s\" names a type that belongs neither to PostgreSQL nor to an extension.",
+                                 path.c_str()),
+                       errhint("If you trust the owner of the type, import with the option named_types 'any'.")));
+    });
   }
 
   // Of two types that differ by their width the wider one.
   void merge(const Field& found, size_t file, size_t index) {
     ImportedColumn& column = columns_[index];
     if (codec::fit(found, column.type) == codec::Fit::kNone) {
-      const codec::SqlType wider = codec::sql_type_of(found);
+      const codec::SqlType wider = type_of(found);
       if (!OidIsValid(wider.oid) || wider.oid == BPCHAROID || !all_fit(fields_[index], wider))
         throw_if_failed(Status(ErrorCode::kTypeMismatch, "field \"" + column.field + "\" of file \"" +
                                                              files_[file]->path() + "\" has type " +
@@ -150,12 +168,12 @@ class Columns {
       column.type = wider;
     }
     column.nullable = column.nullable || found.nullable;
-    if (codec::sql_type_of(found).oid != codec::sql_type_of(*fields_[index].back()).oid)
-      fields_[index].push_back(&found);
+    if (type_of(found).oid != type_of(*fields_[index].back()).oid) fields_[index].push_back(&found);
   }
 
   const Files& files_;
   const bool missing_is_null_;
+  const codec::NamedTypes named_types_;
   std::vector<ImportedColumn> columns_;
   std::vector<std::vector<const Field*>> fields_;  // for each column those of different types
 };
@@ -191,12 +209,22 @@ void add_virtual_columns(const TableOptions& options, const std::vector<FileEntr
 
 }  // namespace
 
-std::vector<TableColumn> import_columns(const TableOptions& options) {
+void require_declarable(const TableOptions& options, size_t columns) {
+  if (columns <= MaxHeapAttributeNumber) return;
+  const bool is_one_file = options.files.size() == 1 && options.dir.empty();
+  throw_if_failed(Status(ErrorCode::kTooManyColumns, "the table would have " + std::to_string(columns) + " columns")
+                      .with_detail("IMPORT FOREIGN SCHEMA makes tables of at most " +
+                                   std::to_string(MaxHeapAttributeNumber) + " columns.")
+                      .with_hint("pgstrom.arrow_fdw_import_file(relname, file, schema) makes tables of more columns" +
+                                 std::string(is_one_file ? "." : ", each over one file.")));
+}
+
+std::vector<TableColumn> import_columns(const TableOptions& options, codec::NamedTypes named_types) {
   const std::vector<FileEntry> entries = boundary::value_or_throw(list_files(options));
   const Files files = open_files(entries, options.dir);
   std::vector<TableColumn> columns;
   ColumnNames names;
-  for (const ImportedColumn& column : Columns(files, options.missing_is_null).take()) {
+  for (const ImportedColumn& column : Columns(files, options.missing_is_null, named_types).take()) {
     const std::string wanted = server_text(column.field);
     TableColumn made{names.add(server_text(column.first->name)), column.type, "", "", column.nullable};
     if (made.name != wanted) made.option = "field", made.value = wanted;
@@ -228,10 +256,12 @@ List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
                     errhint("The name after IMPORT FOREIGN SCHEMA is that of the one table to be made.")));
   return strom::pg::boundary::entry([&] {
     namespace fdw = strom::pg::fdw_arrow;
-    const auto options = strom::pg::catalog::read_options(stmt->options);
+    auto options = strom::pg::catalog::read_options(stmt->options);
+    const auto importing = strom::pg::boundary::value_or_throw(fdw::take_import_options(&options));
     const auto parsed = strom::pg::boundary::value_or_throw(fdw::parse_table_options(options));
     fdw::require_file_privilege();
-    const std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed);
+    const std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed, importing.named_types);
+    fdw::require_declarable(parsed, columns.size());
     const std::string sql =
         fdw::create_statement(fdw::quote_name(stmt->remote_schema), stmt->server_name, columns, options);
     return strom::pg::boundary::guard([&sql] { return list_make1(pstrdup(sql.c_str())); });

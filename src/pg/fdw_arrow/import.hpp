@@ -19,10 +19,14 @@ struct TableColumn {
   bool nullable;
 };
 
-/// Columns for all fields of the files that `options` name, and for the keys of their names. Throws StatusError
+/// Columns for all fields of the files that `options` name, and for the keys of their names. A NOTICE tells of types
+/// that a file names and that are not taken. Throws StatusError
 /// (kTypeMismatch where files differ, kUnsupported for a field that cannot be read, and those of opening files) and
 /// PostgresError.
-std::vector<TableColumn> import_columns(const TableOptions& options);
+std::vector<TableColumn> import_columns(const TableOptions& options, codec::NamedTypes named_types);
+
+/// Throws kTooManyColumns where CREATE FOREIGN TABLE does not take so many.
+void require_declarable(const TableOptions& options, size_t columns);
 
 /// CREATE FOREIGN TABLE; `table` is quoted as needed. May throw.
 std::string create_statement(const std::string& table, const std::string& server, std::span<const TableColumn> columns,

@@ -133,7 +133,7 @@ void add_columns(const char* schema, const char* table, const NewColumn* columns
 
 }  // namespace
 
-/// pgstrom.arrow_fdw_import_file(relname text, file text, schema text)
+/// pgstrom.arrow_fdw_import_file(relname text, file text, schema text, named_types text)
 STROM_SQL_FUNCTION(strom_arrow_fdw_import_file) {
   if (PG_ARGISNULL(0) || PG_ARGISNULL(1))
     boundary::throw_if_failed(
@@ -145,7 +145,9 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_import_file) {
   const fdw::TableOptions parsed = boundary::value_or_throw(fdw::parse_table_options(options));
   fdw::require_file_privilege();
 
-  std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed);
+  const auto named_types = PG_ARGISNULL(3) ? strom::pg::codec::NamedTypes::kTrusted
+                                           : boundary::value_or_throw(fdw::parse_named_types(argument(3)));
+  std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed, named_types);
   if (columns.size() > kMostColumns)
     boundary::throw_if_failed(
         strom::Status(strom::ErrorCode::kTooManyColumns,

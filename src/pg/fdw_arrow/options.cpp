@@ -160,6 +160,22 @@ Result<ColumnSource> parse_column_options(std::span<const Option> options) {
 
 }  // namespace
 
+Result<codec::NamedTypes> parse_named_types(const std::string& value) {
+  if (value == "trusted") return codec::NamedTypes::kTrusted;
+  if (value == "any") return codec::NamedTypes::kAny;
+  return bad_option("option \"named_types\" needs trusted or any");
+}
+
+Result<ImportOptions> take_import_options(std::vector<Option>* options) {
+  ImportOptions result;
+  for (size_t i = 0; i < options->size(); ++i) {
+    if ((*options)[i].name != "named_types") continue;
+    STROM_ASSIGN(result.named_types, parse_named_types((*options)[i].value));
+    options->erase(options->begin() + static_cast<std::ptrdiff_t>(i--));
+  }
+  return result;
+}
+
 static bool has_file(std::span<const Option> options) {
   return std::any_of(options.begin(), options.end(), [](const Option& option) { return option.name == "file"; });
 }

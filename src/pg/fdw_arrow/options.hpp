@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/codec/type_map.hpp"
 #include "pg/fdw_arrow/file_list.hpp"
 
 namespace strom::pg::fdw_arrow {
@@ -26,6 +27,17 @@ struct TableOptions {
   std::string compression = "none";
   bool statistics = true;
 };
+
+/// Options of IMPORT FOREIGN SCHEMA that are not the table's.
+struct ImportOptions {
+  codec::NamedTypes named_types = codec::NamedTypes::kTrusted;
+};
+
+/// Takes them out of `options`. Errors: kBadOption.
+Result<ImportOptions> take_import_options(std::vector<catalog::Option>* options);
+
+/// The value of `named_types`. Errors: kBadOption.
+Result<codec::NamedTypes> parse_named_types(const std::string& value);
 
 /// Where a column's values come from.
 struct ColumnSource {
