@@ -49,6 +49,13 @@ run_tests() {
     shift
   done
   if [[ -n $server ]]; then
+    # pg_upgrade, which test/tap/upgrade.py tries, comes from the system's version.
+    if [[ test/tap/upgrade.py == *"$filter"* ]]; then
+      "$STROM_ROOT/strom" build || die "the build for $PG_CONFIG failed"
+      export STROM_OLD_PG_BINDIR
+      STROM_OLD_PG_BINDIR=$(private_pg bindir)
+    fi
+    unset STROM_STATE
     use_server "$server"
     ((${#parts[@]})) || parts=(regress tap)
   fi

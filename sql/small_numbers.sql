@@ -62,7 +62,9 @@ LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.float2_sum(float4, float2) RETURNS float4 AS 'MODULE_PATHNAME', 'strom_float2_sum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 
--- Casts: in C to and from the nearest types, by way of these to and from others.
+-- Casts: in C to and from the nearest types, by way of these to and from others. Bodies of SQL functions are strings:
+-- parsed ones do not depend on the casts that they use, so that pg_dump would write them before these. Whatever a string
+-- names has its schema, since it is parsed under the search_path of whoever calls.
 DO $do$
 DECLARE
   c record;
@@ -85,13 +87,14 @@ BEGIN
                      'LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE', c.target, c.source);
     ELSE
       EXECUTE format('CREATE FUNCTION pg_catalog.%I(%s) RETURNS %1$s LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE '
-                     'RETURN CAST(CAST($1 AS %3$s) AS %1$s)', c.target, c.source, c.by_way_of);
+                     'AS ''SELECT CAST(CAST($1 AS pg_catalog.%3$s) AS pg_catalog.%1$s)''', c.target, c.source, c.by_way_of);
     END IF;
     EXECUTE format('CREATE CAST (%s AS %s) WITH FUNCTION pg_catalog.%2$I(%1$s) AS %3$s', c.source, c.target, c.context);
   END LOOP;
 END $do$;
 
--- Comparison, among themselves and with the wider types.
+-- Comparison, among themselves and with the wider types. Operators of two types are in no family of the wider one, and so
+-- of no use to merge joins; see the families below.
 DO $do$
 DECLARE
   pair record;
@@ -106,7 +109,7 @@ BEGIN
     EXECUTE format('CREATE FUNCTION pg_catalog.bt%scmp(%s, %s) RETURNS int4 AS ''MODULE_PATHNAME'', ''strom_bt%1$scmp'' '
                    'LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE', pair.stem, pair.a, pair.b);
     FOR op IN SELECT * FROM (VALUES
-      ('eq', '=', '=', '<>', 'eqsel', 'eqjoinsel', ', HASHES, MERGES'), ('ne', '<>', '<>', '=', 'neqsel', 'neqjoinsel', ''),
+      ('eq', '=', '=', '<>', 'eqsel', 'eqjoinsel', ', HASHES' || CASE WHEN pair.a = pair.b THEN ', MERGES' ELSE '' END), ('ne', '<>', '<>', '=', 'neqsel', 'neqjoinsel', ''),
       ('lt', '<', '>', '>=', 'scalarltsel', 'scalarltjoinsel', ''), ('le', '<=', '>=', '>', 'scalarlesel', 'scalarlejoinsel', ''),
       ('gt', '>', '<', '<=', 'scalargtsel', 'scalargtjoinsel', ''), ('ge', '>=', '<=', '<', 'scalargesel', 'scalargejoinsel', '')
     ) AS operators (suffix, name, commutator, negator, restrict_by, join_by, options) LOOP
@@ -144,7 +147,7 @@ BEGIN
     ('float82', 'float8', 'float2', 'float8')
   ) AS pairs (stem, a, b, result) LOOP
     EXECUTE format('CREATE FUNCTION pg_catalog.%s(%s, %s) RETURNS %s LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE '
-                   'RETURN CAST($1 AS %4$s) %s CAST($2 AS %4$s)', o.stem || o.suffix, o.a, o.b, o.result, o.name);
+                   'AS ''SELECT CAST($1 AS pg_catalog.%4$s) OPERATOR(pg_catalog.%s) CAST($2 AS pg_catalog.%4$s)''', o.stem || o.suffix, o.a, o.b, o.result, o.name);
     EXECUTE format('CREATE OPERATOR pg_catalog.%s (FUNCTION = pg_catalog.%s, LEFTARG = %s, RIGHTARG = %s)', o.name,
                    o.stem || o.suffix, o.a, o.b);
   END LOOP;
@@ -154,35 +157,37 @@ BEGIN
     ('*', 'flt2_mul_cash', 'float2', 'money', 'float8'), ('/', 'cash_div_flt2', 'money', 'float2', 'float8')
   ) AS operators (name, function, a, b, wide) LOOP
     EXECUTE format('CREATE FUNCTION pg_catalog.%s(%s, %s) RETURNS money LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE '
-                   'RETURN CAST($1 AS %s) %s CAST($2 AS %s)', o.function, o.a, o.b,
+                   'AS ''SELECT CAST($1 AS pg_catalog.%s) OPERATOR(pg_catalog.%s) CAST($2 AS pg_catalog.%s)''', o.function, o.a, o.b,
                    CASE o.a WHEN 'money' THEN 'money' ELSE o.wide END, o.name, CASE o.b WHEN 'money' THEN 'money' ELSE o.wide END);
     EXECUTE format('CREATE OPERATOR pg_catalog.%s (FUNCTION = pg_catalog.%s, LEFTARG = %s, RIGHTARG = %s)', o.name, o.function,
                    o.a, o.b);
   END LOOP;
 END $do$;
 
-CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING btree FAMILY pg_catalog.integer_ops AS
+-- Families of their own: pg_upgrade brings along what was added to a family only where the family is an extension's too.
+-- Besides comparing with wider types, for indexes, they have what hash joins need, the hash functions of wider types.
+CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING btree AS
   OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btint1cmp(int1, int1);
-CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING hash FAMILY pg_catalog.integer_ops AS
+CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING hash AS
   OPERATOR 1 =, FUNCTION 1 pg_catalog.hashint1(int1), FUNCTION 2 pg_catalog.hashint1extended(int1, int8);
-CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING btree FAMILY pg_catalog.float_ops AS
+CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING btree AS
   OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btfloat2cmp(float2, float2);
-CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING hash FAMILY pg_catalog.float_ops AS
+CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING hash AS
   OPERATOR 1 =, FUNCTION 1 pg_catalog.hashfloat2(float2), FUNCTION 2 pg_catalog.hashfloat2extended(float2, int8);
 DO $do$
 DECLARE
   pair record;
 BEGIN
   FOR pair IN SELECT * FROM (VALUES
-    ('integer_ops', 'int12', 'int1', 'int2'), ('integer_ops', 'int14', 'int1', 'int4'), ('integer_ops', 'int18', 'int1', 'int8'),
-    ('integer_ops', 'int21', 'int2', 'int1'), ('integer_ops', 'int41', 'int4', 'int1'), ('integer_ops', 'int81', 'int8', 'int1'),
-    ('float_ops', 'float24', 'float2', 'float4'), ('float_ops', 'float28', 'float2', 'float8'),
-    ('float_ops', 'float42', 'float4', 'float2'), ('float_ops', 'float82', 'float8', 'float2')
-  ) AS pairs (family, stem, a, b) LOOP
-    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s USING btree ADD OPERATOR 1 < (%3$s, %4$s), OPERATOR 2 <= (%3$s, %4$s), '
-                   'OPERATOR 3 = (%3$s, %4$s), OPERATOR 4 >= (%3$s, %4$s), OPERATOR 5 > (%3$s, %4$s), '
-                   'FUNCTION 1 (%3$s, %4$s) pg_catalog.bt%2$scmp(%3$s, %4$s)', pair.family, pair.stem, pair.a, pair.b);
-    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s USING hash ADD OPERATOR 1 = (%2$s, %3$s)', pair.family, pair.a, pair.b);
+    ('int12', 'int1', 'int2'), ('int14', 'int1', 'int4'), ('int18', 'int1', 'int8'),
+    ('float24', 'float2', 'float4'), ('float28', 'float2', 'float8')
+  ) AS pairs (stem, small, wide) LOOP
+    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%2$s_ops USING btree ADD OPERATOR 1 < (%2$s, %3$s), OPERATOR 2 <= (%2$s, %3$s), '
+                   'OPERATOR 3 = (%2$s, %3$s), OPERATOR 4 >= (%2$s, %3$s), OPERATOR 5 > (%2$s, %3$s), '
+                   'FUNCTION 1 (%2$s, %3$s) pg_catalog.bt%1$scmp(%2$s, %3$s), '
+                   'FUNCTION 1 (%3$s, %3$s) pg_catalog.bt%3$scmp(%3$s, %3$s)', pair.stem, pair.small, pair.wide);
+    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s_ops USING hash ADD OPERATOR 1 = (%1$s, %2$s), OPERATOR 1 = (%2$s, %1$s), '
+                   'FUNCTION 1 (%2$s, %2$s) pg_catalog.hash%2$s(%2$s)', pair.small, pair.wide);
   END LOOP;
 END $do$;
 
