@@ -18,4 +18,6 @@ COMMENT ON FUNCTION device_info() IS 'the CPU device and the GPUs of the machine
 
 CREATE VIEW device_info AS SELECT * FROM device_info();
 
+GRANT SELECT ON device_info TO PUBLIC;
+
 COMMENT ON VIEW device_info IS 'the CPU device and the GPUs of the machine';

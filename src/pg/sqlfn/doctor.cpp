@@ -124,13 +124,21 @@ uint64_t column_cache_limit() {
   return setting < 0 ? bytes_of_buffers() / 2 : static_cast<uint64_t>(setting) << 10;
 }
 
+SharedMemory shared_memory() {
+  switch (dynamic_shared_memory_type) {
+    case DSM_IMPL_POSIX: return SharedMemory::kPosix;
+    case DSM_IMPL_MMAP: return SharedMemory::kFiles;
+    default: return SharedMemory::kSystemV;
+  }
+}
+
 std::vector<Finding> examine() {
   std::vector<Finding> findings;
   check_preload(&findings);
   check_engine(&findings);
   check_processor(&findings);
   check_memory(&findings);
-  check_shared_memory(column_cache_limit(), dynamic_shared_memory_type == DSM_IMPL_POSIX, &findings);
+  check_shared_memory(column_cache_limit(), shared_memory(), &findings);
   check_limits(&findings);
   check_file_rights(&findings);
   const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });

@@ -24,8 +24,10 @@ struct Finding {
 std::string size_text(uint64_t bytes);
 
 void check_processor(std::vector<Finding>* findings);
-/// `cache_limit`: bytes that the column cache may take; `is_posix`: of POSIX shared memory.
-void check_shared_memory(uint64_t cache_limit, bool is_posix, std::vector<Finding>* findings);
+/// Where the server's dynamic shared memory comes from; in files nothing is cached.
+enum class SharedMemory { kPosix, kSystemV, kFiles };
+/// `cache_limit`: bytes that the column cache may take.
+void check_shared_memory(uint64_t cache_limit, SharedMemory memory, std::vector<Finding>* findings);
 void check_limits(std::vector<Finding>* findings);
 /// `user`: whom the server runs as; `module`: path of the CUDA module of this installation.
 void check_gpu(const device::NvidiaDriver& driver, const std::string& user, const std::string& module,

@@ -96,15 +96,21 @@ void check_processor(std::vector<Finding>* findings) {
 }
 
 // Containers often have little POSIX shared memory.
-void check_shared_memory(uint64_t cache_limit, bool is_posix, std::vector<Finding>* findings) {
+void check_shared_memory(uint64_t cache_limit, SharedMemory memory, std::vector<Finding>* findings) {
   struct statvfs facts;
   if (cache_limit == 0) {
     findings->push_back({"column cache", Health::kNote, "It is switched off.",
                          "ALTER SYSTEM RESET pg_strom.column_cache_memory; SELECT pg_reload_conf();"});
     return;
   }
+  if (memory == SharedMemory::kFiles) {
+    findings->push_back({"column cache", Health::kWarning,
+                         "Nothing is cached, because dynamic_shared_memory_type is mmap, which is files.",
+                         "ALTER SYSTEM SET dynamic_shared_memory_type = 'posix';   -- and restart the server"});
+    return;
+  }
   const std::string limit = "It may take " + size_text(cache_limit) + " of shared memory";
-  if (!is_posix || statvfs("/dev/shm", &facts) != 0) {
+  if (memory != SharedMemory::kPosix || statvfs("/dev/shm", &facts) != 0) {
     findings->push_back({"column cache", Health::kOk, limit + ".", ""});
     return;
   }

@@ -90,11 +90,14 @@ TEST(Doctor, each_failure_has_its_cure) {
 
 TEST(Doctor, shared_memory) {
   std::vector<Finding> findings;
-  check_shared_memory(0, true, &findings);
+  check_shared_memory(0, SharedMemory::kPosix, &findings);
   EXPECT_EQ(findings.back().health, Health::kNote);
-  check_shared_memory(uint64_t{1} << 60, false, &findings);
+  check_shared_memory(1 << 20, SharedMemory::kFiles, &findings);
+  EXPECT_EQ(findings.back().health, Health::kWarning);
+  EXPECT_NE(findings.back().fix.find("dynamic_shared_memory_type"), std::string::npos);
+  check_shared_memory(uint64_t{1} << 60, SharedMemory::kSystemV, &findings);
   EXPECT_EQ(findings.back().health, Health::kOk);
-  check_shared_memory(uint64_t{1} << 60, true, &findings);
+  check_shared_memory(uint64_t{1} << 60, SharedMemory::kPosix, &findings);
   if (findings.back().health != Health::kWarning) GTEST_SKIP() << "no /dev/shm";
   EXPECT_NE(findings.back().fix.find("mount -o remount"), std::string::npos);
 }
