@@ -28,7 +28,17 @@ namespace strom::pg::guc {
   namespace prefix {                                        \
   int name##_value = static_cast<int>(choices::initial);    \
   }
+#define STROM_GUC_UNUSED_BOOL(prefix, name, initial, ...) \
+  namespace prefix {                                      \
+  static bool name = initial;                             \
+  }
+#define STROM_GUC_UNUSED(prefix, name, ...) \
+  namespace prefix {                        \
+  static char* name = nullptr;              \
+  }
 #include "registry/gucs.def"
+#undef STROM_GUC_UNUSED_BOOL
+#undef STROM_GUC_UNUSED
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
 #undef STROM_GUC_REAL
@@ -66,6 +76,42 @@ bool check_optimal_gpus(char** value, void**, GucSource) {
   return false;
 }
 
+// Whoever sets one of the settings without effect is told what rules instead, once in a statement: functions may have
+// them among their SET clauses.
+void tell_unused(const char* name, const char* brief, const char* instead, GucSource source, TimestampTz* told) {
+  if (source < PGC_S_INTERACTIVE || InitializingParallelWorker || !IsTransactionState()) return;
+  if (*told == GetCurrentStatementStartTimestamp()) return;
+  *told = GetCurrentStatementStartTimestamp();
+  ereport(NOTICE,
+          (errmsg("setting \"%s\" is accepted without effect", name), errdetail("%s", brief), errhint("%s", instead)));
+}
+
+#define STROM_GUC_UNUSED_BOOL(prefix, name, initial, brief, instead) \
+  bool check_##prefix##_##name(bool*, void**, GucSource source) {    \
+    static TimestampTz told = 0;                                     \
+    tell_unused(#prefix "." #name, brief, instead, source, &told);   \
+    return true;                                                     \
+  }
+#define STROM_GUC_UNUSED(prefix, name, brief, instead)             \
+  bool check_##prefix##_##name(char**, void**, GucSource source) { \
+    static TimestampTz told = 0;                                   \
+    tell_unused(#prefix "." #name, brief, instead, source, &told); \
+    return true;                                                   \
+  }
+#define STROM_GUC_BOOL(...)
+#define STROM_GUC_INT(...)
+#define STROM_GUC_REAL(...)
+#define STROM_GUC_STRING(...)
+#define STROM_GUC_ENUM(...)
+#include "registry/gucs.def"
+#undef STROM_GUC_UNUSED_BOOL
+#undef STROM_GUC_UNUSED
+#undef STROM_GUC_BOOL
+#undef STROM_GUC_INT
+#undef STROM_GUC_REAL
+#undef STROM_GUC_STRING
+#undef STROM_GUC_ENUM
+
 }  // namespace
 
 void define_all() {
@@ -84,7 +130,15 @@ void define_all() {
 #define STROM_GUC_ENUM(prefix, name, initial, choices, context, brief, extra)                                          \
   DefineCustomEnumVariable(#prefix "." #name, brief, extra, &prefix::name##_value, static_cast<int>(choices::initial), \
                            k##choices##Words, context, GUC_EXPLAIN, nullptr, nullptr, nullptr);
+#define STROM_GUC_UNUSED_BOOL(prefix, name, initial, brief, extra)                                                  \
+  DefineCustomBoolVariable(#prefix "." #name, brief, extra, &prefix::name, initial, PGC_USERSET, GUC_NOT_IN_SAMPLE, \
+                           check_##prefix##_##name, nullptr, nullptr);
+#define STROM_GUC_UNUSED(prefix, name, brief, extra)                                                             \
+  DefineCustomStringVariable(#prefix "." #name, brief, extra, &prefix::name, "", PGC_USERSET, GUC_NOT_IN_SAMPLE, \
+                             check_##prefix##_##name, nullptr, nullptr);
 #include "registry/gucs.def"
+#undef STROM_GUC_UNUSED_BOOL
+#undef STROM_GUC_UNUSED
 #undef STROM_GUC_BOOL
 #undef STROM_GUC_INT
 #undef STROM_GUC_REAL

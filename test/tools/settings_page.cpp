@@ -87,6 +87,9 @@ std::string settings_page() {
   page.add(#prefix "." #name, "", "any text", who, brief, extra);
 #define STROM_GUC_ENUM(prefix, name, initial, choices, who, brief, extra) \
   page.add(#prefix "." #name, word_of(#initial), alternatives(k##choices##Words), who, brief, extra);
+#define STROM_GUC_UNUSED_BOOL(prefix, name, initial, brief, extra) \
+  page.add(#prefix "." #name, initial ? "on" : "off", "`on`, `off`", kUserset, brief, extra);
+#define STROM_GUC_UNUSED(prefix, name, brief, extra) page.add(#prefix "." #name, "", "any", kUserset, brief, extra);
 #include "registry/gucs.def"
   return page.text();
 }

@@ -399,6 +399,18 @@ void QueryRun::choose_machines(engine::exec::Options* options) {
   options->device_rows = is_told ? 0 : rows / 2;
 }
 
+// Below pg_strom.gpudirect_threshold the session reads the outermost table.
+bool QueryRun::is_large_for_device() {
+  const int64_t threshold = int64_t{guc::pg_strom::gpudirect_threshold} * 1024;
+  const size_t last = plan_.sources.size() - 1;
+  if (threshold == 0 || plan_.sources[last].relid == 0 || partitions_[last] != nullptr) return true;
+  if (const fdw_arrow::Source* files = table_source(last)) return files->file_bytes() >= threshold;
+  return guard([&] {
+    const Relation table = compat::relation_of(state_->ss.ps.state, plan_.sources[last].relid);
+    return int64_t{RelationGetNumberOfBlocks(table)} * BLCKSZ >= threshold;
+  });
+}
+
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) {
@@ -424,7 +436,7 @@ void QueryRun::start() {
   options.inflater = source::inflater();
   options.single_byte_encoding = pg_database_encoding_max_length() == 1;
   choose_machines(&options);
-  options.device_reads_files = guc::pg_strom::gpudirect_enabled;
+  options.device_reads_files = guc::pg_strom::gpudirect_enabled && is_large_for_device();
   options.device_keeps_joins = !was_restarted_;  // other values for each row of an outer query are not worth it
   execution_ = value_or_throw(Execution::create(plan_.program, sources, std::move(params), options));
   execution_->on_declined_build(

@@ -107,6 +107,7 @@ class QueryRun {
   std::vector<std::string> storages_of(size_t pipeline);
   void choose_machines(engine::exec::Options* options);
   source::RowSource* row_source(size_t pipeline) const;
+  bool is_large_for_device();
   void start();
   /// What is known of the rows of a sub-query when they are collected.
   struct RowFacts {

@@ -316,6 +316,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   EngineInput* probing = input_of(state, probing_rel);
   if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return;
   if (marks_matches(kind) && has_late_conditions(probing)) return;
+  if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return;
 
   EngineJoin join = {};
   join.inner = probing_rel == offer.outer ? offer.inner : offer.outer;

@@ -2,6 +2,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/collation.hpp"
+#include "pg/guc.hpp"
 
 namespace strom::pg::planner {
 
@@ -50,6 +51,9 @@ Result<Aggregate> lower_aggregate(Lowering& lowering, Builder& builder, const Ag
     STROM_ASSIGN(result.second, lowering.lower(reinterpret_cast<const Node*>(argument->expr)));
     if (builder.node(result.second).type.type != type) return unsupported("aggregate " + name + " of several types");
   }
+  const bool is_numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
+  if (is_numeric && name != "count" && !guc::pg_strom::enable_numeric_aggfuncs)
+    return unsupported("pg_strom.enable_numeric_aggfuncs is off");
   const registry::AggregateInfo* info = aggregate_of(name, nargs, type);
   if (info == nullptr) {
     const std::string signature = nargs == 0 ? "*" : registry::type_info(type).pg_name;

@@ -53,7 +53,7 @@ void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ord
     return;
   if (parse->hasTargetSRFs || parse->hasWindowFuncs || parse->distinctClause != NIL || root->tuple_fraction > 0) return;
   PlannerState* state = find_state(root);
-  if (state == nullptr || !guc::pg_strom::enable_gpuscan || !enable_sort) return;
+  if (state == nullptr || !guc::pg_strom::enable_gpuscan || !guc::pg_strom::enable_gpusort || !enable_sort) return;
   if (input_rel->reloptkind != RELOPT_BASEREL && input_rel->reloptkind != RELOPT_JOINREL) return;
   EngineInput* input = input_of(state, input_rel);
   if (input == nullptr || input->rows * row_bytes(input_rel->reltarget) > guc::pg_strom::work_memory * 1024.0) return;

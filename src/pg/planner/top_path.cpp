@@ -54,7 +54,7 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
     return;
   if (!is_literal(parse->limitCount) || !is_literal(parse->limitOffset)) return;
   PlannerState* state = find_state(root);
-  if (state == nullptr || !guc::pg_strom::enable_gpuscan) return;
+  if (state == nullptr || !guc::pg_strom::enable_gpuscan || !guc::pg_strom::enable_gpusort) return;
   if (input_rel->reloptkind != RELOPT_BASEREL && input_rel->reloptkind != RELOPT_JOINREL) return;
   EngineInput* input = input_of(state, input_rel);
   if (input == nullptr || input->host_quals != NIL) return;
@@ -201,8 +201,8 @@ const WindowAggPath* planned_window(const RelOptInfo* window_rel) {
 void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* window_rel) {
   const Query* parse = root->parse;
   PlannerState* state = find_state(root);
-  if (state == nullptr || !guc::pg_strom::enable_gpuscan || parse->hasTargetSRFs || root->window_pathkeys == NIL)
-    return;
+  if (state == nullptr || !guc::pg_strom::enable_gpuscan || !guc::pg_strom::enable_gpusort) return;
+  if (parse->hasTargetSRFs || root->window_pathkeys == NIL) return;
   if (input_rel->reloptkind != RELOPT_BASEREL && input_rel->reloptkind != RELOPT_JOINREL) return;
   EngineInput* input = input_of(state, input_rel);
   if (input == nullptr || input->host_quals != NIL) return;
