@@ -55,8 +55,9 @@ cluster_create() {
 cluster_settings() {
   case $1 in
     main)
+      # Preloaded, so that the first query on a heap table has the engine.
       printf '%s\n' "shared_buffers = 512MB" "work_mem = 64MB" "max_parallel_workers_per_gather = 2" \
-        "max_wal_size = 4GB"
+        "max_wal_size = 4GB" "session_preload_libraries = 'pg_strom'"
       ;;
     test) printf '%s\n' "fsync = off" "autovacuum = off" ;;
   esac
