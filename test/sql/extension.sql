@@ -36,3 +36,51 @@ SET arrow_fdw.no_such_setting = 1;
 SET pg_strom.cpu_fallback = notice;
 EXPLAIN (SETTINGS, COSTS OFF) SELECT 1;
 RESET ALL;
+
+-- Settings of other versions of the extension: a script that sets them goes on, and is told what rules instead.
+SET pg_strom.enable_gpugistindex = off;
+SET pg_strom.enable_gpugistindex = maybe;
+SET pg_strom.enable_select_into_direct TO off;
+SET pg_strom.gpu_direct_seq_page_cost = 0.25;
+SHOW pg_strom.gpu_direct_seq_page_cost;
+SET pg_strom.pinned_inner_buffer_threshold = '512MB';
+CREATE ROLE strom_old_script;
+ALTER ROLE strom_old_script SET pg_strom.gpu_selection_policy = 'numa';
+DROP ROLE strom_old_script;
+RESET ALL;
+-- Others have an effect.
+SET pg_strom.gpudirect_threshold = '2GB';
+RESET pg_strom.gpudirect_threshold;
+
+-- Everybody may look into the schema, and call what is for everybody.
+CREATE ROLE strom_nobody;
+CREATE ROLE strom_monitor IN ROLE pg_monitor;
+GRANT CREATE ON SCHEMA public TO strom_nobody;
+\set VERBOSITY sqlstate
+SET ROLE strom_nobody;
+SELECT count(*) > 0 FROM pgstrom.device_info;
+SELECT count(*) > 0 FROM pgstrom.version_info();
+SELECT octet_length(pgstrom.arrow_ipc('SELECT 1')) > 0;
+SELECT count(*) > 0 FROM pgstrom.arrow_ipc_stream('SELECT 1');
+SELECT pgstrom.random_int(0, 3, 3);
+SELECT runs FROM pgstrom.explain_support('SELECT 1');
+SELECT pgstrom.arrow_ipc('SELECT rolpassword FROM pg_authid');
+SELECT pgstrom.explain_support('SELECT rolpassword FROM pg_authid');
+SELECT pgstrom.arrow_export('SELECT 1', '/tmp/strom_nobody.arrow');
+SELECT pgstrom.arrow_fdw_import_file('nobodys', '/tmp/strom_nobody.arrow', 'public');
+SELECT pgstrom.storage_check('/tmp');
+SELECT pgstrom.doctor();
+SELECT pgstrom.column_cache_info();
+SELECT pgstrom.column_cache_reset();
+SELECT pgstrom.gpu_cache_info();
+SELECT pgstrom.gpu_cache_reset();
+SELECT * FROM pgstrom.gpu_sessions;
+SELECT * FROM pgstrom.gpu_devices;
+SET ROLE strom_monitor;
+SELECT count(*) > 0 FROM pgstrom.doctor();
+SELECT count(*) >= 0 FROM pgstrom.column_cache_info();
+SELECT pgstrom.column_cache_reset();
+RESET ROLE;
+\set VERBOSITY default
+REVOKE CREATE ON SCHEMA public FROM strom_nobody;
+DROP ROLE strom_nobody, strom_monitor;

@@ -36,8 +36,6 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
   return set_pathtarget_cost_width(root, partial);
 }
 
-namespace {
-
 // The engine groups by the bytes of a value. Where PostgreSQL's equality is coarser (blanks behind char(n)), values
 // come out as groups of their own, and the final aggregation merges them; a collation's equality is not relied on that
 // way, because the engine's filters on the same column would not agree with it.
@@ -48,8 +46,6 @@ const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
   if (OidIsValid(collation) && !get_collation_isdeterministic(collation)) return "collation does not compare bytes";
   return nullptr;
 }
-
-}  // namespace
 
 Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
   ListCell* cell;
@@ -68,7 +64,8 @@ EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel) {
   if (state == nullptr || !guc::pg_strom::enable_gpupreagg) return nullptr;
   if (rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_JOINREL) return nullptr;
   EngineInput* input = input_of(state, rel);
-  return input != nullptr && input->host_quals == NIL ? input : nullptr;
+  if (input == nullptr || input->host_quals != NIL) return nullptr;
+  return input->scan->leaves == NIL || guc::pg_strom::enable_partitionwise_gpupreagg ? input : nullptr;
 }
 
 EngineAggregation* make_aggregation(PathTarget* target, double groups) {

@@ -13,6 +13,9 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
 /// First expression of `target` that the engine cannot compute, or nullptr.
 Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations);
 
+/// Why the engine does not group by `expr`, palloc'd; nullptr when it does, as why_not_lowered().
+const char* why_not_grouped(PlannerState* state, Node* expr, int* operations);
+
 /// The chain below `rel` when an aggregation can be fused with it, or nullptr.
 EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel);
 

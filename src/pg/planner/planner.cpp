@@ -3,6 +3,7 @@
 
 #include "pg/guc.hpp"
 #include "pg/planner/device_cost.hpp"
+#include "pg/planner/judgement.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
@@ -21,6 +22,7 @@ planner_hook_type next_planner_hook = nullptr;
 struct StatementFacts {
   bool is_cursor = false;  // PostgreSQL tells nobody but the planner
   bool asks_stored_form = false;
+  int depth = 0;  // of statements that are planned while another one is
 };
 StatementFacts statement;
 
@@ -28,7 +30,10 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   const StatementFacts outer = statement;
   PlannedStmt* plan = nullptr;
   begin_device_costs();
-  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse)};
+  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse),
+               outer.depth + 1};
+  Judgements* judgements = set_judging(nullptr);
+  if (outer.depth == 0) set_judging(judgements);  // not those that run while it is planned
   PG_TRY();
   {
     plan = next_planner_hook != nullptr ? next_planner_hook(parse, text, cursor_options, params)
@@ -37,8 +42,13 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   PG_FINALLY();
   {
     statement = outer;
+    set_judging(judgements);
   }
   PG_END_TRY();
+  if (judgements != nullptr && outer.depth == 0) {
+    set_judging(nullptr);
+    end_judging(judgements, plan);
+  }
   choose_jit(plan);
   return plan;
 }
@@ -54,14 +64,21 @@ bool serves_simple_cursor(const PlannerInfo* root) {
 
 void on_rel(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
   if (next_rel_hook != nullptr) next_rel_hook(root, rel, relid, rte);
-  if (is_enabled() && !statement.asks_stored_form && !serves_simple_cursor(root)) offer_scan(root, rel, relid, rte);
+  if (!is_enabled()) return;
+  const char* reason = statement.asks_stored_form   ? "the query asks how values are stored"
+                       : serves_simple_cursor(root) ? "a cursor over one table can be moved backwards"
+                                                    : nullptr;
+  if (reason == nullptr) offer_scan(root, rel, relid, rte);
+  judge_table(root, rel, rte, reason);
 }
 
 void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptInfo* inner, JoinType type,
              JoinPathExtraData* extra) {
   if (next_join_hook != nullptr) next_join_hook(root, joinrel, outer, inner, type, extra);
-  if (is_enabled() && guc::pg_strom::enable_gpujoin && guc::pg_strom::enable_gpuhashjoin)
+  if (!is_enabled()) return;
+  if (guc::pg_strom::enable_gpujoin && guc::pg_strom::enable_gpuhashjoin)
     offer_join(root, joinrel, outer, inner, type, extra);
+  judge_join(root, joinrel, extra, type);
 }
 
 void offer_ordered(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
@@ -80,6 +97,8 @@ void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel,
     offer_window_top_rows(root, input_rel, output_rel);
   else if (stage == UPPERREL_FINAL)
     offer_partitions(root, input_rel, output_rel);
+  if (stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT) judge_grouping(root, input_rel);
+  if (stage == UPPERREL_FINAL) judge_query(root);
   if (stage != UPPERREL_ORDERED) return;
   offer_ordered(root, input_rel, output_rel);
   offer_sorted_partitions(root, input_rel, output_rel);
@@ -96,6 +115,7 @@ void install() {
   set_join_pathlist_hook = on_join;
   next_upper_hook = create_upper_paths_hook;
   create_upper_paths_hook = on_upper;
+  install_explain_hook();
 }
 
 }  // namespace strom::pg::planner

@@ -10,6 +10,7 @@
 #include "pg/fdw_arrow/estimate.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/guc.hpp"
+#include "pg/planner/judgement.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -38,6 +39,14 @@ bool is_known_sample(const RangeTblEntry* rte) {
          !contain_volatile_functions(reinterpret_cast<Node*>(rte->tablesample));
 }
 
+// System columns other than tableoid, whole rows.
+bool wants_more_than_columns(const Bitmapset* attributes) {
+  int member = -1;
+  while ((member = bms_next_member(attributes, member)) >= 0)
+    if (!is_column(member + FirstLowInvalidHeapAttributeNumber)) return true;
+  return false;
+}
+
 // Row locks and updates re-evaluate single rows, which a columnar scan cannot do.
 bool may_scan(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
   const Query* parse = root->parse;
@@ -46,6 +55,21 @@ bool may_scan(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntr
   const bool reads_only = parse->commandType == CMD_SELECT || parse->commandType == CMD_INSERT;
   return reads_only && root->rowMarks == NIL && (rte->tablesample == nullptr || is_known_sample(rte));
 }
+
+}  // namespace
+
+const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, const RangeTblEntry* rte) {
+  const CmdType command = root->parse->commandType;
+  if (command != CMD_SELECT && command != CMD_INSERT) return "its rows are to be changed";
+  if (root->rowMarks != NIL) return "rows of the query are locked";
+  if (!bms_is_empty(rel->lateral_relids)) return "it depends on other tables of the query";
+  if (rte->tablesample != nullptr && !is_known_sample(rte)) return "the sampling method is not the engine's";
+  if (wants_more_than_columns(fdw_arrow::referenced_attributes(const_cast<RelOptInfo*>(rel))))
+    return "a system column or the whole row is needed";
+  return nullptr;
+}
+
+namespace {
 
 // C++: the engine's type for values of type `oid`, in planner memory.
 void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
@@ -258,14 +282,6 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 }
 
 namespace {
-
-// System columns other than tableoid, whole rows.
-bool wants_more_than_columns(const Bitmapset* attributes) {
-  int member = -1;
-  while ((member = bms_next_member(attributes, member)) >= 0)
-    if (!is_column(member + FirstLowInvalidHeapAttributeNumber)) return true;
-  return false;
-}
 
 // Splits the filters; false when a column that is needed cannot be read.
 bool finish_scan(PlannerState* state, EngineScan* scan) {
