@@ -8,6 +8,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
+#include "pg/node/query_statistics.hpp"
 #include "pg/planner/planner.hpp"
 #include "pg/worker/gpu_service.hpp"
 
@@ -35,6 +36,7 @@ void _PG_init(void) {
   if (!set_parquet_module()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   strom::pg::guc::define_all();
   strom::pg::node::register_methods();
+  strom::pg::node::request_query_statistics();
   strom::pg::planner::install();
   strom::pg::worker::register_gpu_service();
 }

@@ -129,6 +129,18 @@ class ExecutionImpl : public Execution {
     if (main_run_) main_run_->stop();
   }
 
+  Progress progress() const override {
+    const PipelineRun* run = building_ != nullptr ? building_ : main_run_.get();
+    Progress progress;
+    progress.pipeline = building_ != nullptr ? building_pipeline_ : main_pipeline();
+    if (run == nullptr) return progress;
+    const bool is_fed = sources_[program_.pipelines[progress.pipeline].source]->feeder() != nullptr;
+    progress.chunks_done = is_fed ? run->chunks() : run->chunks_loaded() + run->chunks_skipped();
+    progress.chunks = is_fed ? 0 : run->chunks();
+    progress.rows = run->rows();
+    return progress;
+  }
+
   Stats stats() const override {
     Stats stats = past_stats_;
     if (main_run_) add_run(*main_run_, main_pipeline(), &stats);
@@ -396,6 +408,16 @@ class ExecutionImpl : public Execution {
     return {};
   }
 
+  /// What progress() tells of, while it runs.
+  struct Building {
+    Building(ExecutionImpl* execution, const PipelineRun* run, uint32_t pipeline) : execution(execution) {
+      execution->building_ = run;
+      execution->building_pipeline_ = pipeline;
+    }
+    ~Building() { execution->building_ = nullptr; }
+    ExecutionImpl* execution;
+  };
+
   /// Builds a table, which is measured and divided when it does not fit. True when it is that of all rows, and none of
   /// them was PostgreSQL's to decide.
   Result<bool> build_table(uint32_t index, uint32_t join, const InterruptCheck& interrupt) {
@@ -409,7 +431,10 @@ class ExecutionImpl : public Execution {
       JoinBuild& build = *builds_[join];
       auto run = make_run(index, &build);
       if (divisible && !inner.measured) run->measure_beyond_budget();
-      STROM_TRY(run_to_end(*run, interrupt));
+      {
+        const Building building(this, run.get(), index);
+        STROM_TRY(run_to_end(*run, interrupt));
+      }
       const std::vector<DeclinedRow> declined = run->take_declined_rows();
       if (!declined.empty() && !declined_build_)
         return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
@@ -463,6 +488,8 @@ class ExecutionImpl : public Execution {
   std::vector<std::unique_ptr<JoinBuild>> builds_;
   std::vector<InnerParts> inner_;  // for each join
   std::vector<int64_t> build_rows_scanned_;
+  const PipelineRun* building_ = nullptr;
+  uint32_t building_pipeline_ = 0;
   DeclinedBuildHook declined_build_;
   PassEndHook pass_end_;
   std::unique_ptr<Program> build_rows_program_;  // main_run_'s, while it runs over build rows

@@ -203,6 +203,13 @@ struct Stats {
   DeviceJoins device_joins;
 };
 
+/// Of the pipeline that runs.
+struct Progress {
+  uint32_t pipeline = 0;
+  int64_t chunks_done = 0, chunks = 0;  // chunks 0: their number is not known; taken or left out
+  int64_t rows = 0;                     // of the chunks that were taken
+};
+
 /// Runs on the calling thread between small pieces of work; may throw to abandon the execution (threads are joined by
 /// the destructor).
 using InterruptCheck = std::function<void()>;
@@ -251,6 +258,8 @@ class Execution {
 
   /// Ends the threads of an execution of which no more results are wanted.
   virtual void stop() = 0;
+  /// The caller's thread, also from within an InterruptCheck.
+  virtual Progress progress() const = 0;
   /// What was done so far. Not while threads run: after next() has returned nullptr or an error, or after stop().
   virtual Stats stats() const = 0;
 };

@@ -115,6 +115,7 @@ void end(CustomScanState* node) {
     if (QueryRun* run = state_of(node)->run.get()) {
       run->end_sort();
       run->abandon();
+      if (run->was_started()) boundary::guard([=, work = run->work()] { add_query_work(node->ss.ps.state, work); });
     }
     state_of(node)->run.reset();
   });

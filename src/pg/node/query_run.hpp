@@ -15,6 +15,8 @@
 #include "pg/node/gpu_session.hpp"
 #include "pg/node/host_sort.hpp"
 #include "pg/node/partitions.hpp"
+#include "pg/node/progress.hpp"
+#include "pg/node/query_statistics.hpp"
 #include "pg/node/recheck.hpp"
 #include "pg/node/run_plan.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -90,6 +92,9 @@ class QueryRun {
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
   int64_t rechecked() const { return rechecked_; }
+  /// Of all executions, the last of which has ended.
+  NodeWork work() const;
+  bool was_started() const { return !past_stats_.milliseconds.empty(); }
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
   const GpuMachines& machines() const { return machines_; }
   /// How the rows came in order; nullptr when they did not, or not yet.
@@ -123,6 +128,8 @@ class QueryRun {
   ExprState* compile(Node* expression);
   std::vector<engine::plan::Constant> parameters();
   void release_threads();
+  void tell_collecting(size_t pipeline);
+  void tell_progress();
   bool next_batch();
   bool next_empty_set();
   bool has_own_set() const;
@@ -190,6 +197,7 @@ class QueryRun {
   engine::exec::Stats past_stats_;
   int64_t rechecked_ = 0;
   std::chrono::steady_clock::time_point files_checked_;
+  ProgressReport progress_;
 };
 
 }  // namespace strom::pg::node

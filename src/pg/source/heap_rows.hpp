@@ -2,6 +2,7 @@
 // threads decode them. See docs/dev/heap.md. Used by src/pg/node.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   /// Blocks that all scans of the table so far had to read, and that they could leave out.
   int64_t fetched_blocks() const { return fetched_blocks_; }
   int64_t skipped_blocks() const { return skipped_blocks_; }
+  /// Of the running scan: the blocks of the table, and those that it has come to.
+  int64_t blocks() const { return blocks_.count(); }
+  int64_t blocks_done() const { return std::min<int64_t>(blocks_.position(), blocks_.count()); }
   /// Blocks whose columns were kept from earlier scans.
   int64_t kept_blocks() const { return kept_blocks_; }
 
@@ -146,9 +150,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, kept_blocks_ = 0;
-  std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
-  BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
-  CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  std::unique_ptr<CachedTable> cache_;   // nullptr: nothing is kept
+  BlockNumber group_end_ = 0;            // of the group that is being read, where there is a cache
+  CachedTable::Fill* fill_ = nullptr;    // what that group is kept in
   std::optional<NextGroup> next_group_;  // that was looked up before its blocks' turn
   bool devices_read_ = false;
   std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
@@ -159,8 +163,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int refusals_ = 0;                                    // chunks in a row of which most came back
   int64_t direct_blocks_ = 0;
   int threads_ = 1;
-  int most_pages_ = 1;                  // of a chunk
-  int pages_in_chunk_ = 1;              // the same, but no more than the table has
+  int most_pages_ = 1;      // of a chunk
+  int pages_in_chunk_ = 1;  // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
   int64_t next_chunk_ = 0;
 

@@ -113,12 +113,6 @@ ServiceState service_state() {
   return state;
 }
 
-std::string preload_statement(const std::vector<std::string>& others) {
-  std::string names;
-  for (const std::string& name : others) names += "'" + name + "', ";
-  return "ALTER SYSTEM SET shared_preload_libraries = " + names + "'pg_strom';   -- and restart the server";
-}
-
 uint64_t column_cache_limit() {
   const int setting = guc::pg_strom::column_cache_memory;
   return setting < 0 ? bytes_of_buffers() / 2 : static_cast<uint64_t>(setting) << 10;
@@ -143,7 +137,7 @@ std::vector<Finding> examine() {
   check_file_rights(&findings);
   const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });
   check_gpu(strom::device::inspect_nvidia_driver(), user, std::string(pkglib_path) + "/pg_strom_cuda.so", &findings);
-  check_service(service_state(), preload_statement(libraries_of(shared_preload_libraries_string)), &findings);
+  check_service(service_state(), preload_statement(), &findings);
   return findings;
 }
 
@@ -182,6 +176,12 @@ void put_device(ReturnSetInfo* result, const DeviceRow& row) {
 }
 
 }  // namespace
+
+std::string strom::pg::sqlfn::preload_statement() {
+  std::string names;
+  for (const std::string& name : libraries_of(shared_preload_libraries_string)) names += "'" + name + "', ";
+  return "ALTER SYSTEM SET shared_preload_libraries = " + names + "'pg_strom';   -- and restart the server";
+}
 
 void strom::pg::sqlfn::put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result) {
   for (const Finding& finding : findings) {

@@ -1,6 +1,7 @@
 // Findings as rows of a set-returning function. Defined in sqlfn/doctor.cpp.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
@@ -10,5 +11,8 @@ namespace strom::pg::sqlfn {
 
 /// Rows (check, status, detail, fix), the last NULL where there is nothing to mend. Throws PostgresError.
 void put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result);
+
+/// The statement that adds the extension to shared_preload_libraries. May throw.
+std::string preload_statement();
 
 }  // namespace strom::pg::sqlfn
