@@ -108,8 +108,47 @@ time.sleep(0.2)
 cross(second, "waits")
 thread.join(timeout=30)
 equal(len(errors), 1, "a deadlock is found, and one of two goes on")
+
+# Two tables over each of two files, crosswise: the files are what the sessions wait for.
+for name in ("waits", "other"):
+    query(f"CREATE FOREIGN TABLE {name}_again (k bigint, v text) SERVER arrow_fdw OPTIONS (file '{FILES}/{name}.arrow', writable 'true')", DB)
+errors.clear()
+first.execute("INSERT INTO waits VALUES (20, 'first')")
+second.execute("INSERT INTO other VALUES (20, 'second')")
+thread = threading.Thread(target=cross, args=(first, "other_again"))
+thread.start()
+time.sleep(0.3)
+equal(query(f"SELECT wait_event_type, wait_event FROM pg_stat_activity WHERE pid = {first.info.backend_pid}", DB), "Lock|advisory", "the wait is shown")
+cross(second, "waits_again")
+thread.join(timeout=30)
+equal(len(errors), 1, "a deadlock over files is found, and one of two goes on")
+equal(query("SELECT (SELECT count(*) FROM waits WHERE k = 21) + (SELECT count(*) FROM other WHERE k = 21)", DB), "2", "which wrote, as the one before did")
+first.execute("INSERT INTO waits VALUES (22, 'first')")
+try:
+    first.execute("INSERT INTO waits_again VALUES (22, 'first')")
+    ok(False, "one transaction does not write to a file by two tables")
+except psycopg.errors.FeatureNotSupported:
+    ok(True, "one transaction does not write to a file by two tables")
+first.rollback()
 first.close()
 second.close()
+
+# What a power cut may leave: the new size, and zeros where the new end should be.
+for zeros in (1, 10, 4096, 3 << 20):
+    size = waits.stat().st_size
+    wanted = query("SELECT count(*), sum(k) FROM waits", DB)
+    with open(waits, "r+b") as file:
+        file.truncate(size + zeros)
+    equal(query("SELECT count(*), sum(k) FROM waits", DB), wanted, f"a file with {zeros} zeros behind its end is read")
+    if zeros > 10:
+        query("BEGIN; INSERT INTO waits VALUES (23, 'lost'); ROLLBACK", DB)
+        equal((waits.stat().st_size, read(waits).num_rows), (size, int(wanted.split("|")[0])), "and the next writer cuts them off")
+    query("INSERT INTO waits VALUES (23, 'again'); INSERT INTO waits VALUES (24, 'again')", DB)
+with open(waits, "r+b") as file:
+    file.truncate(waits.stat().st_size - 3)
+_, err = psql("SELECT count(*) FROM waits", DB)
+ok("XX001" in err, "a file that was cut is not mended", err)
+waits.unlink()
 
 # Another program waits for the lock on the file, too.
 pg2arrow = BUILD_DIR / "tools/pg2arrow/pg2arrow"

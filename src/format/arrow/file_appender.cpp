@@ -15,6 +15,7 @@
 #include "base/os_error.hpp"
 #include "format/arrow/append_mark.hpp"
 #include "format/arrow/append_reading.hpp"
+#include "format/arrow/file_end.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/message_writer.hpp"
 #include "format/arrow/nested_schema.hpp"
@@ -40,6 +41,8 @@ int FileOps::write(int fd, std::vector<struct iovec> pieces, int64_t offset) {
   return 0;
 }
 
+int FileOps::extend(int fd, const void* bytes, size_t size, int64_t end) { return write_new_end(fd, bytes, size, end); }
+
 int FileOps::sync(int fd) { return fdatasync(fd) == 0 ? 0 : errno; }
 int FileOps::truncate(int fd, int64_t size) { return ftruncate(fd, size) == 0 ? 0 : errno; }
 
@@ -54,7 +57,7 @@ using columnar::NestedBuilder;
 using columnar::NestedSchema;
 
 constexpr int64_t kEndOfStreamBytes = 8;
-constexpr int64_t kUnit = 64;  // what messages, footers and the file's end are aligned to: never across a sector
+constexpr int64_t kUnit = 64;  // what messages and footers are aligned to
 
 int64_t round_up(int64_t value) { return (value + kUnit - 1) / kUnit * kUnit; }
 
@@ -92,7 +95,7 @@ class Appender final : public FileAppender {
       return Status(ErrorCode::kUnsupported, "file \"" + path_ + "\" cannot be written to")
           .with_detail("It is big-endian or has metadata of another version than 5.");
     }
-    schema_ = decode_nested_schema(*footer.schema());
+    generation().schema = decode_nested_schema(*footer.schema());
     STROM_TRY(load_blocks(tail, footer.dictionaries(), dictionaries_));
     std::vector<fbs::Block> blocks;
     STROM_TRY(load_blocks(tail, footer.record_batches(), blocks));
@@ -108,15 +111,15 @@ class Appender final : public FileAppender {
   }
 
   const std::string& path() const override { return path_; }
-  const NestedSchema& schema() const override { return schema_; }
-  const std::vector<size_t>& statistics_columns() const override { return statistics_columns_; }
+  const NestedSchema& schema() const override { return generation().schema; }
+  const std::vector<size_t>& statistics_columns() const override { return generation().statistics; }
 
   void add_statistics(const std::vector<size_t>& columns) override {
-    std::vector<size_t> all = statistics_columns_;
+    std::vector<size_t> all = generation().statistics;
     for (const size_t column : columns)
       if (std::find(all.begin(), all.end(), column) == all.end()) all.push_back(column);
     for (Batch& batch : batches()) batch.bounds.resize(all.size());
-    statistics_columns_ = std::move(all);
+    generation().statistics = std::move(all);
   }
 
   Status write(const EncodedBatch& batch, std::vector<Bounds> bounds, bool is_last) override {
@@ -127,7 +130,10 @@ class Appender final : public FileAppender {
     return Status::ok();
   }
 
-  void clear() override { generations_.emplace_back(); }
+  void clear(NestedSchema schema) override {
+    forget_statistics(schema);
+    generations_.push_back({std::move(schema), {}, {}});
+  }
   Mark mark() const override { return {generations_.size() - 1, batches().size()}; }
   void cut(const Mark& mark) override {
     generations_.resize(mark.generation + 1);
@@ -135,7 +141,7 @@ class Appender final : public FileAppender {
   }
 
   Status read(const Mark& mark, size_t batch, std::vector<NestedBuilder>& to) const override {
-    const fbs::Block& block = generations_[mark.generation][batch].block;
+    const fbs::Block& block = generations_[mark.generation].batches[batch].block;
     const int64_t size = block.metadata_length() + block.body_length();
     std::vector<uint64_t> words(static_cast<size_t>(size + 7) / 8);
     auto* bytes = reinterpret_cast<uint8_t*>(words.data());
@@ -146,7 +152,7 @@ class Appender final : public FileAppender {
   size_t small_batches(int64_t bytes, int64_t full) const override {
     constexpr size_t kRun = 7;
     constexpr int64_t kOfBatch = 512, kOfColumn = 160;  // what a message has besides
-    bytes += kOfBatch + kOfColumn * static_cast<int64_t>(schema_.fields.size());
+    bytes += kOfBatch + kOfColumn * static_cast<int64_t>(schema().fields.size());
     constexpr int64_t kAlike = 2;  // sizes that count as the same
     const std::vector<Batch>& all = batches();
     size_t merged = 0;
@@ -165,18 +171,22 @@ class Appender final : public FileAppender {
     }
   }
 
-  std::string footer() override {
-    const auto builder = encode_footer();
-    return {reinterpret_cast<const char*>(builder->GetBufferPointer()), builder->GetSize()};
+  std::string footer() override { return text_of(*encode_footer(batches())); }
+
+  std::string footer(size_t count, bool and_last) override {
+    std::vector<Batch> some(batches().begin(), batches().begin() + static_cast<std::ptrdiff_t>(count));
+    if (and_last) some.push_back(batches().back());
+    return text_of(*encode_footer(some));
   }
 
   Status prepare() override {
     STROM_TRY(check_untouched());
     if (generations_.size() > 1 || is_mostly_garbage()) return prepare_rewrite();
-    const auto builder = encode_footer();
+    const auto builder = encode_footer(batches());
     const auto size = static_cast<int64_t>(builder->GetSize());
-    if (room_ == 0 || kUnit + round_up(size) > end_ - room_) STROM_TRY(extend(kUnit + round_up(size)));
-    new_footer_ = end_ - round_up(size);
+    const int64_t needed = kUnit + round_up(size) + kUnit;  // the end of the stream, and a footer that is aligned
+    if (room_ == 0 || needed > end_ - room_) STROM_TRY(extend(needed));
+    new_footer_ = (end_ - size) / kUnit * kUnit;
     const uint32_t end_of_stream[2] = {kContinuation, 0};
     STROM_TRY(write_at({piece(end_of_stream, sizeof(end_of_stream))}, room_));
     STROM_TRY(write_at({piece(builder->GetBufferPointer(), size)}, new_footer_));
@@ -231,8 +241,22 @@ class Appender final : public FileAppender {
     Appender& owner_;
   };
 
-  std::vector<Batch>& batches() { return generations_.back(); }
-  const std::vector<Batch>& batches() const { return generations_.back(); }
+  /// The batches since clear() was called.
+  struct Generation {
+    NestedSchema schema;
+    std::vector<size_t> statistics;  // columns whose bounds the batches have
+    std::vector<Batch> batches;
+  };
+
+  Generation& generation() { return generations_.back(); }
+  const Generation& generation() const { return generations_.back(); }
+  std::vector<Batch>& batches() { return generation().batches; }
+  const std::vector<Batch>& batches() const { return generation().batches; }
+  /// Dictionaries belong to the file's own schema.
+  const std::vector<fbs::Block>& dictionaries() const {
+    static const std::vector<fbs::Block> none;
+    return generations_.size() == 1 ? dictionaries_ : none;
+  }
 
   Status failed(const char* verb, int error_number) const {
     return base::os_error(error_number, std::string("could not ") + verb + " file \"" + path_ + "\"");
@@ -260,16 +284,20 @@ class Appender final : public FileAppender {
     return error_number == 0 ? Status::ok() : failed("write", error_number);
   }
 
-  /// What a writer left that was killed: the file ends as it did before.
+  Status cut_to(int64_t size) {
+    const int error_number = options_.ops->truncate(lock_->fd(), size);
+    return error_number == 0 ? sync() : failed("write", error_number);
+  }
+
+  /// What a writer left that was killed, or that a power cut stopped: the file ends as it did before.
   Status cut_leftovers() {
     STROM_ASSIGN(const FileTail tail, FileTail::open(path_));
     const int64_t trailer = tail.bytes.size - kTrailerBytes;
     const int64_t end = footer_end(tail.bytes, tail.footer_offset, trailer);
-    if (end == trailer ||
-        !Metadata<fbs::Footer>::load(tail.bytes, tail.footer_offset, end - tail.footer_offset, "").is_ok())
-      return Status::ok();
-    const int error_number = options_.ops->truncate(lock_->fd(), end + kTrailerBytes);
-    return error_number == 0 ? sync() : failed("write", error_number);
+    if (end != trailer &&
+        Metadata<fbs::Footer>::load(tail.bytes, tail.footer_offset, end - tail.footer_offset, "").is_ok())
+      return cut_to(end + kTrailerBytes);
+    return tail.bytes.size == tail.mapping->size() ? Status::ok() : cut_to(tail.bytes.size);
   }
 
   static Status load_blocks(const FileTail& tail, const flatbuffers::Vector<const fbs::Block*>* source,
@@ -284,31 +312,42 @@ class Appender final : public FileAppender {
   }
 
   void load_statistics(const std::vector<fbs::Block>& blocks) {
-    for (size_t i = 0; i < schema_.fields.size(); ++i)
-      if (find_value(schema_.fields[i].metadata, kMinValuesKey) != nullptr && can_have_bounds(schema_.fields[i]))
-        statistics_columns_.push_back(i);
-    Statistics known(statistics_columns_);
-    known.resume(schema_, static_cast<int64_t>(blocks.size()));
+    NestedSchema& schema = generation().schema;
+    for (size_t i = 0; i < schema.fields.size(); ++i)
+      if (find_value(schema.fields[i].metadata, kMinValuesKey) != nullptr && can_have_bounds(schema.fields[i]))
+        generation().statistics.push_back(i);
+    Statistics known(generation().statistics);
+    known.resume(schema, static_cast<int64_t>(blocks.size()));
     for (size_t i = 0; i < blocks.size(); ++i) batches().push_back({blocks[i], known.of_batch(i)});
-    for (columnar::NestedField& field : schema_.fields)  // those that are kept up are added again
+    forget_statistics(schema);
+  }
+
+  /// Those that are kept up are added again.
+  static void forget_statistics(NestedSchema& schema) {
+    for (columnar::NestedField& field : schema.fields)
       std::erase_if(field.metadata,
                     [](const auto& item) { return item.first == kMinValuesKey || item.first == kMaxValuesKey; });
   }
 
-  NestedSchema schema_with_statistics() const {
-    NestedSchema schema = schema_;
-    Statistics statistics(statistics_columns_);
-    for (const Batch& batch : batches()) statistics.add(batch.bounds);
+  NestedSchema schema_with_statistics(const std::vector<Batch>& batches) const {
+    NestedSchema schema = generation().schema;
+    Statistics statistics(generation().statistics);
+    for (const Batch& batch : batches) statistics.add(batch.bounds);
     statistics.put(schema);
     return schema;
   }
 
-  std::unique_ptr<flatbuffers::FlatBufferBuilder> encode_footer() const {
+  static std::string text_of(const flatbuffers::FlatBufferBuilder& builder) {
+    return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+  }
+
+  /// Of these batches of the generation.
+  std::unique_ptr<flatbuffers::FlatBufferBuilder> encode_footer(const std::vector<Batch>& batches) const {
     auto builder = std::make_unique<flatbuffers::FlatBufferBuilder>();
-    const auto schema = encode_schema(*builder, schema_with_statistics());
-    const auto dictionaries = builder->CreateVectorOfStructs(dictionaries_);
+    const auto schema = encode_schema(*builder, schema_with_statistics(batches));
+    const auto dictionaries = builder->CreateVectorOfStructs(this->dictionaries());
     std::vector<fbs::Block> blocks;
-    for (const Batch& batch : batches()) blocks.push_back(batch.block);
+    for (const Batch& batch : batches) blocks.push_back(batch.block);
     const auto block_vector = builder->CreateVectorOfStructs(blocks);
     const auto metadata = encode_metadata(*builder, {{kAppendKey, mark_.text()}});
     builder->Finish(
@@ -319,8 +358,8 @@ class Appender final : public FileAppender {
   int64_t footer_size_estimate() const {
     constexpr int64_t kOfColumn = 200, kOfBatch = 48;
     return 2 * kUnit + static_cast<int64_t>(footer_bytes_.size()) + 1024 +
-           static_cast<int64_t>(schema_.fields.size()) * kOfColumn +
-           static_cast<int64_t>(statistics_columns_.size() + 1) * kOfBatch;
+           static_cast<int64_t>(schema().fields.size()) * kOfColumn +
+           static_cast<int64_t>(statistics_columns().size() + 1) * kOfBatch;
   }
 
   /// The last ten bytes lead to the footer at `footer`.
@@ -332,20 +371,22 @@ class Appender final : public FileAppender {
   /// Room for `bytes` from room_ on, in front of end_. The file's end moves behind it, in one write, and leads to the
   /// same footer as before.
   Status extend(int64_t bytes) {
-    const int64_t start = round_up(size_), end = round_up(start + bytes);
+    const int64_t start = round_up(size_), new_size = longer_size(size_, start - size_ + bytes + kTrailerBytes);
+    const int64_t end = new_size - kTrailerBytes;
     if (end - footer_ > std::numeric_limits<int32_t>::max())
       return Status(ErrorCode::kUnsupported, "a record batch for file \"" + path_ + "\" is too large");
-    STROM_TRY(allocate(end + kTrailerBytes));
+    STROM_TRY(allocate(new_size));
     char trailer[kTrailerBytes];
     const auto span = static_cast<int32_t>(end - footer_);
     std::memcpy(trailer, &span, sizeof(span));
     std::memcpy(trailer + sizeof(span), kMagic, kMagicBytes);
     is_changed_ = true;
-    STROM_TRY(write_at({piece(trailer, kTrailerBytes)}, end));
+    const int error_number = options_.ops->extend(lock_->fd(), trailer, kTrailerBytes, new_size);
+    if (error_number != 0) return failed("write", error_number);
     room_ = start;
     end_ = end;
-    size_ = end + kTrailerBytes;
-    return sync();  // before anything is written in front of it: that must never be the file's end
+    size_ = new_size;
+    return sync();  // before anything is written in front of it: only zeros may be there when the end is not
   }
 
   /// A full disk is found out before the file's end is touched.
@@ -398,9 +439,9 @@ class Appender final : public FileAppender {
     rewrite_.file = file.get();
     rewrite_.messages = std::make_unique<MessageWriter>(std::move(file), false);
     STROM_TRY(rewrite_.messages->start(
-        [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_); }));
+        [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema()); }));
     std::vector<fbs::Block> dictionaries, blocks;
-    for (const fbs::Block& block : dictionaries_) STROM_TRY(copy(block, dictionaries));
+    for (const fbs::Block& block : this->dictionaries()) STROM_TRY(copy(block, dictionaries));
     for (const Batch& batch : batches()) STROM_TRY(copy(batch.block, blocks));
     rewrite_.messages->resume(std::move(dictionaries), std::move(blocks));
     return Status::ok();
@@ -423,8 +464,9 @@ class Appender final : public FileAppender {
     committed_ = true;
     // Another file, another mark.
     rewrite_.messages->set_metadata({{kAppendKey, AppendMark::make(0, 0, 0).text()}});
-    return rewrite_.messages->finish(
-        [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_with_statistics()); });
+    return rewrite_.messages->finish([this](flatbuffers::FlatBufferBuilder& builder) {
+      return encode_schema(builder, schema_with_statistics(batches()));
+    });
   }
 
   /// The file ends as it did before; its time, too, by which readers know that.
@@ -440,10 +482,8 @@ class Appender final : public FileAppender {
   std::string path_;
   std::unique_ptr<AppendLock> lock_;
   AppendOptions options_;
-  NestedSchema schema_;
   std::vector<fbs::Block> dictionaries_;
-  std::vector<size_t> statistics_columns_;
-  std::vector<std::vector<Batch>> generations_{1};
+  std::vector<Generation> generations_{1};
   AppendMark mark_;
   std::unique_ptr<MessageWriter> messages_;
   Rewrite rewrite_;

@@ -24,6 +24,8 @@ class FileOps {
   virtual ~FileOps() = default;
   /// All of the pieces at `offset`; 0 or an errno.
   virtual int write(int fd, std::vector<struct iovec> pieces, int64_t offset);
+  /// A longer file, see write_new_end().
+  virtual int extend(int fd, const void* bytes, size_t size, int64_t end);
   virtual int sync(int fd);
   virtual int truncate(int fd, int64_t size);
   static FileOps& system();
@@ -48,6 +50,7 @@ class FileAppender {
   virtual ~FileAppender() = default;
 
   virtual const std::string& path() const = 0;
+  /// Of the batches since clear().
   virtual const columnar::NestedSchema& schema() const = 0;
   /// Indexes of columns whose bounds write() gets, and the footer will have: those that have some already.
   virtual const std::vector<size_t>& statistics_columns() const = 0;
@@ -56,12 +59,12 @@ class FileAppender {
 
   /// `is_last`: prepare() comes next. `bounds` of statistics_columns(). Errors: kIoError (disk full).
   virtual Status write(const EncodedBatch& batch, std::vector<Bounds> bounds, bool is_last) = 0;
-  /// No record batch is left.
-  virtual void clear() = 0;
+  /// No record batch is left, and those that come have another schema, which has no dictionaries.
+  virtual void clear(columnar::NestedSchema schema) = 0;
 
   /// To come back to by cut().
   struct Mark {
-    size_t generation = 0, batches = 0;  // generation: how often clear() was called
+    size_t generation = 0, batches = 0;  // generation: how often clear() was called, each time with a schema of its own
     bool operator==(const Mark&) const = default;
   };
   virtual Mark mark() const = 0;
@@ -74,6 +77,8 @@ class FileAppender {
 
   /// The footer as it would be now, for FileReader::open_pending().
   virtual std::string footer() = 0;
+  /// The same with the first `batches` record batches only, and with the last one of all when `and_last` is true.
+  virtual std::string footer(size_t batches, bool and_last) = 0;
 
   /// Everything that takes long or can fail.
   virtual Status prepare() = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "format/arrow/append_mark.hpp"
+#include "format/arrow/file_end.hpp"
 
 namespace strom::format::arrow {
 
@@ -16,7 +17,7 @@ Result<FileTail> FileTail::load(std::shared_ptr<const base::MappedFile> mapping)
   FileTail tail;
   tail.mapping = std::move(mapping);
   const std::string& path = tail.mapping->path();
-  tail.bytes = {path, tail.mapping->data(), tail.mapping->size()};
+  tail.bytes = {path, tail.mapping->data(), size_in_force(tail.mapping->data(), tail.mapping->size())};
   const FileBytes& bytes = tail.bytes;
   const auto is_magic = [&](int64_t offset) { return std::memcmp(bytes.data + offset, kMagic, kMagicBytes) == 0; };
   if (bytes.size < kHeaderBytes + kTrailerBytes || !is_magic(0)) {

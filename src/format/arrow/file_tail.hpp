@@ -14,7 +14,7 @@ namespace strom::format::arrow {
 
 struct FileTail {
   std::shared_ptr<const base::MappedFile> mapping;
-  FileBytes bytes;
+  FileBytes bytes;               // up to the end that is in force: the mapping may have more
   Metadata<fbs::Footer> footer;  // has a schema
   int64_t footer_offset = 0;
 

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/os_error.hpp"
+#include "format/arrow/file_end.hpp"
+#include "format/arrow/file_tail.hpp"
 #include "format/arrow/footer_copy.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/schema_decode.hpp"
@@ -25,7 +27,6 @@ namespace {
 
 constexpr int64_t kEndOfStreamBytes = 8;  // continuation marker and a size of zero, behind the last batch
 constexpr int64_t kFooterAlignment = 64;
-constexpr int64_t kSector = 512;  // what a disk writes whole
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -72,8 +73,17 @@ class FooterEdit {
         now.mtime_ns != read.mtime_ns) {
       return Status(ErrorCode::kFileChanged, "file \"" + reader_.path() + "\" changed while it was being read");
     }
-    file_size_ = now.size;
-    return reader_.check_unchanged();
+    STROM_TRY(reader_.check_unchanged());
+    return cut_zeros(now.size);
+  }
+
+  /// What a power cut left behind the end that is in force.
+  Status cut_zeros(int64_t size) {
+    STROM_ASSIGN(const FileTail tail, FileTail::open(reader_.path()));
+    file_size_ = tail.bytes.size;
+    if (file_size_ == size) return Status::ok();
+    if (ftruncate(fd_, file_size_) != 0) return failed("write", errno);
+    return sync();
   }
 
   Status read_at(int64_t offset, int64_t size, void* to) const {
@@ -174,8 +184,7 @@ class FooterEdit {
 
   Status write_behind() {
     const int64_t footer = round_up(file_size_, kFooterAlignment);
-    int64_t trailer = footer + new_size();
-    if (trailer % kSector > kSector - kTrailerBytes) trailer = round_up(trailer, kSector);
+    const int64_t trailer = longer_size(file_size_, footer - file_size_ + new_size() + kTrailerBytes) - kTrailerBytes;
     if (trailer - old_offset_ > std::numeric_limits<int32_t>::max()) {
       return Status(ErrorCode::kUnsupported, "the footer of file \"" + reader_.path() + "\" is too large to be edited");
     }
@@ -205,7 +214,10 @@ class FooterEdit {
   Status write_unseen(int64_t footer, int64_t trailer) {
     STROM_TRY(reserve(trailer + kTrailerBytes));
     const Trailer spanning(trailer - old_offset_);
-    STROM_TRY(write_at(trailer, spanning.bytes, kTrailerBytes));
+    if (const int error_number = write_new_end(fd_, spanning.bytes, kTrailerBytes, trailer + kTrailerBytes);
+        error_number != 0)
+      return failed("write", error_number);
+    STROM_TRY(sync());  // before anything is written in front of it: only zeros may be there when the end is not
     STROM_TRY(write_at(footer, builder_.GetBufferPointer(), new_size()));
     return sync();
   }

@@ -14,6 +14,7 @@
 #include "format/arrow/append_mark.hpp"
 #include "format/arrow/batch_decode.hpp"
 #include "format/arrow/dictionary.hpp"
+#include "format/arrow/file_end.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/schema_decode.hpp"
@@ -287,6 +288,7 @@ class Reader final : public FileReader {
 
   Status load_footer() {
     int64_t footer_offset = 0, footer_size = 0;
+    file_.size = size_in_force(file_.data, file_.size);
     STROM_TRY(check_ends(&footer_offset, &footer_size));
     footer_offset_ = footer_offset;
     FileBytes bytes = file_;
@@ -315,7 +317,7 @@ class Reader final : public FileReader {
     }
     if (footer.schema() == nullptr) return file_.corrupt(footer_offset, "the footer has no schema");
     STROM_ASSIGN(schema_, decode_schema(bytes, begin, footer_size, *footer.schema()));
-    STROM_TRY(compare_schema_message(footer_offset));
+    if (pending_footer_.empty()) STROM_TRY(compare_schema_message(footer_offset));  // else it may be of another schema
     STROM_TRY(load_dictionary_blocks(footer, footer_offset));
     return load_blocks(footer, footer_offset);
   }

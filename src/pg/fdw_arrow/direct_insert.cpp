@@ -19,6 +19,7 @@ namespace {
 /// ForeignScanState::fdw_state: plain data.
 struct DirectInsert {
   fdw::PendingWrite* write;
+  CommandId command;
   ResultRelInfo* target;
   boundary::ContextOwned<fdw::EngineColumns> columns;  // none: rows one by one
   TupleTableSlot* refused;                             // a row that breaks a constraint, for the message
@@ -94,7 +95,7 @@ uint64 insert_rows(ForeignScanState* node, const DirectInsert* insert) {
       }
       refuse(node, insert);
     }
-    entry([=] { fdw::write_row(insert->write, slot); });
+    entry([=] { fdw::write_row(insert->write, slot, insert->command); });
   }
 }
 
@@ -135,7 +136,7 @@ uint64 insert_columns(ForeignScanState* node, const DirectInsert* insert) {
     if (bad != 0) {
       entry([=] {
         try {
-          guard([=] { fdw::write_columns(insert->write, columns, bad < 0 ? rows : bad); });
+          guard([=] { fdw::write_columns(insert->write, columns, bad < 0 ? rows : bad, insert->command); });
         } catch (const boundary::PostgresError&) {
           source->check();  // a value that cannot be written may be one of a file that has changed
           throw;
@@ -155,6 +156,7 @@ DirectInsert* make_state(ForeignScanState* node) {
   check_columns(outerPlanState(node)->plan, row);
   auto* insert = static_cast<DirectInsert*>(palloc0(sizeof(DirectInsert)));
   insert->target = target;
+  insert->command = node->ss.ps.state->es_output_cid;
   insert->refused = ExecInitExtraTupleSlot(node->ss.ps.state, row, &TTSOpsVirtual);
   insert->required = static_cast<AttrNumber*>(palloc0(sizeof(AttrNumber) * static_cast<Size>(row->natts + 1)));
   for (int i = 0; i < row->natts; ++i)

@@ -21,6 +21,22 @@ void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* sl
     ExecPartitionCheck(target, slot, estate, true);
 }
 
+/// ResultRelInfo::ri_FdwState: plain data.
+struct Modify {
+  fdw::PendingWrite* write;
+  CommandId command;
+};
+
+/// In the query's memory context.
+Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
+  const Oid relid = RelationGetRelid(target->ri_RelationDesc);
+  auto* modify = static_cast<Modify*>(MemoryContextAllocZero(state->ps.state->es_query_cxt, sizeof(Modify)));
+  // COPY has no plan, and no command of its own in its state.
+  modify->command = state->ps.plan != nullptr ? state->ps.state->es_output_cid : GetCurrentCommandId(true);
+  modify->write = entry([relid] { return fdw::begin_write(relid); });
+  return modify;
+}
+
 }  // namespace
 
 int strom_arrow_updatable(Relation relation) {
@@ -32,21 +48,19 @@ int strom_arrow_updatable(Relation relation) {
   return writable ? 1 << CMD_INSERT : 0;
 }
 
-void strom_arrow_begin_modify(ModifyTableState*, ResultRelInfo* target, List*, int, int eflags) {
+void strom_arrow_begin_modify(ModifyTableState* state, ResultRelInfo* target, List*, int, int eflags) {
   if (eflags & EXEC_FLAG_EXPLAIN_ONLY) return;
-  const Oid relid = RelationGetRelid(target->ri_RelationDesc);
-  target->ri_FdwState = entry([relid] { return fdw::begin_write(relid); });
+  target->ri_FdwState = begin_rows(state, target);
 }
 
-void strom_arrow_begin_insert(ModifyTableState*, ResultRelInfo* target) {
-  const Oid relid = RelationGetRelid(target->ri_RelationDesc);
-  target->ri_FdwState = entry([relid] { return fdw::begin_write(relid); });
+void strom_arrow_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
+  target->ri_FdwState = begin_rows(state, target);
 }
 
 TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
-  auto* write = static_cast<fdw::PendingWrite*>(target->ri_FdwState);
+  const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
   check_constraints(estate, target, slot);
-  entry([=] { fdw::write_row(write, slot); });
+  entry([=] { fdw::write_row(modify->write, slot, modify->command); });
   // The executor has made a slot that forms tuples, which nobody needs here.
   if (target->ri_newTupleSlot != nullptr && target->ri_projectNew == nullptr &&
       !TTS_IS_VIRTUAL(target->ri_newTupleSlot))

@@ -223,10 +223,12 @@ void validate_options(std::span<const Option> options, Oid catalog) {
     if (parsed.writable) require_write_privilege();
     return;
   }
-  if (catalog == AttributeRelationId)
-    boundary::throw_if_failed(parse_column_options(options).status());
-  else if (!options.empty())
+  if (catalog == AttributeRelationId) {
+    const ColumnSource source = boundary::value_or_throw(parse_column_options(options));
+    if (source.kind == ColumnSource::Kind::kPath) require_file_privilege();  // paths are not the owner's to know
+  } else if (!options.empty()) {
     boundary::throw_if_failed(unknown_option(options.front().name, {}));
+  }
 }
 
 }  // namespace strom::pg::fdw_arrow

@@ -1,6 +1,8 @@
 // Opening of the files of a foreign table and binding of its columns.
 #include "pg/fdw_arrow/source.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -53,7 +55,20 @@ std::shared_ptr<const Source> Source::open(Oid relid, std::span<const AttrNumber
   return source;
 }
 
-// A file that vanishes after its folder was read is not there, and that of a writable table need not be there yet.
+// The file of a writable table that is not there yet. One whose folder is not there either, or that a link leads to
+// nowhere, may be on a disk that is not mounted: that is no empty table.
+static Status check_missing(const std::string& path, Status error) {
+  struct stat info;
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+  if (lstat(path.c_str(), &info) != 0 && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Status::ok();
+  return std::move(error).with_hint(
+      "A writable table has no rows until its file is made, but the file's folder has to be there: perhaps its disk is "
+      "not mounted.");
+}
+
+// A file that vanishes after its folder was read is not there, and that of a writable table need not be there yet. One
+// that has no rows is what a writer makes of it, whatever its fields are.
 Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& options) {
   const bool may_vanish = !options.dir.empty() || options.writable;
   const bool are_many = entries.size() > kMostMapped;
@@ -70,10 +85,14 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
     if (!is_pending) {
       auto opened =
           are_many ? format::arrow::open_lazily(entry.path, holds_files_) : format::arrow::open_cached(entry.path);
-      if (may_vanish && opened.status().code() == ErrorCode::kFileNotFound) continue;
+      if (may_vanish && opened.status().code() == ErrorCode::kFileNotFound) {
+        if (options.writable) STROM_TRY(check_missing(entry.path, opened.status()));
+        continue;
+      }
       STROM_ASSIGN(file, std::move(opened));
     }
     const auto index = static_cast<int32_t>(files_.size());
+    const int64_t rows_before = total_rows_;
     for (int batch = 0; batch < file->batch_count(); ++batch) {
       STROM_ASSIGN(const int64_t rows, file->batch_rows(batch));
       if (rows > 0) chunks_.push_back({index, batch, rows});
@@ -81,6 +100,7 @@ Status Source::open_files(std::vector<FileEntry> entries, const TableOptions& op
       is_compressed_ = is_compressed_ || compressed;
       total_rows_ += rows;
     }
+    if (options.writable && total_rows_ == rows_before) continue;
     is_settled_.push_back(!is_pending && base::is_settled(file->identity(), before));
     file_bytes_ += file->identity().size;
     files_.push_back(std::move(file));

@@ -61,7 +61,9 @@ TEST(ArrowCorrupt, BytesAddedAtTheEnd) {
   std::unique_ptr<uint8_t[]> copy;
   for (int i = 0; i < 100; ++i) {
     bytes.push_back(static_cast<uint8_t>(i));
-    EXPECT_EQ(open_exactly(bytes.data(), bytes.size(), copy).status().code(), ErrorCode::kCorruptFile);
+    // A zero alone is what a power cut may leave.
+    EXPECT_EQ(open_exactly(bytes.data(), bytes.size(), copy).status().code(),
+              i == 0 ? ErrorCode::kOk : ErrorCode::kCorruptFile);
   }
 }
 
