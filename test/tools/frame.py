@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from checks import done, equal, folder, leftovers, ok, program, run, start, wait_until
+from checks import done, equal, folder, leftovers, ok, program, run, start, wait_until, writes_into
 
 OUT = folder("frame")
 PROBE = "frame_probe"
@@ -105,7 +105,7 @@ ok(result.stdout != "0\n", "a closed standard output is no success", result)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     process = start(PROBE, "-o", OUT / "signal", "--slow")
-    wait_until(lambda: leftovers(OUT))
+    wait_until(lambda: writes_into(process, OUT))
     process.send_signal(number)
     err = process.communicate(timeout=60)[1]
     equal((process.returncode, err), (128 + number, "frame_probe: interrupted\n"), f"{number.name} ends it")
@@ -119,6 +119,13 @@ for _ in range(50):
     process.communicate(timeout=20)
     sizes.add(file.stat().st_size)
 ok(all(size == 2000 or size % 65536 == 0 for size in sizes), "killed at any instant: the old file or the new one", sizes)
+process = start(PROBE, "-o", OUT / "kill", "--slow", "-s", "1m", stdout=subprocess.DEVNULL)
+wait_until(lambda: writes_into(process, OUT))
+process.kill()
+process.communicate()
+equal((leftovers(OUT), (OUT / "kill").exists()), ([], False), "killed while it writes: nothing is left, where files need no names")
+probe("-o", OUT / "next")
+equal(leftovers(OUT), [], "and what is left by chance goes with the next file")
 
 # Progress.
 status, out, err = probe("-o", OUT / "p1", "-n", 3, "--slow", "--progress=json")

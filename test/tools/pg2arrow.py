@@ -367,7 +367,7 @@ equal(sorted(read(base).column("id").to_pylist()), sorted(list(range(1, 251)) + 
 # Killed at any instant: the old content is there, whole, every time; what is new is all of it.
 kill = OUT / "kill.arrow"
 equal(dump("-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 1000) g", "-o", kill, "--stats")[0], 0, "a file to be killed over")
-wanted, outcomes, broken = 1000, set(), []
+wanted, outcomes, broken, left = 1000, set(), [], []
 for i in range(200):
     process = start("pg2arrow", *OPTIONS, "-d", DB, "-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 20000) g",
                                 "--append", kill, "-s", "64k", stderr=subprocess.DEVNULL)
@@ -378,11 +378,13 @@ for i in range(200):
     if rows not in (wanted, wanted + 20000):
         broken.append((i, rows, wanted))
     wanted = rows
-    for name in leftovers(OUT):
-        (OUT / name).unlink()
+    left.append(len(leftovers(OUT)))
 equal(broken, [], "200 appends killed at any instant: the old rows or all of the new")
 # A negative status: the signal came before the tool had begun to look for it.
 ok(outcomes <= {0, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM, 130, 143} and -signal.SIGKILL in outcomes, "by all signals", outcomes)
+ok(max(left) <= 1 and sum(left) < 20, "what they leave does not pile up", left)
+equal(dump("-c", "SELECT 1 AS a", "-o", OUT / "after.arrow")[0], 0, "the next one")
+equal(leftovers(OUT), [], "removes what they left")
 equal(read(kill).column("a").to_pylist()[:1000], list(range(1, 1001)), "the first rows are those of the first file")
 
 # Failures.
