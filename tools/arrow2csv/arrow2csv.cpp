@@ -163,7 +163,7 @@ Status run(const Settings& settings) {
   if (settings.meta) return write_metadata(files, settings);
   STROM_ASSIGN(const Export rows, Export::plan(std::move(files), settings.rows));
   STROM_ASSIGN(const auto sink, open_output(settings.output, true));
-  Progress progress(settings.progress);
+  Progress progress(settings.progress, settings.output.is_stream());
   if (!settings.table.empty()) STROM_TRY(append_text(*sink, script_begin(settings, rows.fields())));
   STROM_TRY(rows.write(*sink, progress));
   if (!settings.table.empty()) STROM_TRY(append_text(*sink, "\\.\n"));

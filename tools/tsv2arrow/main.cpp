@@ -77,7 +77,7 @@ Status run(Settings& settings) {
   if (settings.shows_a_file()) return tool::show_file(settings);
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_TRY(tool::choose_output(settings));
-  tool::Progress progress(settings.progress);
+  tool::Progress progress(settings.progress, settings.output.is_stream());
   STROM_ASSIGN(const DumpResult result, convert(settings, progress));
   progress.finish();
   tool::report_result("tsv2arrow", settings, is_named, result);
