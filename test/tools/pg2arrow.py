@@ -387,6 +387,13 @@ equal(dump("-c", "SELECT 1 AS a", "-o", OUT / "after.arrow")[0], 0, "the next on
 equal(leftovers(OUT), [], "removes what they left")
 equal(read(kill).column("a").to_pylist()[:1000], list(range(1, 1001)), "the first rows are those of the first file")
 
+# Through pipes.
+piped = subprocess.run(f"{program('pg2arrow')} -d {DB} -c 'SELECT id, x FROM t ORDER BY id' {' '.join(OPTIONS)} -o - | {program('arrow2csv')} --header -",
+                       shell=True, capture_output=True, text=True)
+equal((piped.stdout.split("\n")[:2], len(piped.stdout.split("\n")), piped.stderr),
+      (["id,x", query("SELECT id || ',' || x FROM t ORDER BY id LIMIT 1", DB)], int(query("SELECT count(*) FROM t", DB)) + 2, ""),
+      "pg2arrow -o - | arrow2csv -")
+
 # Failures.
 fails(2, "one of -c, -t and --all-tables", "-o", OUT / "x.arrow")
 fails(2, "--command and --table exclude each other", "-c", "SELECT 1", "-t", "t")
