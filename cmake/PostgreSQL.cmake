@@ -1,8 +1,4 @@
 # PostgreSQL to build for, as PG_CONFIG describes it, and strom_postgres_module() for shared objects that it loads.
-set(PG_CONFIG /usr/lib/postgresql/15/bin/pg_config CACHE FILEPATH "pg_config of the PostgreSQL to build for")
-if(NOT EXISTS ${PG_CONFIG})
-  message(FATAL_ERROR "no ${PG_CONFIG}: set -DPG_CONFIG=/path/to/pg_config, or -DSTROM_POSTGRES=OFF")
-endif()
 foreach(item version includedir-server pkglibdir sharedir)
   execute_process(COMMAND ${PG_CONFIG} --${item} OUTPUT_VARIABLE pg_${item} OUTPUT_STRIP_TRAILING_WHITESPACE
                   COMMAND_ERROR_IS_FATAL ANY)

@@ -1,16 +1,10 @@
 # Command-line tools: tools/<tool>/, one folder each, on top of the frame in tools/common.
 
-# A tool is installed where the server's own client programs are, with its man page and its shell completions, which
-# the tool itself prints.
-if(STROM_POSTGRES)
-  foreach(item bindir mandir sharedir)
-    execute_process(COMMAND ${PG_CONFIG} --${item} OUTPUT_VARIABLE tool_${item} OUTPUT_STRIP_TRAILING_WHITESPACE
-                    COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()
-else()
-  include(GNUInstallDirs)
-  set(tool_bindir ${CMAKE_INSTALL_FULL_BINDIR})
-  set(tool_mandir ${CMAKE_INSTALL_FULL_MANDIR})
+# Tools, their manual pages and their completions, which they print themselves, go where users' shells look for them:
+# below CMAKE_INSTALL_PREFIX, by default /usr/local.
+set(strom_zsh_dir zsh/site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL /usr AND EXISTS /etc/debian_version)
+  set(strom_zsh_dir zsh/vendor-completions)
 endif()
 
 # strom_tool(<name> SOURCES <files> [LINK <libraries>])
@@ -31,9 +25,9 @@ function(strom_tool name)
     COMMAND ${name} --completion=fish > ${pages}/${name}.fish
     DEPENDS ${name} VERBATIM)
   add_custom_target(${name}_pages ALL DEPENDS ${pages}/${name}.1)
-  install(TARGETS ${name} RUNTIME DESTINATION ${tool_bindir})
-  install(FILES ${pages}/${name}.1 DESTINATION ${tool_mandir}/man1)
-  install(FILES ${pages}/${name}.bash DESTINATION /usr/share/bash-completion/completions RENAME ${name})
-  install(FILES ${pages}/_${name} DESTINATION /usr/share/zsh/vendor-completions)
-  install(FILES ${pages}/${name}.fish DESTINATION /usr/share/fish/vendor_completions.d)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${pages}/${name}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${pages}/${name}.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${name})
+  install(FILES ${pages}/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/${strom_zsh_dir})
+  install(FILES ${pages}/${name}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endfunction()

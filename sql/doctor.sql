@@ -21,3 +21,11 @@ CREATE VIEW device_info AS SELECT * FROM device_info();
 GRANT SELECT ON device_info TO PUBLIC;
 
 COMMENT ON VIEW device_info IS 'the CPU device and the GPUs of the machine';
+
+-- Says at the end of CREATE EXTENSION what queries on PostgreSQL's own tables need, if it is not there.
+CREATE FUNCTION note_preload()
+RETURNS void
+AS 'MODULE_PATHNAME', 'strom_note_preload'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+SELECT note_preload();
+DROP FUNCTION note_preload();

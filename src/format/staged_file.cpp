@@ -3,17 +3,18 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <ctime>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "base/os_error.hpp"
+#include "format/temporary_name.hpp"
 
 namespace strom::format {
 
@@ -21,17 +22,6 @@ namespace {
 
 /// Smaller ones are written in no time either way, and need no buffer: there may be many at once.
 constexpr int64_t kLargeFile = 32 << 20;
-
-/// Different for every call and process, so that two writers of one path do not meet.
-std::string unique_suffix() {
-  static std::atomic<uint32_t> counter{0};
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  char text[64];
-  snprintf(text, sizeof(text), ".%d-%u-%lx.tmp", static_cast<int>(getpid()), counter.fetch_add(1),
-           static_cast<unsigned long>(now.tv_nsec));
-  return text;
-}
 
 /// Names of the temporary files that are there now. Never destroyed, since threads may outlive static objects.
 struct Temporaries {
@@ -43,6 +33,13 @@ struct Temporaries {
     return *temporaries;
   }
 };
+
+/// -1: the file system has no such files, or what is wrong with the folder is told by another try.
+int open_unnamed(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (fd >= 0) (void)flock(fd, LOCK_EX | LOCK_NB);  // for a temporary name that it may get at the end
+  return fd;
+}
 
 }  // namespace
 
@@ -58,40 +55,51 @@ Status StagedFile::failed(const char* verb, int error_number) const {
 
 Status StagedFile::already_exists() const { return failed("create", EEXIST); }
 
-std::string StagedFile::folder() const {
-  const size_t slash = path_.rfind('/');
-  return slash == std::string::npos ? "." : path_.substr(0, std::max<size_t>(slash, 1));
-}
-
 Status StagedFile::open_temporary() {
   struct stat existing;
   const bool exists = lstat(path_.c_str(), &existing) == 0;
   if (exists && !overwrite_) return already_exists();
   if (exists && S_ISDIR(existing.st_mode)) return failed("create", EISDIR);
-
-  const size_t slash = path_.rfind('/');
-  const size_t name_start = slash == std::string::npos ? 0 : slash + 1;
-  // Hidden, and with a suffix of its own, so that no reader of the folder takes it for a finished file. The name is
-  // cut to leave room for the suffix.
-  constexpr size_t kMaxNamePart = 180;
-  std::string temporary = path_.substr(0, name_start) + "." + path_.substr(name_start, kMaxNamePart) + unique_suffix();
-  auto& temporaries = Temporaries::instance();
-  std::unique_lock lock(temporaries.mutex);
-  fd_ = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-  if (fd_ < 0) return failed("create", errno);
-  temporaries.paths.insert(temporary);
-  temporary_ = std::move(temporary);
-  lock.unlock();
+  remove_stale_temporaries(folder_of(path_));
+  fd_ = open_unnamed(folder_of(path_));
+  if (fd_ < 0) STROM_TRY(open_named());
   if (exists && S_ISREG(existing.st_mode) && fchmod(fd_, existing.st_mode & 0777) != 0) return failed("create", errno);
   return Status::ok();
 }
 
+/// What is written from now on goes to a file with a temporary name.
+Status StagedFile::open_named() {
+  auto& temporaries = Temporaries::instance();
+  std::lock_guard lock(temporaries.mutex);
+  for (;;) {
+    const std::string name = temporary_name(path_);
+    const int fd = open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0) return failed("create", errno);
+    if (!hold_temporary(fd)) {  // somebody looks through the folder just now
+      close(fd);
+      unlink(name.c_str());
+      continue;
+    }
+    fd_ = fd;
+    temporaries.paths.insert(name);
+    temporary_ = name;
+    return Status::ok();
+  }
+}
+
 StagedFile::~StagedFile() {
+  if (!temporary_.empty()) {
+    std::lock_guard lock(Temporaries::instance().mutex);
+    remove_temporary();
+  }
   if (fd_ >= 0) close(fd_);
-  if (temporary_.empty()) return;
-  std::lock_guard lock(Temporaries::instance().mutex);
+}
+
+/// The caller holds the mutex.
+void StagedFile::remove_temporary() {
   unlink(temporary_.c_str());
   Temporaries::instance().paths.erase(temporary_);
+  temporary_.clear();
 }
 
 void StagedFile::abandon_all() {
@@ -169,33 +177,72 @@ Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
 Status StagedFile::commit() {
   STROM_TRY(end_direct());
   if (fsync(fd_) != 0) return failed("write", errno);
-  const int fd = fd_;
+  STROM_TRY(put_into_place());
+  close(fd_);
   fd_ = -1;
-  if (close(fd) != 0) return failed("write", errno);
-  {
-    std::lock_guard lock(Temporaries::instance().mutex);
-    STROM_TRY(rename_into_place());
-    Temporaries::instance().paths.erase(temporary_);
-  }
-  temporary_.clear();
   return sync_folder();
 }
 
+Status StagedFile::put_into_place() {
+  auto& mutex = Temporaries::instance().mutex;  // abandon_all() finds every name that there is, or prevents it
+  if (temporary_.empty()) {
+    std::unique_lock lock(mutex);
+    const int error_number = link_unnamed();
+    lock.unlock();
+    if (error_number == 0 && temporary_.empty()) return Status::ok();
+    if (error_number == EEXIST) return already_exists();
+    if (error_number != 0) STROM_TRY(copy_to_named());
+  }
+  std::lock_guard lock(mutex);
+  return rename_into_place();
+}
+
+/// Gives a file without a name its name, or where that belongs to another file a temporary one. An errno.
+int StagedFile::link_unnamed() {
+  const auto link_as = [this](const std::string& name) {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+    if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != ENOENT) return errno;
+    return linkat(fd_, "", AT_FDCWD, name.c_str(), AT_EMPTY_PATH) == 0 ? 0 : errno;  // no /proc; needs a privilege
+  };
+  int error_number = link_as(path_);
+  if (error_number != EEXIST || !overwrite_) return error_number;
+  const std::string name = temporary_name(path_);
+  Temporaries::instance().paths.insert(name);
+  temporary_ = name;
+  error_number = link_as(name);
+  if (error_number != 0) remove_temporary();
+  return error_number;
+}
+
+/// For file systems that give a file without a name none afterwards.
+Status StagedFile::copy_to_named() {
+  const int unnamed = std::exchange(fd_, -1);
+  struct stat info;
+  Status status = fstat(unnamed, &info) == 0 ? open_named() : failed("create", errno);
+  if (status.is_ok() && fchmod(fd_, info.st_mode & 0777) != 0) status = failed("create", errno);
+  cache_ = PageCache::kKeep;
+  if (status.is_ok()) status = append_file(unnamed, 0, std::exchange(position_, 0));
+  if (status.is_ok() && fsync(fd_) != 0) status = failed("write", errno);
+  close(unnamed);
+  return status;
+}
+
+/// The caller holds the mutex.
 Status StagedFile::rename_into_place() {
   if (overwrite_) {
     if (rename(temporary_.c_str(), path_.c_str()) != 0) return failed("create", errno);
-    return Status::ok();
+  } else if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) return failed("create", errno);
+    // A file system without RENAME_NOREPLACE: a hard link does not replace either.
+    if (link(temporary_.c_str(), path_.c_str()) != 0) return failed("create", errno);
   }
-  if (renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE) == 0) return Status::ok();
-  if (errno != EINVAL && errno != ENOSYS) return failed("create", errno);
-  // A file system without RENAME_NOREPLACE: a hard link does not replace either.
-  if (link(temporary_.c_str(), path_.c_str()) != 0) return failed("create", errno);
-  unlink(temporary_.c_str());
+  remove_temporary();
   return Status::ok();
 }
 
 Status StagedFile::sync_folder() const {
-  const int fd = open(folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return failed("sync the folder of", errno);
   const int error_number = fsync(fd) == 0 ? 0 : errno;
   close(fd);

@@ -15,12 +15,14 @@ namespace strom::format {
 /// cache, which is faster and leaves there what others use.
 enum class PageCache { kKeep, kSpare };
 
-/// Bytes go to a hidden temporary file in the same folder; commit() makes them durable and gives them their name.
-/// Dropped before commit(), the temporary file is removed. Not thread-safe.
+/// Bytes go to a file without a name (O_TMPFILE), which the kernel removes with the process however that ends, or where
+/// the file system has no such files to a hidden temporary file in the same folder. commit() makes the bytes durable
+/// and gives them their name. Dropped before commit(), nothing is left. Not thread-safe.
 class StagedFile final : public ByteSink {
  public:
   /// `overwrite` false: an existing `path` is kIoError, here or in commit(). A replaced file hands on its permission
-  /// bits. Errors: kFileNotFound (no such folder), kPermissionDenied, kIoError.
+  /// bits. Temporary files that killed writers have left in the folder are removed. Errors: kFileNotFound (no such
+  /// folder), kPermissionDenied, kIoError.
   static Result<std::unique_ptr<StagedFile>> create(const std::string& path, bool overwrite,
                                                     PageCache cache = PageCache::kKeep);
 
@@ -33,7 +35,7 @@ class StagedFile final : public ByteSink {
   Status append_file(int source, int64_t offset, int64_t size);
   int64_t position() const override { return position_; }
   const std::string& path() const override { return path_; }
-  /// fsync, rename, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
+  /// fsync, the name, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
   /// the folder that could not be synced.
   Status commit() override;
 
@@ -45,11 +47,15 @@ class StagedFile final : public ByteSink {
   StagedFile(std::string path, bool overwrite, PageCache cache)
       : path_(std::move(path)), overwrite_(overwrite), cache_(cache) {}
   Status open_temporary();
+  Status open_named();
+  void remove_temporary();
   void start_writeback();
   Status end_direct();
+  Status put_into_place();
+  int link_unnamed();
+  Status copy_to_named();
   Status rename_into_place();
   Status sync_folder() const;
-  std::string folder() const;
   Status failed(const char* verb, int error_number) const;
   Status already_exists() const;
 

@@ -14,7 +14,7 @@ import subprocess
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from checks import done, equal, folder, leftovers, ok, program, query, run, start, wait_until, write_batches
+from checks import done, equal, folder, leftovers, ok, program, query, run, start, wait_until, write_batches, writes_into
 
 OUT = folder("arrow2csv")
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
@@ -295,7 +295,7 @@ def check_outputs(many):
     equal((head.stdout, head.stderr), (b"0,abc\n1,abc\n", b""), "a closed pipe is silent")
     for number in (signal.SIGTERM, signal.SIGINT):
         process = start("arrow2csv", *[many] * 200, "-o", target, "-f")
-        wait_until(lambda: leftovers(OUT))  # it writes
+        wait_until(lambda: writes_into(process, OUT))
         process.send_signal(number)
         process.communicate()
         equal((process.returncode, target.read_text(), leftovers(OUT)), (128 + number, "0,abc\n", []),

@@ -141,7 +141,38 @@ def check_differences():
     equal(diff(nested, other), ['column "x": 1 rows differ, first in row 1: [1] and [2]'], "lists that differ")
 
 
+def check_standard_input():
+    """Files and streams of standard input, through a pipe and redirected."""
+    base = table(k=pa.array(list(range(1000)), pa.int32()), t=pa.array([f"text {i}" for i in range(1000)]))
+    path = write("input.arrow", [base.slice(0, 500), base.slice(500)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, base.schema) as writer:
+        writer.write_batch(base.slice(0, 500))
+        writer.write_batch(base.slice(500))
+    stream = sink.getvalue().to_pybytes()
+    for what, content in (("file", path.read_bytes()), ("stream", stream)):
+        (OUT / "input").write_bytes(content)
+        wanted = run("arrow-info", OUT / "input")
+        for arguments in ((), ("--json",), ("--create-table=t",), ("--validate",), ("-bm",)):
+            wanted = run("arrow-info", *arguments, OUT / "input")
+            found = run("arrow-info", *arguments, "-", input=content)
+            equal((found[0], found[1].replace("standard input", "NAME").replace("-: sound", "NAME: sound"), found[2]),
+                  (wanted[0], wanted[1].replace(str(OUT / "input"), "NAME"), wanted[2]), f"arrow-info {arguments} of a {what}")
+            with open(OUT / "input", "rb") as redirected:
+                equal(run("arrow-info", *arguments, "-", stdin=redirected), found, "redirected")
+        equal(run("arrow-info", "--diff", path, "-", "--only-values", input=content), (0, "", ""), f"--diff with a {what}")
+        equal(run("arrow2csv", "-", input=content), run("arrow2csv", path), f"arrow2csv of a {what}")
+        equal(run("arrow2csv", path, "-", input=content)[1], 2 * run("arrow2csv", path)[1], f"beside a file")
+    for content, message in ((b"", "standard input is empty"), (stream[:100], "standard input"), (b"a,b\n1,2\n", "standard input")):
+        status, out, err = run("arrow-info", "-", input=content)
+        ok(status == 1 and message in err, f"not Arrow: {content[:10]}", status, err)
+    status, out, err = run("arrow2csv", "-", "-", input=stream)
+    ok(status == 1 and "can be read once only" in err, "twice", err)
+    equal(run("arrow-info", "--create-foreign-table=t", "-", input=stream)[0], 2, "no foreign table over a pipe")
+
+
 check_reports()
 check_validation()
 check_differences()
+check_standard_input()
 done()

@@ -70,3 +70,16 @@ def start(name, *arguments, **options):
 def leftovers(path):
     """Temporary files of a folder."""
     return sorted(p.name for p in pathlib.Path(path).iterdir() if p.name.endswith(".tmp"))
+
+
+def writes_into(process, path):
+    """Whether a process has a file of a folder open for writing, with a name or without one."""
+    files = pathlib.Path(f"/proc/{process.pid}")
+    try:
+        for fd in os.listdir(files / "fd"):
+            mode = (files / "fdinfo" / fd).read_text().split("flags:")[1].split()[0]
+            if int(mode, 8) & 3 and os.readlink(files / "fd" / fd).startswith(f"{path}/"):
+                return True
+    except FileNotFoundError:  # a descriptor was closed, or the process has ended
+        pass
+    return False

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from checks import done, equal, folder, leftovers, ok, program, run, start, wait_until
+from checks import done, equal, folder, leftovers, ok, program, run, start, wait_until, writes_into
 
 OUT = folder("frame")
 PROBE = "frame_probe"
@@ -26,6 +26,10 @@ status, out, err = probe("--help")
 equal((status, err), (0, ""), "--help ends well")
 ok("-o, --output=FILE" in out and "Examples:" in out, "--help shows the options", out)
 equal(probe("--help", "--nonsense")[0], 0, "--help wins over errors")
+equal(probe("-h")[:2], (0, out), "-h is help, where it is no host")
+for tool, has_host in (("tsv2arrow", False), ("arrow2csv", False), ("arrow-info", False), ("arrowstat", False), ("pg2arrow", True)):
+    status, out, err = run(tool, "-h")
+    equal((status, "usage:" in out), (2, False) if has_host else (0, True), f"{tool} -h")
 status, out, err = probe("-V")
 ok(status == 0 and "zstd" in out and "lz4" in out, "-V shows the libraries", out)
 status, out, err = probe("--man")
@@ -105,7 +109,7 @@ ok(result.stdout != "0\n", "a closed standard output is no success", result)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     process = start(PROBE, "-o", OUT / "signal", "--slow")
-    wait_until(lambda: leftovers(OUT))
+    wait_until(lambda: writes_into(process, OUT))
     process.send_signal(number)
     err = process.communicate(timeout=60)[1]
     equal((process.returncode, err), (128 + number, "frame_probe: interrupted\n"), f"{number.name} ends it")
@@ -119,6 +123,13 @@ for _ in range(50):
     process.communicate(timeout=20)
     sizes.add(file.stat().st_size)
 ok(all(size == 2000 or size % 65536 == 0 for size in sizes), "killed at any instant: the old file or the new one", sizes)
+process = start(PROBE, "-o", OUT / "kill", "--slow", "-s", "1m", stdout=subprocess.DEVNULL)
+wait_until(lambda: writes_into(process, OUT))
+process.kill()
+process.communicate()
+equal((leftovers(OUT), (OUT / "kill").exists()), ([], False), "killed while it writes: nothing is left, where files need no names")
+probe("-o", OUT / "next")
+equal(leftovers(OUT), [], "and what is left by chance goes with the next file")
 
 # Progress.
 status, out, err = probe("-o", OUT / "p1", "-n", 3, "--slow", "--progress=json")
@@ -134,4 +145,10 @@ equal(probe("-o", OUT / "p4", "--progress=none")[2], "", "no progress when it is
 main, terminal = pty.openpty()
 result = subprocess.run([program(PROBE), "-o", OUT / "p5"], stdout=subprocess.DEVNULL, stderr=terminal)
 ok(b"10 rows" in os.read(main, 10000), "progress on a terminal")
+shown = subprocess.Popen([program(PROBE), "-o", "-"], stdout=subprocess.PIPE, stderr=terminal)
+shown.communicate()
+os.write(terminal, b"end")
+equal(os.read(main, 10000), b"end", "but none where the data go to standard output")
+subprocess.run([program(PROBE), "-o", "-", "--progress"], stdout=subprocess.DEVNULL, stderr=terminal)
+ok(b"10 rows" in os.read(main, 10000), "unless it is asked for")
 done()

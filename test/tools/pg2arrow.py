@@ -367,7 +367,7 @@ equal(sorted(read(base).column("id").to_pylist()), sorted(list(range(1, 251)) + 
 # Killed at any instant: the old content is there, whole, every time; what is new is all of it.
 kill = OUT / "kill.arrow"
 equal(dump("-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 1000) g", "-o", kill, "--stats")[0], 0, "a file to be killed over")
-wanted, outcomes, broken = 1000, set(), []
+wanted, outcomes, broken, left = 1000, set(), [], []
 for i in range(200):
     process = start("pg2arrow", *OPTIONS, "-d", DB, "-c", "SELECT g AS a, repeat('x', 100) AS b FROM generate_series(1, 20000) g",
                                 "--append", kill, "-s", "64k", stderr=subprocess.DEVNULL)
@@ -378,12 +378,21 @@ for i in range(200):
     if rows not in (wanted, wanted + 20000):
         broken.append((i, rows, wanted))
     wanted = rows
-    for name in leftovers(OUT):
-        (OUT / name).unlink()
+    left.append(len(leftovers(OUT)))
 equal(broken, [], "200 appends killed at any instant: the old rows or all of the new")
 # A negative status: the signal came before the tool had begun to look for it.
 ok(outcomes <= {0, -signal.SIGKILL, -signal.SIGINT, -signal.SIGTERM, 130, 143} and -signal.SIGKILL in outcomes, "by all signals", outcomes)
+ok(max(left) <= 1 and sum(left) < 20, "what they leave does not pile up", left)
+equal(dump("-c", "SELECT 1 AS a", "-o", OUT / "after.arrow")[0], 0, "the next one")
+equal(leftovers(OUT), [], "removes what they left")
 equal(read(kill).column("a").to_pylist()[:1000], list(range(1, 1001)), "the first rows are those of the first file")
+
+# Through pipes.
+piped = subprocess.run(f"{program('pg2arrow')} -d {DB} -c 'SELECT id, x FROM t ORDER BY id' {' '.join(OPTIONS)} -o - | {program('arrow2csv')} --header -",
+                       shell=True, capture_output=True, text=True)
+equal((piped.stdout.split("\n")[:2], len(piped.stdout.split("\n")), piped.stderr),
+      (["id,x", query("SELECT id || ',' || x FROM t ORDER BY id LIMIT 1", DB)], int(query("SELECT count(*) FROM t", DB)) + 2, ""),
+      "pg2arrow -o - | arrow2csv -")
 
 # Failures.
 fails(2, "one of -c, -t and --all-tables", "-o", OUT / "x.arrow")
@@ -396,6 +405,14 @@ fails(1, "needs --ctid-target", "-c", "SELECT 1 WHERE $(CTID_RANGE)", "-n", 2, "
 fails(1, "is no heap table", "-c", "SELECT 1 FROM v WHERE $(CTID_RANGE)", "-n", 2, "--ctid-target=v", "-o", OUT / "x.arrow")
 fails(1, 'relation "nope" does not exist', "-t", "nope", "-o", OUT / "x.arrow")
 fails(1, "syntax error", "-c", "SELEC 1", "-o", OUT / "x.arrow")
+status, out, err = dump("-c", "SELECT id,\n  nope FROM t", "-o", OUT / "x.arrow")
+ok(status == 1 and err.endswith('pg2arrow: detail: LINE 2:   nope FROM t\n                            ^\n'), "an error in SQL shows its place", err)
+status, out, err = dump("-c", "SELECT missing(id) FROM t", "-o", OUT / "x.arrow")
+ok("LINE 1: SELECT missing(id)" in err and "hint: No function matches" in err, "beside what else the server says", err)
+fails(1, "parameter @(day) of the query has no value", "-c", "SELECT '@(day)' AS a", "-o", OUT / "x.arrow")
+fails(1, "--param=day:VALUE", "-c", "SELECT @(x) + @(day)", "--param=x:1", "-o", OUT / "x.arrow")
+equal(dumped("-c", "SELECT @ (id - 3) AS a FROM t WHERE id = 1").to_pydict(), {"a": [2]}, "an absolute value is none")
+fails(1, "$(PARALLEL_KEY) in the query has no value", "-c", "SELECT 1 AS a WHERE 1 = $(PARALLEL_KEY)", "-o", OUT / "x.arrow")
 fails(1, "the query is empty", "-c", " ; ", "-o", OUT / "x.arrow")
 fails(1, "read-only transaction", "-c", "DELETE FROM t RETURNING id", "-o", OUT / "x.arrow")
 fails(1, "No such file or directory", "-t", "t", "-o", OUT / "no" / "x.arrow")

@@ -3,6 +3,7 @@
 import csv
 import datetime
 import decimal
+import gzip
 import io
 import math
 import random
@@ -152,6 +153,75 @@ write("a,b\n7,8\n", "more.csv")
 equal(run("tsv2arrow", OUT / "more.csv", "--append", OUT / "base.arrow")[::2], (0, ""), "--append takes the file's types")
 equal((read(OUT / "base.arrow").to_pydict(), read(OUT / "base.arrow").schema.field("a").metadata[b"max_values"]), ({"a": [1, 2, 7], "b": ["x", "y", "8"]}, b"2,7"), "and goes on with it")
 
+rng = random.Random(11)
+
+# Compressed, by its first bytes: files of any name, standard input, several parts one after the other.
+PLAIN = "a,b\n" + "".join(f"{i},text {i * 7919 % 1000}\n" for i in range(200000))
+WANTED = {"a": list(range(200000)), "b": [f"text {i * 7919 % 1000}" for i in range(200000)]}
+CODECS = {"gz": gzip.compress, "zst": pa.Codec("zstd").compress, "lz4": pa.Codec("lz4").compress}
+for ending, compress in CODECS.items():
+    packed = bytes(compress(PLAIN.encode()))
+    (OUT / f"packed.csv.{ending}").write_bytes(packed)
+    (OUT / "packed").write_bytes(packed)
+    for arguments, stdin in (([OUT / f"packed.csv.{ending}"], None), (["--csv", OUT / "packed"], None), (["--csv", "-"], packed)):
+        status, out, err = run("tsv2arrow", *arguments, "-o", OUT / "out.arrow", "-f", "-s", "64k", input=stdin)
+        ok((status, err) == (0, "") and read(OUT / "out.arrow").to_pydict() == WANTED, f"{arguments} of {ending}", status, err)
+    half = len(PLAIN) // 2
+    parts = b"".join(bytes(compress(part.encode())) for part in (PLAIN[:half], PLAIN[half:], ""))
+    status, out, err = run("tsv2arrow", "--csv", "-", "-o", OUT / "out.arrow", "-f", input=parts)
+    ok((status, err) == (0, "") and read(OUT / "out.arrow").to_pydict() == WANTED, f"parts of {ending}", status, err)
+    for cut in (len(packed) - 1, len(packed) - 6, len(packed) // 2, 12):
+        status, out, err = run("tsv2arrow", "--csv", "-", "-o", OUT / "x.arrow", input=packed[:cut])
+        ok(status == 1 and "could not decompress standard input" in err and not (OUT / "x.arrow").exists(), f"{ending} cut off at {cut}", status, err)
+    for _ in range(30):
+        damaged = bytearray(packed)
+        damaged[rng.randrange(4, len(damaged))] ^= 1 << rng.randrange(8)
+        status, out, err = run("tsv2arrow", "--csv", "-", "-o", OUT / "out.arrow", "-f", input=bytes(damaged))
+        if not ok(status in (0, 1) and err.count("\n") <= 3, f"damaged {ending} does no harm", status, err):
+            break
+many_packed = OUT / "one.csv.gz"
+many_packed.write_bytes(gzip.compress(b"a,b\n1,x\n"))
+write("a,b\n2,y\n", "two.csv")
+equal(run("tsv2arrow", many_packed, OUT / "two.csv", "-o", OUT / "out.arrow", "-f")[0], 0, "a compressed and a plain file")
+equal(read(OUT / "out.arrow").to_pydict(), {"a": [1, 2], "b": ["x", "y"]}, "one after the other")
+
+# Booleans, escapes, no quotes, comments, blank lines.
+table = converted("a,b,c,d,e,f\nTRUE,True,T,F,yes,t\nfalse,FALSE,F,F,No,\n")
+equal([table.schema.field(c).type for c in "abcdef"], [pa.bool_(), pa.bool_(), pa.bool_(), pa.string(), pa.string(), pa.bool_()], "words of booleans")
+equal(table.column("a").to_pylist() + table.column("c").to_pylist() + table.column("f").to_pylist(), [True, False, True, False, True, None], "and their values")
+table = converted("a,b,c,d\nyes,Y,on,maybe\nNO,n,OFF,no\n", "--yes-no")
+equal([table.schema.field(c).type for c in "abcd"], [pa.bool_(), pa.bool_(), pa.bool_(), pa.string()], "--yes-no")
+equal(table.column("b").to_pylist(), [True, False], "and its values")
+text = 'a,b\n"x\\"y","1\\\\"\n"l\\n","p""q"\n'
+equal(converted(text, "--escape=\\").to_pydict(), {"a": ['x"y', "l\\n"], "b": ["1\\", "pq"]}, "--escape, as COPY has it")
+query("CREATE TABLE escaped (a text, b text)", DB)
+(OUT / "escapes").mkdir()
+(OUT / "escapes").chmod(0o755)
+for turn in range(15):
+    rows = [["".join(rng.choice('ab,"\\\n#') for _ in range(rng.randrange(7))) for _ in range(2)] for _ in range(rng.randrange(1, 200))]
+    packed = "".join(",".join('"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"' for v in row) + "\n" for row in rows)
+    table = converted(packed, "--escape=\\", "--schema=a:text,b:text", "-s", "1k", "-n", 3)
+    equal([list(r.values()) for r in table.to_pylist()], rows, f"random rows with escapes {turn}")
+    (OUT / "escapes" / "in.csv").write_text(packed, newline="")
+    query(f"TRUNCATE escaped; COPY escaped FROM '{OUT}/escapes/in.csv' WITH (FORMAT csv, ESCAPE '\\')", DB)
+    equal(query("SELECT string_agg(encode(convert_to(a || '|' || b, 'UTF8'), 'hex'), ' ' ORDER BY ctid) FROM escaped", DB),
+          " ".join(f"{a}|{b}".encode().hex() for a, b in rows), "as COPY reads them")
+    commented = "".join(rng.choice(["", '# it\'s "odd\n', "#\n"]) + line for line in
+                        (",".join('"' + v.replace('"', '""') + '"' for v in row) + "\n" for row in rows))
+    table = converted(commented + "#end", "--comment=#", "--schema=a:text,b:text", "-s", "1k", "-n", 3)
+    equal([list(r.values()) for r in table.to_pylist()], rows, f"random rows with comments {turn}")
+equal(converted('a,b\n"x,1\n\\N,"y"\n', "--no-quotes").to_pydict(), {"a": ['"x', "\\N"], "b": ["1", '"y"']}, "--no-quotes")
+equal(converted("a\tb\nx\\\ty\\n\n", "--tsv", "--no-quotes").to_pydict(), {"a": ["x\\"], "b": ["y\\n"]}, "--no-quotes of TSV")
+equal(converted("# first\n\na,b\n#1,2\n3,4\n", "--comment=#").to_pydict(), {"a": [3], "b": [4]}, "--comment, before the names too")
+equal(converted("\n\na,b\n\n1,2\n\r\n3,4\n\n").to_pydict(), {"a": [1, 3], "b": [2, 4]}, "blank lines are no rows")
+equal(converted("a,b\n\n1,2\n\n3,4\n\n5,6\n", "--offset=1", "--limit=1").to_pydict(), {"a": [3], "b": [4]}, "and are not counted")
+equal(converted("\n1,2\n\n", "--no-header").to_pydict(), {"c1": [1], "c2": [2]}, "without a header")
+equal(converted("a\n1\n\n2\n").to_pydict(), {"a": [1, None, 2]}, "of one column they are")
+equal(converted("a\n1\n\n2\n", "--skip-blank").to_pydict(), {"a": [1, 2]}, "--skip-blank")
+equal(converted('a\n""\n', "--skip-blank").to_pydict(), {"a": [""]}, "an empty text in quotes is a row")
+fails(2, "--delimiter and --comment are the same", "a\n", "--comment=,")
+fails(2, "--no-quotes and --quote exclude each other", "a\n", "--no-quotes", "--quote='")
+
 # What PostgreSQL's COPY and arrow2csv write.
 query("""CREATE TABLE t AS SELECT g AS id, CASE WHEN g % 7 > 0 THEN repeat(chr(32 + g % 90), g % 5) || E'"\\n,\\t\\\\' || g END AS v, (g * 1.25)::numeric(12,3) AS n,
   g / 3.0::float8 AS f, date '2000-01-01' + g AS d, timestamp '1999-12-31 23:59:59.999999' + g * interval '1 hour' AS s, g % 2 = 0 AS b FROM generate_series(-500, 5000) g""", DB)
@@ -172,7 +242,6 @@ for name, form in (("t.csv", "FORMAT csv, HEADER"), ("all.csv", "FORMAT csv, HEA
         ok(back.combine_chunks().cast(table.schema).equals(table.combine_chunks()), f"{form} is the same", str(back.schema), str(table.schema))
 
 # Random rows, as Python's csv writes them, against Python's csv and pyarrow.
-rng = random.Random(11)
 for turn in range(60):
     rows = [["".join(rng.choice('ab,"\n\r ä1') for _ in range(rng.randrange(6))) for _ in range(3)] for _ in range(rng.randrange(1, 300))]
     text = io.StringIO()

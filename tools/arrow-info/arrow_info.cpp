@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arrow-info/difference.hpp"
+#include "arrow_files/open_file.hpp"
 #include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
@@ -30,7 +31,7 @@ struct Settings {
 };
 
 void add_options(OptionTable& table, Settings& settings) {
-  table.files(&settings.files, "Arrow files");
+  table.files(&settings.files, "Arrow files; - is standard input");
   table.group("What to print");
   table.flag('b', "batches", &settings.parts.batches, "also the record batches: place, size, rows");
   table.flag('s', "stats", &settings.parts.statistics, "also the statistics of the columns").also("stat");
@@ -64,6 +65,8 @@ Status check(const Settings& settings) {
   if (settings.only_values && !settings.diff) return usage("--only-values needs --diff");
   if ((!settings.table.empty() || !settings.foreign_table.empty()) && settings.files.size() != 1)
     return usage("--create-table and --create-foreign-table need one file");
+  if (!settings.foreign_table.empty() && settings.files[0] == "-")
+    return usage("--create-foreign-table needs a file that the server can read, not standard input");
   return Status::ok();
 }
 
@@ -99,7 +102,7 @@ Status report_diff(const FileReader& left, const FileReader& right, const Settin
 
 /// What is wrong with a file's values, a line each. A file that cannot even be opened is no reason to leave out others.
 Status report_problems(const std::string& path, const Settings& settings, bool* sound) {
-  const auto file = FileReader::open(path);
+  const auto file = open_arrow_file(path);
   if (!file.is_ok()) {
     *sound = false;
     return print(path + ": " + file.status().message() +
@@ -119,8 +122,8 @@ Status report_problems(const std::string& path, const Settings& settings, bool* 
 
 Status run(const Settings& settings) {
   if (settings.diff) {
-    STROM_ASSIGN(const ArrowFile left, FileReader::open(settings.files[0]));
-    STROM_ASSIGN(const ArrowFile right, FileReader::open(settings.files[1]));
+    STROM_ASSIGN(const ArrowFile left, open_arrow_file(settings.files[0]));
+    STROM_ASSIGN(const ArrowFile right, open_arrow_file(settings.files[1]));
     return report_diff(*left, *right, settings);
   }
   bool sound = true;
@@ -129,7 +132,7 @@ Status run(const Settings& settings) {
       STROM_TRY(report_problems(path, settings, &sound));
       continue;
     }
-    STROM_ASSIGN(const ArrowFile file, FileReader::open(path));
+    STROM_ASSIGN(const ArrowFile file, open_arrow_file(path));
     if (!settings.table.empty() || !settings.foreign_table.empty()) {
       STROM_TRY(print(create_statement(*file, settings)));
     } else {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrow2csv/export.hpp"
+#include "arrow_files/open_file.hpp"
 #include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
@@ -32,7 +33,7 @@ struct Settings {
 };
 
 void add_options(OptionTable& table, Settings& settings) {
-  table.files(&settings.files, "Arrow files; several must have columns of the same names");
+  table.files(&settings.files, "Arrow files; several must have columns of the same names; - is standard input");
   table.group("Output");
   add_output_options(table, &settings.output, "file to write (default: standard output)");
   table.text(0, "format", "FORMAT", &settings.format, "what the rows look like")
@@ -158,12 +159,12 @@ Status write_metadata(const std::vector<ArrowFile>& files, const Settings& setti
 Status run(const Settings& settings) {
   std::vector<ArrowFile> files;
   for (const std::string& path : settings.files) {
-    STROM_ASSIGN(files.emplace_back(), format::arrow::FileReader::open(path));
+    STROM_ASSIGN(files.emplace_back(), open_arrow_file(path));
   }
   if (settings.meta) return write_metadata(files, settings);
   STROM_ASSIGN(const Export rows, Export::plan(std::move(files), settings.rows));
   STROM_ASSIGN(const auto sink, open_output(settings.output, true));
-  Progress progress(settings.progress);
+  Progress progress(settings.progress, settings.output.is_stream());
   if (!settings.table.empty()) STROM_TRY(append_text(*sink, script_begin(settings, rows.fields())));
   STROM_TRY(rows.write(*sink, progress));
   if (!settings.table.empty()) STROM_TRY(append_text(*sink, "\\.\n"));

@@ -26,7 +26,8 @@ std::string bash(const OptionTable& table) {
     words += fmt::format(" --{}{}", option.name, option.value.empty() || option.bare ? "" : "=");
     if (option.value.empty() || (option.choices.empty() && !option.is_file)) continue;
     std::string patterns = "--" + option.name;
-    if (option.letter != 0) patterns += fmt::format("|-{}", option.letter);
+    for (const char letter : {option.letter, option.other_letter})
+      if (letter != 0) patterns += fmt::format("|-{}", letter);
     const std::string what = option.is_file ? "-f" : fmt::format("-W '{}'", fmt::join(option.choices, " "));
     cases += fmt::format("    {}) COMPREPLY=($(compgen {} -- \"$current\")); return ;;\n", patterns, what);
   }
@@ -75,7 +76,8 @@ std::string zsh(const OptionTable& table) {
       out += fmt::format(" \\\n  '*{}{}[{}]{}'", name, option.value.empty() ? "" : join, quoted(option.help), value);
     };
     spec("--" + option.name, option.bare ? "=-" : "=");
-    if (option.letter != 0) spec(std::string("-") + option.letter, option.bare ? "-" : "+");
+    for (const char letter : {option.letter, option.other_letter})
+      if (letter != 0) spec(std::string("-") + letter, option.bare ? "-" : "+");
   }
   for (const auto& positional : table.positionals()) {
     out += fmt::format(" \\\n  '{}:{}:{}'", positional.repeated ? "*" : "", quoted(positional.name),
@@ -97,7 +99,8 @@ std::string fish(const OptionTable& table) {
   if (!takes_files(table)) out += fmt::format("complete -c {} -f\n", table.program());
   for (const Option& option : table.options()) {
     out += fmt::format("complete -c {} -l {}", table.program(), option.name);
-    if (option.letter != 0) out += fmt::format(" -s {}", option.letter);
+    for (const char letter : {option.letter, option.other_letter})
+      if (letter != 0) out += fmt::format(" -s {}", letter);
     if (!option.value.empty() && !option.bare) out += option.is_file ? " -r -F" : " -x";
     if (!option.choices.empty()) out += fmt::format(" -a '{}'", fmt::join(option.choices, " "));
     out += fmt::format(" -d {}\n", quoted(option.help));

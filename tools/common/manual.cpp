@@ -14,10 +14,11 @@ namespace {
 constexpr size_t kWidth = 100;      // of the help
 constexpr size_t kHelpColumn = 30;  // where the explanations start
 
-/// `-n, --num-workers=N`.
+/// `-n, --num-workers=N`, `-u, -U, --user=USER`.
 std::string shown(const Option& option) {
-  std::string text =
-      option.letter != 0 ? fmt::format("-{}, --{}", option.letter, option.name) : fmt::format("    --{}", option.name);
+  std::string text = option.letter != 0 ? fmt::format("-{}, ", option.letter) : "    ";
+  if (option.other_letter != 0) text += fmt::format("-{}, ", option.other_letter);
+  text += "--" + option.name;
   if (!option.value.empty()) text += option.bare ? "[=" + option.value + "]" : "=" + option.value;
   return text;
 }

@@ -17,6 +17,7 @@ namespace strom::tool {
 /// One option, or one positional argument. Made by OptionTable; the functions refine what it made.
 struct Option {
   char letter = 0;                     // -x; 0: none
+  char other_letter = 0;               // another one, that is shown beside it; 0: none
   std::string name;                    // --name, without dashes
   std::vector<std::string> spellings;  // other names that are accepted and not shown
   std::string value;                   // what the value is called in the help; empty: a flag
@@ -29,6 +30,10 @@ struct Option {
 
   Option& also(std::string spelling) {
     spellings.push_back(std::move(spelling));
+    return *this;
+  }
+  Option& also(char other) {
+    other_letter = other;
     return *this;
   }
   Option& alone_means(std::string text) {

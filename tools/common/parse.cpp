@@ -33,7 +33,8 @@ const Option* find_option(const OptionTable& table, std::string_view name) {
 std::string completed(const OptionTable& table, const std::string& argument) {
   if (argument.size() == 2 && argument[0] == '-') {
     for (const Option& option : table.options()) {
-      if (option.letter == argument[1] && option.bare) return "--" + option.name + "=" + *option.bare;
+      if ((option.letter == argument[1] || option.other_letter == argument[1]) && option.bare)
+        return "--" + option.name + "=" + *option.bare;
     }
   }
   if (argument.rfind("--", 0) != 0) return argument;
@@ -115,7 +116,8 @@ Status parse(const OptionTable& table, const std::vector<std::string>& arguments
   for (const Option& option : table.options()) {
     std::string names = "--" + option.name;
     for (const std::string& spelling : option.spellings) names += ",--" + spelling;
-    if (option.letter != 0) names += std::string(",-") + option.letter;
+    for (const char letter : {option.letter, option.other_letter})
+      if (letter != 0) names += std::string(",-") + letter;
     CLI::Option* cli = option.value.empty() ? app.add_flag(names) : app.add_option(names);
     if (!option.value.empty()) cli->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     known.emplace(cli, &option);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -93,7 +94,9 @@ struct Information {
 
   void add_to(OptionTable& table) {
     table.group("Help");
-    table.flag(0, "help", &help, "show this and exit");
+    const bool is_taken = std::any_of(table.options().begin(), table.options().end(),
+                                      [](const Option& option) { return option.letter == 'h'; });
+    table.flag(is_taken ? '\0' : 'h', "help", &help, "show this and exit");
     table.flag('V', "version", &version, "show the versions of the tool and its libraries, and exit");
     table.flag(0, "man", &manual, "print the manual page (roff) and exit");
     table.text(0, "completion", "SHELL", &completion, "print a completion script and exit")
@@ -131,7 +134,13 @@ int run_guarded(OptionTable& table, const std::vector<std::string>& arguments, c
 
 void report_error(const std::string& program, const Status& status) {
   std::string text = fmt::format("{}: error: {}\n", program, status.message());
-  if (!status.detail().empty()) text += fmt::format("{}: detail: {}\n", program, status.detail());
+  // A detail of several lines shows a query and a place in it.
+  const std::string margin =
+      fmt::format("\n{}", std::string(program.size() + std::string_view(": detail: ").size(), ' '));
+  std::string detail = status.detail();
+  for (size_t at = detail.find('\n'); at != std::string::npos; at = detail.find('\n', at + 1))
+    detail.replace(at, 1, margin);
+  if (!detail.empty()) text += fmt::format("{}: detail: {}\n", program, detail);
   if (!status.hint().empty()) text += fmt::format("{}: hint: {}\n", program, status.hint());
   fputs(text.c_str(), stderr);
 }

@@ -56,16 +56,17 @@ std::string json_text(const std::string& text) {
 
 void add_progress_option(OptionTable& table, ProgressOptions* options) {
   table
-      .text(0, "progress", "MODE", &options->mode, "progress on standard error, which is otherwise shown on a terminal")
+      .text(0, "progress", "MODE", &options->mode,
+            "progress on standard error, which is otherwise shown on a terminal while a file is written")
       .alone_means("text")
       .one_of({"text", "json", "none"});
 }
 
-Progress::Progress(const ProgressOptions& options) : asked_(!options.mode.empty()), begin_(now()) {
+Progress::Progress(const ProgressOptions& options, bool is_stream) : asked_(!options.mode.empty()), begin_(now()) {
   terminal_ = isatty(STDERR_FILENO);
   if (options.mode == "json") {
     mode_ = Mode::kJson;
-  } else if (options.mode == "text" || (options.mode.empty() && terminal_)) {
+  } else if (options.mode == "text" || (options.mode.empty() && terminal_ && !is_stream)) {
     mode_ = Mode::kText;
   }
   if (mode_ != Mode::kNone) thread_ = std::thread([this] { run(); });

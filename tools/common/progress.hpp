@@ -12,7 +12,8 @@
 
 namespace strom::tool {
 
-/// `--progress[=text|json|none]`; without it there is progress when standard error is a terminal.
+/// `--progress[=text|json|none]`; without it there is progress when standard error is a terminal, unless the data go to
+/// standard output: a terminal, or a program that writes to one.
 struct ProgressOptions {
   std::string mode;
 };
@@ -21,7 +22,8 @@ void add_progress_option(OptionTable& table, ProgressOptions* options);
 /// Counts and shows them from a thread of its own. Counting is thread-safe and cheap. Lives until the work is done.
 class Progress {
  public:
-  explicit Progress(const ProgressOptions& options);
+  /// `is_stream`: the data go to standard output.
+  explicit Progress(const ProgressOptions& options, bool is_stream = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

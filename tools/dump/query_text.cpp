@@ -1,8 +1,10 @@
 // See query_text.hpp.
 #include "dump/query_text.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 namespace strom::tool {
@@ -34,13 +36,39 @@ Result<std::string> command_text(const std::string& command) {
   return text;
 }
 
+namespace {
+
+/// A name between @( and ) that no parameter has; empty: none.
+std::string missing_parameter(const std::string& text, const NamedValues& parameters) {
+  static const std::regex kToken(R"(@\(([A-Za-z_][A-Za-z_0-9]*)\))");
+  for (std::sregex_iterator token(text.begin(), text.end(), kToken), end; token != end; ++token) {
+    const std::string name = (*token)[1];
+    const bool is_given = std::any_of(parameters.begin(), parameters.end(),
+                                      [&](const auto& parameter) { return parameter.first == name; });
+    if (!is_given) return name;
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::string> with_parameters(std::string text, const NamedValues& parameters) {
+  const std::string missing = missing_parameter(text, parameters);
+  if (!missing.empty())
+    return Status(ErrorCode::kInvalidParameter, "parameter @(" + missing + ") of the query has no value")
+        .with_hint("--param=" + missing + ":VALUE gives it one. What is no parameter has a space behind the @.");
   for (const auto& [name, value] : parameters) {
     const std::string token = "@(" + name + ")";
     if (!contains(text, token)) return usage_error("the query has no " + token + " for --param=" + name);
     text = replaced(std::move(text), token, value);
   }
   return text;
+}
+
+Status refuse_key_token(const std::string& text) {
+  if (!contains(text, kKeyToken)) return Status::ok();
+  return usage_error(std::string(kKeyToken) + " in the query has no value")
+      .with_hint("-k gives the values, with commas between.");
 }
 
 Result<std::vector<std::string>> for_keys(const std::string& text, const std::vector<std::string>& keys) {

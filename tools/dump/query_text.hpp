@@ -19,9 +19,11 @@ std::string replaced(std::string text, std::string_view from, const std::string&
 /// another statement.
 Result<std::string> command_text(const std::string& command);
 
-/// @(NAME) becomes the value; kInvalidParameter when the text has none.
+/// @(NAME) becomes the value; kInvalidParameter when the text has none, or has a name without a value.
 Result<std::string> with_parameters(std::string text, const NamedValues& parameters);
 
+/// kInvalidParameter when there is a $(PARALLEL_KEY) although no keys were given.
+Status refuse_key_token(const std::string& text);
 /// One query for each of the keys, which stand for $(PARALLEL_KEY).
 Result<std::vector<std::string>> for_keys(const std::string& text, const std::vector<std::string>& keys);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <random>
+
 #include "dump/sql_table.hpp"
 #include "format/arrow/describe.hpp"
 #include "format/arrow/nested_writer.hpp"
@@ -99,14 +101,11 @@ Status check_dump(const DumpSettings& settings) {
 Status choose_output(DumpSettings& settings) {
   if (!settings.output.path.empty() || !settings.append.empty()) return Status::ok();
   const char* folder = getenv("TMPDIR");
-  std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/XXXXXX.arrow";
-  constexpr int kSuffix = 6;
-  const int fd = mkstemps(path.data(), kSuffix);
-  if (fd < 0)
-    return Status(ErrorCode::kIoError, "could not create a file in the folder for temporary files; name one with -o");
-  close(fd);
-  settings.output.path = path;
-  settings.output.force = true;
+  std::random_device random;
+  std::string& path = settings.output.path;
+  do {  // the file itself is made when it is whole, and never in place of another
+    path = fmt::format("{}/{:08x}.arrow", folder == nullptr || *folder == '\0' ? "/tmp" : folder, random());
+  } while (access(path.c_str(), F_OK) == 0);
   return Status::ok();
 }
 

@@ -112,7 +112,7 @@ Status run(Settings& settings) {
   if (settings.shows_a_file()) return tool::show_file(settings);
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_TRY(tool::choose_output(settings));
-  tool::Progress progress(settings.progress);
+  tool::Progress progress(settings.progress, settings.output.is_stream());
   Result<DumpResult> dumped = settings.all_tables ? dump_all_tables(settings, progress) : dump(settings, progress);
   STROM_ASSIGN(const DumpResult result, std::move(dumped));
   progress.finish();

@@ -134,6 +134,7 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings, c
     out.workers = out.parts.size();
     return out;
   }
+  STROM_TRY(tool::refuse_key_token(out.shown));
   if (settings.workers > 1 && !tool::contains(out.shown, tool::kWorkerToken))
     return usage_error(
         fmt::format("-n needs {} and {} in the query given by -c", tool::kWorkerToken, tool::kWorkersToken));

@@ -1,7 +1,10 @@
 // See connection.hpp.
 #include "pg2arrow/connection.hpp"
 
+#include <cstdlib>
+
 #include "common/password.hpp"
+#include "pg2arrow/error_place.hpp"
 
 namespace strom::pg2arrow {
 
@@ -91,22 +94,25 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
   return connection;
 }
 
-Status Connection::failed(const std::string& what, const PGresult* result) const {
+Status Connection::failed(const std::string& what, const PGresult* result, const std::string& sql) const {
   const auto field = [&](int code) { return one_line(result == nullptr ? nullptr : PQresultErrorField(result, code)); };
   std::string message = field(PG_DIAG_MESSAGE_PRIMARY);
   if (message.empty()) message = one_line(PQerrorMessage(connection_));
   const std::string state = field(PG_DIAG_SQLSTATE);
   if (!state.empty()) message += " (SQLSTATE " + state + ")";
-  return Status(ErrorCode::kIoError, what + ": " + message)
-      .with_detail(field(PG_DIAG_MESSAGE_DETAIL))
-      .with_hint(field(PG_DIAG_MESSAGE_HINT));
+  std::string detail = field(PG_DIAG_MESSAGE_DETAIL);
+  std::string place = error_place(sql, atoll(field(PG_DIAG_STATEMENT_POSITION).c_str()));
+  if (const char* inner = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_INTERNAL_QUERY))
+    place = error_place(inner, atoll(field(PG_DIAG_INTERNAL_POSITION).c_str()));
+  if (!place.empty()) detail += (detail.empty() ? "" : "\n") + place;
+  return Status(ErrorCode::kIoError, what + ": " + message).with_detail(detail).with_hint(field(PG_DIAG_MESSAGE_HINT));
 }
 
 Status Connection::run(const std::string& sql) {
   const ResultOwner result = owned(PQexec(connection_, sql.c_str()));
   const ExecStatusType status = PQresultStatus(result.get());
   if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return Status::ok();
-  return failed("the server refused \"" + sql + "\"", result.get());
+  return failed("the server refused \"" + sql + "\"", result.get(), sql);
 }
 
 Result<std::vector<Row>> Connection::query(const std::string& sql, const std::vector<std::string>& parameters) {
@@ -114,7 +120,7 @@ Result<std::vector<Row>> Connection::query(const std::string& sql, const std::ve
   for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
   const ResultOwner result = owned(PQexecParams(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr,
                                                 values.data(), nullptr, nullptr, 0));
-  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get());
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get(), sql);
   std::vector<Row> rows(static_cast<size_t>(PQntuples(result.get())));
   for (size_t i = 0; i < rows.size(); ++i) {
     for (int column = 0; column < PQnfields(result.get()); ++column) {
@@ -128,7 +134,7 @@ Result<std::vector<Row>> Connection::query(const std::string& sql, const std::ve
 
 Result<std::vector<std::string>> Connection::binary_values(const std::string& sql) {
   const ResultOwner result = owned(PQexecParams(connection_, sql.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1));
-  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get());
+  if (PQresultStatus(result.get()) != PGRES_TUPLES_OK) return failed("the query failed", result.get(), sql);
   std::vector<std::string> values;
   for (int row = 0; row < PQntuples(result.get()); ++row) {
     values.emplace_back(PQgetvalue(result.get(), row, 0), static_cast<size_t>(PQgetlength(result.get(), row, 0)));
@@ -138,9 +144,9 @@ Result<std::vector<std::string>> Connection::binary_values(const std::string& sq
 
 Result<std::vector<ResultColumn>> Connection::describe(const std::string& sql) {
   ResultOwner result = owned(PQprepare(connection_, "", sql.c_str(), 0, nullptr));
-  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get());
+  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get(), sql);
   result = owned(PQdescribePrepared(connection_, ""));
-  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get());
+  if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return failed("the query failed", result.get(), sql);
   std::vector<ResultColumn> columns;
   for (int i = 0; i < PQnfields(result.get()); ++i) {
     columns.push_back({PQfname(result.get(), i), PQftype(result.get(), i), PQfmod(result.get(), i),
@@ -162,7 +168,7 @@ Status Connection::start_copy(const std::string& sql) {
   // The newline ends a comment in the query's last line.
   const std::string copy = "COPY (" + sql + "\n) TO STDOUT (FORMAT binary)";
   const ResultOwner result = owned(PQexec(connection_, copy.c_str()));
-  return PQresultStatus(result.get()) == PGRES_COPY_OUT ? Status::ok() : failed("the query failed", result.get());
+  return PQresultStatus(result.get()) == PGRES_COPY_OUT ? Status::ok() : failed("the query failed", result.get(), copy);
 }
 
 Result<Connection::Data> Connection::copy_data() {

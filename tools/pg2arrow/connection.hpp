@@ -64,7 +64,8 @@ class Connection {
 
  private:
   explicit Connection(PGconn* connection);
-  Status failed(const std::string& what, const PGresult* result) const;
+  /// `sql`: the statement, if the server may have found a place in it.
+  Status failed(const std::string& what, const PGresult* result, const std::string& sql = {}) const;
 
   PGconn* connection_;
   PGcancel* cancel_;

@@ -25,7 +25,9 @@ void add_connection_options(OptionTable& table, Settings& settings) {
              "database, or a connection string or URI (default: PGDATABASE)");
   table.text('h', "host", "HOST", &settings.host, "server's host or socket folder (default: PGHOST)");
   table.text('p', "port", "PORT", &settings.port, "server's port (default: PGPORT)");
-  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)").also("username");
+  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)")
+      .also("username")
+      .also('U');
   table.flag('w', "no-password", &settings.never_ask, "never ask for a password");
   table.flag('W', "password", &settings.always_ask,
              "ask for a password at once; PGPASSWORD, .pgpass and services need no option");
@@ -128,7 +130,7 @@ Status run(Settings& settings) {
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
   STROM_ASSIGN(const auto connection, Connection::open(settings));
   STROM_TRY(tool::choose_output(settings));
-  tool::Progress progress(settings.progress);
+  tool::Progress progress(settings.progress, settings.output.is_stream());
   Result<DumpResult> dumped =
       settings.all_tables ? dump_all_tables(*connection, settings, progress) : dump(*connection, settings, progress);
   STROM_ASSIGN(const DumpResult result, std::move(dumped));

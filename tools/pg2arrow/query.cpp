@@ -55,6 +55,7 @@ std::vector<std::string> page_ranges(int64_t pages, int64_t workers) {
 Result<std::vector<std::string>> divided(Connection& connection, const Settings& settings, const std::string& text,
                                          const std::string& range_table, bool must_divide) {
   if (!settings.parallel_keys.empty()) return tool::for_keys(text, settings.parallel_keys);
+  STROM_TRY(tool::refuse_key_token(text));
   std::vector<std::string> queries;
   int64_t workers = settings.workers;
   const bool has_range = contains(text, kRange), has_worker = contains(text, kWorkerToken);

@@ -55,6 +55,11 @@ class Conversion {
   Status wrong_row(const Piece& piece, const RowReader& reader, size_t wanted) const;
   std::string place(const Piece& piece, int64_t position) const;
   int64_t piece_size(int64_t bytes) const;
+  void count_columns(const TextFile& file, int64_t begin);
+  /// A blank line is no row, unless it can be one: of a single column.
+  bool is_left_out(const RowReader& reader) const {
+    return reader.is_blank() && (settings_.skip_blank || columns_ != 1);
+  }
   bool has_header() const { return !settings_.no_header && (settings_.schema.empty() || settings_.skip_header); }
 
   const Settings& settings_;
@@ -63,6 +68,7 @@ class Conversion {
   std::vector<std::unique_ptr<TextFile>> files_;
   std::vector<Piece> pieces_;
   std::vector<std::string> names_;  // from the header
+  size_t columns_ = 0;              // of the text; 0: not known
   tool::Contents contents_;
   bool is_guess_ = false;  // types were inferred from some of the rows
   bool guessed_wrong_ = false;
@@ -86,7 +92,9 @@ int64_t Conversion::piece_size(int64_t bytes) const {
 Status Conversion::read_header(const TextFile& file, int64_t& begin) {
   if (!has_header()) return Status::ok();
   RowReader reader(settings_.dialect, file.text());
-  if (!reader.next()) return Status::ok();
+  do {
+    if (!reader.next()) return Status::ok();
+  } while (reader.is_blank());
   begin = reader.position();
   std::vector<std::string> names;
   for (const TextField& field : reader.fields()) names.emplace_back(field.text);
@@ -98,17 +106,29 @@ Status Conversion::read_header(const TextFile& file, int64_t& begin) {
   return Status::ok();
 }
 
+/// Of the first row, or of the names, when nothing is known yet: blank lines are no rows then.
+void Conversion::count_columns(const TextFile& file, int64_t begin) {
+  if (columns_ == 0) columns_ = names_.size();
+  if (columns_ == 0 && !settings_.schema.empty()) columns_ = parse_schema(settings_.schema).value().size();
+  if (columns_ > 0) return;
+  RowReader reader(settings_.dialect, file.text().substr(static_cast<size_t>(begin)));
+  while (reader.next()) {
+    columns_ = reader.fields().size();
+    if (!reader.is_blank()) return;
+  }
+}
+
 /// --offset and --limit.
 Status Conversion::choose_rows(const TextFile& file, int64_t& begin, int64_t& end) {
   constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
   if (skip_ == 0 && left_ == kAll) return Status::ok();
   const std::string_view text = file.text().substr(static_cast<size_t>(begin));
   RowReader reader(settings_.dialect, text);
-  for (; skip_ > 0 && reader.next(); --skip_) {
+  for (; skip_ > 0 && reader.next(); skip_ -= is_left_out(reader) ? 0 : 1) {
   }
   const int64_t first = reader.position();
   if (left_ != kAll) {
-    for (; left_ > 0 && reader.next(); --left_) {
+    for (; left_ > 0 && reader.next(); left_ -= is_left_out(reader) ? 0 : 1) {
     }
     end = begin + reader.position();
   }
@@ -128,6 +148,7 @@ Status Conversion::open() {
     STROM_ASSIGN(auto file, TextFile::open(path));
     Range range{0, static_cast<int64_t>(file->text().size())};
     STROM_TRY(read_header(*file, range.begin));
+    count_columns(*file, range.begin);
     STROM_TRY(choose_rows(*file, range.begin, range.end));
     bytes += range.end - range.begin;
     ranges.push_back(range);
@@ -155,6 +176,7 @@ Status Conversion::wrong_row(const Piece& piece, const RowReader& reader, size_t
 Status Conversion::guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const {
   RowReader reader(settings_.dialect, piece.text());
   while (reader.position() < size && reader.next()) {
+    if (is_left_out(reader)) continue;
     if (reader.fields().size() != guesses.size() || reader.is_unfinished())
       return wrong_row(piece, reader, guesses.size());
     for (size_t i = 0; i < guesses.size(); ++i) {
@@ -196,14 +218,12 @@ Status Conversion::choose_schema(bool all) {
   is_guess_ =
       std::any_of(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.end - piece.begin > size; });
   if (names_.empty() && !pieces_.empty()) {
-    RowReader reader(settings_.dialect, pieces_[0].text());
-    reader.next();
-    for (size_t i = 0; i < reader.fields().size(); ++i) names_.push_back("c" + std::to_string(i + 1));
+    for (size_t i = 0; i < columns_; ++i) names_.push_back("c" + std::to_string(i + 1));
   }
-  std::vector<TypeGuess> guesses(names_.size());
+  std::vector<TypeGuess> guesses(names_.size(), TypeGuess(settings_.words_are_bool));
   std::mutex mutex;
   STROM_TRY(tool::run_pieces(static_cast<int64_t>(pieces_.size()), threads_, [&](int64_t i, int) -> Status {
-    std::vector<TypeGuess> own(names_.size());
+    std::vector<TypeGuess> own(names_.size(), TypeGuess(settings_.words_are_bool));
     STROM_TRY(guess(pieces_[static_cast<size_t>(i)], size, own));
     std::lock_guard lock(mutex);
     for (size_t column = 0; column < own.size(); ++column) guesses[column].merge(own[column]);
@@ -239,8 +259,10 @@ Status Conversion::wrong_value(const Piece& piece, const RowReader& reader, size
 Status Conversion::parse(const Piece& piece, std::vector<NestedBuilder>& columns, int64_t& rows) {
   RowReader reader(settings_.dialect, piece.text());
   const size_t count = columns.size();
-  for (; reader.next(); ++rows) {
+  while (reader.next()) {
     const auto& fields = reader.fields();
+    if (fields.size() == 1 && is_left_out(reader)) continue;
+    ++rows;
     if (fields.size() != count || reader.is_unfinished()) return wrong_row(piece, reader, count);
     for (size_t i = 0; i < count; ++i) {
       NestedBuilder& column = columns[i];

@@ -17,6 +17,8 @@ struct Settings : tool::DumpSettings {
   std::string schema;  // empty: inferred
   bool no_header = false, skip_header = false;
   bool infer_all = false;
+  bool skip_blank = false;  // blank lines are never rows
+  bool words_are_bool = false;
   bool reals = false;  // inferred numbers with a decimal point are Float64
   int64_t offset = 0, limit = std::numeric_limits<int64_t>::max();
   columnar::KeyValues metadata;

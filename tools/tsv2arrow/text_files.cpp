@@ -11,6 +11,7 @@
 
 #include "arrow_files/workers.hpp"
 #include "base/os_error.hpp"
+#include "tsv2arrow/decompress.hpp"
 
 namespace strom::tsv2arrow {
 
@@ -22,6 +23,7 @@ Result<std::unique_ptr<TextFile>> TextFile::open(const std::string& path) {
   auto file = std::unique_ptr<TextFile>(new TextFile());
   file->path_ = path;
   STROM_TRY(path == "-" ? file->read_input() : file->map());
+  STROM_TRY(file->decompress_text());
   if (file->text_.substr(0, 3) == "\xEF\xBB\xBF") file->text_.remove_prefix(3);
   return file;
 }
@@ -51,22 +53,46 @@ Status TextFile::map() {
 }
 
 Status TextFile::read_input() {
-  constexpr size_t kStep = 1 << 20;
-  for (;;) {
-    const size_t size = input_.size();
-    input_.resize(size + std::max(kStep, size / 2));
-    const ssize_t got = read(STDIN_FILENO, input_.data() + size, input_.size() - size);
-    input_.resize(size + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return base::os_error(errno, "could not read standard input");
-    if (got == 0) break;
-  }
-  text_ = input_;
+  STROM_ASSIGN(spool_, tool::spool_input());
+  return use_spool();
+}
+
+Status TextFile::use_spool() {
+  STROM_ASSIGN(const auto bytes, spool_->bytes());
+  text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   return Status::ok();
 }
 
+Status TextFile::decompress_text() {
+  STROM_ASSIGN(auto text, decompress(path_, text_));
+  if (text == nullptr) return Status::ok();
+  spool_ = std::move(text);  // and what was read is let go of
+  return use_spool();
+}
+
+namespace {
+
+/// Where quotes cannot be counted, rows are looked for one by one.
+std::vector<Piece> cut_by_rows(const TextFile& file, const format::csv::Dialect& dialect, int64_t begin, int64_t end,
+                               int64_t size) {
+  format::csv::RowReader reader(dialect,
+                                file.text().substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  std::vector<Piece> pieces;
+  int64_t from = 0;
+  while (reader.next()) {
+    if (reader.position() - from < size) continue;
+    pieces.push_back({&file, begin + from, begin + reader.position()});
+    from = reader.position();
+  }
+  if (from < end - begin) pieces.push_back({&file, begin + from, end});
+  return pieces;
+}
+
+}  // namespace
+
 Result<std::vector<Piece>> cut(const TextFile& file, const format::csv::Dialect& dialect, int64_t begin, int64_t end,
                                int64_t size, int threads) {
+  if (!format::csv::has_simple_quotes(dialect)) return cut_by_rows(file, dialect, begin, end, size);
   const int64_t count = std::max<int64_t>(1, (end - begin + size - 1) / size);
   const std::string_view text = file.text().substr(0, static_cast<size_t>(end));
   // Whether a place is inside of quotes depends on the number of quotes before it.

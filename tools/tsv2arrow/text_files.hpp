@@ -8,14 +8,15 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "common/spool.hpp"
 #include "format/csv/row_reader.hpp"
 
 namespace strom::tsv2arrow {
 
-/// A mapped file, or what came from standard input.
+/// A mapped file, or what came from standard input; or the text of it, if it is compressed.
 class TextFile {
  public:
-  /// "-": standard input, all of it. A mark of UTF-8 at the beginning is left out.
+  /// "-": standard input, all of it. A mark of UTF-8 at the beginning is left out. Errors: also those of decompress().
   static Result<std::unique_ptr<TextFile>> open(const std::string& path);
   ~TextFile();
   TextFile(const TextFile&) = delete;
@@ -28,8 +29,11 @@ class TextFile {
   TextFile() = default;
   Status map();
   Status read_input();
+  Status use_spool();
+  Status decompress_text();
 
-  std::string path_, input_;
+  std::string path_;
+  std::unique_ptr<tool::Spool> spool_;
   void* mapped_ = nullptr;
   size_t mapped_size_ = 0;
   std::string_view text_;

@@ -142,10 +142,21 @@ Appended append_value(std::string_view text, NestedBuilder& column) {
   }
 }
 
+/// 1 and 0 are numbers. A column of F alone is more likely one of letters, whereas f is how PostgreSQL prints a
+/// boolean.
+bool TypeGuess::fits_bool(std::string_view text) {
+  bool value;
+  if (parse_bool(text, value) != Parsed::kExact || is_digit(text[0])) return false;
+  const char first = static_cast<char>(text[0] | 0x20);
+  if (first != 't' && first != 'f') return words_are_bool_;
+  if (text == "T" || text == "F") (value ? has_upper_t_ : has_upper_f_) = true;
+  return true;
+}
+
 bool TypeGuess::fits(Candidate candidate, std::string_view text) {
   int64_t value;
   switch (candidate) {
-    case kBool: return text == "true" || text == "false" || text == "t" || text == "f";
+    case kBool: return fits_bool(text);
     case kInt: return is_printed_integer(text);
     case kDecimal: {
       if (!text.empty() && text[0] == '-') text.remove_prefix(1);
@@ -219,6 +230,8 @@ void TypeGuess::merge(const TypeGuess& other) {
   scale_ = std::max(scale_, other.scale_);
   fraction_ = std::max(fraction_, other.fraction_);
   nanos_fit_ = nanos_fit_ && other.nanos_fit_;
+  has_upper_t_ = has_upper_t_ || other.has_upper_t_;
+  has_upper_f_ = has_upper_f_ || other.has_upper_f_;
 }
 
 void TypeGuess::choose(NestedField& field, bool reals, bool is_sample) const {
@@ -231,7 +244,7 @@ void TypeGuess::choose(NestedField& field, bool reals, bool is_sample) const {
   const int32_t digits = std::max(whole_ + scale_, 1);
   const bool unit_fits = fraction_ <= kMicroDigits || nanos_fit_;
   field.unit = fraction_ > kMicroDigits ? TimeUnit::kNano : TimeUnit::kMicro;
-  if (has(kBool)) {
+  if (has(kBool) && has_upper_t_ == has_upper_f_) {
     set(Kind::kBool, 0);
   } else if (has(kInt)) {
     set(Kind::kInt, 64);

@@ -18,6 +18,8 @@ Appended append_value(std::string_view text, columnar::NestedBuilder& column);
 /// Learns from texts which types can hold all of them, exactly.
 class TypeGuess {
  public:
+  /// `words_are_bool`: so are yes and no, y and n, on and off, besides true and false, t and f, in any case.
+  explicit TypeGuess(bool words_are_bool = false) : words_are_bool_(words_are_bool) {}
   void observe(std::string_view text);
   void merge(const TypeGuess& other);
   /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals. `is_sample`:
@@ -37,8 +39,10 @@ class TypeGuess {
     kAll = 255
   };
   bool fits(Candidate candidate, std::string_view text);
+  bool fits_bool(std::string_view text);
   bool observe_integer(std::string_view text);
 
+  bool words_are_bool_, has_upper_t_ = false, has_upper_f_ = false;
   uint32_t open_ = kAll;
   int64_t seen_ = 0;
   int32_t whole_ = 0, scale_ = 0;  // digits of decimals, before and behind the point

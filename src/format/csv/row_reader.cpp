@@ -75,7 +75,7 @@ bool RowReader::is_null(std::string_view raw) const {
 }
 
 void RowReader::load_block(int64_t block) {
-  const char special = dialect_.quote != 0 ? dialect_.quote : '\\';
+  const char special = dialect_.quote != 0 ? dialect_.quote : dialect_.backslashes ? '\\' : '\n';
   const auto left = static_cast<int64_t>(text_.size()) - block * kBlock;
   const char* bytes = text_.data() + block * kBlock;
   char tail[kBlock];
@@ -112,9 +112,17 @@ void RowReader::add(std::string_view raw, std::string_view text, bool is_quoted)
   fields_.push_back({text, !is_quoted && is_null(raw), is_quoted});
 }
 
+void RowReader::skip_comments() {
+  while (at_ < static_cast<int64_t>(text_.size()) && text_[static_cast<size_t>(at_)] == dialect_.comment) {
+    const size_t end = text_.find('\n', static_cast<size_t>(at_));
+    at_ = static_cast<int64_t>(end == std::string_view::npos ? text_.size() : end + 1);
+  }
+}
+
 bool RowReader::next() {
   fields_.clear();
   made_count_ = 0;
+  if (dialect_.comment != 0) skip_comments();
   row_begin_ = at_;
   if (at_ >= static_cast<int64_t>(text_.size())) return false;
   while (plain_field()) {
@@ -150,11 +158,14 @@ bool RowReader::special_field(int64_t begin) {
   text.clear();
   int64_t at = begin;
   bool quoted = false;
-  const bool has_quotes = dialect_.quote != 0;
+  const bool has_quotes = dialect_.quote != 0, has_escape = has_quotes && dialect_.escape != 0;
+  const auto follows = [&](char wanted) { return at + 1 < size && text_[static_cast<size_t>(at + 1)] == wanted; };
   for (; at < size; ++at) {
     const char c = text_[static_cast<size_t>(at)];
-    if (has_quotes && c == dialect_.quote) {
-      const bool doubled = quoted && at + 1 < size && text_[static_cast<size_t>(at + 1)] == c;
+    if (has_escape && quoted && c == dialect_.escape && (follows(dialect_.quote) || follows(dialect_.escape))) {
+      text += text_[static_cast<size_t>(++at)];
+    } else if (has_quotes && c == dialect_.quote) {
+      const bool doubled = quoted && !has_escape && follows(c);
       if (doubled) {
         text += c;
         ++at;
@@ -182,6 +193,10 @@ bool RowReader::special_field(int64_t begin) {
   return more;
 }
 
+bool has_simple_quotes(const Dialect& dialect) {
+  return (dialect.quote == 0 || dialect.escape == 0) && dialect.comment == 0;
+}
+
 int64_t next_row(const Dialect& dialect, std::string_view text, int64_t from, bool quotes) {
   const auto size = static_cast<int64_t>(text.size());
   if (from <= 0) return 0;
@@ -190,7 +205,7 @@ int64_t next_row(const Dialect& dialect, std::string_view text, int64_t from, bo
     const char c = text[static_cast<size_t>(at)];
     if (dialect.quote != 0 && c == dialect.quote && at >= from) quotes = !quotes;
     if (c != '\n' || quotes) continue;
-    if (dialect.quote == 0) {
+    if (dialect.quote == 0 && dialect.backslashes) {
       int64_t slashes = 0;
       while (at - slashes > 0 && text[static_cast<size_t>(at - slashes - 1)] == '\\') ++slashes;
       if (slashes % 2 == 1) continue;

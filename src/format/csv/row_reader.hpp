@@ -1,8 +1,8 @@
 // Rows of delimited text, taken apart into fields. Used by tsv2arrow. The text is untrusted.
 //
 // Two forms, both as PostgreSQL's COPY reads them. With a quote character (CSV), quotes turn on and off what delimiters
-// and line ends mean, and two in a row inside of quotes are one. Without one (TSV), a backslash says that the next
-// character is another one than it looks.
+// and line ends mean, and two in a row inside of quotes are one; or another character, the escape, stands before what
+// is to be taken as it is. Without one (TSV), a backslash says that the next character is another one than it looks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,10 @@ namespace strom::format::csv {
 
 struct Dialect {
   char delimiter = '\t';
-  char quote = 0;                    // 0: backslashes
+  char quote = 0;                    // 0: none
+  char escape = 0;                   // before quotes, and itself, inside of quotes; 0: the quote
+  bool backslashes = true;           // without a quote: they mean something
+  char comment = 0;                  // lines that begin with it are left out; 0: none
   std::vector<std::string> nulls{};  // texts, as they stand in the file, that are NULL; never in quotes
 };
 
@@ -36,10 +39,13 @@ class RowReader {
   /// Where the row that next() has read begins and ends, in bytes of the text.
   int64_t row_begin() const { return row_begin_; }
   int64_t position() const { return at_; }
+  /// The row is an empty line.
+  bool is_blank() const { return fields_.size() == 1 && fields_[0].text.empty() && !fields_[0].is_quoted; }
   /// The text ended inside of quotes.
   bool is_unfinished() const { return unfinished_; }
 
  private:
+  void skip_comments();
   bool plain_field();
   bool special_field(int64_t begin);
   void add(std::string_view raw, std::string_view text, bool is_quoted);
@@ -61,6 +67,8 @@ class RowReader {
   size_t made_count_ = 0;
 };
 
+/// Whether next_row() finds rows of this dialect: whether the number of quotes before a place tells if it is quoted.
+bool has_simple_quotes(const Dialect& dialect);
 /// Where the row that begins before or at `from` ends and another begins, at or after `from`; the end of the text when
 /// there is none. `quotes`: whether the number of quotes before `from` is odd.
 int64_t next_row(const Dialect& dialect, std::string_view text, int64_t from, bool quotes);

@@ -43,20 +43,46 @@ bool has_us(const std::vector<std::string>& libraries) {
   });
 }
 
-void check_preload(std::vector<Finding>* findings) {
-  const auto shared = libraries_of(shared_preload_libraries_string);
+/// The command that lets every session have the engine from its start; empty when they have.
+std::string preload_for_sessions() {
   const auto session = libraries_of(session_preload_libraries_string);
-  if (has_us(shared) || has_us(session)) {
-    findings->push_back({"preload", Health::kOk, "Every session has the engine from its start.", ""});
-    return;
-  }
+  if (has_us(libraries_of(shared_preload_libraries_string)) || has_us(session)) return {};
   std::string others;
   for (const std::string& name : session) others += "'" + name + "', ";
-  findings->push_back(
-      {"preload", Health::kWarning,
-       "A session has the engine only after it has used an Arrow table or a function of the extension; "
-       "until then queries on other tables do without.",
-       "ALTER SYSTEM SET session_preload_libraries = " + others + "'pg_strom'; SELECT pg_reload_conf();"});
+  return "ALTER SYSTEM SET session_preload_libraries = " + others + "'pg_strom'; SELECT pg_reload_conf();";
+}
+
+void check_preload(std::vector<Finding>* findings) {
+  const std::string fix = preload_for_sessions();
+  if (fix.empty())
+    findings->push_back({"preload", Health::kOk, "Every session has the engine from its start.", ""});
+  else
+    findings->push_back({"preload", Health::kWarning,
+                         "A session has the engine only after it has used an Arrow table or a function of the "
+                         "extension; until then queries on other tables do without.",
+                         fix});
+}
+
+bool is_preload_noted = false;  // at the end of this transaction
+
+/// While the script of CREATE EXTENSION runs, PostgreSQL holds notices back.
+void note_preload(XactEvent event, void*) {
+  const bool is_due = is_preload_noted && event == XACT_EVENT_PRE_COMMIT;
+  if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+    is_preload_noted = false;
+  if (!is_due) return;
+  boundary::entry([]() -> Datum {
+    const std::string fix = preload_for_sessions();
+    const char* hint = fix.c_str();
+    if (fix.empty()) return Datum{0};
+    guard([hint] {
+      ereport(NOTICE,
+              (errmsg("pg_strom takes part in queries on Arrow tables; in queries on other tables where a session "
+                      "has loaded it"),
+               errhint("For all new sessions: %s", hint)));
+    });
+    return Datum{0};
+  });
 }
 
 void check_engine(std::vector<Finding>* findings) {
@@ -98,7 +124,8 @@ void check_file_rights(std::vector<Finding>* findings) {
     findings->push_back({"Arrow files", Health::kOk, "This role may make tables of files.", ""});
   else
     findings->push_back({"Arrow files", Health::kNote, "This role may not make tables of files.",
-                         std::string("GRANT pg_read_server_files TO ") + quoted + ";"});
+                         std::string("GRANT pg_read_server_files TO ") + quoted +
+                             "; GRANT USAGE ON FOREIGN SERVER arrow_fdw TO " + quoted + ";"});
 }
 
 ServiceState service_state() {
@@ -194,6 +221,15 @@ void strom::pg::sqlfn::put_findings(const std::vector<Finding>& findings, Return
       tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
     });
   }
+}
+
+/// Called by the extension's script alone: CREATE EXTENSION ends with a NOTICE unless the library is preloaded.
+STROM_SQL_FUNCTION(strom_note_preload) {
+  static bool is_registered = false;
+  if (!is_registered) guard([] { RegisterXactCallback(note_preload, nullptr); });
+  is_registered = true;
+  is_preload_noted = true;
+  return Datum{0};
 }
 
 /// pgstrom.doctor() -> setof (check, status, detail, fix)

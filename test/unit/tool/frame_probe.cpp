@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       [&] { return name == "bad" ? Status(ErrorCode::kInvalidParameter, "a bad name") : Status::ok(); },
       [&]() -> Status {
         STROM_ASSIGN(const auto sink, open_output(output));
-        Progress progress(progress_options);
+        Progress progress(progress_options, output.is_stream());
         progress.add_total(rows);
         const std::vector<char> zeros(static_cast<size_t>(bytes));
         for (int64_t row = 0; row < rows; ++row) {

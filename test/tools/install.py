@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What an installation puts where, what is said when something for the build is missing, and the commands of README.md
+and docs/user/install.md as they are written there."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from checks import BUILD_DIR, done, equal, folder, ok, query
+
+ROOT = pathlib.Path(os.environ["STROM_ROOT"])
+OUT = folder("install")
+PROGRAMS = ("pg2arrow", "mysql2arrow", "tsv2arrow", "arrow2csv", "arrow-info", "arrowstat")
+
+
+def shell(*command, **options):
+    return subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT, **options)
+
+
+def run_sql(script, database, **settings):
+    """A script in one session, as CompletedProcess."""
+    return subprocess.run(["psql", "-X", "-q", "-A", "-t", "-d", database], input=script, capture_output=True, text=True,
+                          env={**os.environ, **settings})
+
+
+def block(page, after, language):
+    """The first code block of a page behind a text."""
+    text = (ROOT / page).read_text()
+    return re.search(rf"```{language}\n(.*?)```", text[text.index(after):], re.S).group(1)
+
+
+def check_installation():
+    for prefix in ("/usr/local", "/opt/strom"):
+        root = OUT / prefix.replace("/", "_")
+        result = shell("cmake", "--install", BUILD_DIR, "--prefix", prefix, env={**os.environ, "DESTDIR": str(root)})
+        ok(result.returncode == 0, f"installation below {prefix}", result.stdout[-500:], result.stderr)
+        place = root / prefix[1:]
+        for name in PROGRAMS:
+            found = shutil.which(name, path=str(place / "bin"))
+            ok(found is not None, f"{name} is in {prefix}/bin")
+            version = subprocess.run([found or name, "-V"], capture_output=True, text=True)
+            ok(version.stdout.startswith(name), f"{name} runs from there", version)
+            for path in (f"share/man/man1/{name}.1", f"share/bash-completion/completions/{name}",
+                         f"share/zsh/site-functions/_{name}", f"share/fish/vendor_completions.d/{name}.fish"):
+                ok((place / path).is_file(), f"{prefix}/{path}")
+        if shutil.which("man"):
+            found = shell("man", "-M", place / "share/man", "-w", "pg2arrow")
+            equal(found.stdout.strip(), str(place / "share/man/man1/pg2arrow.1"), "man finds a page")
+        libraries = [path for path in root.rglob("pg_strom*.so")]
+        ok(libraries and all(prefix not in str(path.relative_to(root)) for path in libraries), "the extension is where the server looks", libraries)
+
+
+def check_makefile():
+    """What `make` makes of its variables, by the scripts that CMake writes."""
+    def places(*variables):
+        build = OUT / "build"
+        shutil.rmtree(build, ignore_errors=True)
+        result = shell("make", "configure", f"BUILD={build}", f"PG_CONFIG={os.environ['STROM_PG_CONFIG']}", *variables)
+        ok(result.returncode == 0, f"make configure {variables}", result.stdout[-1000:], result.stderr[-1000:])
+        script = (build / "tools/pg2arrow/cmake_install.cmake").read_text()
+        return set(re.findall(r'file\(INSTALL DESTINATION "([^"]*)"', script))
+
+    zsh = "vendor-completions" if os.path.exists("/etc/debian_version") else "site-functions"
+    found = places()
+    ok({"/usr/local/bin", "/usr/local/share/man/man1"} <= found, "make install: /usr/local", found)
+    found = places("PREFIX=/usr")
+    ok({"/usr/bin", "/usr/share/man/man1"} <= found, "PREFIX=/usr: the distribution's folders", found)
+    ok("${CMAKE_INSTALL_PREFIX}/share/zsh/" + zsh in found, "with its place for zsh", found)
+    found = places("BINDIR=/srv/programs", "MANDIR=/srv/pages")
+    ok({"/srv/programs", "/srv/pages/man1"} <= found, "BINDIR and MANDIR", found)
+
+
+def check_missing_packages():
+    programs = OUT / "programs"
+    programs.mkdir()
+    for name in ("make", "sh", "dirname", "test", "cmake", "c++"):
+        (programs / name).symlink_to(shutil.which(name))
+    result = shell("make", "PG_CONFIG=/bin/true", env={"PATH": str(programs), "SHELL": "/bin/sh"})
+    ok(result.returncode != 0 and "apt-get install ninja-build\n" in result.stderr, "make names a missing program", result.stderr)
+    result = shell("make", "PG_CONFIG=no-such-pg_config")
+    ok(result.returncode != 0 and "postgresql-server-dev-15" in result.stderr and "PG_CONFIG=" in result.stderr, "and pg_config", result.stderr)
+    result = shell("cmake", "-S", ".", "-B", OUT / "missing", "-G", "Ninja", "-DCMAKE_IGNORE_PATH=/usr/include",
+                   f"-DPG_CONFIG={os.environ['STROM_PG_CONFIG']}")
+    line = re.search(r"apt-get install (.*)", result.stderr)
+    wanted = {"libflatbuffers-dev", "libre2-dev", "libfmt-dev", "libcli11-dev"}
+    ok(result.returncode != 0 and line and wanted <= set(line.group(1).split()), "all missing libraries are named at once", result.stderr)
+    result = shell("cmake", "-S", ".", "-B", OUT / "no_server", "-G", "Ninja", "-DPG_CONFIG=/no/pg_config")
+    ok(result.returncode != 0 and "/no/pg_config" in result.stderr and "postgresql-server-dev-15" in result.stderr, "so is PostgreSQL", result.stderr)
+
+
+def check_first_steps():
+    """README's "Use it" in a new database, on files in a folder of the test."""
+    query("DROP DATABASE IF EXISTS strom_first_steps")
+    query("CREATE DATABASE strom_first_steps")
+    files = folder("first_steps")
+    os.chmod(files, 0o777)
+    script = block("README.md", "## Use it", "sql")
+    ok("/tmp/" in script and "'/tmp'" in script, "README's files are in /tmp")
+    result = run_sql("\\set ON_ERROR_STOP 1\n" + script.replace("'/tmp", f"'{files}"), "strom_first_steps")
+    ok(result.returncode == 0, "README's statements run", result.stdout[-1000:], result.stderr)
+    plans = result.stdout.split("EXPLAIN")[0]
+    ok("Custom Scan (Cpu" in plans and "Foreign Scan on" in plans, "with the engine, and without", plans)
+    ok("north" in result.stdout and "south" in result.stdout, "names of files become columns", result.stdout[-1000:])
+    ok("NOTICE:  pg_strom takes part" in result.stderr and "session_preload_libraries = 'pg_strom'" in result.stderr,
+       "CREATE EXTENSION says what other tables need", result.stderr)
+    for name, arguments in (("arrow-info", ()), ("arrow2csv", ("--limit=5",))):
+        shown = subprocess.run([BUILD_DIR / "tools" / name / name, *arguments, files / "sales.arrow"], capture_output=True, text=True)
+        ok(shown.returncode == 0 and shown.stdout, f"{name} of README", shown.stderr)
+    check_notice()
+    check_role(files)
+
+
+def check_notice():
+    quiet = run_sql("SET client_min_messages = warning; DROP EXTENSION pg_strom CASCADE; CREATE EXTENSION pg_strom", "strom_first_steps")
+    equal((quiet.returncode, quiet.stderr), (0, ""), "no notice for who wants none")
+    preloaded = run_sql("DROP EXTENSION pg_strom; CREATE EXTENSION pg_strom", "strom_first_steps",
+                        PGOPTIONS="-c session_preload_libraries=pg_strom")
+    ok("takes part" not in preloaded.stderr, "and none where the library is preloaded", preloaded.stderr)
+    rolled_back = run_sql("DROP EXTENSION pg_strom; BEGIN; CREATE EXTENSION pg_strom; ROLLBACK; BEGIN; COMMIT; CREATE EXTENSION pg_strom", "strom_first_steps")
+    equal(rolled_back.stderr.count("takes part"), 1, "one for the transaction that brings the extension")
+
+
+def check_role(files):
+    """docs/user/install.md: what a role needs to make tables of files, and who is meant by "Permission denied"."""
+    grants = block("docs/user/install.md", "Another role", "sql")
+    rights = grants.strip().split("\n")
+    make = f"SET ROLE analyst; IMPORT FOREIGN SCHEMA t FROM SERVER arrow_fdw INTO analysis OPTIONS (file '{files}/sales.arrow'); " \
+           "SELECT count(*) > 0 FROM analysis.t; DROP FOREIGN TABLE analysis.t"
+    query("DROP ROLE IF EXISTS analyst")
+    query("CREATE ROLE analyst", "strom_first_steps")
+    for missing in range(len(rights)):
+        script = ";".join(["BEGIN", *(right for i, right in enumerate(rights) if i != missing), make, "ROLLBACK"])
+        result = run_sql("\\set ON_ERROR_STOP 1\n" + script, "strom_first_steps")
+        ok(result.returncode != 0, f"not without {rights[missing]}", result.stdout)
+    result = run_sql("\\set ON_ERROR_STOP 1\n" + grants + make, "strom_first_steps")
+    ok(result.returncode == 0, "a role with the rights of install.md makes a table", result.stderr)
+    shutil.copy(files / "sales.arrow", files / "secret.arrow")
+    os.chmod(files / "secret.arrow", 0)
+    result = run_sql(f"IMPORT FOREIGN SCHEMA t FROM SERVER arrow_fdw INTO public OPTIONS (file '{files}/secret.arrow')", "strom_first_steps")
+    ok("Permission denied" in result.stderr and f'user "{os.environ["STROM_SERVER_USER"]}"' in result.stderr,
+       '"Permission denied" names the server\'s user', result.stderr)
+    query("DROP DATABASE strom_first_steps")
+    query("DROP ROLE analyst")
+
+
+check_installation()
+check_makefile()
+check_missing_packages()
+check_first_steps()
+done()

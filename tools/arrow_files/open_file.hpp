@@ -1,0 +1,14 @@
+// Arrow files by their names on the command line.
+#pragma once
+
+#include <string>
+
+#include "arrow_files/columns.hpp"
+#include "base/status.hpp"
+
+namespace strom::tool {
+
+/// What FileReader::open() opens, or for "-" what comes from standard input, to its end.
+Result<ArrowFile> open_arrow_file(const std::string& path);
+
+}  // namespace strom::tool
