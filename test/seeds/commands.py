@@ -13,6 +13,9 @@ SORTED = "pg2arrow -d postgres -o /dev/shm/flineorder_sort.arrow -t lineorder_so
 YEAR = """pg2arrow -d ssbm -o /opt/arrow/f_lineorder_1996.arrow --progress \\
  -c 'SELECT * FROM lineorder WHERE lo_orderdate BETWEEN 19960101 AND 19961231'"""
 PARALLEL = "pg2arrow -d ssbm -o /opt/arrow/f_lineorder_para.arrow --progress -t lineorder -n 4"
+# The old rows of a table.
+OLD = """pg2arrow -d ssbm -o /opt/arrow/mytable_2023.arrow \\
+ -c "SELECT * FROM my_table WHERE ymd >= '2023-01-01' AND ymd < '2024-01-01'\""""
 # Joins by the client.
 INNER = "./pg2arrow -d postgres -t t_a --inner-join 'SELECT b1,b2,b3,b4 FROM t_b WHERE $(id) = id' -o /tmp/test1.arrow"
 OUTER = "./pg2arrow -d postgres -t t_a --outer-join 'SELECT b1,b2,b3,b4 FROM t_b WHERE $(id) = id' -o /tmp/test2.arrow"

@@ -1,5 +1,7 @@
 -- Joins by numeric without a declared scale, and with such values handed on: equal values of different scales, and
 -- values that the engine cannot hold, on either side and from either source.
+\getenv source_dir PG_ABS_SRCDIR
+\set facts :source_dir '/data/queries/facts.arrow'
 LOAD 'pg_strom';
 CREATE SCHEMA keys;
 SET search_path = keys, engine;
@@ -75,6 +77,20 @@ INSERT INTO key_queries VALUES
 ($$select o.id, i.total from orders o join (select k, sum(amount) as total from items group by k) i on o.k = i.k$$),
 ($$select o.id, i.k from orders o join (select k * 1.00 as k, v from items offset 0) i on o.k * 1.0 = i.k and o.v = i.v$$);
 SELECT r.*, q FROM key_queries, run_both(q) r;
+-- Numeric of files has their scale, whoever reads them.
+CREATE FOREIGN TABLE bare (id int, k int, n numeric, t text, c char(4)) SERVER arrow_fdw OPTIONS (file :'facts');
+ANALYZE bare;
+CREATE TABLE file_queries (q text);
+INSERT INTO file_queries VALUES
+($$select a.id, b.id as other, b.n from bare a join bare b on a.n = b.n where md5(b.t) < '2'$$),
+($$select a.id, b.id as other, b.c from bare a left join (select * from bare where md5(t) < '2') b on a.n = b.n and a.id > b.id$$),
+($$select b.n, b.c, count(*), sum(a.n * b.n), avg(b.n) from bare a join bare b on a.n = b.n where md5(b.t) < '2' group by 1, 2$$),
+($$select a.id, round(b.n, 1), b.n * 2 from bare a join bare b on a.k = b.k and a.id = b.id where md5(b.t) < '2' and b.n + a.n > 5$$),
+($$select a.id from bare a where exists (select 1 from bare b where a.n = b.n and md5(b.t) < '2' and b.id <> a.id)$$),
+($$select a.id, o.id as other from bare a join orders o on a.n = o.k$$),
+($$select a.id, o.id as other, a.n from orders o join bare a on a.n = o.k where md5(a.t) < '2'$$),
+($$select a.id from bare a where a.n in (select k from items where md5(name) < '8')$$);
+SELECT r.*, q FROM file_queries, run_both(q) r;
 -- Little memory: the inner side in parts.
 SET pg_strom.work_memory = '1MB';
 CREATE TABLE many AS SELECT CASE WHEN g % 3 = 0 THEN g::numeric ELSE g * 1.0 END AS k, repeat('x', 60) || g AS name,
