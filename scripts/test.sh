@@ -7,7 +7,7 @@ show_test_help() {
 usage: ./strom test [OPTIONS]
 
   --filter X     only tests whose name contains X
-  --part NAME    only this part: unit, regress, tap, diff, tools (may be repeated)
+  --part NAME    only this part: unit, regress, tap, diff, tools, seeds (may be repeated)
   --seconds N    length of the random differential test (default 120)
   --seed S       of the random differential test, or `clock`; a fixed one by default, so that every run asks the same
   --long         the random differential test for two hours, with a seed by the clock
@@ -22,7 +22,7 @@ usage: ./strom test [OPTIONS]
 HELP
 }
 
-TEST_PARTS=(unit regress tap diff tools)
+TEST_PARTS=(unit regress tap diff tools seeds)
 # What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
 TOOLS_PACKAGES=(mariadb-server openssl postgresql-15-postgis-3)
 EXTRA_PARTS=(pg_regress sqlsmith mysql)
@@ -69,10 +69,10 @@ run_tests() {
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
-  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql)\  ]] && tests=(--tests)
+  [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|seeds)\  ]] && tests=(--tests)
   [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
-  [[ ! " ${parts[*]} " =~ \ (tools|mysql)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
+  [[ ! " ${parts[*]} " =~ \ (tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
   prepare_test_folder
   trap test_cleanup EXIT
   # In a process of its own, because a build that fails must not end the run.
@@ -307,6 +307,13 @@ test_tools() {
     test_server || { count_one "tools: server" 1 && continue; }
     run_counted "test/tools/$(basename "$file")" "$file"
   done
+}
+
+# The statements and command lines of the articles that the project grew from.
+test_seeds() {
+  [[ seeds == *"$1"* ]] || return 0
+  test_server || { count_one "seeds: server" 1 && return; }
+  run_counted "test/seeds/run" "$STROM_ROOT/test/seeds/run"
 }
 
 # A MySQL server of Debian's unstable suite, in a folder of its own.

@@ -128,6 +128,23 @@ STROM_BASE_INLINE bool numeric_to_decimal(const char* bytes, int64_t length, int
          make_decimal(unscaled, header.scale, decimal);
 }
 
+/// The same without zeros behind the point, whatever the display scale: a value has a place there if an equal one has.
+STROM_BASE_INLINE bool numeric_to_shortest_decimal(const char* bytes, int64_t length, int128* decimal) {
+  NumericHeader header;
+  if (!read_numeric_header(bytes, length, &header)) return false;
+  int count = static_cast<int>((length - header.size) / 2), scale = 0;
+  const auto digit = [&](int i) { return load_unaligned<uint16_t>(bytes + header.size + 2 * i); };
+  while (count > 0 && digit(count - 1) == 0) --count;
+  if (count > 0) {
+    scale = (count - 1 - header.weight) * kNumericBaseDigits;
+    for (int last = digit(count - 1); last % 10 == 0; last /= 10) --scale;
+  }
+  scale = scale < 0 ? 0 : scale;
+  int128 unscaled;
+  return read_numeric_value(bytes, header.size + 2 * count, header, scale, &unscaled) &&
+         make_decimal(unscaled, scale, decimal);
+}
+
 #if !defined(__CUDACC__)
 
 inline constexpr int kOrdinaryScale = 4;
@@ -182,9 +199,22 @@ class StoredNumericReader {
 
   /// False where numeric_to_int128() or numeric_to_decimal() is. Reads up to two bytes before `bytes`.
   STROM_BASE_INLINE bool read(const char* bytes, int64_t length, int128* to) const {
-    if (scale_ == kOwnScale) return numeric_to_decimal(bytes, length, to);
+    if (scale_ == kOwnScale) return read_own(bytes, length, to) || numeric_to_decimal(bytes, length, to);
     if (scale_ >= 0 && scale_ <= kOrdinaryScale && read_scaled(bytes, length, to)) return true;
     return numeric_to_int128(bytes, length, scale_, to);
+  }
+
+  /// The ordinary ones alone, with their own scale if that is no larger than kOrdinaryScale. Without branches.
+  STROM_BASE_INLINE static bool read_own(const char* bytes, int64_t length, int128* to) {
+    constexpr uint64_t kOne = uint64_t{1} << 63;
+    constexpr uint64_t kReciprocals[8] = {kOne / 10000 + 1, kOne / 1000 + 1, kOne / 100 + 1, kOne / 10 + 1, kOne};
+    OrdinaryNumeric value;
+    const bool ordinary = read_ordinary_numeric(bytes, length, &value);
+    const unsigned scale = ordinary ? (load_unaligned<uint16_t>(bytes) & 0x1F80) >> 7 : 0;
+    const auto quotient = static_cast<int64_t>(static_cast<uint128>(value.magnitude) * kReciprocals[scale & 7] >> 63);
+    const int64_t unscaled = value.negative ? -quotient : quotient;
+    *to = static_cast<int128>(unscaled) * (1 << kDecimalScaleBits) | scale;
+    return ordinary & (scale <= kOrdinaryScale);
   }
 
   /// The ordinary ones alone, where 0 <= scale <= kOrdinaryScale. Without branches.

@@ -39,7 +39,7 @@ EXECUTE above(1e50);
 EXECUTE above('NaN');
 EXECUTE above(NULL);
 SELECT * FROM engine.run_both('SELECT count(*) FROM measured WHERE v > (SELECT avg(price) FROM measured)');
--- Stays with PostgreSQL.
+-- Variances stay with PostgreSQL, joins do not.
 EXPLAIN (COSTS OFF) SELECT stddev(v) FROM measured;
 SET enable_mergejoin = off;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM measured a JOIN measured b ON a.v = b.v;

@@ -145,6 +145,35 @@ struct DecimalToText {
   }
 };
 
+/// The value without zeros behind the point: equal values have equal bits.
+struct ShortestDecimal {
+  STROM_INLINE static bool eval(const Context&, int128& out, int128 a) {
+    int scale = decimal_scale(a);
+    out = a;
+    if (scale == 0) return false;
+    int128 value = decimal_unscaled(a);
+    if (value == static_cast<int64_t>(value)) {
+      auto word = static_cast<int64_t>(value);
+      for (int step = 16; step > 0 && word != 0; step /= 2) cut_zeros(&word, step, &scale);
+      value = word;
+    } else {
+      for (int step = 32; step > 0; step /= 2) cut_zeros(&value, step, &scale);
+    }
+    if (value == 0) scale = 0;
+    base::make_decimal(value, scale, &out);
+    return false;
+  }
+
+ private:
+  template <class T>
+  STROM_INLINE static void cut_zeros(T* value, int digits, int* scale) {
+    const auto unit = static_cast<T>(base::power_of_ten(digits));
+    if (*scale < digits || *value % unit != 0) return;
+    *value /= unit;
+    *scale -= digits;
+  }
+};
+
 /// kToDecimal: fixed point of `scale`.
 STROM_INLINE bool to_decimal(int128 value, int scale, int128* out) { return give_decimal(value, scale, *out); }
 

@@ -110,6 +110,28 @@ struct PadText {
   }
 };
 
+/// char(length) of a text as files have it: padded, and without blanks that are too many. Other texts that are too long
+/// are errors of PostgreSQL's.
+struct CharOfText {
+  STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int32_t length) {
+    out = s;
+    if (s.len == length && (context.single_byte || !has_wide_chars(s))) return false;
+    const int64_t missing = length - count_chars(context, s);
+    if (missing < 0) {
+      out.len = prefix_bytes(context, s, length);
+      for (int64_t i = out.len; i < s.len; ++i)
+        if (s.ptr[i] != ' ') return true;
+    } else if (missing > 0) {
+      char* made = missing > kMostPadded ? nullptr : context.make_text(s.len + missing);
+      if (made == nullptr) return true;
+      out = {made, s.len + missing};
+      char* end = put(made, s);
+      for (int64_t i = 0; i < missing; ++i) end[i] = ' ';
+    }
+    return false;
+  }
+};
+
 struct RepeatText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView s, int32_t times) {
     out = {s.ptr, 0};

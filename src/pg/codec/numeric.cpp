@@ -84,6 +84,11 @@ bool numeric_to_decimal(Datum numeric, __int128* decimal) {
                      [=](const char* bytes, int size) { return base::numeric_to_decimal(bytes, size, decimal); });
 }
 
+bool numeric_to_shortest_decimal(Datum numeric, __int128* decimal) {
+  return with_stored(
+      numeric, [=](const char* bytes, int size) { return base::numeric_to_shortest_decimal(bytes, size, decimal); });
+}
+
 void stored_bytes(Datum numeric, std::string* bytes) {
   with_stored(numeric, [=](const char* from, int size) {
     bytes->assign(from, static_cast<size_t>(size));

@@ -23,6 +23,9 @@ bool numeric_to_int128(Datum numeric, int scale, __int128* unscaled);
 /// The same with the scale beside the value, see base/int128.hpp.
 bool numeric_to_decimal(Datum numeric, __int128* decimal);
 
+/// The same without zeros behind the point, as the engine's join keys are: equal values are equal bits.
+bool numeric_to_shortest_decimal(Datum numeric, __int128* decimal);
+
 /// What base/stored_numeric.hpp describes. May ereport (detoasting).
 void stored_bytes(Datum numeric, std::string* bytes);
 

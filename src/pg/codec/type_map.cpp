@@ -406,7 +406,7 @@ namespace {
 bool is_loadable(const Field& field, SqlType base) {
   if (field.dictionary && field.layout == Layout::kBool) return false;
   if (columnar::is_text(field.layout))
-    return GetDatabaseEncoding() == PG_UTF8 && (base.oid == TEXTOID || base.oid == VARCHAROID);
+    return GetDatabaseEncoding() == PG_UTF8 && (base.oid == TEXTOID || base.oid == VARCHAROID || base.oid == BPCHAROID);
   if (columnar::is_decimal(field.layout))
     return field.layout != Layout::kDecimal256 && base.oid == NUMERICOID && has_engine_scale(field);
   switch (field.layout) {

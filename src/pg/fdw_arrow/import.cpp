@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "format/arrow/fixed_text.hpp"
 #include "format/arrow/reader_cache.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
@@ -95,7 +96,11 @@ class Columns {
     }
   }
 
-  std::vector<ImportedColumn> take() { return std::move(columns_); }
+  std::vector<ImportedColumn> take() {
+    for (ImportedColumn& column : columns_)
+      if (column.type.oid == BYTEAOID && format::arrow::may_be_fixed_text(*column.first)) find_text(&column);
+    return std::move(columns_);
+  }
 
  private:
   void add_file(size_t file) {
@@ -169,6 +174,24 @@ class Columns {
     }
     column.nullable = column.nullable || found.nullable;
     if (type_of(found).oid != type_of(*fields_[index].back()).oid) fields_[index].push_back(&found);
+  }
+
+  // Bytes of one width in all files, which are text as far as looked at, become char(n).
+  void find_text(ImportedColumn* column) const {
+    constexpr size_t kMostFiles = 100;
+    format::arrow::FixedTextSample sample;
+    const size_t step = std::max<size_t>(1, files_.size() / kMostFiles);
+    for (size_t file = 0; file < files_.size(); ++file) {
+      const columnar::Schema& schema = files_[file]->schema();
+      const int found = FieldIndex(schema).find(column->field);
+      if (found < 0) continue;
+      const Field& field = schema.fields[static_cast<size_t>(found)];
+      if (!format::arrow::may_be_fixed_text(field) || field.byte_width != column->first->byte_width) return;
+      if (file % step != 0 || sample.has_other()) continue;
+      boundary::check_for_interrupts();
+      throw_if_failed(format::arrow::sample_fixed_text(*files_[file], found, &sample));
+    }
+    if (sample.is_text()) column->type = {BPCHAROID, column->first->byte_width + VARHDRSZ};
   }
 
   const Files& files_;

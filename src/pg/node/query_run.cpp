@@ -78,14 +78,6 @@ void check_interrupts_in_engine() {
   boundary::check_for_interrupts();
 }
 
-/// Columns that the keys of `join` are made of.
-void mark_columns(const engine::plan::Program& program, NodeId id, std::vector<bool>* marked) {
-  const engine::plan::Node& node = program.nodes[id];
-  if (node.kind == engine::plan::NodeKind::kColumn) (*marked)[node.imm] = true;
-  for (const NodeId arg : node.args)
-    if (arg != engine::plan::kNoNode) mark_columns(program, arg, marked);
-}
-
 }  // namespace
 
 QueryRun::QueryRun(CustomScanState* state, bool keep_results)
@@ -253,13 +245,8 @@ void QueryRun::collect_subplan(size_t pipeline) {
 
 std::unique_ptr<source::CollectedRows> QueryRun::collect(size_t pipeline, PlanState* child, RowFacts* facts) {
   const PipelineSource& source = plan_.sources[pipeline];
-  const engine::plan::Program& program = plan_.program;
-  const std::vector<engine::plan::ValueType>& types = program.sources[pipeline].columns;
-  std::vector<bool> is_key(types.size(), false);
-  for (const auto& join : program.joins)
-    if (join.build_pipeline == pipeline)
-      for (const NodeId key : join.inner_keys) mark_columns(program, key, &is_key);
-  auto collected = std::make_unique<source::CollectedRows>(types, is_key);
+  const std::vector<engine::plan::ValueType>& types = plan_.program.sources[pipeline].columns;
+  auto collected = std::make_unique<source::CollectedRows>(types, source.subplan != 0);
   std::vector<Datum> values(types.size());
   std::unique_ptr<bool[]> nulls(new bool[types.size()]());
   const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
@@ -508,12 +495,7 @@ Recheck& QueryRun::recheck() {
   if (recheck_bound_) return *recheck_;
   std::vector<source::RowSource*> sources;
   for (size_t i = 0; i < plan_.sources.size(); ++i) sources.push_back(row_source(i));
-  std::vector<bool> left_out;
-  for (const auto& join : plan_.program.joins) {
-    const PipelineSource& source = plan_.sources[join.build_pipeline];
-    left_out.push_back(source.child >= 0 && collected_[static_cast<size_t>(source.child)]->dropped() > 0);
-  }
-  recheck_->bind(std::move(sources), std::move(left_out));
+  recheck_->bind(std::move(sources));
   recheck_bound_ = true;
   return *recheck_;
 }
@@ -864,7 +846,7 @@ void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_child
   kept_.clear();
   kept_bytes_ = 0;
   replayed_ = 0;
-  if (recheck_ != nullptr) recheck_->bind({}, {});
+  if (recheck_ != nullptr) recheck_->bind({});
   started_ = ended_ = from_recheck_ = recheck_bound_ = false;
   forget_changed_subplans();
   for (size_t i = 0; i < collected_.size(); ++i)

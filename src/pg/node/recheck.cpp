@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/numeric.hpp"
 #include "pg/codec/type_map.hpp"
 
 namespace strom::pg::node {
@@ -92,9 +93,8 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
 }
 
-void Recheck::bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out) {
+void Recheck::bind(std::vector<source::RowSource*> sources) {
   sources_ = std::move(sources);
-  left_out_ = std::move(left_out);
   for (std::vector<OddRow>& rows : odd_rows_) rows.clear();
   queue_.clear();
   pop();
@@ -149,12 +149,26 @@ Recheck::Value Recheck::kept(Value value, const Node* expr) {
   });
 }
 
+// Decimals are compared by their bits: see Lowering::match_keys().
+bool shortest_decimal(Datum numeric, std::string* bytes) {
+  return guard([=] {
+    __int128 decimal = 0;
+    const bool held = codec::numeric_to_shortest_decimal(numeric, &decimal);
+    bytes->assign(reinterpret_cast<const char*>(&decimal), sizeof decimal);
+    return held;
+  });
+}
+
 // `held` false: the value is none that the engine can hold.
 Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
   const Value value = evaluate(expr);
   Constant constant{type, value.is_null, -1, {}};
   *held = true;
   if (value.is_null) return constant;
+  if (type.type == TypeId::kDecimal) {
+    *held = shortest_decimal(value.datum, &constant.bytes);
+    return constant;
+  }
   const auto* node = reinterpret_cast<const Node*>(expr->expr);
   const Oid oid = guard([node] { return exprType(node); });
   const registry::TypeInfo* info = guard([oid] { return codec::engine_type(oid); });
@@ -298,8 +312,6 @@ bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vec
     throw_if_failed(execution.lookup(join, keys.values, candidates));
     return true;
   }
-  if (left_out_[join])  // it could equal one of those
-    throw boundary::StatusError(Status(ErrorCode::kUnsupported, "numeric join keys are out of the engine's range"));
   find_odd_candidates(depth, candidates);
   return true;
 }

@@ -17,9 +17,8 @@ class Recheck {
   /// Compiles the expressions; they live as long as the executor state.
   Recheck(CustomScanState* state, const RunPlan& plan);
 
-  /// Where rows come from, one for each pipeline, and for each join whether rows with keys that the engine cannot hold
-  /// were left out of its table. Forgets queued rows.
-  void bind(std::vector<source::RowSource*> sources, std::vector<bool> left_out);
+  /// Where rows come from, one for each pipeline. Forgets queued rows.
+  void bind(std::vector<source::RowSource*> sources);
 
   /// Decides a row of the last pipeline; what it results in is queued for pop().
   void decide(const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
@@ -76,7 +75,6 @@ class Recheck {
 
   const RunPlan& plan_;
   std::vector<source::RowSource*> sources_;
-  std::vector<bool> left_out_;  // for each join
   ExprContext* context_;        // its per-tuple memory is that of the row being decided
   MemoryContext queue_memory_;  // of the queued rows
   TupleTableSlot* slot_;

@@ -46,6 +46,7 @@ void merge_columns(PlannerInfo* root, EngineScan* scan, const EngineScan* leaf, 
       facts->reason = "column is stored differently in different partitions";
     }
     facts->out_of_line = facts->out_of_line || own.out_of_line;
+    facts->char_length = std::max(facts->char_length, own.char_length);
   }
 }
 

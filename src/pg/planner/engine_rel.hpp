@@ -11,8 +11,9 @@ namespace strom::pg::planner {
 struct ColumnFacts {
   bool readable;
   engine::plan::ValueType type;
-  const char* reason;  // why it is not readable; nullptr for columns that the query does not use
-  bool out_of_line;    // values may be stored out of line
+  const char* reason;   // why it is not readable; nullptr for columns that the query does not use
+  bool out_of_line;     // values may be stored out of line
+  int32_t char_length;  // n of a char(n) that is read from texts of any length; 0 for others
 };
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.

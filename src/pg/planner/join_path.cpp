@@ -48,15 +48,6 @@ bool delivers_columns(PlannerState* state, const RelOptInfo* inner) {
   return true;
 }
 
-bool may_have_numerics(const RelOptInfo* rel) {
-  ListCell* cell;
-  foreach (cell, rel->reltarget->exprs) {
-    const auto* var = static_cast<const Var*>(lfirst(cell));
-    if (!IsA(var, Var) || var->vartype == NUMERICOID) return true;
-  }
-  return false;
-}
-
 // Of Var*: the numeric columns of `relids` in `exprs`.
 List* numeric_columns(List* exprs, Relids relids) {
   List* found = NIL;
@@ -66,22 +57,6 @@ List* numeric_columns(List* exprs, Relids relids) {
     if (var->vartype == NUMERICOID && bms_is_member(var->varno, relids)) found = lappend(found, var);
   }
   return found;
-}
-
-// numeric NaN has no place in the engine's values: a key with it matches nothing there, but a value cannot be passed
-// on. Of columns with a declared scale that an engine scan reads it is not expected.
-bool passes_numerics_on(const RelOptInfo* joinrel, const EngineJoin* join) {
-  if (!may_have_numerics(join->inner)) return false;
-  List* used = list_copy(joinrel->reltarget->exprs);
-  used = list_concat(used, join->match_quals);
-  used = list_concat(used, join->other_quals);
-  ListCell* cell;
-  foreach (cell, numeric_columns(used, join->inner->relids)) {
-    const auto* var = static_cast<Var*>(lfirst(cell));
-    if (join->scan == nullptr || join->scan->columns[var->varattno].type.type == registry::TypeId::kDecimal)
-      return true;
-  }
-  return false;
 }
 
 // The sides of `clause` when it compares an expression of `outer` with one of `inner`.
@@ -149,17 +124,6 @@ bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
     const EngineScan* scan = scan_of(state, var->varno);
     if (scan == nullptr || scan->pages > 0) return true;
   }
-  return false;
-}
-
-// Rows of a PostgreSQL plan with a numeric key that the engine cannot hold are left out of the table, where they may
-// have to stay, or could equal such a key of the outer side.
-bool may_lose_rows(PlannerState* state, const EngineJoin* join, Relids outer) {
-  if (join->scan != nullptr) return false;
-  ListCell* cell;
-  foreach (cell, join->inner_keys)
-    if (exprType(static_cast<Node*>(lfirst(cell))) == NUMERICOID)
-      return keeps_unmatched(join->kind) || may_be_unheld(state, join->outer_keys, outer);
   return false;
 }
 
@@ -347,8 +311,6 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));
   if (is_hopeless(joinrel, known, costs.startup + costs.run)) return;
   if (join.scan == nullptr && !delivers_columns(state, join.inner)) return;
-  if (passes_numerics_on(joinrel, &join)) return;
-  if (may_lose_rows(state, &join, probing_rel->relids)) return;
   if (may_be_unheld(state, join.match_quals, join.inner->relids))
     return;  // a candidate that is tried cannot be declined
 

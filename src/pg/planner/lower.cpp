@@ -99,6 +99,12 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   return value;
 }
 
+Result<NodeId> char_of_text(engine::plan::Builder& builder, NodeId text, int32_t length) {
+  const NodeId wanted =
+      builder.constant({TypeId::kInt4, 0}, false, std::string(reinterpret_cast<const char*>(&length), sizeof length));
+  return builder.call("char of text", {text, wanted});
+}
+
 Result<NodeId> Lowering::lower(const Node* expr) {
   switch (nodeTag(expr)) {
     case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));

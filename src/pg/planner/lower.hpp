@@ -26,6 +26,9 @@ Result<engine::plan::ValueType> value_type_of(Oid type, int32_t typmod);
 /// kUnsupported when PostgreSQL looks up the order of some values of the enum type, which were added between others.
 Status check_enum_order(Oid type);
 
+/// The char(length) that a column of texts of any length stands for.
+Result<engine::plan::NodeId> char_of_text(engine::plan::Builder& builder, engine::plan::NodeId text, int32_t length);
+
 class Lowering {
  public:
   /// Expressions that become parameters are appended to `params`; a parameter's number is its index there.

@@ -380,8 +380,12 @@ Status Lowering::match_keys(Builder& builder, NodeId* left, NodeId* right) {
     STROM_ASSIGN(*right, builder.rescale(*right, scale));
     return Status::ok();
   }
-  if (a.type == TypeId::kDecimal || b.type == TypeId::kDecimal)
-    return unsupported("join key of type numeric without precision and scale");
+  const auto is_numeric = [](ValueType type) { return type.type == TypeId::kNumeric || type.type == TypeId::kDecimal; };
+  if (is_numeric(a) && is_numeric(b)) {  // 1.5 and 1.50 become the same bits
+    STROM_ASSIGN(*left, builder.call("numeric key", {builder.to_decimal(*left)}));
+    STROM_ASSIGN(*right, builder.call("numeric key", {builder.to_decimal(*right)}));
+    return Status::ok();
+  }
   if (a.type == TypeId::kJsonb) return unsupported("join key of type jsonb, whose equal values have different bytes");
   if (a.type == TypeId::kArray)
     return unsupported("join key of an array type, whose equal values can have different bytes");

@@ -35,7 +35,8 @@ class AnyColumn : public Scope {
     if (facts == nullptr || !facts->readable)
       return Status(ErrorCode::kUnsupported,
                     facts != nullptr && facts->reason != nullptr ? facts->reason : "column is not read");
-    return builder_.column(ordinal, facts->type);
+    if (facts->char_length == 0) return builder_.column(ordinal, facts->type);
+    return char_of_text(builder_, builder_.column(ordinal, {registry::TypeId::kText, 0}), facts->char_length);
   }
 
  private:

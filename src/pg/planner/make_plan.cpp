@@ -304,8 +304,8 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
   if (path->knows_gpu)
-    parts[kPlanDeviceCosts] = list_make3(cost_value(path->cpu_cost), cost_value(path->gpu_cost),
-                                         cost_value(path->input->work.kept_bytes));
+    parts[kPlanDeviceCosts] =
+        list_make3(cost_value(path->cpu_cost), cost_value(path->gpu_cost), cost_value(path->input->work.kept_bytes));
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
   for (int i = kPlanProgram + 1; i < kPlanPartCount; ++i) result = lappend(result, parts[i]);
   return result;
@@ -338,7 +338,7 @@ struct Written {
 Written write_program(PlannerInfo* root, const EnginePath* path, const List* child_plans, const List* outputs,
                       List* slots, const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
-    ProgramWriter writer(path->input, child_plans);
+    ProgramWriter writer(find_state(root), path->input, child_plans);
     writer.write(outputs, path->aggregation, path->top, path->order);
     const std::vector<int> sorted = order_outputs(outputs, path->order);
     const std::string serialized = engine::plan::serialize(writer.program());

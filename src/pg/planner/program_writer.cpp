@@ -29,9 +29,9 @@ bool shares_state_with_variance(const Aggref& average, const List* outputs) {
   return false;
 }
 
-/// `scan` nullptr: a column of a PostgreSQL plan's rows.
-Result<ValueType> column_type(const EngineScan* scan, const Var& var) {
-  if (scan != nullptr) return facts_of(scan, var.varattno)->type;
+/// Whoever delivers the column: what was asked of it while paths were made (lower_check.cpp) has to hold.
+Result<ValueType> column_type(PlannerState* state, const Var& var) {
+  if (const EngineScan* scan = scan_of(state, static_cast<Index>(var.varno))) return facts_of(scan, var.varattno)->type;
   return value_type_of(var.vartype, var.vartypmod);
 }
 
@@ -70,7 +70,8 @@ class PipelineScope : public Scope {
   uint32_t pipeline_, tried_join_;
 };
 
-ProgramWriter::ProgramWriter(const EngineInput* input, const List* child_plans) : input_(input), builder_(program_) {
+ProgramWriter::ProgramWriter(PlannerState* state, const EngineInput* input, const List* child_plans)
+    : state_(state), input_(input), builder_(program_) {
   int child = 0;
   for (int i = 0; i < list_length(input->joins); ++i) {
     joins_.push_back(static_cast<const EngineJoin*>(list_nth(input->joins, i)));
@@ -94,10 +95,15 @@ NodeId ProgramWriter::lower(uint32_t pipeline, const void* expr, uint32_t tried_
 
 // Column of the pipeline's own source, which is extended by it when it is new.
 Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref) {
-  const bool probing = pipeline == joins_.size();
-  const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
-  STROM_ASSIGN(const ValueType type, column_type(scan, var));
+  STROM_ASSIGN(ValueType type, column_type(state_, var));
+  const EngineScan* scan = pipeline < joins_.size() ? joins_[pipeline]->scan : input_->scan;
+  const int32_t char_length = scan != nullptr ? facts_of(scan, var.varattno)->char_length : 0;
+  if (char_length > 0) type = {registry::TypeId::kText, 0};
+  const auto column = [&](size_t ordinal) -> Result<NodeId> {
+    const NodeId stored = builder_.column(static_cast<uint32_t>(ordinal), type);
+    return char_length > 0 ? char_of_text(builder_, stored, char_length) : stored;
+  };
   if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
@@ -112,11 +118,10 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   }
   std::vector<SourceColumnRef>& columns = sources_[pipeline];
   for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].varno == ref->varno && columns[i].attnum == ref->attnum)
-      return builder_.column(static_cast<uint32_t>(i), type);
+    if (columns[i].varno == ref->varno && columns[i].attnum == ref->attnum) return column(i);
   columns.push_back(*ref);
   program_.sources[pipeline].columns.push_back(type);
-  return builder_.column(static_cast<uint32_t>(columns.size() - 1), type);
+  return column(columns.size() - 1);
 }
 
 Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join) {
@@ -124,7 +129,7 @@ Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join
   for (uint32_t i = 0; i < joins_.size(); ++i) {
     if (!bms_is_member(var.varno, joins_[i]->inner->relids)) continue;
     if (joins_[i]->kind == engine::plan::JoinKind::kAnti && i != tried_join) {  // the rows that are left have none
-      STROM_ASSIGN(const ValueType type, column_type(joins_[i]->scan, var));
+      STROM_ASSIGN(const ValueType type, column_type(state_, var));
       return builder_.constant(type, true, {});
     }
     STROM_ASSIGN(const NodeId source, source_column(i, var, &ref));

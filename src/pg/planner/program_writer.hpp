@@ -32,7 +32,7 @@ int output_of(const List* outputs, const Var* column);
 class ProgramWriter {
  public:
   /// `child_plans`: the plans of the joins without a scan, in the order of the joins.
-  ProgramWriter(const EngineInput* input, const List* child_plans);
+  ProgramWriter(PlannerState* state, const EngineInput* input, const List* child_plans);
 
   /// Writes all pipelines. `outputs`: Vars for a projection; grouping expressions and partial Aggrefs for an
   /// aggregation. `aggregation` and `top` are nullptr for others.
@@ -66,6 +66,7 @@ class ProgramWriter {
   void add_aggregate(const Aggref& aggregate, const List* outputs);
   void add_grouping_set(const List* values);
 
+  PlannerState* state_;
   const EngineInput* input_;
   std::vector<const EngineJoin*> joins_;
   std::vector<const Plan*> child_plans_;  // for each join; nullptr when the engine scans

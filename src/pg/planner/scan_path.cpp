@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "columnar/layout.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
@@ -176,6 +177,9 @@ void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
         facts.reason = "numeric of files that are yet to come";
       else
         set_type(&facts, column.type.oid, typmod);
+      if (column.type.oid == BPCHAROID && typmod >= VARHDRSZ && !source->files().empty() &&
+          columnar::is_text(source->field(0, static_cast<int>(i)).layout))
+        facts.char_length = typmod - VARHDRSZ;
     }
     scan->rows_in = static_cast<double>(source->total_rows());
   });

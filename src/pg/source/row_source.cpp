@@ -1,10 +1,14 @@
 #include "pg/source/row_source.hpp"
 
+#include <cstring>
 #include <numeric>
 
+#include "columnar/text.hpp"
 #include "engine/block/hash.hpp"
+#include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
+#include "pg/codec/numeric.hpp"
 #include "pg/guc.hpp"
 
 namespace strom::pg::source {
@@ -119,23 +123,44 @@ std::span<const codec::Decoder> ArrowRows::decoders(int64_t chunk) {
   return decoders_;
 }
 
-CollectedRows::CollectedRows(std::vector<engine::plan::ValueType> types, std::vector<bool> is_key)
-    : types_(std::move(types)), is_key_(std::move(is_key)) {
+CollectedRows::CollectedRows(std::vector<engine::plan::ValueType> types, bool is_set)
+    : types_(std::move(types)), is_set_(is_set) {
   for (const auto& type : types_) fields_.push_back(field_of(type));
 }
 
-bool CollectedRows::holds(size_t column, Datum value, bool is_null) const {
-  const engine::plan::ValueType type = types_[column];
-  if (is_null || (type.type != TypeId::kNumeric && type.type != TypeId::kDecimal)) return true;
-  std::string bytes;
-  return codec::register_bytes(type.type, type.scale, value, &bytes) == codec::Encoded::kDone;
+bool CollectedRows::is_numeric(size_t column) const {
+  return types_[column].type == TypeId::kNumeric || types_[column].type == TypeId::kDecimal;
 }
 
-void CollectedRows::append(size_t column, Datum value, bool is_null) {
+// Of a set the display scale does not matter, so that all values have a place that are equal to one which has.
+bool CollectedRows::hold(size_t column, Datum value, __int128* held) const {
+  const bool is_decimal = types_[column].type == TypeId::kDecimal;
+  const int scale = types_[column].scale;
+  const bool is_set = is_set_;
+  return boundary::guard([=] {
+    if (is_decimal)
+      return is_set ? codec::numeric_to_shortest_decimal(value, held) : codec::numeric_to_decimal(value, held);
+    return codec::numeric_to_int128(value, scale, held);
+  });
+}
+
+// False when the row is to be left out.
+bool CollectedRows::append_numeric(size_t column, Datum value, UnheldValues* unheld) {
+  __int128 held = 0;
+  if (!hold(column, value, &held)) {
+    if (is_set_) return false;
+    auto* original = reinterpret_cast<struct varlena*>(DatumGetPointer(value));
+    struct varlena* plain = boundary::guard([original] { return pg_detoast_datum(original); });
+    unheld->emplace_back(column, std::string(reinterpret_cast<const char*>(plain), VARSIZE(plain)));
+    if (plain != original) pfree(plain);
+  }
+  batches_.back()[column].append_value(held);
+  return true;
+}
+
+void CollectedRows::append(size_t column, Datum value) {
   columnar::ColumnBuilder& builder = batches_.back()[column];
-  if (is_null)
-    builder.append_null();
-  else if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
+  if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
     builder.append_value(static_cast<int32_t>(DatumGetDateADT(value)));
   else if (types_[column].type == TypeId::kTimestamp || types_[column].type == TypeId::kTimestampTz)
     builder.append_value(static_cast<int64_t>(DatumGetTimestamp(value)));
@@ -144,23 +169,52 @@ void CollectedRows::append(size_t column, Datum value, bool is_null) {
 }
 
 void CollectedRows::add(const Datum* values, const bool* nulls) {
-  for (size_t i = 0; i < types_.size(); ++i) {
-    if (holds(i, values[i], nulls[i])) continue;
-    if (!is_key_[i])
-      throw boundary::StatusError(
-          Status(ErrorCode::kUnsupported, "numeric value of an inner relation has no place in the engine")
-              .with_hint("Set pg_strom.enable_gpujoin to off for this query."));
-    ++dropped_;
-    return;
-  }
   if (batches_.empty() || batch_rows_.back() == kRowsInBatch) {
     batches_.emplace_back();
     batch_rows_.push_back(0);
     for (const auto& field : fields_) batches_.back().emplace_back(field);
   }
-  for (size_t i = 0; i < types_.size(); ++i) append(i, values[i], nulls[i]);
+  UnheldValues unheld;
+  for (size_t i = 0; i < types_.size(); ++i) {
+    if (nulls[i])
+      batches_.back()[i].append_null();
+    else if (!is_numeric(i))
+      append(i, values[i]);
+    else if (!append_numeric(i, values[i], &unheld))
+      return;  // the first column of a set is the only one
+  }
+  if (!unheld.empty()) unheld_.emplace(std::pair(chunk_count() - 1, batch_rows_.back()), std::move(unheld));
   ++batch_rows_.back();
   ++rows_;
+}
+
+void CollectedRows::finish() {
+  spilled_.map();
+  for (const auto& [place, values] : unheld_) mark_unheld(place.first, place.second, values);
+}
+
+void CollectedRows::mark_unheld(int64_t chunk, int64_t row, const UnheldValues& values) {
+  for (const auto& value : values) {
+    std::vector<uint8_t>& flags = flags_[{chunk, value.first}];
+    if (flags.empty()) {
+      const columnar::ColumnView view = views(chunk)[value.first];
+      flags.resize(static_cast<size_t>(view.length));
+      for (int64_t i = 0; i < view.length; ++i)
+        flags[static_cast<size_t>(i)] = columnar::is_valid(view, i) ? 0 : engine::block::kNullFlag;
+    }
+    flags[static_cast<size_t>(row)] = engine::block::kErrorFlag;
+  }
+}
+
+void CollectedRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {
+  DecodedRows::read(chunk, row, memory, values, nulls);
+  const auto found = unheld_.find({chunk, row});
+  if (found == unheld_.end()) return;
+  for (const auto& [column, bytes] : found->second) {
+    void* copy = boundary::guard([&] { return MemoryContextAlloc(memory, bytes.size()); });
+    std::memcpy(copy, bytes.data(), bytes.size());
+    values[column] = PointerGetDatum(copy);
+  }
 }
 
 void CollectedRows::spill() {
@@ -181,7 +235,14 @@ std::vector<columnar::ColumnView> CollectedRows::views(int64_t chunk) const {
 }
 
 Result<columnar::BatchView> CollectedRows::chunk(int64_t index) const {
-  return columnar::BatchView{batch_rows_[static_cast<size_t>(index)], views(index)};
+  std::vector<columnar::ColumnView> columns = views(index);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const auto found = flags_.find({index, i});
+    if (found == flags_.end()) continue;
+    columns[i].is_register = true;
+    columns[i].flags = found->second.data();
+  }
+  return columnar::BatchView{batch_rows_[static_cast<size_t>(index)], std::move(columns)};
 }
 
 std::span<const codec::Decoder> CollectedRows::decoders(int64_t chunk) {

@@ -301,8 +301,12 @@ template <class P>
 STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const int scale = c.scale;
   if (scale == base::kOwnScale) {
-    load_numerics(p, s, dst, c,
-                  [](StrView from, expr::int128& to) { return base::numeric_to_decimal(from.ptr, from.len, &to); });
+    load_numerics(p, s, dst, c, [](StrView from, expr::int128& to) {
+#if !defined(STROM_PLATFORM_CUDA)
+      if (base::StoredNumericReader::read_own(from.ptr, from.len, &to)) return true;
+#endif
+      return base::numeric_to_decimal(from.ptr, from.len, &to);
+    });
     return;
   }
 #if !defined(STROM_PLATFORM_CUDA)
