@@ -51,7 +51,8 @@ Result<NamePattern> NamePattern::parse(std::string_view text) {
   return pattern;
 }
 
-/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again.
+/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again. The time is
+/// that of parts times characters.
 class NamePattern::Matcher {
  public:
   Matcher(const NamePattern& pattern, std::string_view name, std::vector<std::string_view>* values)
@@ -61,10 +62,9 @@ class NamePattern::Matcher {
 
   bool match(size_t part, size_t at) {
     if (part == pattern_.parts_.size()) return at == name_.size();
-    const size_t state = part * (name_.size() + 1) + at;
-    if (failed_[state]) return false;
+    if (failed_[state_of(part, at)]) return false;
     const bool fits = match_part(part, at);
-    failed_[state] = !fits;
+    failed_[state_of(part, at)] = !fits;
     return fits;
   }
 
@@ -74,19 +74,24 @@ class NamePattern::Matcher {
     switch (part.kind) {
       case Kind::kText: return name_.substr(at).starts_with(part.text) && match(index + 1, at + part.text.size());
       case Kind::kAny:
-        for (size_t end = at; end <= name_.size(); ++end)
+        for (size_t end = at; end <= name_.size() && !failed_[state_of(index, end)]; ++end) {
           if (take(index, at, end)) return true;
+          failed_[state_of(index, end)] = true;  // what is tried from here on has been, or is next
+        }
         return false;
       case Kind::kNumber: {
-        size_t end = at;
-        while (end < name_.size() && is_digit(name_[end])) ++end;
-        for (; end > at; --end)
+        size_t last = at;
+        while (last < name_.size() && is_digit(name_[last])) ++last;
+        for (size_t end = last; end > at; --end)
           if (take(index, at, end)) return true;
+        for (size_t begin = at; begin < last; ++begin) failed_[state_of(index, begin)] = true;  // by the same ends
         return false;
       }
     }
     return false;
   }
+
+  size_t state_of(size_t part, size_t at) const { return part * (name_.size() + 1) + at; }
 
   bool take(size_t index, size_t begin, size_t end) {
     if (!match(index + 1, end)) return false;

@@ -2,6 +2,7 @@
 #include "pg/planner/agg_path.hpp"
 
 #include "pg/guc.hpp"
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/grouping_sets.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -47,7 +48,9 @@ const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
   return nullptr;
 }
 
-Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
+Refusal* refused_output(PlannerState* state, const EngineInput* input, const PathTarget* target, int* operations) {
+  constexpr const char* kTooLarge = "expressions are too large for the rows that are expected";
+  if (!has_room_for(state, input, target->exprs, 0)) return make_refusal(nullptr, kTooLarge);
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
@@ -56,6 +59,7 @@ Refusal* refused_output(PlannerState* state, const PathTarget* target, int* oper
                                            : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);
   }
+  if (input->operations + *operations > kMostOperations) return make_refusal(nullptr, kTooLarge);
   return nullptr;
 }
 
@@ -93,7 +97,7 @@ double estimate_groups(PlannerInfo* root, List* clauses, List* target_list, doub
 
 void refuse(EngineInput* input, Refusal* refusal) {
   // Partial aggregates are shown as the query has them.
-  if (IsA(refusal->expr, Aggref)) {
+  if (refusal->expr != nullptr && IsA(refusal->expr, Aggref)) {
     auto* plain = static_cast<Aggref*>(copyObjectImpl(refusal->expr));
     plain->aggsplit = AGGSPLIT_SIMPLE;
     refusal->expr = reinterpret_cast<Node*>(plain);
@@ -122,7 +126,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   }
   if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;
   int operations = 0;
-  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  Refusal* refusal = refused_output(find_state(root), input, target, &operations);
   if (refusal != nullptr) {
     refuse(input, refusal);
     return;
@@ -153,7 +157,7 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
   if (input == nullptr || !grouping_is_hashable(parse->distinctClause)) return;
   PathTarget* target = root->upper_targets[UPPERREL_DISTINCT];
   int operations = 0;
-  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  Refusal* refusal = refused_output(find_state(root), input, target, &operations);
   if (refusal != nullptr) {
     refuse(input, refusal);
     return;

@@ -100,11 +100,12 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   const EngineScan* scan = pipeline < joins_.size() ? joins_[pipeline]->scan : input_->scan;
   const int32_t char_length = scan != nullptr ? facts_of(scan, var.varattno)->char_length : 0;
   if (char_length > 0) type = {registry::TypeId::kText, 0};
-  const auto column = [&](size_t ordinal) -> Result<NodeId> {
-    const NodeId stored = builder_.column(static_cast<uint32_t>(ordinal), type);
-    return char_length > 0 ? char_of_text(builder_, stored, char_length) : stored;
-  };
-  if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
+  const uint64_t column = uint64_t{ref->varno} << 16 | static_cast<uint16_t>(ref->attnum);
+  const auto [place, is_new] =
+      source_places_.try_emplace({pipeline, column}, static_cast<uint32_t>(sources_[pipeline].size()));
+  if (!is_new) {
+    ref->position = sources_[pipeline][place->second].position;
+  } else if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
     // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
@@ -116,12 +117,12 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
     if (entry == nullptr) return Status(ErrorCode::kInternal, "column of an inner relation is not delivered");
     ref->position = entry->resno;
   }
-  std::vector<SourceColumnRef>& columns = sources_[pipeline];
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].varno == ref->varno && columns[i].attnum == ref->attnum) return column(i);
-  columns.push_back(*ref);
-  program_.sources[pipeline].columns.push_back(type);
-  return column(columns.size() - 1);
+  if (is_new) {
+    sources_[pipeline].push_back(*ref);
+    program_.sources[pipeline].columns.push_back(type);
+  }
+  const NodeId stored = builder_.column(place->second, type);
+  return char_length > 0 ? char_of_text(builder_, stored, char_length) : Result<NodeId>(stored);
 }
 
 Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join) {
@@ -134,13 +135,12 @@ Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join
     }
     STROM_ASSIGN(const NodeId source, source_column(i, var, &ref));
     std::vector<NodeId>& payload = program_.joins[i].payload;
-    size_t ordinal = 0;
-    while (ordinal < payload.size() && payload[ordinal] != source) ++ordinal;
-    if (ordinal == payload.size()) {
+    const auto [place, is_new] = payload_places_.try_emplace({i, source}, static_cast<uint32_t>(payload.size()));
+    if (is_new) {
       payload.push_back(source);
       payloads_[i].push_back(ref);
     }
-    return builder_.payload(i, static_cast<uint32_t>(ordinal), builder_.node(source).type);
+    return builder_.payload(i, place->second, builder_.node(source).type);
   }
   return source_column(static_cast<uint32_t>(joins_.size()), var, &ref);
 }

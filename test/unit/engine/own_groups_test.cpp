@@ -80,7 +80,7 @@ plan::Program make_program(const Wanted& wanted, bool keys) {
 }
 
 int own_groups(const plan::Program& p) {
-  return static_cast<int>(exec::assemble(p, 0, {}, {}, {false, true, false, true}, false).code.own_groups);
+  return static_cast<int>(exec::assemble(p, 0, {}, {}, {false, true, false, true}, false).value().code.own_groups);
 }
 
 /// Tiles one by one, each in a launch of its own.
