@@ -15,10 +15,10 @@ namespace strom::format::csv {
 struct Dialect {
   char delimiter = '\t';
   char quote = 0;                    // 0: none
+  std::vector<std::string> nulls{};  // texts, as they stand in the file, that are NULL; never in quotes
   char escape = 0;                   // before quotes, and itself, inside of quotes; 0: the quote
   bool backslashes = true;           // without a quote: they mean something
   char comment = 0;                  // lines that begin with it are left out; 0: none
-  std::vector<std::string> nulls{};  // texts, as they stand in the file, that are NULL; never in quotes
 };
 
 struct TextField {
