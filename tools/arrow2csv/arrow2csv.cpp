@@ -21,7 +21,7 @@ using format::csv::Style;
 
 struct Settings {
   std::vector<std::string> files;
-  OutputOptions output{"-", false, {}};
+  OutputOptions output{"-", false, {}, {}};
   ProgressOptions progress;
   ExportOptions rows;
   std::string format = "csv";

@@ -28,7 +28,7 @@ StatementFacts statement;
 
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
   const StatementFacts outer = statement;
-  PlannedStmt* plan = nullptr;
+  PlannedStmt* volatile plan = nullptr;  // set between PG_TRY and PG_END_TRY
   begin_device_costs();
   statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse),
                outer.depth + 1};

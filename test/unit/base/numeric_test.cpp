@@ -98,7 +98,9 @@ TEST(StoredNumeric, OrdinaryOnesAreReadWithTheirScale) {
         const auto size = static_cast<int64_t>(bytes.size()) - 2;
         EXPECT_EQ(StoredNumericReader::read_own(bytes.data() + 2, size, &fast), scale <= kOrdinaryScale);
         ASSERT_TRUE(numeric_to_decimal(bytes.data() + 2, size, &slow));
-        if (scale <= kOrdinaryScale) EXPECT_TRUE(fast == slow) << scale << " " << fraction;
+        if (scale <= kOrdinaryScale) {
+          EXPECT_TRUE(fast == slow) << scale << " " << fraction;
+        }
       }
 }
 
