@@ -178,8 +178,6 @@ Status StagedFile::commit() {
   STROM_TRY(end_direct());
   if (fsync(fd_) != 0) return failed("write", errno);
   STROM_TRY(put_into_place());
-  close(fd_);
-  fd_ = -1;
   return sync_folder();
 }
 

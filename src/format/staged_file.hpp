@@ -36,7 +36,7 @@ class StagedFile final : public ByteSink {
   int64_t position() const override { return position_; }
   const std::string& path() const override { return path_; }
   /// fsync, the name, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
-  /// the folder that could not be synced.
+  /// the folder that could not be synced. Nobody else can take the file's AppendLock before this object is destroyed.
   Status commit() override;
 
   /// Removes every temporary file of this process, and lets no further commit() happen: for a process that a signal is

@@ -179,6 +179,20 @@ SELECT * FROM m;
 INSERT INTO m VALUES (1);
 SELECT * FROM m;
 
+-- Texts in a file are the same whatever the settings of who writes and who reads.
+\! rm -f $STROM_FOLDER/wide.arrow
+CREATE TYPE stay AS (at daterange, what regclass);
+CREATE FOREIGN TABLE w (r daterange, m tsmultirange, c regclass, p point, s stay, a regtype[]) SERVER arrow_fdw OPTIONS (file :'wide', writable 'true');
+SET datestyle = 'SQL, DMY';
+SET extra_float_digits = -10;
+INSERT INTO w VALUES ('[2024-02-01,2024-03-05)', '{[2024-02-01 10:00, 2024-03-05 11:00)}', 't', '(0.12345678901234, 1)',
+  ('[2024-02-01,2024-03-05)', 't'), '{stay,int}');
+SET datestyle = 'ISO, MDY';
+RESET extra_float_digits;
+SET search_path = pg_catalog;
+SELECT r, m, c, p, s, a, c = 'arrow_alter.t'::regclass AS same FROM arrow_alter.w;
+SET search_path = arrow_alter;
+
 -- Virtual columns tell of paths: only those who may name files have them.
 CREATE ROLE regress_arrow_alter;
 GRANT USAGE, CREATE ON SCHEMA arrow_alter TO regress_arrow_alter;

@@ -324,6 +324,39 @@ equal(query("SELECT count(*) FROM crash WHERE v = 'lost'", DB), "0", "and for Po
 query("INSERT INTO crash VALUES (2, 'v')", DB)
 equal(read(crash).num_rows, known + 2, "and leaves nothing in the way")
 
+# Killed while it puts another file in the place of one: what is left beside it goes with the next write.
+rewritten = create("rewritten")
+query("INSERT INTO rewritten SELECT i, 'v' FROM generate_series(1, 1000) i", DB)
+problems = []
+for round_number in range(6):
+    session = connect()
+    pid = session.info.backend_pid
+    before = incarnation()
+
+    def rewrite_until_killed():
+        try:
+            while True:
+                session.execute("BEGIN; TRUNCATE rewritten; INSERT INTO rewritten SELECT i, 'v' FROM generate_series(1, 1000) i; COMMIT")
+        except psycopg.Error:
+            pass
+
+    thread = threading.Thread(target=rewrite_until_killed)
+    thread.start()
+    time.sleep(generator.random() * 0.3)
+    os.kill(pid, 9)
+    thread.join()
+    if read(rewritten).num_rows != 1000:
+        problems.append(read(rewritten).num_rows)
+    session.close()
+    wait_for_restart(before)
+ok(not problems, "a backend that is killed while it rewrites leaves a whole file", problems)
+leftover = FILES / ".rewritten.arrow.strom-1-0-abc.tmp"
+os.link(rewritten, leftover)  # killed between giving the old file another name and taking its own away
+(FILES / ".other.arrow.strom-2-0-abc.tmp").write_bytes(b"x" * 1000)
+query("INSERT INTO rewritten VALUES (1, 'v')", DB)
+equal([name for name in os.listdir(FILES) if name.startswith(".")], [], "the next writer leaves no temporary file")
+equal(read(rewritten).num_rows, 1001, "and all rows")
+
 # A full disk.
 small = FILES / "small"
 small.mkdir(exist_ok=True)

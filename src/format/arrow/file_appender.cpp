@@ -21,6 +21,7 @@
 #include "format/arrow/nested_schema.hpp"
 #include "format/arrow/schema_encode.hpp"
 #include "format/arrow/statistics_text.hpp"
+#include "format/temporary_name.hpp"
 
 namespace strom::format::arrow {
 
@@ -455,11 +456,8 @@ class Appender final : public FileAppender {
   }
 
   Status commit_rewrite() {
-    const std::string backup = path_ + ".old." + std::to_string(getpid());
-    const size_t slash = backup.rfind('/') + 1;
-    const std::string hidden = backup.substr(0, slash) + "." + backup.substr(slash) + ".tmp";
-    unlink(hidden.c_str());
-    if (link(path_.c_str(), hidden.c_str()) == 0) rewrite_.backup = hidden;
+    const std::string backup = temporary_name(path_);
+    if (link(path_.c_str(), backup.c_str()) == 0) rewrite_.backup = backup;
     restore();
     committed_ = true;
     // Another file, another mark.

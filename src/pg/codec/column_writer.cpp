@@ -66,8 +66,39 @@ void append_name(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const char* name = NameStr(*DatumGetName(value));
   add_server_text(writer, to, name, std::strlen(name));
 }
+/// A value's text in a form that is read alike whatever the reader's settings are.
+const char* portable_text(const ValueWriter& writer, Datum value) {
+  auto* output = const_cast<FmgrInfo*>(&writer.output);
+  const int dates = DateStyle, intervals = IntervalStyle, digits = extra_float_digits;
+  if (dates == USE_ISO_DATES && intervals == INTSTYLE_POSTGRES && digits > 0) return OutputFunctionCall(output, value);
+  const char* volatile text = nullptr;
+  PG_TRY();
+  {
+    DateStyle = USE_ISO_DATES;
+    IntervalStyle = INTSTYLE_POSTGRES;
+    extra_float_digits = std::max(digits, 1);
+    text = OutputFunctionCall(output, value);
+  }
+  PG_FINALLY();
+  {
+    DateStyle = dates;
+    IntervalStyle = intervals;
+    extra_float_digits = digits;
+  }
+  PG_END_TRY();
+  return text;
+}
+
 void append_output(const ValueWriter& writer, NestedBuilder& to, Datum value) {
-  const char* text = OutputFunctionCall(const_cast<FmgrInfo*>(&writer.output), value);
+  const char* text = portable_text(writer, value);
+  add_server_text(writer, to, text, std::strlen(text));
+}
+/// The same of types whose texts have names of objects: with their schemas.
+void append_names(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const int level = NewGUCNestLevel();
+  (void)set_config_option("search_path", "pg_catalog", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+  const char* text = portable_text(writer, value);
+  AtEOXact_GUC(true, level);
   add_server_text(writer, to, text, std::strlen(text));
 }
 void append_fixed(const ValueWriter& writer, NestedBuilder& to, Datum value) {
@@ -307,8 +338,30 @@ struct Describer {
     by_output(type, *out.writer);
   }
 
+  /// Its texts may depend on the search path: those of types that stand for objects, composites of such, and of
+  /// extensions.
+  static bool may_have_names(Oid type) {
+    switch (type) {
+      case REGPROCOID:
+      case REGPROCEDUREOID:
+      case REGOPEROID:
+      case REGOPERATOROID:
+      case REGCLASSOID:
+      case REGCOLLATIONOID:
+      case REGTYPEOID:
+      case REGROLEOID:
+      case REGNAMESPACEOID:
+      case REGCONFIGOID:
+      case REGDICTIONARYOID: return true;
+      default: break;
+    }
+    if (type < FirstGenbkiObjectId) return false;
+    const char kind = guard([type] { return get_typtype(type); });
+    return kind == TYPTYPE_COMPOSITE || kind == TYPTYPE_BASE;
+  }
+
   void by_output(Oid type, ValueWriter& writer) {
-    writer.append = append_output;
+    writer.append = may_have_names(type) ? append_names : append_output;
     FmgrInfo* output = &writer.output;
     MemoryContext memory = owner.memory_;
     guard([=] {

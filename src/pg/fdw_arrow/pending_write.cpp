@@ -11,6 +11,7 @@
 
 #include "format/arrow/nested_writer.hpp"
 #include "format/staged_file.hpp"
+#include "format/temporary_name.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_arrow/file_lock.hpp"
 
@@ -42,6 +43,7 @@ bool PendingWrite::Position::is_before(const Position& other) const {
 
 void PendingWrite::open(const catalog::ForeignTable& table) {
   level_ = guard([] { return GetCurrentTransactionNestLevel(); });
+  format::remove_stale_temporaries(format::folder_of(path_));  // before the lock, by which those of others are known
   create(table);
   format::arrow::AppendOptions append;
   append.sync = enableFsync;

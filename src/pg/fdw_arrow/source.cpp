@@ -10,6 +10,7 @@
 #include "columnar/origin.hpp"
 #include "format/arrow/metadata_cache.hpp"
 #include "format/arrow/reader_cache.hpp"
+#include "format/temporary_name.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_arrow/field_index.hpp"
 #include "pg/fdw_arrow/options.hpp"
@@ -59,8 +60,7 @@ std::shared_ptr<const Source> Source::open(Oid relid, std::span<const AttrNumber
 // nowhere, may be on a disk that is not mounted: that is no empty table.
 static Status check_missing(const std::string& path, Status error) {
   struct stat info;
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+  const std::string folder = format::folder_of(path);
   if (lstat(path.c_str(), &info) != 0 && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return Status::ok();
   return std::move(error).with_hint(
       "A writable table has no rows until its file is made, but the file's folder has to be there: perhaps its disk is "
