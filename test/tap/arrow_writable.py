@@ -352,7 +352,9 @@ for round_number in range(6):
 ok(not problems, "a backend that is killed while it rewrites leaves a whole file", problems)
 leftover = FILES / ".rewritten.arrow.strom-1-0-abc.tmp"
 os.link(rewritten, leftover)  # killed between giving the old file another name and taking its own away
-(FILES / ".other.arrow.strom-2-0-abc.tmp").write_bytes(b"x" * 1000)
+other_leftover = FILES / ".other.arrow.strom-2-0-abc.tmp"
+other_leftover.write_bytes(b"x" * 1000)
+shutil.chown(other_leftover, "postgres") if os.geteuid() == 0 else None
 query("INSERT INTO rewritten VALUES (1, 'v')", DB)
 equal([name for name in os.listdir(FILES) if name.startswith(".")], [], "the next writer leaves no temporary file")
 equal(read(rewritten).num_rows, 1001, "and all rows")

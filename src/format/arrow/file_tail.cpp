@@ -29,6 +29,7 @@ Result<FileTail> FileTail::load(std::shared_ptr<const base::MappedFile> mapping)
   tail.footer_offset = trailer - size;
   if (size <= 0 || tail.footer_offset < kHeaderBytes) return bytes.corrupt(trailer, "the footer's size is impossible");
   STROM_ASSIGN(tail.footer, load_footer(bytes, tail.footer_offset, trailer));
+  if (tail.mapping->is_poisoned()) return bytes.corrupt(trailer, "the file was cut off while it was looked at");
   if (tail.footer.root().schema() == nullptr) return bytes.corrupt(tail.footer_offset, "the footer has no schema");
   return tail;
 }

@@ -58,7 +58,8 @@ class Reader final : public FileReader {
   Status load() {
     Status status = is_stream() ? load_stream() : load_footer();
     if (status.is_ok() && !locations_.empty()) status = batch_layout(0).status();
-    if (status.code() == ErrorCode::kCorruptFile) STROM_TRY(check_unchanged());
+    // What is cut off while it is looked at reads as zeros.
+    if (status.code() == ErrorCode::kCorruptFile || is_poisoned()) STROM_TRY(check_unchanged());
     return status;
   }
 

@@ -1,7 +1,7 @@
 // Adds rows to an Arrow file, transaction after transaction, until its file system is taken away, or says what is in
 // the file. For test/tap/arrow_power_cuts.py.
 //   arrow_append_loop write FILE SEED [flush]   prints the number of rows after each commit; `flush`: dirty pages go to
-//                                               the disk at once, in whatever order
+//                                               the disk at once, and the journal, for other files, all the time
 //   arrow_append_loop check FILE                prints the number of rows, all of which are right
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
@@ -76,20 +77,31 @@ Result<bool> add(const std::string& path, int64_t* rows, std::mt19937& random) {
   return true;
 }
 
+void flush_pages(const std::string& path, const std::atomic<bool>& stop) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && !stop) (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+  if (fd >= 0) close(fd);
+}
+
+/// Whatever the journal knows of other files at a moment becomes durable.
+void commit_journal(const std::string& path, const std::atomic<bool>& stop) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  for (off_t size = 1; fd >= 0 && !stop; ++size)
+    if (ftruncate(fd, size) != 0 || fsync(fd) != 0) break;
+  if (fd >= 0) close(fd);
+}
+
 int write_until_it_fails(const std::string& path, uint32_t seed, bool flush) {
   std::mt19937 random(seed);
   if (access(path.c_str(), F_OK) != 0) {
     if (const Status made = create(path); !made.is_ok()) return fail(made);
   }
   std::atomic<bool> stop{false};
-  std::thread flusher([&] {
-    const int fd = flush ? open(path.c_str(), O_RDONLY | O_CLOEXEC) : -1;
-    while (fd >= 0 && !stop) {
-      (void)sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
-      usleep(200);
-    }
-    if (fd >= 0) close(fd);
-  });
+  std::thread flusher, committer;
+  if (flush) {
+    flusher = std::thread(flush_pages, path, std::cref(stop));
+    committer = std::thread(commit_journal, path + ".noise", std::cref(stop));
+  }
   Status status;
   int64_t rows = count_rows(path, &status);
   while (status.is_ok()) {
@@ -100,7 +112,10 @@ int write_until_it_fails(const std::string& path, uint32_t seed, bool flush) {
     (void)fflush(stdout);
   }
   stop = true;
-  flusher.join();
+  if (flush) {
+    flusher.join();
+    committer.join();
+  }
   return fail(status);
 }
 
