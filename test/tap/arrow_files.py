@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 
+import polars
 import pyarrow as pa
 
 from server import alive, done, equal, folder, fresh_database, ok, psql, query
@@ -27,6 +28,18 @@ def write(path, batches, rows, columns=("k", "v")):
 def import_table(name, path):
     query(f"IMPORT FOREIGN SCHEMA {name} FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}')", DB)
 
+
+# Integers of 128 bits, which polars writes and Arrow does not have: that column cannot be read, others can.
+wider = FILES / "wider.arrow"
+polars.DataFrame({"a": [1, 2, 3], "b": polars.Series([10**30, None, -5], dtype=polars.Int128), "c": ["x", "y", "z"],
+                  "l": polars.Series([[1], [], None], dtype=polars.List(polars.Int128)), "d": [1.5, 2.5, None]}).write_ipc(wider, compression="uncompressed")
+query(f"CREATE FOREIGN TABLE wider (a bigint, b numeric, c text, l numeric[], d float8) SERVER arrow_fdw OPTIONS (file '{wider}')", DB)
+equal(query("SELECT a, c, d FROM wider", DB), "1|x|1.5\n2|y|2.5\n3|z|", "columns beside integers of 128 bits")
+for column, kind in (("b", "type Int128"), ("l", "List of type Int128")):
+    _, err = psql(f"SELECT {column} FROM wider", DB)
+    ok(kind in err and "corrupt" not in err and "XX001" not in err, f"a message about the column {column}", err)
+_, err = psql(f"IMPORT FOREIGN SCHEMA all_of_it FROM SERVER arrow_fdw INTO public OPTIONS (file '{wider}')", DB)
+ok("0A000" in err and "type Int128 is not supported" in err, "and of the import", err)
 
 # A file cut at any byte: an error that names it, or, where nothing is missing, its rows.
 source = (DATA / "types.arrow").read_bytes()

@@ -255,6 +255,11 @@ class SchemaDecoder {
       case 16: field.layout = type.is_signed() ? Layout::kInt16 : Layout::kUInt16; return Status::ok();
       case 32: field.layout = type.is_signed() ? Layout::kInt32 : Layout::kUInt32; return Status::ok();
       case 64: field.layout = type.is_signed() ? Layout::kInt64 : Layout::kUInt64; return Status::ok();
+      case 128:  // of polars; not in Arrow's specification
+        field.layout = Layout::kFixedBinary;
+        field.byte_width = 16;
+        field.unsupported = type.is_signed() ? "type Int128" : "type UInt128";
+        return Status::ok();
       default: return bad_field(index, "a bad integer width");
     }
   }

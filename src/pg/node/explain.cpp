@@ -493,9 +493,26 @@ class Explainer {
     if (!ids.empty()) text(label, "{" + engine::plan::print_nodes(plan_.program, ids) + "}");
   }
 
+  // "column 0: int4 fact.k": what the others call by its number.
+  void load_codes(size_t pipeline, const std::string& index) {
+    const PipelineSource& source = plan_.sources[pipeline];
+    const auto& types = plan_.program.sources[plan_.program.pipelines[pipeline].source].columns;
+    std::string columns;
+    for (size_t i = 0; i < types.size(); ++i) {
+      columns +=
+          (i == 0 ? "column " : ", column ") + std::to_string(i) + ": " + registry::type_info(types[i].type).pg_name;
+      if (i >= source.slots.size() || source.slots[i] <= 0) continue;
+      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, source.slots[i] - 1));
+      columns += " " + deparse(entry->expr);
+    }
+    if (!columns.empty()) text("LoadVars OpCode" + index, "{" + columns + "}");
+  }
+
   void op_codes() {
     const engine::plan::Program& program = plan_.program;
     const engine::plan::Pipeline& probe = program.pipelines.back();
+    load_codes(probing(), "");
+    for (size_t i = 0; i < plan_.join_count(); ++i) load_codes(i, " [" + std::to_string(i + 1) + "]");
     nodes("Scan Quals OpCode", probe.quals);
     for (size_t i = 0; i < probe.joins.size(); ++i) {
       const std::string index = " [" + std::to_string(i + 1) + "]";
