@@ -86,10 +86,10 @@ INSERT INTO file_queries VALUES
 ($$select a.id, b.id as other, b.c from bare a left join (select * from bare where md5(t) < '2') b on a.n = b.n and a.id > b.id$$),
 ($$select b.n, b.c, count(*), sum(a.n * b.n), avg(b.n) from bare a join bare b on a.n = b.n where md5(b.t) < '2' group by 1, 2$$),
 ($$select a.id, round(b.n, 1), b.n * 2 from bare a join bare b on a.k = b.k and a.id = b.id where md5(b.t) < '2' and b.n + a.n > 5$$),
-($$select a.id from bare a where exists (select 1 from bare b where a.n = b.n and md5(b.t) < '2' and b.id <> a.id)$$),
-($$select a.id, o.id as other from bare a join orders o on a.n = o.k$$),
-($$select a.id, o.id as other, a.n from orders o join bare a on a.n = o.k where md5(a.t) < '2'$$),
-($$select a.id from bare a where a.n in (select k from items where md5(name) < '8')$$);
+($$select a.id from bare a where exists (select 1 from bare b where a.n * 0 + a.k = b.n * 0 + b.k and md5(b.t) < '2' and b.id <> a.id)$$),
+($$select a.id, o.id as other from bare a join orders o on a.n * 0 + a.k = o.k$$),
+($$select a.id, o.id as other, a.n from orders o join bare a on a.n * 0 + a.k = o.k where md5(a.t) < '2'$$),
+($$select a.id from bare a where a.n * 0 + a.k in (select k from items where md5(name) < '8')$$);
 SELECT r.*, q FROM file_queries, run_both(q) r;
 -- Little memory: the inner side in parts.
 SET pg_strom.work_memory = '1MB';
