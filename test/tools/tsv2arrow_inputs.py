@@ -35,9 +35,12 @@ def read(data, *options, name="in.csv"):
 archive = OUT / "in.zip"
 with zipfile.ZipFile(archive, "w") as zipped:
     zipped.writestr("in.csv", TEXT)
-for data, what in ((gzip.compress(TEXT.encode()), "gzip"), (bz2.compress(TEXT.encode()), "bzip2"), (lzma.compress(TEXT.encode()), "xz"),
-                   (lzma.compress(TEXT.encode(), lzma.FORMAT_ALONE), "lzma"), (archive.read_bytes(), "zip"),
-                   (pa.compress(TEXT.encode(), "zstd", asbytes=True), "zstd"), (pa.compress(TEXT.encode(), "lz4", asbytes=True), "lz4")):
+for data in (gzip.compress(TEXT.encode()), pa.compress(TEXT.encode(), "zstd", asbytes=True), pa.compress(TEXT.encode(), "lz4", asbytes=True)):
+    for name in ("in.csv.gz", "in.csv", "in"):
+        equal(read(data, "--csv", name=name), {"id": [1, 2], "name": ["eins", "zwei"]}, f"{name}: decompressed")
+    refused(gzip.compress("größe,b\n1,2\n".encode("utf-16")), "no text in UTF-8", "in.csv.gz")
+for data, what in ((bz2.compress(TEXT.encode()), "bzip2"), (lzma.compress(TEXT.encode()), "xz"),
+                   (lzma.compress(TEXT.encode(), lzma.FORMAT_ALONE), "lzma"), (archive.read_bytes(), "zip")):
     for name in ("in.csv.gz", "in.csv", "in.tsv", "in"):
         refused(data, what, name)
 for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le"):
@@ -63,6 +66,8 @@ refused(b"a\n" + b"1\n" * 500000 + b"2\r3\n", "in line 500002")
 equal(read(b'a,b\n1,"x\ry"\n2,"\r"\n'), {"a": [1, 2], "b": ["x\ry", "\r"]}, "carriage returns in quotes are part of values")
 equal(read(b"a\tb\n1\tx\\ry\n2\tx\\\ry\n", name="in.tsv"), {"a": [1, 2], "b": ["x\ry", "x\ry"]}, "so are those behind a backslash")
 equal(read(b"a,b\r\n1,2\r\n3,4\r"), {"a": [1, 3], "b": [2, 4]}, "a line end that was cut")
+equal(read(b'a,b\n"x\\"\ry",1\n', "--escape=\\"), {"a": ['x"\ry'], "b": [1]}, "after an escaped quote")
+equal(read(b'# "\ra\na,b\n1,2\n', "--comment=#"), {"a": [1], "b": [2]}, "in comments")
 equal(read(b"a,b\r\n1,2\r\n3,4"), {"a": [1, 3], "b": [2, 4]}, "no line end at the end")
 equal(read(b"ORC,PAR1\n1,2\n"), {"ORC": [1], "PAR1": [2]}, "names that begin other formats")
 equal(read(b"BZh,PK\n1,2\n"), {"BZh": [1], "PK": [2]}, "names that begin other formats")

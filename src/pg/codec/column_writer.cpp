@@ -8,6 +8,7 @@
 #include "columnar/layout.hpp"
 #include "format/pgwire/numeric.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/codec/file_values.hpp"
 #include "pg/codec/value_writer.hpp"
 
 namespace strom::pg::codec {
@@ -19,15 +20,17 @@ using columnar::NestedField;
 using columnar::TimeUnit;
 using format::pgwire::Wire;
 
-namespace {
-
-[[noreturn]] void fail(const ValueWriter& writer, int code, const char* what) {
+void refuse_value(const ValueWriter& writer, int code, const char* what) {
   if (*writer.row_number > 0)
     ereport(ERROR, (errcode(code), errmsg("%s in row %lld, column \"%s\" cannot be written to Arrow", what,
                                           static_cast<long long>(*writer.row_number), writer.column)));
   ereport(ERROR, (errcode(code), errmsg("%s in column \"%s\" cannot be written to Arrow", what, writer.column)));
   pg_unreachable();
 }
+
+namespace {
+
+[[noreturn]] void fail(const ValueWriter& writer, int code, const char* what) { refuse_value(writer, code, what); }
 
 /// A value that Arrow's type does not have: an error, or NULL.
 void out_of_range(const ValueWriter& writer, NestedBuilder& to, int code, const char* what) {
@@ -536,7 +539,8 @@ int64_t row_bytes_of(const NestedField& field) {
   return bytes + 1;
 }
 
-/// A file's field takes what `ours` would hold: units and digits may be others, of which every value is checked.
+/// A file's field takes what `ours` would hold as it is appended: units and digits may be others, of which every value
+/// is checked.
 bool takes(const NestedField& file, const NestedField& ours) {
   if (file.same_type(ours)) return file.dictionary < 0;
   if (file.dictionary >= 0 || file.kind != ours.kind) return false;
@@ -545,9 +549,21 @@ bool takes(const NestedField& file, const NestedField& ours) {
     case Kind::kDate:
     case Kind::kTime: return true;
     case Kind::kTimestamp: return file.timezone.empty() == ours.timezone.empty();
-    case Kind::kList: return takes(file.children[0], ours.children[0]);
     default: return false;
   }
+}
+
+/// Makes `writer`, of values of `type` that become `ours` in files of ours, one for a file's field. False: it cannot
+/// be.
+bool fit_to_file(ValueWriter& writer, const NestedField& file, const NestedField& ours, SqlType type) {
+  if (takes(file, ours)) return true;
+  const SqlType base = domain_base(type);
+  if (file.kind == Kind::kList && ours.kind == Kind::kList && file.dictionary < 0)
+    return fit_to_file(*writer.children[0], file.children[0], ours.children[0], {writer.type, base.typmod});
+  const bool is_half = ours.kind == Kind::kFloat && ours.bits == 16;
+  const AppendValue append = file_value_writer(file, base.oid, is_half);
+  if (append != nullptr) writer.append = append;
+  return append != nullptr;
 }
 
 }  // namespace
@@ -578,7 +594,7 @@ void RowWriter::add_column(const NestedField& field, const std::string& name, Sq
   add_column(name, type, source);
   settings_.numeric_needs_precision = needs;
   settings_.numeric = choice;
-  if (!takes(field, fields_.back())) {
+  if (!fit_to_file(*writers_.back(), field, fields_.back(), type)) {
     throw boundary::StatusError(
         Status(ErrorCode::kTypeMismatch, "column \"" + name + "\" cannot be written to field \"" + field.name + "\"")
             .with_detail("Values of type " + type_name(type) + " become " + columnar::type_text(fields_.back()) +

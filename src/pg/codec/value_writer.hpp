@@ -56,6 +56,9 @@ struct ValueWriter {
   std::vector<std::unique_ptr<ValueWriter>> children;
 };
 
+/// A value that has no place in the column: an ERROR that names row and column.
+[[noreturn]] void refuse_value(const ValueWriter& writer, int code, const char* what);
+
 /// Appends `count` rows of a column from row `first` on. Uses and resets the current memory context. As
 /// ValueWriter::append.
 void append_column(const ValueWriter& writer, columnar::NestedBuilder& to, const RegisterColumn& from, int64_t first,
