@@ -46,7 +46,6 @@ equal(converted("a,b\r\n1,x\r\n2,\"y\"\r\n").to_pydict(), {"a": [1, 2], "b": ["x
 equal(converted("a,b\n1,x").to_pydict(), {"a": [1], "b": ["x"]}, "no line end at the end")
 equal(converted("a\n\n\"\"\nx\n").to_pydict(), {"a": [None, "", "x"]}, "nothing is NULL, empty quotes are not")
 equal(converted("\ufeffa\n1\n").to_pydict(), {"a": [1]}, "a mark of UTF-8")
-equal(converted("a,b\n").to_pydict(), {"a": [], "b": []}, "a header alone")
 equal(converted("").to_pydict(), {}, "an empty file")
 equal(converted("a;b\n'x;y';1\n", "--csv", "--delimiter=;", "--quote='").to_pydict(), {"a": ["x;y"], "b": [1]}, "--delimiter, --quote")
 equal(converted("a,b\nNA,1\n-,NA\n\"NA\",2\n", "--null=NA", "--null=-").to_pydict(), {"a": [None, None, "NA"], "b": [1, None, 2]}, "--null")

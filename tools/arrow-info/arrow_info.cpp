@@ -84,11 +84,12 @@ std::string absolute_path(const std::string& path) {
   return absolute;
 }
 
-std::string create_statement(const FileReader& file, const Settings& settings) {
+Result<std::string> create_statement(const FileReader& file, const Settings& settings) {
   SqlTable table;
   table.name = settings.table.empty() ? settings.foreign_table : settings.table;
   if (settings.table.empty()) table.foreign_file = absolute_path(file.path());
-  return create_table(file.schema().fields, table);
+  STROM_ASSIGN(const auto fields, with_binary_types(file));
+  return create_table(fields, table);
 }
 
 Status report_diff(const FileReader& left, const FileReader& right, const Settings& settings) {
@@ -134,7 +135,8 @@ Status run(const Settings& settings) {
     }
     STROM_ASSIGN(const ArrowFile file, open_arrow_file(path));
     if (!settings.table.empty() || !settings.foreign_table.empty()) {
-      STROM_TRY(print(create_statement(*file, settings)));
+      STROM_ASSIGN(const std::string statement, create_statement(*file, settings));
+      STROM_TRY(print(statement));
     } else {
       STROM_ASSIGN(const std::string text, settings.json ? json_report(*file) : text_report(*file, settings.parts));
       STROM_TRY(print(text));

@@ -123,6 +123,7 @@ Status check(Settings& settings) {
   if (settings.table.empty() && (!settings.tablespace.empty() || !settings.partition_of.empty()))
     return usage("--tablespace and --partition-of need --create-table");
   text.binary_hex = settings.binary == "hex";
+  text.arrays = settings.rows.is_script = !settings.table.empty();
   if (text.style == Style::kMarkdown) settings.rows.header = true;
   if (settings.limit >= 0) settings.rows.limit = settings.limit;
   settings.rows.threads = thread_count(settings.threads);

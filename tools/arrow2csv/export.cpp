@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
 
 namespace strom::tool {
@@ -67,14 +68,39 @@ Status in_batch(const Status& status, const std::string& path, int batch) {
 Result<Export> Export::plan(std::vector<ArrowFile> files, const ExportOptions& options) {
   Export out(options);
   for (ArrowFile& file : files) STROM_TRY(out.add_file(std::move(file)));
+  STROM_TRY(out.make_texts());
   STROM_TRY(out.cut_pieces());
   return out;
+}
+
+/// Bytes of one file are bytes in all of them.
+Status Export::make_texts() {
+  constexpr const char* kType = "pg_type";
+  const auto bytes = std::pair<std::string, std::string>(kType, "pg_catalog.bytea");
+  for (size_t i = 0; options_.is_script && i < files_.front().fields.size(); ++i) {
+    const auto has_bytes = [&](const File& file) {
+      const auto& metadata = file.fields[i].metadata;
+      return std::find(metadata.begin(), metadata.end(), bytes) != metadata.end();
+    };
+    if (std::none_of(files_.begin(), files_.end(), has_bytes)) continue;
+    for (File& file : files_)
+      for (auto& [key, value] : file.fields[i].metadata)
+        if (key == kType && value == "pg_catalog.bpchar") value = bytes.second;
+  }
+  for (File& file : files_) {
+    STROM_ASSIGN(file.text, RowText::create(file.fields, options_.text));
+  }
+  return Status::ok();
 }
 
 Status Export::add_file(ArrowFile reader) {
   File file;
   STROM_ASSIGN(file.columns, find_columns(*reader, options_.columns));
-  for (const int column : file.columns) file.fields.push_back(reader->schema().fields[static_cast<size_t>(column)]);
+  std::vector<Field> fields = reader->schema().fields;
+  if (options_.is_script) {
+    STROM_ASSIGN(fields, with_binary_types(*reader));
+  }
+  for (const int column : file.columns) file.fields.push_back(fields[static_cast<size_t>(column)]);
   for (const Field& field : file.fields) {
     if (field.unsupported.empty()) continue;
     return Status(ErrorCode::kUnsupported, "column \"" + field.name + "\" of file \"" + reader->path() + "\" uses " +
@@ -83,7 +109,6 @@ Status Export::add_file(ArrowFile reader) {
   }
   file.reader = std::move(reader);
   if (!files_.empty()) STROM_TRY(check_same_columns(file));
-  STROM_ASSIGN(file.text, RowText::create(file.fields, options_.text));
   files_.push_back(std::move(file));
   return Status::ok();
 }

@@ -20,6 +20,7 @@ struct ExportOptions {
   format::csv::TextOptions text;
   std::vector<std::string> columns;  // empty: all
   bool header = false;
+  bool is_script = false;  // values as the types in fields() read them: see with_binary_types()
   int64_t offset = 0, limit = std::numeric_limits<int64_t>::max();  // in rows of all files together
   int threads = 1;
 };
@@ -56,6 +57,7 @@ class Export {
 
   explicit Export(const ExportOptions& options) : options_(options) {}
   Status add_file(ArrowFile reader);
+  Status make_texts();
   Status check_same_columns(const File& file) const;
   Status cut_pieces();
   Result<int64_t> rows_per_piece(const File& file, int batch, int64_t rows) const;

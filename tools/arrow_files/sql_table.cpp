@@ -1,9 +1,14 @@
 // See sql_table.hpp.
 #include "arrow_files/sql_table.hpp"
 
+#include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <set>
 
 #include "arrow_files/columns.hpp"
+#include "arrow_files/named_type.hpp"
+#include "format/arrow/fixed_text.hpp"
 
 namespace strom::tool {
 
@@ -12,27 +17,34 @@ using columnar::Layout;
 
 namespace {
 
-/// What stands in the metadata key pg_type, without the extension behind an '@': schema.name.
-std::string named_type(const Field& field) {
-  for (const auto& [key, value] : field.metadata)
-    if (key == "pg_type") return value.substr(0, value.find('@'));
-  return {};
-}
-
-/// The type that the metadata name, where it is built in and can be written in a table as it stands.
-std::string binary_type(const Field& field) {
-  const std::string named = named_type(field);
-  const std::string name = named.substr(named.rfind('.') + 1);
-  for (const char* known : {"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"})
-    if (name == known) return known;
-  for (const auto& [key, value] : field.metadata)
-    if (key == "ARROW:extension:name" && value == "arrow.uuid") return "uuid";
-  return "char(" + std::to_string(field.byte_width) + ")";  // as arrow2csv writes it
+/// The built-in type that the metadata name, where values of the field's layout are read as that type from what
+/// arrow2csv writes; empty when they name none.
+std::string metadata_type(const Field& field) {
+  const std::optional<NamedType> named = named_type(field.metadata);
+  if (!named || !named->is_builtin() || named->name.starts_with("_")) return {};
+  const auto is_one_of = [&](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), named->name) != names.end();
+  };
+  bool is_right = false;
+  switch (field.layout) {
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: is_right = true; break;
+    case Layout::kUInt32: is_right = is_one_of({"oid", "xid", "cid"}); break;
+    case Layout::kUInt64: is_right = is_one_of({"xid8"}); break;
+    case Layout::kInt64: is_right = is_one_of({"money"}); break;
+    case Layout::kFixedBinary: is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"}); break;
+    default: break;
+  }
+  if (field.layout == Layout::kFixedBinary && named->name == "bpchar")
+    return "char(" + std::to_string(field.byte_width) + ")";
+  return is_right ? named->sql() : std::string();
 }
 
 /// Empty for what cannot be read.
 std::string sql_type(const Field& field) {
   if (!field.unsupported.empty()) return {};
+  if (const std::string named = metadata_type(field); !named.empty()) return named;
   switch (field.layout) {
     case Layout::kBool: return "boolean";
     case Layout::kInt8:
@@ -56,7 +68,7 @@ std::string sql_type(const Field& field) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: return "text";
     case Layout::kNull: return "text";
-    case Layout::kFixedBinary: return binary_type(field);
+    case Layout::kFixedBinary: return "bytea";
     case Layout::kUInt64: return "numeric(20,0)";
     case Layout::kFloat16: return "real";
     case Layout::kTime32:
@@ -153,15 +165,6 @@ std::vector<std::string> column_names(const std::vector<Field>& fields) {
   return names;
 }
 
-std::string quote_identifier(const std::string& name) {
-  std::string out = "\"";
-  for (const char c : name) {
-    if (c == '"') out += c;
-    out += c;
-  }
-  return out + "\"";
-}
-
 std::string quote_table_name(const std::string& name) {
   const size_t dot = name.find('.');
   if (dot == std::string::npos) return quote_identifier(name);
@@ -180,6 +183,17 @@ std::string create_table(const std::vector<Field>& fields, const SqlTable& table
   if (!table.foreign_file.empty()) sql += " SERVER arrow_fdw OPTIONS (file " + quote_literal(table.foreign_file) + ")";
   if (!table.tablespace.empty()) sql += " TABLESPACE " + quote_identifier(table.tablespace);
   return sql + ";\n";
+}
+
+Result<std::vector<Field>> with_binary_types(const format::arrow::FileReader& file) {
+  std::vector<Field> fields = file.schema().fields;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].unsupported.empty() || !format::arrow::may_be_fixed_text(fields[i])) continue;
+    format::arrow::FixedTextSample sample;
+    STROM_TRY(format::arrow::sample_fixed_text(file, static_cast<int>(i), &sample));
+    fields[i].metadata.emplace_back("pg_type", sample.is_text() ? "pg_catalog.bpchar" : "pg_catalog.bytea");
+  }
+  return fields;
 }
 
 }  // namespace strom::tool

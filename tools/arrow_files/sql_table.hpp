@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "arrow_files/named_type.hpp"
+#include "base/status.hpp"
 #include "columnar/schema.hpp"
+#include "format/arrow/reader.hpp"
 
 namespace strom::tool {
 
@@ -24,8 +27,11 @@ std::string create_table(const std::vector<columnar::Field>& fields, const SqlTa
 /// is given another name.
 std::vector<std::string> column_names(const std::vector<columnar::Field>& fields);
 
+/// The file's columns, of which those of FixedSizeBinary have a type in their metadata, char(n) or bytea, by a sample
+/// of their values. Errors: those of reading.
+Result<std::vector<columnar::Field>> with_binary_types(const format::arrow::FileReader& file);
+
 /// In double quotes; the parts of a name with a schema one by one.
-std::string quote_identifier(const std::string& name);
 std::string quote_table_name(const std::string& name);
 
 }  // namespace strom::tool

@@ -12,7 +12,7 @@
 #include "arrowstat/sorted_copy.hpp"
 #include "common/output.hpp"
 #include "common/program.hpp"
-#include "format/arrow/batch_metadata.hpp"
+#include "format/arrow/file_storage.hpp"
 #include "format/byte_sink.hpp"
 
 namespace strom::tool {
@@ -74,8 +74,8 @@ Status check_settings(const Settings& settings) {
   const bool sorts = !settings.sort_columns.empty();
   if (sorts && settings.files.size() != 1) return usage("--sort-by needs one file");
   if (sorts && (settings.output.path.empty() || settings.output.is_stream())) return usage("--sort-by needs -o FILE");
-  if (!sorts && (!settings.output.path.empty() || settings.output.force || settings.output.page_cache ||
-                 settings.batch_rows > 0))
+  if (!sorts &&
+      (!settings.output.path.empty() || settings.output.force || settings.output.page_cache || settings.batch_rows > 0))
     return usage("-o, -f, --page-cache and --batch-rows need --sort-by");
   return Status::ok();
 }
@@ -184,12 +184,12 @@ Status print(const std::string& text) {
 
 /// Statistics that stand in the metadata of record batches, which this program does not change.
 Result<std::string> shown_batch_statistics(const FileReader& file, const std::vector<int>& columns) {
-  STROM_ASSIGN(const auto metadata, format::arrow::batch_metadata(file.path()));
+  STROM_ASSIGN(const auto storage, format::arrow::read_storage(file.path()));
   std::string text;
   for (const int column : columns) {
     const std::string& name = file.schema().fields[static_cast<size_t>(column)].name;
-    for (size_t batch = 0; batch < metadata.size(); ++batch)
-      for (const auto& [key, value] : metadata[batch])
+    for (size_t batch = 0; batch < storage.batches.size(); ++batch)
+      for (const auto& [key, value] : storage.batches[batch].metadata)
         if (key == std::string(format::arrow::kBatchRangePrefix) + name)
           text += fmt::format("  {} [{}] {} (in the record batch)\n", name, batch, value);
   }

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+
+#include "base/utf8.hpp"
 
 namespace strom::tool {
 
@@ -39,16 +42,37 @@ std::string count_text(double count) {
   return text;
 }
 
+namespace {
+
+/// Bytes of the character that `size` valid bytes begin with.
+int64_t first_character(const char* text, int64_t size) {
+  int64_t bytes = 1;
+  while (bytes < size && (static_cast<unsigned char>(text[bytes]) & 0xC0) == 0x80) ++bytes;
+  return bytes;
+}
+
+}  // namespace
+
 std::string json_text(const std::string& text) {
   std::string out = "\"";
-  for (const char c : text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at < end) {
+    const char c = *at;
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
+      ++at;
     } else if (static_cast<unsigned char>(c) < 0x20) {
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+      ++at;
+    } else if (const int64_t valid = base::valid_utf8_prefix(at, std::min<int64_t>(end - at, 4)); valid > 0) {
+      const int64_t size = static_cast<unsigned char>(c) < 0x80 ? 1 : first_character(at, valid);
+      out.append(at, static_cast<size_t>(size));
+      at += size;
     } else {
-      out += c;
+      out += "\xEF\xBF\xBD";  // U+FFFD, for a byte that is part of no character
+      ++at;
     }
   }
   return out + '"';

@@ -83,4 +83,23 @@ std::string for_worker(std::string text, int64_t worker, int64_t workers) {
   return replaced(std::move(text), kWorkersToken, std::to_string(workers));
 }
 
+std::optional<std::string> lost_rows_query(const std::string& text, int64_t workers) {
+  const size_t token = text.find(kWorkerToken);
+  if (workers < 2 || token == std::string::npos || text.find(kWorkerToken, token + 1) != std::string::npos)
+    return std::nullopt;
+  size_t sign = token;
+  while (sign > 0 && isspace(static_cast<unsigned char>(text[sign - 1]))) --sign;
+  if (sign < 2 || text[sign - 1] != '=' || std::string_view("<>!=:~").find(text[sign - 2]) != std::string_view::npos)
+    return std::nullopt;
+  static const std::regex kTakesAll(R"(abs\s*\(\s*coalesce\s*\([^;]*,\s*0\s*\)\s*%\s*\$\(N_WORKERS\)\s*\)\s*$)",
+                                    std::regex::icase);
+  const std::string before = text.substr(0, sign - 1);
+  if (std::regex_search(before, kTakesAll)) return std::nullopt;
+  std::string numbers;
+  for (int64_t i = 0; i < workers; ++i) numbers += (i == 0 ? "" : ", ") + std::to_string(i);
+  const std::string others =
+      before + " NOT IN (" + numbers + ") IS NOT FALSE" + text.substr(token + kWorkerToken.size());
+  return "SELECT 1 FROM (" + for_worker(others, 0, workers) + "\n) AS strom_lost LIMIT 1";
+}
+
 }  // namespace strom::tool

@@ -1,6 +1,7 @@
 // Queries as they are given on the command line, with tokens in them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,14 @@ Result<std::vector<std::string>> for_keys(const std::string& text, const std::ve
 
 /// $(WORKER_ID) and $(N_WORKERS) replaced.
 std::string for_worker(std::string text, int64_t worker, int64_t workers);
+
+/// A query that returns a row if rows are lost by a text that divides the work by `… = $(WORKER_ID)`: rows for which
+/// what stands on the left is NULL, or none of the workers' numbers. Nothing when the text says it in another way, or
+/// in the one that loses none: abs(coalesce(id, 0) % $(N_WORKERS)) = $(WORKER_ID).
+std::optional<std::string> lost_rows_query(const std::string& text, int64_t workers);
+/// What is said if it does.
+inline constexpr const char* kRowsAreLost =
+    "rows are left out: what the query compares with $(WORKER_ID) is NULL or negative for some; "
+    "abs(coalesce(id, 0) % $(N_WORKERS)) = $(WORKER_ID) takes all rows";
 
 }  // namespace strom::tool

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 
 #include "base/os_error.hpp"
 #include "dump/sql_table.hpp"
@@ -40,6 +41,7 @@ Result<DumpResult> dump_tables(const DumpSettings& settings, const std::vector<S
   STROM_ASSIGN(const std::string folder, make_output_folder(settings.output.path));
   DumpResult total{folder, 0, 0, 0};
   std::string script = "-- Foreign tables over the files that were dumped.\n";
+  std::set<std::string> known;  // statements that are in the script
   for (size_t i = 0; i < tables.size(); ++i) {
     const SourceTable& table = tables[i];
     const std::string path = folder + "/" + file_name(table);
@@ -57,6 +59,10 @@ Result<DumpResult> dump_tables(const DumpSettings& settings, const std::vector<S
       total.rows += dumped.value().rows;
     }
     STROM_ASSIGN(const auto file, format::arrow::ExistingFile::open(path));
+    if (const std::string schema = create_schema(table.schema); !schema.empty() && known.insert(schema).second)
+      script += schema;
+    STROM_ASSIGN(const std::string types, type_definitions(*file, known));
+    script += types;
     script += create_table(file->schema, table.reference, "FOREIGN ") +
               fmt::format(" SERVER arrow_fdw OPTIONS (file {});\n", quoted_literal(path));
   }

@@ -10,9 +10,10 @@
 namespace strom::tool {
 
 struct SourceTable {
-  std::string file;       // name of its file, without the ending
-  std::string shown;      // as messages name it
-  std::string reference;  // as PostgreSQL's SQL names it
+  std::string file;         // name of its file, without the ending
+  std::string shown;        // as messages name it
+  std::string reference;    // as PostgreSQL's SQL names it
+  std::string schema = {};  // that the table is in, if it is to be made
 };
 
 /// Into the folder settings.output.path, which is made if need be: FILE.arrow for each table, and create_tables.sql.

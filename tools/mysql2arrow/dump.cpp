@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/program.hpp"
 #include "dump/output_files.hpp"
+#include "dump/query_text.hpp"
 #include "dump/row_batches.hpp"
 #include "dump/sessions.hpp"
 #include "dump/sql_table.hpp"
@@ -137,6 +139,13 @@ Result<DumpResult> dump(const Settings& settings, tool::Progress& progress) {
   }
   STROM_ASSIGN(const auto sessions,
                Sessions::open(std::move(first), settings, queries.workers, tables, all_known, progress));
+  if (!all_known && settings.parallel_keys.empty()) {
+    const auto lost = tool::lost_rows_query(queries.shown, settings.workers);
+    if (lost.has_value()) {
+      const auto rows = (*sessions)[0].query(*lost);  // an error: the text is not what it looks like
+      if (rows.is_ok() && !rows.value().empty()) tool::report_warning("mysql2arrow", tool::kRowsAreLost);
+    }
+  }
   return dump_queries(*sessions, settings, queries, progress);
 }
 

@@ -37,7 +37,7 @@ Result<DumpResult> dump_all_tables(Connection& connection, const Settings& setti
   STROM_ASSIGN(const std::vector<Table> tables, tables_of(connection));
   std::vector<tool::SourceTable> sources;
   for (const Table& table : tables) {
-    sources.push_back({table.schema + "." + table.name, table.reference, table.reference});
+    sources.push_back({table.schema + "." + table.name, table.reference, table.reference, table.schema});
   }
   return tool::dump_tables(settings, sources, [&](size_t index, const std::string& path) {
     const Table& table = tables[index];

@@ -1,8 +1,11 @@
 // See catalog.hpp.
 #include "pg2arrow/catalog.hpp"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
+#include "columnar/utf8.hpp"
 #include "format/pgwire/builtin_types.hpp"
 
 namespace strom::pg2arrow {
@@ -26,7 +29,33 @@ Catalog::Catalog(Connection& connection, const Settings& settings)
       check_utf8_(connection.parameter("server_encoding") == "SQL_ASCII"),
       timezone_(format::pgwire::arrow_timezone(connection.parameter("TimeZone"))) {}
 
-Result<std::vector<Column>> Catalog::columns(const std::vector<ResultColumn>& described, const std::string& query) {
+/// The server describes columns of domains as of their base types.
+Status Catalog::name_domains(const std::string& query, std::vector<ResultColumn>& described) {
+  if (query.empty() || described.empty()) return Status::ok();
+  STROM_ASSIGN(const auto any,
+               connection_.query("SELECT 1 FROM pg_catalog.pg_type WHERE typtype = 'd'"
+                                 " AND typnamespace <> 'information_schema'::pg_catalog.regnamespace LIMIT 1"));
+  if (any.empty()) return Status::ok();
+  std::string types, names;
+  for (size_t i = 0; i < described.size(); ++i) {
+    types += fmt::format("{}pg_catalog.pg_typeof(q.c{})::pg_catalog.oid", i == 0 ? "" : ", ", i);
+    names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
+  }
+  STROM_ASSIGN(const auto rows, connection_.query(fmt::format(
+                                    "SELECT {} FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM ({}\n) AS p({}) "
+                                    "LIMIT 0) AS q ON true",
+                                    types, query, names)));
+  for (size_t i = 0; i < described.size() && !rows.empty(); ++i) {
+    const uint32_t declared = number(rows[0][i]);
+    if (declared == 0 || declared == described[i].type) continue;
+    described[i].type = declared;
+    described[i].modifier = -1;
+  }
+  return Status::ok();
+}
+
+Result<std::vector<Column>> Catalog::columns(std::vector<ResultColumn> described, const std::string& query) {
+  STROM_TRY(name_domains(query, described));
   std::vector<Column> out;
   for (const ResultColumn& from : described) {
     STROM_ASSIGN(Column found, column(from.name, from.type, from.modifier));
@@ -183,10 +212,19 @@ Result<Column> Catalog::column(const std::string& name, uint32_t oid, int32_t mo
     STROM_TRY(array_column(*found, modifier, out));
   } else if (found->kind == 'c') {
     STROM_TRY(composite_column(*found, out));
+  } else if (found->schema == "pg_catalog" && found->extension == "pg_strom" && found->name == "int1") {
+    out.field.kind = Kind::kInt;
+    out.field.bits = 8;
+    out.wire.wire = Wire::kInt;
+  } else if (found->schema == "pg_catalog" && found->extension == "pg_strom" && found->name == "float2") {
+    out.field.kind = Kind::kFloat;
+    out.field.bits = 16;
+    out.wire.wire = Wire::kInt;
   } else if (found->extension == "postgis" && (found->name == "geometry" || found->name == "geography")) {
     geometry_column(*found, modifier, out);
   } else {
     out.wire.infinity_is_null = settings_.infinity_is_null;
+    out.wire.out_of_range_is_null = settings_.out_of_range_is_null;
     if (!format::pgwire::set_builtin_type(oid, modifier, settings_.numeric, timezone_, out.field, out.wire))
       as_text(out);
   }
@@ -201,7 +239,12 @@ Result<std::shared_ptr<Labels>> Catalog::labels(uint32_t oid) {
         connection_.query("SELECT enumlabel FROM pg_catalog.pg_enum WHERE enumtypid = $1::oid ORDER BY enumsortorder",
                           {std::to_string(oid)}));
     std::vector<std::string> all;
-    for (const Row& row : rows) all.push_back(row[0].value_or(""));
+    for (const Row& row : rows) {
+      all.push_back(row[0].value_or(""));
+      if (check_utf8_ && !columnar::is_utf8(all.back()))
+        return Status(ErrorCode::kInvalidParameter, "an enum has a label that is not valid UTF-8")
+            .with_hint("Cast the column to bytea in the query given by -c.");
+    }
     known = std::make_shared<Labels>(std::move(all));
   }
   return known;

@@ -25,7 +25,7 @@ class Catalog {
   Catalog(Connection& connection, const Settings& settings);
 
   /// `query` returns them; it may be empty. It is asked for the SRID of geometries.
-  Result<std::vector<Column>> columns(const std::vector<ResultColumn>& described, const std::string& query);
+  Result<std::vector<Column>> columns(std::vector<ResultColumn> described, const std::string& query);
 
  private:
   struct Type {
@@ -46,6 +46,7 @@ class Catalog {
   Status composite_column(const Type& type, Column& column);
   Result<std::shared_ptr<columnar::Labels>> labels(uint32_t oid);
   static void as_text(Column& column);
+  Status name_domains(const std::string& query, std::vector<ResultColumn>& described);
   Status choose_dictionaries(const std::vector<ResultColumn>& described, std::vector<Column>& columns);
   Result<bool> has_few_values(const ResultColumn& column);
   void geometry_column(const Type& type, int32_t modifier, Column& column) const;

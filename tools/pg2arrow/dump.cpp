@@ -188,6 +188,7 @@ Result<DumpResult> dump(Connection& connection, const Settings& given, tool::Pro
     progress.note(fmt::format("{} files with {} rows are there", written.files, written.rows));
   }
   STROM_ASSIGN(const Queries queries, make_queries(connection, settings));
+  STROM_TRY(warn_of_lost_rows(connection, settings));
   Plan plan;
   plan.queries = queries.workers;
   STROM_TRY(settings.joins.empty() ? plan_columns(connection, settings, plan) : plan_joins(connection, settings, plan));

@@ -84,7 +84,7 @@ void add_output_options(OptionTable& table, Settings& settings) {
   table.custom(
       0, "numeric", "TYPE", [&](const std::string& text) { return tool::parse_numeric(text, settings.numeric); },
       "type of numeric columns without precision, or with more than 76 digits: decimal(P,S), text or float64; "
-      "values that do not fit exactly are an error (default decimal(36,9))");
+      "values that do not fit exactly are an error, but float64-nearest rounds (default decimal(36,9))");
   table
       .custom(
           0, "infinity", "WHAT",
@@ -92,7 +92,17 @@ void add_output_options(OptionTable& table, Settings& settings) {
             settings.infinity_is_null = text == "null";
             return Status::ok();
           },
-          "what becomes of infinite dates and timestamps")
+          "what becomes of infinite dates, timestamps and intervals")
+      .one_of({"error", "null"});
+  table
+      .custom(
+          0, "out-of-range", "WHAT",
+          [&](const std::string& text) {
+            settings.out_of_range_is_null = text == "null";
+            return Status::ok();
+          },
+          "what becomes of values that the Arrow type does not have: infinite ones, the time 24:00:00, NaN of numeric, "
+          "numbers with too many digits, timestamps after the year 294246: error (default) or null")
       .one_of({"error", "null"});
   table.flag(0, "no-server-side", &settings.no_server_side,
              "takes rows one by one also from a server whose extension pg_strom would make record batches of them");

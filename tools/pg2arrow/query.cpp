@@ -119,6 +119,20 @@ Result<Queries> make_queries(Connection& connection, const Settings& settings) {
   return out;
 }
 
+Status warn_of_lost_rows(Connection& connection, const Settings& settings) {
+  if (settings.command.empty() || !settings.parallel_keys.empty()) return Status::ok();
+  STROM_ASSIGN(std::string text, tool::command_text(settings.command));
+  STROM_ASSIGN(text, tool::with_parameters(std::move(text), settings.parameters));
+  const auto lost = tool::lost_rows_query(replaced(std::move(text), kRange, "true"), settings.workers);
+  if (!lost.has_value()) return Status::ok();
+  STROM_TRY(connection.run("SAVEPOINT lost_rows"));
+  const auto rows = connection.query(*lost);  // an error: the text is not what it looks like
+  STROM_TRY(connection.run("ROLLBACK TO SAVEPOINT lost_rows"));
+  STROM_TRY(connection.run("RELEASE SAVEPOINT lost_rows"));
+  if (rows.is_ok() && !rows.value().empty()) tool::report_warning("pg2arrow", tool::kRowsAreLost);
+  return Status::ok();
+}
+
 Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
                                                 const std::vector<ResultColumn>& columns) {
   std::vector<std::string> out;

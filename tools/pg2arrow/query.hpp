@@ -19,6 +19,9 @@ struct Queries {
 /// options that do not fit together; those of the server.
 Result<Queries> make_queries(Connection& connection, const Settings& settings);
 
+/// Says so when the workers' parts of a query given by -c leave out rows, as far as its text shows how it is divided.
+Status warn_of_lost_rows(Connection& connection, const Settings& settings);
+
 /// The queries that settings joins, in which $(name) has become a column of `j0`, the first query. `columns` are its.
 Result<std::vector<std::string>> joined_queries(const Connection& connection, const Settings& settings,
                                                 const std::vector<ResultColumn>& columns);

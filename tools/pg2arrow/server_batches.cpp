@@ -40,7 +40,7 @@ Result<std::string> find_function(Connection& connection) {
 std::string numeric_option(const NumericChoice& choice) {
   switch (choice.as) {
     case NumericChoice::As::kText: return "text";
-    case NumericChoice::As::kReal: return "float8";
+    case NumericChoice::As::kReal: return choice.may_round ? "float8-nearest" : "float8";
     case NumericChoice::As::kDecimal: break;
   }
   return fmt::format("{},{}", choice.precision, choice.scale);
@@ -48,7 +48,10 @@ std::string numeric_option(const NumericChoice& choice) {
 
 std::string call_of(const Connection& connection, const Settings& settings, const std::string& function,
                     const std::string& query, int64_t batch_bytes) {
-  const std::string options = fmt::format(R"({{"numeric": "{}"}})", numeric_option(settings.numeric));
+  std::string options = fmt::format(R"({{"numeric": "{}")", numeric_option(settings.numeric));
+  if (settings.infinity_is_null) options += R"(, "infinity": "null")";
+  if (settings.out_of_range_is_null) options += R"(, "out_of_range": "null")";
+  options += "}";
   return fmt::format("SELECT {}({}, {}, '{}')", function, connection.quoted_text(query), batch_bytes, options);
 }
 
@@ -57,8 +60,7 @@ Status with_hint(const Status& status) {
   if (status.message().find("cannot be written to Arrow") == std::string::npos) return status;
   return Status(status.code(), status.message())
       .with_detail(status.detail())
-      .with_hint(
-          "Cast the column in the query; see also --numeric and --infinity. With --no-server-side the row is told.");
+      .with_hint("Cast the column in the query given by -c; see also --numeric, --infinity and --out-of-range.");
 }
 
 /// Runs a call and decodes the stream that its rows are pieces of.
@@ -103,7 +105,6 @@ format::arrow::LabelsById labels_of(const tool::Dictionaries& dictionaries) {
 const char* obstacle(const Connection& connection, const Settings& settings, const Plan& plan) {
   if (settings.no_server_side) return "--no-server-side";
   if (!settings.partition_by.empty()) return "--partition-by";
-  if (settings.infinity_is_null) return "--infinity";
   if (!plan.records.empty()) return "more than 1600 columns";
   if (plan.columns.empty()) return "no columns";
   if (plan.is_parallel) return "the server has a parallel plan";

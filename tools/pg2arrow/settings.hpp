@@ -37,7 +37,7 @@ struct Settings : tool::DumpSettings {
   std::vector<std::string> sort_by;     // names, or NAME:desc
   int64_t skip_rows = 0;                // of an interrupted dump
   NumericChoice numeric;
-  bool infinity_is_null = false;
+  bool infinity_is_null = false, out_of_range_is_null = false;
   bool no_server_side = false;
 };
 

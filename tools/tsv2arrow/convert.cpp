@@ -13,7 +13,10 @@
 #include "dump/output_files.hpp"
 #include "format/arrow/nested_writer.hpp"
 #include "format/csv/append_value.hpp"
+#include "columnar/utf8.hpp"
+#include "common/program.hpp"
 #include "format/value_errors.hpp"
+#include "tsv2arrow/input_kind.hpp"
 #include "tsv2arrow/schema_text.hpp"
 #include "tsv2arrow/text_files.hpp"
 
@@ -44,10 +47,15 @@ class Conversion {
   Result<DumpResult> run();
   /// A value did not fit to a type that was guessed from some of the rows.
   bool guessed_wrong() const { return guessed_wrong_; }
+  bool has_names_only() const {
+    return has_header() && pieces_.empty() && settings_.limit > 0 && settings_.offset == 0 &&
+           std::any_of(files_.begin(), files_.end(), [](const auto& file) { return !file->text().empty(); });
+  }
 
  private:
   Status read_header(const TextFile& file, int64_t& begin);
   Status choose_rows(const TextFile& file, int64_t& begin, int64_t& end);
+  Status check_returns(const Piece& piece, int64_t size) const;
   Status guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const;
   Result<bool> take_schema_of_file();
   Status parse(const Piece& piece, std::vector<NestedBuilder>& columns, int64_t& rows);
@@ -96,8 +104,16 @@ Status Conversion::read_header(const TextFile& file, int64_t& begin) {
     if (!reader.next()) return Status::ok();
   } while (reader.is_blank());
   begin = reader.position();
+  const std::string shown = file.path() == "-" ? "standard input" : "\"" + file.path() + "\"";
+  const std::string_view row = file.text().substr(0, static_cast<size_t>(begin));
+  if (find_bare_return(settings_.dialect, row) != std::string_view::npos) return bare_return("line 1 of " + shown);
   std::vector<std::string> names;
-  for (const TextField& field : reader.fields()) names.emplace_back(field.text);
+  for (const TextField& field : reader.fields()) {
+    if (!columnar::is_utf8(field.text))
+      return Status(ErrorCode::kInvalidParameter, "a column's name that is not valid UTF-8 in line 1 of " + shown)
+          .with_hint("Convert the file, for example with iconv.");
+    names.emplace_back(field.text);
+  }
   if (names_.empty()) {
     names_ = names;
   } else if (settings_.schema.empty() && names != names_) {
@@ -172,8 +188,14 @@ Status Conversion::wrong_row(const Piece& piece, const RowReader& reader, size_t
       .with_hint("--delimiter says what stands between values, --csv that quotes are used.");
 }
 
+Status Conversion::check_returns(const Piece& piece, int64_t size) const {
+  const size_t at = find_bare_return(settings_.dialect, piece.text().substr(0, static_cast<size_t>(size)));
+  return at == std::string_view::npos ? Status::ok() : bare_return(place(piece, static_cast<int64_t>(at)));
+}
+
 /// From the first `size` bytes of a piece.
 Status Conversion::guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const {
+  STROM_TRY(check_returns(piece, size));
   RowReader reader(settings_.dialect, piece.text());
   while (reader.position() < size && reader.next()) {
     if (is_left_out(reader)) continue;
@@ -257,6 +279,7 @@ Status Conversion::wrong_value(const Piece& piece, const RowReader& reader, size
 }
 
 Status Conversion::parse(const Piece& piece, std::vector<NestedBuilder>& columns, int64_t& rows) {
+  STROM_TRY(check_returns(piece, piece.end - piece.begin));
   RowReader reader(settings_.dialect, piece.text());
   const size_t count = columns.size();
   while (reader.next()) {
@@ -346,6 +369,7 @@ Result<DumpResult> Conversion::run() {
 Result<DumpResult> convert(const Settings& settings, tool::Progress& progress) {
   Conversion conversion(settings, progress);
   STROM_TRY(conversion.open());
+  if (conversion.has_names_only()) tool::report_warning("tsv2arrow", "there is a row of names and no other row");
   STROM_TRY(conversion.choose_schema(settings.infer_all));
   Result<DumpResult> result = conversion.run();
   if (result.is_ok() || !conversion.guessed_wrong() || settings.output.is_stream()) return result;

@@ -12,6 +12,7 @@
 #include "arrow_files/workers.hpp"
 #include "base/os_error.hpp"
 #include "tsv2arrow/decompress.hpp"
+#include "tsv2arrow/input_kind.hpp"
 
 namespace strom::tsv2arrow {
 
@@ -24,6 +25,7 @@ Result<std::unique_ptr<TextFile>> TextFile::open(const std::string& path) {
   file->path_ = path;
   STROM_TRY(path == "-" ? file->read_input() : file->map());
   STROM_TRY(file->decompress_text());
+  STROM_TRY(check_input_kind(path, file->text_));
   if (file->text_.substr(0, 3) == "\xEF\xBB\xBF") file->text_.remove_prefix(3);
   return file;
 }

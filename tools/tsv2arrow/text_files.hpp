@@ -16,7 +16,8 @@ namespace strom::tsv2arrow {
 /// A mapped file, or what came from standard input; or the text of it, if it is compressed.
 class TextFile {
  public:
-  /// "-": standard input, all of it. A mark of UTF-8 at the beginning is left out. Errors: also those of decompress().
+  /// "-": standard input, all of it. A mark of UTF-8 at the beginning is left out. Errors: also those of
+  /// decompress() and check_input_kind().
   static Result<std::unique_ptr<TextFile>> open(const std::string& path);
   ~TextFile();
   TextFile(const TextFile&) = delete;

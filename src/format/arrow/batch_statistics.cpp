@@ -107,11 +107,11 @@ bool can_have_bounds(const columnar::NestedField& field) {
   switch (field.kind) {
     case Kind::kInt:
     case Kind::kUInt:
-    case Kind::kFloat:
     case Kind::kDate:
     case Kind::kTime:
     case Kind::kTimestamp:
     case Kind::kUtf8: return true;
+    case Kind::kFloat: return field.bits >= 32;
     case Kind::kDecimal: return field.bits == 128;
     default: return false;
   }

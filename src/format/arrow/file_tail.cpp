@@ -5,6 +5,7 @@
 
 #include "format/arrow/append_mark.hpp"
 #include "format/arrow/file_end.hpp"
+#include "format/arrow/other_file.hpp"
 
 namespace strom::format::arrow {
 
@@ -20,9 +21,7 @@ Result<FileTail> FileTail::load(std::shared_ptr<const base::MappedFile> mapping)
   tail.bytes = {path, tail.mapping->data(), size_in_force(tail.mapping->data(), tail.mapping->size())};
   const FileBytes& bytes = tail.bytes;
   const auto is_magic = [&](int64_t offset) { return std::memcmp(bytes.data + offset, kMagic, kMagicBytes) == 0; };
-  if (bytes.size < kHeaderBytes + kTrailerBytes || !is_magic(0)) {
-    return Status(ErrorCode::kCorruptFile, "file \"" + path + "\" is not an Arrow file");
-  }
+  if (bytes.size < kHeaderBytes + kTrailerBytes || !is_magic(0)) return not_an_arrow_file(bytes);
   const int64_t trailer = bytes.size - kTrailerBytes;
   if (!is_magic(bytes.size - kMagicBytes)) return bytes.corrupt(trailer, "the file does not end as an Arrow file");
   const auto size = bytes.load<int32_t>(trailer);

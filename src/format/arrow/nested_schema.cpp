@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "columnar/utf8.hpp"
 #include "format/arrow/schema_encode.hpp"
 
 namespace strom::format::arrow {
@@ -24,7 +25,9 @@ TypeOffset encode_type(FlatBufferBuilder& builder, const NestedField& field) {
     case Kind::kInt: return {fbs::Type::Int, fbs::CreateInt(builder, field.bits, true).Union()};
     case Kind::kUInt: return {fbs::Type::Int, fbs::CreateInt(builder, field.bits, false).Union()};
     case Kind::kFloat: {
-      const auto precision = field.bits == 64 ? fbs::Precision::Double : fbs::Precision::Single;
+      const auto precision = field.bits == 64   ? fbs::Precision::Double
+                             : field.bits == 32 ? fbs::Precision::Single
+                                                : fbs::Precision::Half;
       return {fbs::Type::FloatingPoint, fbs::CreateFloatingPoint(builder, precision).Union()};
     }
     case Kind::kDecimal:
@@ -66,10 +69,30 @@ flatbuffers::Offset<fbs::Field> encode_field(FlatBufferBuilder& builder, const N
   return fbs::CreateField(builder, name, field.nullable, type, type_offset, dictionary, child_vector, metadata);
 }
 
+/// Bytes that are no ASCII as \xHH.
+std::string printable(const std::string& text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F) {
+      out += c;
+    } else {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
 Status check_field(const NestedField& field) {
   const auto bad = [&](const std::string& what) {
     return Status(ErrorCode::kInvalidParameter, "column \"" + field.name + "\" has " + what);
   };
+  if (!columnar::is_utf8(field.name))
+    return Status(ErrorCode::kInvalidParameter,
+                  "a column's name is not valid UTF-8: \"" + printable(field.name) + "\"");
+  for (const auto& [key, value] : field.metadata)
+    if (!columnar::is_utf8(key)) return bad("metadata with a key that is not valid UTF-8");
   if (field.kind == Kind::kDecimal && (field.precision < 1 || field.precision > (field.bits == 256 ? 76 : 38))) {
     return bad("decimal precision " + std::to_string(field.precision));
   }
@@ -99,8 +122,8 @@ void decode_type(const fbs::Field& from, NestedField& field) {
       break;
     case fbs::Type::FloatingPoint: {
       const fbs::Precision precision = from.type_as_FloatingPoint()->precision();
-      field.bits = precision == fbs::Precision::Double ? 64 : 32;
-      if (precision != fbs::Precision::Half) field.kind = Kind::kFloat;
+      field.bits = precision == fbs::Precision::Double ? 64 : precision == fbs::Precision::Single ? 32 : 16;
+      field.kind = Kind::kFloat;
       break;
     }
     case fbs::Type::Decimal:
@@ -159,6 +182,10 @@ NestedField decode_field(const fbs::Field& from) {
 }  // namespace
 
 Status check_writable(const columnar::NestedSchema& schema) {
+  for (const auto& [key, value] : schema.metadata)
+    if (!columnar::is_utf8(key))
+      return Status(ErrorCode::kInvalidParameter,
+                    "metadata with a key that is not valid UTF-8: \"" + printable(key) + "\"");
   for (const NestedField& field : schema.fields) STROM_TRY(check_field(field));
   return Status::ok();
 }

@@ -17,6 +17,7 @@
 #include "format/arrow/file_end.hpp"
 #include "format/arrow/ipc.hpp"
 #include "format/arrow/message.hpp"
+#include "format/arrow/other_file.hpp"
 #include "format/arrow/schema_decode.hpp"
 #include "format/arrow/statistics.hpp"
 
@@ -221,9 +222,9 @@ class Reader final : public FileReader {
   Status check_ends(int64_t* footer_offset, int64_t* footer_size) const {
     const auto has_magic = [&](int64_t offset) { return std::memcmp(file_.data + offset, kMagic, kMagicBytes) == 0; };
     constexpr int64_t kSmallest = kHeaderBytes + kTrailerBytes;
+    if (file_.size < kMagicBytes || !has_magic(0)) return not_an_arrow_file(file_);
     if (file_.size < kSmallest)
       return file_.corrupt(0, "a file of " + std::to_string(file_.size) + " bytes is too short");
-    if (!has_magic(0)) return file_.corrupt(0, "the file does not start with ARROW1");
     if (!has_magic(file_.size - kMagicBytes)) {
       return file_.corrupt(file_.size - kMagicBytes, "the file does not end with ARROW1, it may have been cut off");
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/int128.hpp"
+#include "base/uint256.hpp"
 #include "base/utf8.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/nested_view.hpp"
@@ -42,7 +43,10 @@ class ColumnValidator {
       case Layout::kDecimal32: check_decimals<int32_t>(); break;
       case Layout::kDecimal64: check_decimals<int64_t>(); break;
       case Layout::kDecimal128: check_decimals<base::int128>(); break;
+      case Layout::kDecimal256: check_wide_decimals(); break;
       case Layout::kDate64: check_days(); break;
+      case Layout::kTime32: check_times<int32_t>(); break;
+      case Layout::kTime64: check_times<int64_t>(); break;
       case Layout::kBinary:
       case Layout::kLargeBinary:
       case Layout::kBinaryView: check_bytes(); break;
@@ -74,8 +78,8 @@ class ColumnValidator {
 
   void check_offsets() {
     const auto offset = [&](int64_t row) {
-      return view_.layout == Layout::kLargeUtf8 ? load<int64_t>(view_.values, row)
-                                                : int64_t{load<int32_t>(view_.values, row)};
+      return columnar::value_width(view_.layout, 0) == 8 ? load<int64_t>(view_.values, row)
+                                                         : int64_t{load<int32_t>(view_.values, row)};
     };
     if (view_.length == 0) return;
     int64_t before = offset(0);
@@ -163,6 +167,35 @@ class ColumnValidator {
       const base::int128 value = load<T>(view_.values, row);
       if (value < limit && value > -limit) return true;
       add(row, "has a number of more than " + std::to_string(field_.precision) + " digits");
+      return false;
+    });
+  }
+
+  void check_wide_decimals() {
+    base::UInt256 limit;
+    limit.words[0] = 1;
+    for (int i = 0; i < field_.precision; ++i) limit.multiply_add(10, 0);
+    for_values([&](int64_t row) {
+      auto value = load<base::UInt256>(view_.values, row);
+      if ((value.words[3] >> 63) != 0) value.negate();
+      if (value.less_than(limit)) return true;
+      add(row, "has a number of more than " + std::to_string(field_.precision) + " digits");
+      return false;
+    });
+  }
+
+  /// From midnight on, and below 24 hours: what PostgreSQL has beyond, 24:00:00, Arrow has not.
+  template <class T>
+  void check_times() {
+    constexpr int64_t kSecondsPerDay = 86'400;
+    int64_t day = kSecondsPerDay;
+    if (field_.unit == columnar::TimeUnit::kMilli) day *= 1'000;
+    if (field_.unit == columnar::TimeUnit::kMicro) day *= 1'000'000;
+    if (field_.unit == columnar::TimeUnit::kNano) day *= 1'000'000'000;
+    for_values([&](int64_t row) {
+      const int64_t value = load<T>(view_.values, row);
+      if (value >= 0 && value < day) return true;
+      add(row, "has a time outside of a day");
       return false;
     });
   }

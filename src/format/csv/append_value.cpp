@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/half.hpp"
 #include "columnar/utf8.hpp"
 
 namespace strom::format::csv {
@@ -57,10 +58,21 @@ Appended append_real(std::string_view text, NestedBuilder& column) {
   return outcome(parsed);
 }
 
+/// The nearest number.
+Appended append_half(std::string_view text, NestedBuilder& column) {
+  double value;
+  const Parsed parsed = parse_real(text, value);
+  if (parsed == Parsed::kExact) column.append(base::double_to_half(value));
+  return outcome(parsed);
+}
+
+bool is_date32(int64_t days) { return days == static_cast<int32_t>(days); }
+
 Appended append_date(std::string_view text, NestedBuilder& column) {
   int64_t days;
   const Parsed parsed = parse_date(text, days);
   if (parsed != Parsed::kExact) return outcome(parsed);
+  if (column.field().bits == 32 && !is_date32(days)) return Appended::kTooLarge;
   append_number(column.field().bits == 32 ? days : days * kMillisPerDay, column.field().bits, column);
   return Appended::kDone;
 }
@@ -114,7 +126,9 @@ Appended append_value(std::string_view text, NestedBuilder& column) {
       if (parsed == Parsed::kExact) append_number(value, field.bits, column);
       return outcome(parsed);
     }
-    case Kind::kFloat: return field.bits == 32 ? append_real<float>(text, column) : append_real<double>(text, column);
+    case Kind::kFloat:
+      if (field.bits == 16) return append_half(text, column);
+      return field.bits == 32 ? append_real<float>(text, column) : append_real<double>(text, column);
     case Kind::kDecimal:
       return outcome(parse_decimal(text, field.precision, field.scale, field.bits, column.append_fixed()));
     case Kind::kBool: {
@@ -180,7 +194,7 @@ bool TypeGuess::fits(Candidate candidate, std::string_view text) {
       double real;
       return parse_real(text, real) == Parsed::kExact;
     }
-    case kDate: return parse_date(text, value) == Parsed::kExact;
+    case kDate: return parse_date(text, value) == Parsed::kExact && is_date32(value);
     case kTime:
       fraction_ = std::max(fraction_, fraction_digits(text));
       return parse_time(text, TimeUnit::kNano, value) == Parsed::kExact;

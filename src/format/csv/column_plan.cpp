@@ -64,10 +64,19 @@ int64_t value_room(const Field& field, BinaryKind binary) {
     case Layout::kTimestamp: return kTimestampRoom;
     case Layout::kFixedBinary:
       if (binary == BinaryKind::kText) return 0;
-      return std::max<int64_t>(INET6_ADDRSTRLEN, 2 + 3 * int64_t{field.byte_width});
+      return std::max<int64_t>(INET6_ADDRSTRLEN, 3 + 3 * int64_t{field.byte_width});
     default: return 0;
   }
   return 0;
+}
+
+const Field& value_field(const Field& field) {
+  return field.layout == Layout::kRunEndEncoded ? value_field(field.children[1]) : field;
+}
+
+bool is_flat_list(const Field& field) {
+  const Field& list = value_field(field);
+  return columnar::is_list(list.layout) && !columnar::is_nested(value_field(list.children[0]).layout);
 }
 
 }  // namespace
@@ -126,6 +135,7 @@ Result<std::vector<Column>> plan_columns(const std::vector<Field>& fields, const
     column.frame.null_text = options.style == Style::kJsonLines ? "null" : options.null_text;
     if (field.layout == Layout::kFixedBinary) column.binary = binary_kind(field, options.binary_hex);
     column.is_rendered = !columnar::is_basic(field.layout) || (field.dictionary && field.layout == Layout::kBool);
+    column.is_array = options.arrays && is_flat_list(field);
     column.room = column.is_rendered ? 0 : value_room(field, column.binary);
     column.is_text = column.room == 0;
   }

@@ -30,6 +30,7 @@ struct Column {
   BinaryKind binary = BinaryKind::kText;
   bool is_text = false;      // written by the style's form
   bool is_rendered = false;  // is_text: what value_text.hpp makes of the values
+  bool is_array = false;     // is_rendered: as {…}
   int64_t room = 0;          // of a value that is not text
 };
 

@@ -25,6 +25,7 @@ struct TextOptions {
   bool quote_all = false;   // kCsv: every value that is not null
   std::string null_text;    // all but kJsonLines
   bool binary_hex = false;  // FixedSizeBinary without a type of its own as \x…, not as characters
+  bool arrays = false;      // kCsv and kTsv: lists of flat values as PostgreSQL's arrays, {1,2}, not as JSON
 };
 
 /// Immutable, safe to share between threads.

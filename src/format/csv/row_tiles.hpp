@@ -240,15 +240,15 @@ class RowTextOf final : public RowText {
     return Status::ok();
   }
 
-  static ValueState append_text(const columnar::Field& field, const ColumnView& view, int64_t row, std::string& out) {
+  static ValueState append_text(const Column& column, const ColumnView& view, int64_t row, std::string& out) {
     if constexpr (kIsJson) {
       const size_t before = out.size();
-      const ValueState state = append_json(field, view, row, out);
+      const ValueState state = append_json(column.field, view, row, out);
       if (out.compare(before, std::string::npos, "null") != 0) return state;
       out.resize(before);
       return ValueState::kNull;
     }
-    return append_value(field, view, row, out);
+    return column.is_array ? append_array(column.field, view, row, out) : append_value(column.field, view, row, out);
   }
 
   Status render_texts(const Column& column, const ColumnView& view, int64_t begin, int rows, TextTile& tile) const {
@@ -256,7 +256,7 @@ class RowTextOf final : public RowText {
     tile.rendered.clear();
     for (int r = 0; r < rows; ++r) {
       const size_t before = tile.rendered.size();
-      const auto state = append_text(column.field, view, begin + r, tile.rendered);
+      const auto state = append_text(column, view, begin + r, tile.rendered);
       tile.size[r] = state == ValueState::kNull ? -1 : static_cast<int64_t>(tile.rendered.size() - before);
       if (state != ValueState::kCorrupt) continue;
       return Status(ErrorCode::kCorruptFile, "corrupt data in column \"" + column.field.name + "\"")
@@ -416,6 +416,8 @@ class RowTextOf final : public RowText {
         return;
       case Layout::kFixedBinary:
         return append_some(column, view, begin, rows, at, true, [&](char* out, int64_t row) {
+          // The backslash before hexadecimal digits, the one special byte that these texts have.
+          if (column.binary == BinaryKind::kHex && form_.is_special('\\')) *out++ = '\\';
           return put_binary(out, column.binary, static_cast<const uint8_t*>(view.values) + row * view.byte_width,
                             view.byte_width);
         });

@@ -95,23 +95,21 @@ void append_two_digits(std::string& out, uint64_t value) {
   append_integer(out, value);
 }
 
-void append_fraction(std::string& out, uint32_t micros) {
-  append_put(out, 16, [=](char* to) { return put_fraction<6>(to, micros); });
-}
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
 
-/// `micros` of a day or longer, not negative.
-void append_clock(std::string& out, uint64_t micros) {
-  const uint64_t seconds = micros / 1'000'000;
+/// `nanos` of a day or longer, not negative.
+void append_clock(std::string& out, __int128 nanos) {
+  const auto seconds = static_cast<uint64_t>(nanos / kNanosPerSecond);
   append_two_digits(out, seconds / 3600);
   out += ':';
   append_two_digits(out, seconds / 60 % 60);
   out += ':';
   append_two_digits(out, seconds % 60);
-  append_fraction(out, static_cast<uint32_t>(micros % 1'000'000));
+  append_put(out, 16, [=](char* to) { return put_fraction<9>(to, static_cast<uint32_t>(nanos % kNanosPerSecond)); });
 }
 
-/// An interval in PostgreSQL's own style.
-void append_interval(std::string& out, int64_t months, int64_t days, __int128 micros) {
+/// An interval in PostgreSQL's own style, with all digits of the second that there are.
+void append_interval(std::string& out, int64_t months, int64_t days, __int128 nanos) {
   bool is_first = true, is_before = false;
   const auto part = [&](int64_t value, const char* name) {
     if (value == 0) return;
@@ -127,30 +125,29 @@ void append_interval(std::string& out, int64_t months, int64_t days, __int128 mi
   part(months / 12, "year");
   part(months % 12, "mon");
   part(days, "day");
-  if (!is_first && micros == 0) return;
+  if (!is_first && nanos == 0) return;
   if (!is_first) out += ' ';
-  if (micros < 0)
+  if (nanos < 0)
     out += '-';
   else if (is_before)
     out += '+';
-  append_clock(out, static_cast<uint64_t>(micros < 0 ? -micros : micros));
+  append_clock(out, nanos < 0 ? -nanos : nanos);
 }
 
-/// Microseconds; parts of one are cut off towards the past.
-__int128 micros_of(int64_t value, TimeUnit unit) {
+__int128 nanos_of(int64_t value, TimeUnit unit) {
   switch (unit) {
-    case TimeUnit::kSecond: return __int128{value} * 1'000'000;
-    case TimeUnit::kMilli: return __int128{value} * 1'000;
-    case TimeUnit::kMicro: return value;
-    case TimeUnit::kNano: return value / 1'000 - (value % 1'000 < 0 ? 1 : 0);
+    case TimeUnit::kSecond: return __int128{value} * kNanosPerSecond;
+    case TimeUnit::kMilli: return __int128{value} * 1'000'000;
+    case TimeUnit::kMicro: return __int128{value} * 1'000;
+    case TimeUnit::kNano: return value;
   }
   return 0;
 }
 
 void append_time(std::string& out, int64_t value, TimeUnit unit) {
-  const __int128 micros = micros_of(value, unit);
-  if (micros < 0) out += '-';  // no time of day
-  append_clock(out, static_cast<uint64_t>(micros < 0 ? -micros : micros));
+  const __int128 nanos = nanos_of(value, unit);
+  if (nanos < 0) out += '-';  // no time of day
+  append_clock(out, nanos < 0 ? -nanos : nanos);
 }
 
 void append_timestamp(std::string& out, const Field& field, int64_t value, bool is_json) {
@@ -283,15 +280,15 @@ ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, 
     case Layout::kTimestamp: append_timestamp(out, field, load<int64_t>(view.values, row), is_json); break;
     case Layout::kTime32: append_time(out, load<int32_t>(view.values, row), field.unit); break;
     case Layout::kTime64: append_time(out, load<int64_t>(view.values, row), field.unit); break;
-    case Layout::kDuration: append_interval(out, 0, 0, micros_of(load<int64_t>(view.values, row), field.unit)); break;
+    case Layout::kDuration: append_interval(out, 0, 0, nanos_of(load<int64_t>(view.values, row), field.unit)); break;
     case Layout::kIntervalMonths: append_interval(out, load<int32_t>(view.values, row), 0, 0); break;
     case Layout::kIntervalDayTime:
       append_interval(out, 0, load<int32_t>(view.values, 2 * row),
-                      micros_of(load<int32_t>(view.values, 2 * row + 1), TimeUnit::kMilli));
+                      nanos_of(load<int32_t>(view.values, 2 * row + 1), TimeUnit::kMilli));
       break;
     case Layout::kIntervalMonthDayNano:
       append_interval(out, load<int32_t>(view.values, 4 * row), load<int32_t>(view.values, 4 * row + 1),
-                      micros_of(load<int64_t>(view.values, 2 * row + 1), TimeUnit::kNano));
+                      nanos_of(load<int64_t>(view.values, 2 * row + 1), TimeUnit::kNano));
       break;
     default: return ValueState::kCorrupt;  // texts whose offsets lead outside
   }
@@ -369,6 +366,34 @@ ValueState append_value(const Field& field, const ColumnView& view, int64_t row,
   if (found.state != ValueState::kWritten) return found.state;
   if (columnar::is_nested(found.view->layout)) return append_found(found, out);
   return append_flat(*found.field, *found.view, found.row, false, out);
+}
+
+ValueState append_array(const Field& field, const ColumnView& view, int64_t row, std::string& out) {
+  const Found found = find_value(field, view, row);
+  if (found.state != ValueState::kWritten) return found.state;
+  columnar::ChildRows rows;
+  if (!columnar::list_rows(*found.view, found.row, &rows)) return ValueState::kCorrupt;
+  const Field& element = found.field->children[0];
+  std::string text;
+  out += '{';
+  for (int64_t i = 0; i < rows.count; ++i) {
+    if (i > 0) out += ',';
+    text.clear();
+    const ValueState state = append_value(element, *rows.child, rows.begin + i, text);
+    if (state == ValueState::kCorrupt) return state;
+    if (state == ValueState::kNull) {
+      out += "NULL";
+      continue;
+    }
+    out += '"';
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+    out += '"';
+  }
+  out += '}';
+  return ValueState::kWritten;
 }
 
 ValueState append_json(const Field& field, const ColumnView& view, int64_t row, std::string& out) {

@@ -19,6 +19,9 @@ enum class ValueState : uint8_t {
 /// Appends the text of row `row`.
 ValueState append_value(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
 
+/// The same of a list of values that are not nested, as PostgreSQL prints arrays: {1,NULL,"a b"}.
+ValueState append_array(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
+
 /// The same in JSON, in quotes where it is a string; null is written.
 ValueState append_json(const columnar::Field& field, const columnar::ColumnView& view, int64_t row, std::string& out);
 

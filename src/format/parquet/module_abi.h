@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define STROM_PARQUET_ABI 1u
+#define STROM_PARQUET_ABI 2u
 #define STROM_PARQUET_ENTRY "strom_parquet_module"
 
 enum strom_parquet_code {
@@ -19,7 +19,8 @@ enum strom_parquet_code {
   STROM_PARQUET_UNSUPPORTED = 2,
   STROM_PARQUET_OUT_OF_MEMORY = 3,
   STROM_PARQUET_OVER_BUDGET = 4,
-  STROM_PARQUET_INTERNAL = 5
+  STROM_PARQUET_INTERNAL = 5,
+  STROM_PARQUET_ENCRYPTED = 6
 };
 
 /* Why a function returned another code than STROM_PARQUET_OK. */

@@ -171,6 +171,7 @@ class ParquetReader final : public FileReader {
         return Status(ErrorCode::kOutOfMemory, "out of memory while reading " + file).with_detail(detail);
       case STROM_PARQUET_OVER_BUDGET:
         return Status(ErrorCode::kOverBudget, file + " needs too much memory").with_detail(detail);
+      case STROM_PARQUET_ENCRYPTED: return Status(ErrorCode::kUnsupported, file + " is encrypted").with_detail(detail);
       case STROM_PARQUET_INTERNAL: return Status(ErrorCode::kInternal, "could not read " + file).with_detail(detail);
       default: return Status(ErrorCode::kCorruptFile, file + " is not a correct Parquet file").with_detail(detail);
     }

@@ -70,6 +70,7 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, NestedField& fie
       break;
     case NumericChoice::As::kReal:
       wire.wire = Wire::kNumericReal;
+      wire.may_round = choice.may_round;
       field.kind = Kind::kFloat;
       field.bits = 64;
       break;
@@ -111,7 +112,7 @@ bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& nume
     case kCidr: set(Wire::kNetwork, Kind::kUtf8); break;
     case kBytea: set(Wire::kBytes, Kind::kBinary); break;
     case kDate: set(Wire::kDate, Kind::kDate, 32); break;
-    case kTime: set(Wire::kInt, Kind::kTime, 64); break;
+    case kTime: set(Wire::kTime, Kind::kTime, 64); break;
     case kTimestampTz: field.timezone = timezone; [[fallthrough]];
     case kTimestamp: set(Wire::kTimestamp, Kind::kTimestamp); break;
     case kInterval: set(Wire::kInterval, Kind::kInterval); break;

@@ -15,6 +15,7 @@ struct NumericChoice {
   enum class As : uint8_t { kDecimal, kText, kReal };
   As as = As::kDecimal;
   int32_t precision = 36, scale = 9;
+  bool may_round = false;  // kReal: otherwise numbers that a double does not have are an error
 };
 
 /// Number of the type text, which never changes.

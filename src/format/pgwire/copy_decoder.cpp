@@ -19,7 +19,8 @@ namespace {
 using columnar::NestedBuilder;
 
 constexpr int32_t kEpochDays = 10957;  // from 1970-01-01 to PostgreSQL's epoch, 2000-01-01
-constexpr int64_t kEpochMicros = kEpochDays * int64_t{86'400'000'000};
+constexpr int64_t kMicrosPerDay = 86'400'000'000;
+constexpr int64_t kEpochMicros = kEpochDays * kMicrosPerDay;
 constexpr int64_t kNanosPerMicro = 1000;
 constexpr int64_t kMaxField = 0x3FFFFFFF;  // bytes; no value of PostgreSQL is larger
 
@@ -41,7 +42,9 @@ enum class Problem : uint8_t {
   kNotFinite,
   kTooLarge,
   kTooPrecise,
+  kRealDigits,
   kInfinity,
+  kTime,
   kRange,
   kUtf8,
   kJsonb,
@@ -59,19 +62,28 @@ Status explain(Problem problem, const std::string& place) {
   const auto corrupt = [&](const char* what) { return unexpected_bytes(place, what); };
   const auto range = [&](const char* what, const char* hint) { return out_of_range(what, place, hint); };
   const auto unsupported = [&](const char* what, const char* hint) { return unsupported_value(what, place, hint); };
-  constexpr auto kNumericHint = "Choose another type with --numeric or cast the column in the query given by -c.";
+  constexpr auto kNumericHint =
+      "Choose another type with --numeric or cast the column in the query given by -c; --out-of-range=null writes NULL "
+      "instead.";
+  constexpr auto kRangeHint =
+      "Cast the column to text in the query given by -c; --out-of-range=null writes NULL instead.";
   constexpr auto kCastHint = "Cast the column to text in the query given by -c.";
   switch (problem) {
     case Problem::kNone: break;
     case Problem::kWidth: return corrupt("A value has another length than its type.");
     case Problem::kDigits: return corrupt("A numeric is damaged.");
     case Problem::kNotFinite: return range("NaN or infinity, which decimals do not have,", kNumericHint);
-    case Problem::kTooLarge: return range("numeric with too many digits for the column's decimal type", kNumericHint);
+    case Problem::kTooLarge: return range("numeric with too many digits for the column's type", kNumericHint);
     case Problem::kTooPrecise:
       return range("numeric with more decimal places than the column's decimal type", kNumericHint);
+    case Problem::kRealDigits:
+      return range("numeric with digits that Float64 does not have",
+                   "--numeric=float64-nearest rounds, --numeric=text and --numeric=decimal(P,S) do not.");
     case Problem::kInfinity:
-      return range("infinite date or timestamp, which Arrow does not have,", "--infinity=null writes NULL instead.");
-    case Problem::kRange: return range("value outside of the range of the Arrow type", kCastHint);
+      return range("infinite date, timestamp or interval, which Arrow does not have,",
+                   "--infinity=null writes NULL instead.");
+    case Problem::kTime: return range("time 24:00:00, which Arrow does not have,", kRangeHint);
+    case Problem::kRange: return range("value outside of the range of the Arrow type", kRangeHint);
     case Problem::kUtf8:
       return Status(ErrorCode::kInvalidParameter, "text that is not valid UTF-8 in " + place)
           .with_hint("Cast the column to bytea in the query given by -c.");
@@ -104,25 +116,33 @@ Problem append_int(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
   return Problem::kNone;
 }
 
-Problem append_numeric(Wire wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_real(const WireColumn& wire, NestedBuilder& column, const NumericView& number) {
+  double value = 0;
+  const DecimalOutcome outcome = numeric_to_real(number, &value);
+  if (outcome == DecimalOutcome::kTooLarge) return Problem::kTooLarge;
+  if (outcome == DecimalOutcome::kTooPrecise && !wire.may_round) return Problem::kRealDigits;
+  column.append(value);
+  return Problem::kNone;
+}
+
+Problem append_numeric(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
   NumericView number;
   if (!read_numeric(bytes, size, number)) return Problem::kDigits;
-  if (wire == Wire::kNumericReal) {
-    column.append(numeric_to_real(number));
-    return Problem::kNone;
-  }
-  if (wire == Wire::kNumericText) {
+  if (wire.wire == Wire::kNumericReal) return append_real(wire, column, number);
+  if (wire.wire == Wire::kNumericText) {
     std::string text;
     numeric_to_text(number, text);
     return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Problem::kNone : Problem::kFull;
   }
   if (!number.is_finite()) return Problem::kNotFinite;
   const columnar::NestedField& field = column.field();
-  switch (numeric_to_decimal(number, field.precision, field.scale, field.bits, column.append_fixed())) {
-    case DecimalOutcome::kExact: return Problem::kNone;
+  uint8_t value[32];
+  switch (numeric_to_decimal(number, field.precision, field.scale, field.bits, value)) {
+    case DecimalOutcome::kExact: break;
     case DecimalOutcome::kTooLarge: return Problem::kTooLarge;
     case DecimalOutcome::kTooPrecise: return Problem::kTooPrecise;
   }
+  std::memcpy(column.append_fixed(), value, static_cast<size_t>(field.bits / 8));
   return Problem::kNone;
 }
 
@@ -161,11 +181,37 @@ Problem append_timestamp(const WireColumn& wire, NestedBuilder& column, const ui
   return Problem::kNone;
 }
 
-Problem append_interval(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+/// PostgreSQL has 24:00:00; Arrow's times are below that.
+Problem append_time(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size != 8) return Problem::kWidth;
+  const auto micros = load<int64_t>(bytes);
+  if (micros < 0 || micros > kMicrosPerDay) return Problem::kWidth;
+  if (micros == kMicrosPerDay) return Problem::kTime;
+  column.append(micros);
+  return Problem::kNone;
+}
+
+/// All three numbers the highest or the lowest: infinite, from PostgreSQL 17 on.
+bool is_infinite_interval(int64_t micros, const int32_t (&months_days)[2]) {
+  using Micros = std::numeric_limits<int64_t>;
+  using Days = std::numeric_limits<int32_t>;
+  const auto all = [&](int64_t most, int32_t most_days) {
+    return micros == most && months_days[0] == most_days && months_days[1] == most_days;
+  };
+  return all(Micros::max(), Days::max()) || all(Micros::min(), Days::min());
+}
+
+Problem append_interval(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 16) return Problem::kWidth;
-  int64_t nanos;
-  if (__builtin_mul_overflow(load<int64_t>(bytes), kNanosPerMicro, &nanos)) return Problem::kRange;
+  const auto micros = load<int64_t>(bytes);
   const int32_t months_days[2] = {load<int32_t>(bytes + 12), load<int32_t>(bytes + 8)};
+  if (is_infinite_interval(micros, months_days)) {
+    if (!wire.infinity_is_null) return Problem::kInfinity;
+    column.append_null();
+    return Problem::kNone;
+  }
+  int64_t nanos;
+  if (__builtin_mul_overflow(micros, kNanosPerMicro, &nanos)) return Problem::kRange;
   uint8_t* place = column.append_fixed();
   std::memcpy(place, months_days, sizeof(months_days));
   std::memcpy(place + sizeof(months_days), &nanos, sizeof(nanos));
@@ -229,7 +275,21 @@ Problem append_record(const WireColumn& wire, NestedBuilder& column, const uint8
   return Problem::kNone;
 }
 
-Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+/// What --out-of-range is about: right values that the column's type does not have.
+bool is_out_of_range(Problem problem) {
+  switch (problem) {
+    case Problem::kNotFinite:
+    case Problem::kTooLarge:
+    case Problem::kTooPrecise:
+    case Problem::kRealDigits:
+    case Problem::kInfinity:
+    case Problem::kTime:
+    case Problem::kRange: return true;
+    default: return false;
+  }
+}
+
+Problem append_value(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
   switch (wire.wire) {
     case Wire::kBool:
       if (size != 1) return Problem::kWidth;
@@ -238,7 +298,7 @@ Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* byt
     case Wire::kInt: return append_int(column, bytes, size);
     case Wire::kDecimal:
     case Wire::kNumericText:
-    case Wire::kNumericReal: return append_numeric(wire.wire, column, bytes, size);
+    case Wire::kNumericReal: return append_numeric(wire, column, bytes, size);
     case Wire::kText: return append_text(wire, column, bytes, size);
     case Wire::kJsonb:
       if (size < 1 || bytes[0] != 1) return Problem::kJsonb;
@@ -250,7 +310,8 @@ Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* byt
       return Problem::kNone;
     case Wire::kDate: return append_date(wire, column, bytes, size);
     case Wire::kTimestamp: return append_timestamp(wire, column, bytes, size);
-    case Wire::kInterval: return append_interval(column, bytes, size);
+    case Wire::kTime: return append_time(column, bytes, size);
+    case Wire::kInterval: return append_interval(wire, column, bytes, size);
     case Wire::kNetwork: {
       std::string text;
       if (!network_to_text(bytes, size, text)) return Problem::kWidth;
@@ -275,6 +336,13 @@ Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* byt
     case Wire::kRecord: return append_record(wire, column, bytes, size);
   }
   return Problem::kLayout;
+}
+
+Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+  const Problem problem = append_value(wire, column, bytes, size);
+  if (problem == Problem::kNone || !wire.out_of_range_is_null || !is_out_of_range(problem)) return problem;
+  column.append_null();  // nothing was appended
+  return Problem::kNone;
 }
 
 /// One for each decoder, since decoders run in threads of their own.

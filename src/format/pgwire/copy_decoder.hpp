@@ -20,15 +20,16 @@ namespace strom::format::pgwire {
 /// How a value's bytes are read. The kind of the column that it goes to is in brackets.
 enum class Wire : uint8_t {
   kBool,         // [Bool]
-  kInt,          // two's complement of the field's width [Int, UInt, Float, Time]
+  kInt,          // two's complement of the field's width [Int, UInt, Float]
   kDecimal,      // numeric [Decimal]
   kNumericText,  // numeric, as it is printed [Utf8]
-  kNumericReal,  // numeric, rounded [Float64]
+  kNumericReal,  // numeric [Float64]
   kText,         // [Utf8]
   kJsonb,        // version 1 and text [Utf8]
   kBytes,        // [Binary]
   kFixed,        // as many bytes as the field has [FixedSizeBinary]
   kDate,         // [Date32]
+  kTime,         // microseconds [Time64 in microseconds]
   kTimestamp,    // [Timestamp in microseconds]
   kInterval,     // [Interval]
   kNetwork,      // inet, cidr [Utf8]
@@ -41,7 +42,9 @@ enum class Wire : uint8_t {
 struct WireColumn {
   Wire wire = Wire::kText;
   uint32_t oid = 0;                            // checked in arrays and records; 0: any
-  bool infinity_is_null = false;               // kDate, kTimestamp: otherwise an error
+  bool infinity_is_null = false;               // kDate, kTimestamp, kInterval: otherwise an error
+  bool out_of_range_is_null = false;           // what the Arrow type does not have: otherwise an error
+  bool may_round = false;                      // kNumericReal: the nearest number, otherwise an error
   bool check_utf8 = false;                     // kText, kJsonb, kEnum
   uint32_t srid = 0;                           // kGeometry: of all values
   std::shared_ptr<columnar::Labels> labels{};  // kEnum; they may grow

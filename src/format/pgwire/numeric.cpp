@@ -1,9 +1,11 @@
 // See numeric.hpp.
 #include "format/pgwire/numeric.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <string_view>
 
 #include "base/uint256.hpp"
 
@@ -86,6 +88,34 @@ DecimalOutcome wide_decimal(const NumericView& number, int32_t precision, int32_
   return value.less_than(limit) ? DecimalOutcome::kExact : DecimalOutcome::kTooLarge;
 }
 
+/// A number's digits without zeros around them, and the power of ten of the first.
+struct SignificantDigits {
+  std::string digits;
+  int64_t power = 0;
+  bool operator==(const SignificantDigits&) const = default;
+};
+
+/// Of "-12.50" and "1.25e+01".
+SignificantDigits significant_digits(std::string_view text) {
+  SignificantDigits out;
+  const size_t mark = text.find('e');
+  if (mark != std::string_view::npos) {
+    const size_t begin = mark + 1 + (text[mark + 1] == '+');
+    std::from_chars(text.data() + begin, text.data() + text.size(), out.power);
+    text = text.substr(0, mark);
+  }
+  const size_t point = std::min(text.find('.'), text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] < '0' || text[i] > '9' || (out.digits.empty() && text[i] == '0')) continue;
+    if (out.digits.empty())
+      out.power += i < point ? static_cast<int64_t>(point - i) - 1 : -static_cast<int64_t>(i - point);
+    out.digits += text[i];
+  }
+  while (!out.digits.empty() && out.digits.back() == '0') out.digits.pop_back();
+  if (out.digits.empty()) out.power = 0;
+  return out;
+}
+
 }  // namespace
 
 bool read_numeric(const uint8_t* bytes, int64_t size, NumericView& out) {
@@ -160,22 +190,30 @@ void numeric_to_text(const NumericView& number, std::string& out) {
   }
 }
 
-double numeric_to_real(const NumericView& number) {
+DecimalOutcome numeric_to_real(const NumericView& number, double* out) {
   switch (number.sign) {
-    case NumericView::Sign::kNan: return std::numeric_limits<double>::quiet_NaN();
-    case NumericView::Sign::kInfinity: return std::numeric_limits<double>::infinity();
-    case NumericView::Sign::kMinusInfinity: return -std::numeric_limits<double>::infinity();
+    case NumericView::Sign::kNan: *out = std::numeric_limits<double>::quiet_NaN(); return DecimalOutcome::kExact;
+    case NumericView::Sign::kInfinity: *out = std::numeric_limits<double>::infinity(); return DecimalOutcome::kExact;
+    case NumericView::Sign::kMinusInfinity:
+      *out = -std::numeric_limits<double>::infinity();
+      return DecimalOutcome::kExact;
     default: break;
   }
   std::string text;
   numeric_to_text(number, text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   if (error == std::errc::result_out_of_range) {  // too large or too small: its digits tell which
-    value = number.weight > 0 ? std::numeric_limits<double>::infinity() : 0;
-    if (number.sign == NumericView::Sign::kNegative) value = -value;
+    *out = 0;
+    return number.weight > 0 ? DecimalOutcome::kTooLarge : DecimalOutcome::kTooPrecise;
   }
-  return value;
+  constexpr size_t kDigits = 15;  // a double has all numbers of so many
+  const SignificantDigits wanted = significant_digits(text);
+  constexpr int64_t kLeastPower = -300;  // below are fewer digits
+  if (wanted.digits.size() <= kDigits && wanted.power > kLeastPower) return DecimalOutcome::kExact;
+  char shortest[32];
+  const auto printed = std::to_chars(shortest, shortest + sizeof(shortest), *out, std::chars_format::scientific);
+  const bool same = significant_digits({shortest, static_cast<size_t>(printed.ptr - shortest)}) == wanted;
+  return same ? DecimalOutcome::kExact : DecimalOutcome::kTooPrecise;
 }
 
 }  // namespace strom::format::pgwire

@@ -30,7 +30,8 @@ DecimalOutcome numeric_to_decimal(const NumericView& number, int32_t precision, 
 
 /// As PostgreSQL prints it.
 void numeric_to_text(const NumericView& number, std::string& out);
-/// The nearest double.
-double numeric_to_real(const NumericView& number);
+/// The nearest double. kTooLarge: there is none. kTooPrecise: it is another number, which is so when the shortest
+/// digits that tell it from all other doubles are not those of `number`; `out` is set all the same.
+DecimalOutcome numeric_to_real(const NumericView& number, double* out);
 
 }  // namespace strom::format::pgwire

@@ -8,6 +8,7 @@
 #include "columnar/layout.hpp"
 #include "format/pgwire/numeric.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/codec/file_values.hpp"
 #include "pg/codec/value_writer.hpp"
 
 namespace strom::pg::codec {
@@ -19,16 +20,32 @@ using columnar::NestedField;
 using columnar::TimeUnit;
 using format::pgwire::Wire;
 
-namespace {
-
-[[noreturn]] void out_of_range(const ValueWriter& writer, int code, const char* what) {
+void refuse_value(const ValueWriter& writer, int code, const char* what) {
+  if (*writer.row_number > 0)
+    ereport(ERROR, (errcode(code), errmsg("%s in row %lld, column \"%s\" cannot be written to Arrow", what,
+                                          static_cast<long long>(*writer.row_number), writer.column)));
   ereport(ERROR, (errcode(code), errmsg("%s in column \"%s\" cannot be written to Arrow", what, writer.column)));
   pg_unreachable();
 }
 
+namespace {
+
+[[noreturn]] void fail(const ValueWriter& writer, int code, const char* what) { refuse_value(writer, code, what); }
+
+/// A value that Arrow's type does not have: an error, or NULL.
+void out_of_range(const ValueWriter& writer, NestedBuilder& to, int code, const char* what) {
+  if (!writer.out_of_range_is_null) fail(writer, code, what);
+  to.append_null();
+}
+
+void infinite(const ValueWriter& writer, NestedBuilder& to, int code, const char* what) {
+  if (writer.infinity_is_null) return to.append_null();
+  out_of_range(writer, to, code, what);
+}
+
 void add_text(const ValueWriter& writer, NestedBuilder& to, const char* bytes, size_t size) {
   if (!to.append_bytes(bytes, static_cast<int64_t>(size)))
-    out_of_range(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "more than 2 GB of one record batch");
+    fail(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "more than 2 GB of one record batch");
   *writer.text_bytes += static_cast<int64_t>(size);
 }
 
@@ -107,7 +124,7 @@ void append_fixed(const ValueWriter& writer, NestedBuilder& to, Datum value) {
 
 void append_date(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const DateADT date = DatumGetDateADT(value);
-  if (DATE_NOT_FINITE(date)) out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite date");
+  if (DATE_NOT_FINITE(date)) return infinite(writer, to, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite date");
   const int64_t days = int64_t{date} + kEpochDays;
   if (writer.field->bits == 64)
     to.append(days * (SECS_PER_DAY * INT64CONST(1000)));
@@ -115,31 +132,37 @@ void append_date(const ValueWriter& writer, NestedBuilder& to, Datum value) {
     to.append(static_cast<int32_t>(days));
 }
 
-/// `micros` in the unit of the field.
-int64_t in_unit(const ValueWriter& writer, int64_t micros) {
-  int64_t value = micros;
-  if (writer.per_unit == 0) {  // nanoseconds
-    if (__builtin_mul_overflow(micros, int64_t{1000}, &value))
-      out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a time that takes more than 64 bits of nanoseconds");
+/// `micros` in the unit of the field. Otherwise why that cannot be.
+const char* in_unit(const ValueWriter& writer, __int128 micros, int64_t* value) {
+  __int128 units = micros;
+  if (writer.per_unit == 0) {
+    units = micros * 1000;
   } else if (writer.per_unit > 1) {
-    if (micros % writer.per_unit != 0)
-      out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a time with more digits than the file's");
-    value = micros / writer.per_unit;
+    if (micros % writer.per_unit != 0) return "a time with more digits than the file's";
+    units = micros / writer.per_unit;
   }
-  return value;
+  *value = static_cast<int64_t>(units);
+  if (*value == units) return nullptr;
+  return writer.per_unit == 0 ? "a time that takes more than 64 bits of nanoseconds"
+                              : "a timestamp after the year 294246";
 }
 
 void append_timestamp(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const Timestamp micros = DatumGetTimestamp(value);
-  int64_t unix_micros = 0;
-  if (TIMESTAMP_NOT_FINITE(micros)) out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite timestamp");
-  if (__builtin_add_overflow(micros, kEpochMicros, &unix_micros))
-    out_of_range(writer, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "a timestamp after the year 294246");
-  to.append(in_unit(writer, unix_micros));
+  if (TIMESTAMP_NOT_FINITE(micros))
+    return infinite(writer, to, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, "an infinite timestamp");
+  int64_t units = 0;
+  const char* problem = in_unit(writer, __int128{micros} + kEpochMicros, &units);
+  if (problem != nullptr) return out_of_range(writer, to, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, problem);
+  to.append(units);
 }
 
+/// PostgreSQL has 24:00:00; Arrow's times are below that.
 void append_time(const ValueWriter& writer, NestedBuilder& to, Datum value) {
-  const int64_t time = in_unit(writer, DatumGetTimeADT(value));
+  const TimeADT micros = DatumGetTimeADT(value);
+  int64_t time = 0;
+  const char* problem = micros >= USECS_PER_DAY ? "time 24:00:00" : in_unit(writer, micros, &time);
+  if (problem != nullptr) return out_of_range(writer, to, ERRCODE_DATETIME_VALUE_OUT_OF_RANGE, problem);
   if (writer.field->bits == 32)
     to.append(static_cast<int32_t>(time));
   else
@@ -149,46 +172,58 @@ void append_time(const ValueWriter& writer, NestedBuilder& to, Datum value) {
 void append_interval(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const Interval* interval = DatumGetIntervalP(value);
 #if PG_VERSION_NUM >= 170000
-  if (INTERVAL_NOT_FINITE(interval)) out_of_range(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an infinite interval");
+  if (INTERVAL_NOT_FINITE(interval))
+    return infinite(writer, to, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an infinite interval");
 #endif
   int64_t nanos = 0;
   if (__builtin_mul_overflow(interval->time, int64_t{1000}, &nanos))
-    out_of_range(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an interval of more than 64 bits of nanoseconds");
+    return out_of_range(writer, to, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an interval of more than 64 bits of nanoseconds");
   const int32_t parts[2] = {interval->month, interval->day};
   uint8_t* place = to.append_fixed();
   std::memcpy(place, parts, sizeof(parts));
   std::memcpy(place + sizeof(parts), &nanos, sizeof(nanos));
 }
 
-/// Any numeric, by way of its form on the wire.
-void append_any_decimal(const ValueWriter& writer, NestedBuilder& to, const Varlena& stored) {
-  using format::pgwire::DecimalOutcome;
-  using format::pgwire::NumericView;
+/// A numeric in its form on the wire; its digits are palloc'd. False for NaN and infinities, which have `sign` only.
+bool wire_form(const Varlena& stored, format::pgwire::NumericView* view) {
+  using Sign = format::pgwire::NumericView::Sign;
   base::NumericHeader header;
-  if (!base::read_numeric_header(stored.bytes, static_cast<int64_t>(stored.size), &header))
-    out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "NaN or infinity of numeric");
-  NumericView view;
-  view.count = static_cast<int32_t>((static_cast<int64_t>(stored.size) - header.size) / 2);
-  view.weight = header.weight;
-  view.scale = header.scale;
-  view.sign = header.negative ? NumericView::Sign::kNegative : NumericView::Sign::kPositive;
-  auto* digits = static_cast<uint8_t*>(palloc(static_cast<Size>(view.count) * 2 + 1));
-  for (int32_t i = 0; i < view.count; ++i) {
+  if (!base::read_numeric_header(stored.bytes, static_cast<int64_t>(stored.size), &header)) {
+    constexpr uint16_t kInfinite = 0x1000, kNegative = 0x2000;  // beside the two bits of special values
+    const auto word = stored.size < 2 ? uint16_t{0} : base::load_unaligned<uint16_t>(stored.bytes);
+    view->sign = (word & kInfinite) == 0   ? Sign::kNan
+                 : (word & kNegative) == 0 ? Sign::kInfinity
+                                           : Sign::kMinusInfinity;
+    return false;
+  }
+  view->count = static_cast<int32_t>((static_cast<int64_t>(stored.size) - header.size) / 2);
+  view->weight = header.weight;
+  view->scale = header.scale;
+  view->sign = header.negative ? Sign::kNegative : Sign::kPositive;
+  auto* digits = static_cast<uint8_t*>(palloc(static_cast<Size>(view->count) * 2 + 1));
+  for (int32_t i = 0; i < view->count; ++i) {
     const auto digit = base::load_unaligned<uint16_t>(stored.bytes + header.size + 2 * i);
     digits[2 * i] = static_cast<uint8_t>(digit >> 8);
     digits[2 * i + 1] = static_cast<uint8_t>(digit);
   }
-  view.digits = digits;
+  view->digits = digits;
+  return true;
+}
+
+void append_any_decimal(const ValueWriter& writer, NestedBuilder& to, const Varlena& stored) {
+  using format::pgwire::DecimalOutcome;
+  constexpr int kCode = ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+  format::pgwire::NumericView view;
+  if (!wire_form(stored, &view)) return out_of_range(writer, to, kCode, "NaN or infinity of numeric");
   const NestedField& field = *writer.field;
   uint8_t value[32];
   const int32_t bits = field.bits == 256 ? 256 : 128;
   switch (format::pgwire::numeric_to_decimal(view, field.precision, field.scale, bits, value)) {
     case DecimalOutcome::kExact: break;
     case DecimalOutcome::kTooLarge:
-      out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "a number with more digits than the decimal has");
+      return out_of_range(writer, to, kCode, "a number with more digits than the decimal has");
     case DecimalOutcome::kTooPrecise:
-      out_of_range(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE,
-                   "a number with more digits behind the point than the decimal has");
+      return out_of_range(writer, to, kCode, "a number with more digits behind the point than the decimal has");
   }
   std::memcpy(to.append_fixed(), value, static_cast<size_t>(field.bits / 8));  // little-endian: the low bytes
 }
@@ -202,23 +237,32 @@ void append_decimal(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   append_any_decimal(writer, to, stored);
 }
 
-void append_numeric_real(const ValueWriter&, NestedBuilder& to, Datum value) {
-  to.append(DatumGetFloat8(DirectFunctionCall1(numeric_float8, value)));
+void append_numeric_real(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  using format::pgwire::DecimalOutcome;
+  constexpr int kCode = ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE;
+  format::pgwire::NumericView view;
+  (void)wire_form(plain(value), &view);
+  double real = 0;
+  const DecimalOutcome outcome = format::pgwire::numeric_to_real(view, &real);
+  if (outcome == DecimalOutcome::kTooLarge) return out_of_range(writer, to, kCode, "a number beyond those of Float64");
+  if (outcome == DecimalOutcome::kTooPrecise && !writer.may_round)
+    return out_of_range(writer, to, kCode, "a number with digits that Float64 does not have");
+  to.append(real);
 }
 
 void append_enum(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const Oid label = DatumGetObjectId(value);
   const auto found = std::lower_bound(writer.labels.begin(), writer.labels.end(), std::pair(label, int32_t{0}));
   if (found == writer.labels.end() || found->first != label)
-    out_of_range(writer, ERRCODE_INVALID_TEXT_REPRESENTATION, "a label that was added meanwhile");
+    fail(writer, ERRCODE_INVALID_TEXT_REPRESENTATION, "a label that was added meanwhile");
   to.append(found->second);
 }
 
 void append_array(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   ArrayType* array = DatumGetArrayTypeP(value);
-  if (ARR_NDIM(array) > 1) out_of_range(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array of more than one dimension");
+  if (ARR_NDIM(array) > 1) fail(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array of more than one dimension");
   if (ARR_NDIM(array) == 1 && ARR_LBOUND(array)[0] != 1)
-    out_of_range(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array whose first index is not 1");
+    fail(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array whose first index is not 1");
   Datum* elements;
   bool* nulls;
   int count;
@@ -308,6 +352,10 @@ struct Describer {
     out.writer = std::make_unique<ValueWriter>();
     out.writer->column = column;
     out.writer->text_bytes = &owner.text_bytes_;
+    out.writer->row_number = &owner.row_;
+    out.writer->infinity_is_null = owner.settings_.infinity_is_null;
+    out.writer->out_of_range_is_null = owner.settings_.out_of_range_is_null;
+    out.writer->may_round = owner.settings_.numeric.may_round;
     out.field.name = name;
     out.field.metadata.emplace_back("pg_type", type_path(type.oid));
     if (type.typmod >= 0) out.field.metadata.emplace_back("pg_typmod", std::to_string(type.typmod));
@@ -380,19 +428,37 @@ struct Describer {
     }
     format::pgwire::WireColumn wire;
     const std::string zone = format::pgwire::arrow_timezone(pg_get_timezone_name(session_timezone));
+    if (set_own_type(type.oid, out)) return;
     if (!format::pgwire::set_builtin_type(type.oid, type.typmod, owner.settings_.numeric, zone, out.field, wire))
       return as_text(type.oid, out);
     set_function(wire.wire, type.oid, out.field, *out.writer);
+  }
+
+  /// int1 and float2, whose numbers differ between databases.
+  static bool set_own_type(Oid type, Described& out) {
+    const registry::TypeInfo* info = type < FirstGenbkiObjectId ? nullptr : guard([type] { return engine_type(type); });
+    if (info == &registry::type_info(registry::TypeId::kInt1)) {
+      out.field.kind = Kind::kInt;
+      out.field.bits = 8;
+      out.writer->append = append_word<int8_t>;
+      return true;
+    }
+    if (info == &registry::type_info(registry::TypeId::kFloat2)) {
+      out.field.kind = Kind::kFloat;
+      out.field.bits = 16;
+      out.writer->append = append_word<int16_t>;
+      return true;
+    }
+    return false;
   }
 
   void set_function(Wire wire, Oid type, const NestedField& field, ValueWriter& writer) {
     switch (wire) {
       case Wire::kBool: writer.append = append_bool; break;
       case Wire::kInt:
-        writer.append = field.kind == Kind::kTime ? append_time
-                        : field.bits == 16        ? append_word<int16_t>
-                        : field.bits == 32        ? append_word<int32_t>
-                                                  : append_word<int64_t>;
+        writer.append = field.bits == 16   ? append_word<int16_t>
+                        : field.bits == 32 ? append_word<int32_t>
+                                           : append_word<int64_t>;
         break;
       case Wire::kDecimal: writer.append = append_decimal; break;
       case Wire::kNumericReal: writer.append = append_numeric_real; break;
@@ -400,6 +466,7 @@ struct Describer {
       case Wire::kBytes: writer.append = append_bytes; break;
       case Wire::kFixed: writer.append = append_fixed; break;
       case Wire::kDate: writer.append = append_date; break;
+      case Wire::kTime: writer.append = append_time; break;
       case Wire::kTimestamp: writer.append = append_timestamp; break;
       case Wire::kInterval: writer.append = append_interval; break;
       default: by_output(type, writer);
@@ -525,7 +592,8 @@ int64_t row_bytes_of(const NestedField& field) {
   return bytes + 1;
 }
 
-/// A file's field takes what `ours` would hold: units and digits may be others, of which every value is checked.
+/// A file's field takes what `ours` would hold as it is appended: units and digits may be others, of which every value
+/// is checked.
 bool takes(const NestedField& file, const NestedField& ours) {
   if (file.same_type(ours)) return file.dictionary < 0;
   if (file.dictionary >= 0 || file.kind != ours.kind) return false;
@@ -534,9 +602,21 @@ bool takes(const NestedField& file, const NestedField& ours) {
     case Kind::kDate:
     case Kind::kTime: return true;
     case Kind::kTimestamp: return file.timezone.empty() == ours.timezone.empty();
-    case Kind::kList: return takes(file.children[0], ours.children[0]);
     default: return false;
   }
+}
+
+/// Makes `writer`, of values of `type` that become `ours` in files of ours, one for a file's field. False: it cannot
+/// be.
+bool fit_to_file(ValueWriter& writer, const NestedField& file, const NestedField& ours, SqlType type) {
+  if (takes(file, ours)) return true;
+  const SqlType base = domain_base(type);
+  if (file.kind == Kind::kList && ours.kind == Kind::kList && file.dictionary < 0)
+    return fit_to_file(*writer.children[0], file.children[0], ours.children[0], {writer.type, base.typmod});
+  const bool is_half = ours.kind == Kind::kFloat && ours.bits == 16;
+  const AppendValue append = file_value_writer(file, base.oid, is_half);
+  if (append != nullptr) writer.append = append;
+  return append != nullptr;
 }
 
 }  // namespace
@@ -567,7 +647,7 @@ void RowWriter::add_column(const NestedField& field, const std::string& name, Sq
   add_column(name, type, source);
   settings_.numeric_needs_precision = needs;
   settings_.numeric = choice;
-  if (!takes(field, fields_.back())) {
+  if (!fit_to_file(*writers_.back(), field, fields_.back(), type)) {
     throw boundary::StatusError(
         Status(ErrorCode::kTypeMismatch, "column \"" + name + "\" cannot be written to field \"" + field.name + "\"")
             .with_detail("Values of type " + type_name(type) + " become " + columnar::type_text(fields_.back()) +
@@ -601,6 +681,7 @@ void RowWriter::append(const Datum* values, const bool* nulls) {
     reset_at_ = text_bytes_;
   }
   MemoryContext old = MemoryContextSwitchTo(scratch_);
+  row_ = first_row_ < 0 ? 0 : first_row_ + rows_ + 1;
   const size_t count = columns_.size();
   for (size_t i = 0; i < count; ++i) {
     const int source = sources_[i];
@@ -620,6 +701,7 @@ void RowWriter::append(const Datum* values, const bool* nulls) {
 void RowWriter::append(const RegisterColumn* columns, int64_t first, int64_t count) {
   MemoryContext old = MemoryContextSwitchTo(scratch_);
   for (size_t i = 0; i < columns_.size(); ++i) {
+    row_ = first_row_ < 0 ? 0 : first_row_ + rows_ + 1;
     if (sources_[i] < 0)
       append_nulls(columns_[i], count);
     else

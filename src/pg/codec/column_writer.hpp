@@ -20,6 +20,8 @@ struct WriteSettings {
   format::pgwire::NumericChoice numeric;
   bool numeric_needs_precision = false;  // a numeric without precision is an error
   bool enum_as_dictionary = true;
+  /// NULL instead of an error: for infinite dates, timestamps and intervals, and for all that Arrow does not have.
+  bool infinity_is_null = false, out_of_range_is_null = false;
 };
 
 struct ValueWriter;
@@ -64,6 +66,8 @@ class RowWriter {
   const DictionaryLabels& dictionaries() const { return dictionaries_; }
   std::vector<columnar::NestedBuilder>& columns() { return columns_; }
   int64_t rows() const { return rows_; }
+  /// Rows that came before those here, so that errors name a row; otherwise they do not.
+  void count_rows_from(int64_t before) { first_row_ = before; }
   /// What a row takes without its texts; at least 1 where there are columns.
   int64_t row_bytes() const { return row_bytes_; }
   /// About what the rows take.
@@ -88,6 +92,7 @@ class RowWriter {
   std::vector<std::pair<Oid, int64_t>> enums_;  // and their dictionaries
   MemoryContext scratch_, memory_;              // of values; of what writers keep
   int64_t rows_ = 0, row_bytes_ = 0, text_bytes_ = 0, reset_at_ = 0;
+  int64_t first_row_ = -1, row_ = 0;  // row_: that is being appended, from 1; 0: rows have no numbers
 };
 
 }  // namespace strom::pg::codec

@@ -86,9 +86,10 @@ Datum read_date64(const Decoder& d, int64_t row) {
 template <int64_t kMultiplier, int64_t kDivisor>
 Datum read_timestamp(const Decoder& d, int64_t row) {
   const auto stored = load<int64_t>(d.view.values, row);
+  // The epoch first: PostgreSQL's microseconds reach 30 years further than those since 1970.
   int64_t micros = floor_div(stored, kDivisor);
-  const bool overflow =
-      __builtin_mul_overflow(micros, kMultiplier, &micros) || __builtin_sub_overflow(micros, kEpochMicros, &micros);
+  const bool overflow = __builtin_sub_overflow(micros, kEpochMicros / kMultiplier, &micros) ||
+                        __builtin_mul_overflow(micros, kMultiplier, &micros);
   if (overflow || !IS_VALID_TIMESTAMP(micros))
     ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("timestamp out of range"),
                     errdetail("The stored value is %lld.", static_cast<long long>(stored)), errcontext_place(d, row)));

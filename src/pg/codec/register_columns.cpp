@@ -53,6 +53,7 @@ void append_datums(const ValueWriter& writer, NestedBuilder& to, const RegisterC
     else
       writer.append(writer, to,
                     datum_from_register(from.type, from.scale, from.length, from.values, row, from.check_text));
+    if (*writer.row_number > 0) ++*writer.row_number;
   }
 }
 

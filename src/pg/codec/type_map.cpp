@@ -155,7 +155,7 @@ SqlType named_type(const Field& field, NamedTypes which) {
       type.typmod = field.byte_width + VARHDRSZ;
   } else if (const std::string* extension = find_metadata(field, "ARROW:extension:name")) {
     if (*extension == "arrow.uuid") type.oid = UUIDOID;
-    if (*extension == "arrow.json") type.oid = JSONOID;
+    if (*extension == "arrow.json") type.oid = JSONBOID;
   }
   return type;
 }

@@ -41,10 +41,12 @@ struct ValueWriter {
   const char* column = "";  // for messages
   int64_t* text_bytes = nullptr;
   base::StoredNumericReader numeric{0};
-  base::int128 limit = 0;  // of decimals: 10^precision, 0: not to be read the fast way
-  int64_t per_unit = 1;    // microseconds
-  FmgrInfo output{};       // of types that are written as their text
-  Oid type = InvalidOid;   // of elements, of composites
+  base::int128 limit = 0;         // of decimals: 10^precision, 0: not to be read the fast way
+  int64_t per_unit = 1;           // microseconds
+  int64_t* row_number = nullptr;  // of the one that is being appended, for messages; 0: rows have no numbers
+  bool infinity_is_null = false, out_of_range_is_null = false, may_round = false;
+  FmgrInfo output{};      // of types that are written as their text
+  Oid type = InvalidOid;  // of elements, of composites
   int32_t modifier = -1;
   int16 length = -1;  // of elements
   bool by_value = false;
@@ -53,6 +55,9 @@ struct ValueWriter {
   std::vector<std::pair<Oid, int32_t>> labels;  // sorted
   std::vector<std::unique_ptr<ValueWriter>> children;
 };
+
+/// A value that has no place in the column: an ERROR that names row and column.
+[[noreturn]] void refuse_value(const ValueWriter& writer, int code, const char* what);
 
 /// Appends `count` rows of a column from row `first` on. Uses and resets the current memory context. As
 /// ValueWriter::append.

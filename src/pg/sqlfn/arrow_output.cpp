@@ -28,18 +28,24 @@ bool truth(const std::string& name, const std::string& text) {
   return text == "true";
 }
 
+bool is_null(const std::string& name, const std::string& text) {
+  if (text != "error" && text != "null") throw_if_failed(invalid("option \"" + name + "\" needs error or null"));
+  return text == "null";
+}
+
 NumericChoice numeric_choice(const std::string& text) {
   NumericChoice choice;
   if (text == "text") {
     choice.as = NumericChoice::As::kText;
-  } else if (text == "float8") {
+  } else if (text == "float8" || text == "float8-nearest") {
     choice.as = NumericChoice::As::kReal;
+    choice.may_round = text != "float8";
   } else {
     int precision = 0, scale = 0;
     constexpr int kMaxPrecision = 76;
     if (sscanf(text.c_str(), "%d,%d", &precision, &scale) != 2 || precision < 1 || precision > kMaxPrecision ||
         scale < 0 || scale > precision)
-      throw_if_failed(invalid("option \"numeric\" needs text, float8 or PRECISION,SCALE"));
+      throw_if_failed(invalid("option \"numeric\" needs text, float8, float8-nearest or PRECISION,SCALE"));
     choice.precision = precision;
     choice.scale = scale;
   }
@@ -60,10 +66,15 @@ void set_option(const std::string& name, const std::string& value, OutputSetting
     settings->statistics = truth(name, value);
   else if (name == "numeric")
     settings->columns.numeric = numeric_choice(value);
+  else if (name == "infinity")
+    settings->columns.infinity_is_null = is_null(name, value);
+  else if (name == "out_of_range")
+    settings->columns.out_of_range_is_null = is_null(name, value);
   else
     throw_if_failed(
         Status(ErrorCode::kInvalidParameter, "unknown option \"" + name + "\"")
-            .with_hint("Options are: compression, batch_bytes, batch_rows, overwrite, statistics, numeric."));
+            .with_hint("Options are: compression, batch_bytes, batch_rows, overwrite, statistics, numeric, infinity, "
+                       "out_of_range."));
 }
 
 struct Texts {
@@ -117,6 +128,7 @@ void ArrowOutput::start(TupleDesc row, std::unique_ptr<format::ByteSink> sink) {
     rows_->add_column(utf8, {attribute->atttypid, attribute->atttypmod}, i);
   }
   rows_->start();
+  rows_->count_rows_from(0);
   compressor_ = std::make_unique<format::arrow::Compressor>(settings_.compression);
   columnar::NestedSchema schema;
   schema.fields = rows_->fields();
@@ -141,6 +153,7 @@ void ArrowOutput::flush() {
   throw_if_failed(writer_->write(batch).status());
   total_rows_ += rows_->rows();
   rows_->cut(0);
+  rows_->count_rows_from(total_rows_);
 }
 
 void ArrowOutput::finish() {

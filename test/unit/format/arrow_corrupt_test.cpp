@@ -37,6 +37,11 @@ TEST(ArrowCorrupt, CutOffAtEveryByte) {
     const auto opened = open_exactly(bytes.data(), size, copy);
     ASSERT_FALSE(opened.is_ok()) << size;
     ASSERT_EQ(opened.status().code(), ErrorCode::kCorruptFile) << size;
+    constexpr size_t kMagic = 6;
+    if (size < kMagic) {
+      ASSERT_EQ(opened.status().message(), "file \"f\" is not an Arrow file") << size;
+      continue;
+    }
     ASSERT_EQ(opened.status().message(), "corrupt Arrow file \"f\"");
     ASSERT_NE(opened.status().detail().find("byte offset"), std::string::npos);
   }
@@ -126,7 +131,7 @@ TEST(ArrowCorrupt, OtherFormats) {
     return open_exactly(reinterpret_cast<const uint8_t*>(text.data()), text.size(), copy).status();
   };
   EXPECT_EQ(code_of("PAR1").code(), ErrorCode::kCorruptFile);
-  EXPECT_EQ(code_of("PAR1").detail(), "At byte offset 0: the file does not start with ARROW1.");
+  EXPECT_EQ(code_of("PAR1").detail(), "It is a Parquet file, which Arrow_Fdw can read.");
   EXPECT_EQ(code_of("\xFF\xFF\xFF\xFF").detail(),
             "At byte offset 8: the schema message has an impossible size.");  // of the streaming format
   EXPECT_EQ(code_of("ARROW1").detail(),

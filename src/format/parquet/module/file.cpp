@@ -5,6 +5,7 @@
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
 #include <arrow/table.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
@@ -48,6 +49,35 @@ bool is_text(const ::arrow::DataType& type) {
 
 bool is_dictionary(::parquet::Encoding::type encoding) {
   return encoding == ::parquet::Encoding::PLAIN_DICTIONARY || encoding == ::parquet::Encoding::RLE_DICTIONARY;
+}
+
+/// Arrow's name for values of a logical type that the library reads as bytes and text; nullptr: they are what they are.
+const char* extension_of(const ::parquet::ColumnDescriptor& column) {
+  const auto& logical = column.logical_type();
+  if (logical == nullptr) return nullptr;
+  if (logical->is_UUID()) return "arrow.uuid";
+  if (logical->is_JSON()) return "arrow.json";
+  return nullptr;
+}
+
+/// `field` with the metadata of Arrow's extension types, also of its parts.
+std::shared_ptr<::arrow::Field> with_extension(const ::parquet::arrow::SchemaField& place,
+                                               const ::parquet::SchemaDescriptor& schema,
+                                               const std::shared_ptr<::arrow::Field>& field) {
+  constexpr const char* kName = "ARROW:extension:name";
+  if (place.is_leaf()) {
+    const char* name = extension_of(*schema.Column(place.column_index));
+    if (name == nullptr || (field->metadata() != nullptr && field->metadata()->Contains(kName))) return field;
+    return field->WithMergedMetadata(::arrow::key_value_metadata({kName}, {name}));
+  }
+  const ::arrow::DataType& type = *field->type();
+  if (static_cast<size_t>(type.num_fields()) != place.children.size()) return field;
+  ::arrow::FieldVector parts;
+  for (int i = 0; i < type.num_fields(); ++i)
+    parts.push_back(with_extension(place.children[static_cast<size_t>(i)], schema, type.field(i)));
+  if (type.id() == ::arrow::Type::STRUCT) return field->WithType(::arrow::struct_(parts));
+  if (type.id() == ::arrow::Type::LIST) return field->WithType(::arrow::list(parts[0]));
+  return field;
 }
 
 void write_file(const std::shared_ptr<::arrow::Schema>& schema, const ::arrow::RecordBatch* batch,
@@ -114,7 +144,8 @@ File::File(const strom_parquet_source& source) : source_(source), metadata_pool_
                   ->metadata();
   auto first = make_reader(false);
   require(first->reader->GetSchema(&schema_));
-  for (const auto& field : first->reader->manifest().schema_fields) {
+  manifest_ = first->reader->manifest().schema_fields;
+  for (const auto& field : manifest_) {
     is_flat_.push_back(field.is_leaf());
     leaves_.emplace_back();
     collect_leaves(field, &leaves_.back());
@@ -210,7 +241,10 @@ strom_parquet_column File::column(int32_t row_group, int32_t field) const {
 
 int64_t File::read_schema(const strom_parquet_target& target) const {
   LimitedPool pool(kMostColumnBytes);
-  return deliver(schema_, nullptr, &pool, target);
+  ::arrow::FieldVector fields;
+  for (int i = 0; i < schema_->num_fields(); ++i)
+    fields.push_back(with_extension(manifest_[static_cast<size_t>(i)], *metadata_->schema(), schema_->field(i)));
+  return deliver(::arrow::schema(std::move(fields), schema_->metadata()), nullptr, &pool, target);
 }
 
 int64_t File::read_column(int32_t row_group, int32_t field, const strom_parquet_target& target) const {

@@ -4,6 +4,7 @@
 
 #include <arrow/type.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 
 #include <memory>
@@ -50,6 +51,7 @@ class File {
   mutable LimitedPool metadata_pool_;  // the metadata use it as long as they are there
   std::shared_ptr<::parquet::FileMetaData> metadata_;
   std::shared_ptr<::arrow::Schema> schema_;
+  std::vector<::parquet::arrow::SchemaField> manifest_;
   std::vector<std::vector<int>> leaves_;  // for each field its columns of the file
   std::vector<bool> is_flat_;             // for each field: it is a column itself
   mutable std::mutex mutex_;

@@ -34,6 +34,11 @@ strom_parquet_code code_of(const ::arrow::Status& status) {
   return STROM_PARQUET_CORRUPT;
 }
 
+/// The library has no exception of its own for a column that needs a key.
+bool tells_of_encryption(const char* message) {
+  return std::strstr(message, "ecrypt") != nullptr || std::strstr(message, "ncrypt") != nullptr;
+}
+
 /// Runs `f`; what it throws becomes a code and a message.
 template <class F>
 int32_t guarded(strom_parquet_error* error, F f) {
@@ -47,6 +52,7 @@ int32_t guarded(strom_parquet_error* error, F f) {
   } catch (const std::bad_alloc&) {
     return failed(STROM_PARQUET_OUT_OF_MEMORY, "out of memory", error);
   } catch (const std::exception& exception) {
+    if (tells_of_encryption(exception.what())) return failed(STROM_PARQUET_ENCRYPTED, "it needs a key", error);
     return failed(STROM_PARQUET_CORRUPT, exception.what(), error);
   } catch (...) {
     return failed(STROM_PARQUET_INTERNAL, "an exception of unknown type", error);

@@ -1,0 +1,119 @@
+// See file_values.hpp.
+#include "pg/codec/file_values.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/half.hpp"
+#include "columnar/nested.hpp"
+
+namespace strom::pg::codec {
+
+namespace {
+
+using columnar::Kind;
+using columnar::NestedBuilder;
+using columnar::NestedField;
+
+constexpr const char* kOtherRange = "a number outside of the range of the file's type";
+
+int64_t from_int2(Datum value) { return DatumGetInt16(value); }
+int64_t from_int4(Datum value) { return DatumGetInt32(value); }
+int64_t from_int8(Datum value) { return DatumGetInt64(value); }
+
+template <class T, int64_t (*kGet)(Datum)>
+void append_integer(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const int64_t number = kGet(value);
+  if (!std::in_range<T>(number)) refuse_value(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, kOtherRange);
+  to.append(static_cast<T>(number));
+}
+
+/// numeric of whole numbers, which is what UInt64 is read as.
+void append_uint64(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const struct varlena* stored = pg_detoast_datum_packed(reinterpret_cast<struct varlena*>(DatumGetPointer(value)));
+  base::int128 number = 0;
+  if (!writer.numeric.read(VARDATA_ANY(stored), VARSIZE_ANY_EXHDR(stored), &number) || number < 0 ||
+      number > base::int128{UINT64_MAX})
+    refuse_value(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, kOtherRange);
+  to.append(static_cast<uint64_t>(number));
+}
+
+double from_float4(Datum value) { return DatumGetFloat4(value); }
+double from_float8(Datum value) { return DatumGetFloat8(value); }
+double from_half(Datum value) { return base::half_to_float(DatumGetUInt16(value)); }
+
+template <double (*kGet)(Datum)>
+void append_real(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const double number = kGet(value);
+  double stored = number;
+  if (writer.field->bits == 64) {
+    to.append(number);
+  } else if (writer.field->bits == 32) {
+    stored = static_cast<float>(number);
+    to.append(static_cast<float>(number));
+  } else {
+    const uint16_t half = base::double_to_half(number);
+    stored = base::half_to_float(half);
+    to.append(half);
+  }
+  if (stored != number && !std::isnan(number))
+    refuse_value(writer, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE, "a number with digits that the file's type does not have");
+}
+
+/// bytea, and char(n) in UTF-8, which blanks fill up.
+template <bool kIsText>
+void append_bytes(const ValueWriter& writer, NestedBuilder& to, Datum value) {
+  const struct varlena* plain = pg_detoast_datum_packed(reinterpret_cast<struct varlena*>(DatumGetPointer(value)));
+  const char* bytes = VARDATA_ANY(plain);
+  auto size = static_cast<int64_t>(VARSIZE_ANY_EXHDR(plain));
+  const int64_t width = writer.field->byte_width;
+  if (kIsText && GetDatabaseEncoding() != PG_UTF8) {
+    const char* converted = pg_server_to_any(bytes, static_cast<int>(size), PG_UTF8);
+    if (converted != bytes) size = static_cast<int64_t>(std::strlen(converted));
+    bytes = converted;
+  }
+  while (kIsText && size > width && bytes[size - 1] == ' ') --size;
+  if (kIsText ? size > width : size != width)
+    refuse_value(writer, ERRCODE_STRING_DATA_RIGHT_TRUNCATION, "a value of another length than the file's type");
+  uint8_t* place = to.append_fixed();
+  std::memcpy(place, bytes, static_cast<size_t>(size));
+  if (size < width) std::memset(place + size, ' ', static_cast<size_t>(width - size));
+}
+
+template <class T>
+AppendValue integer_writer(Oid type) {
+  switch (type) {
+    case INT2OID: return append_integer<T, from_int2>;
+    case INT4OID: return append_integer<T, from_int4>;
+    case INT8OID: return append_integer<T, from_int8>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+AppendValue file_value_writer(const NestedField& file, Oid type, bool is_half) {
+  if (file.dictionary >= 0) return nullptr;
+  const bool is_signed = file.kind == Kind::kInt;
+  switch (file.kind) {
+    case Kind::kInt:
+    case Kind::kUInt:
+      switch (file.bits) {
+        case 8: return is_signed ? integer_writer<int8_t>(type) : integer_writer<uint8_t>(type);
+        case 16: return is_signed ? integer_writer<int16_t>(type) : integer_writer<uint16_t>(type);
+        case 32: return is_signed ? integer_writer<int32_t>(type) : integer_writer<uint32_t>(type);
+        default:
+          if (!is_signed && type == NUMERICOID) return append_uint64;
+          return is_signed ? integer_writer<int64_t>(type) : integer_writer<uint64_t>(type);
+      }
+    case Kind::kFloat:
+      if (is_half) return append_real<from_half>;
+      return type == FLOAT4OID ? append_real<from_float4> : type == FLOAT8OID ? append_real<from_float8> : nullptr;
+    case Kind::kFixedBinary:
+      return type == BYTEAOID ? append_bytes<false> : type == BPCHAROID ? append_bytes<true> : nullptr;
+    default: return nullptr;
+  }
+}
+
+}  // namespace strom::pg::codec
