@@ -92,7 +92,7 @@ class Assembler : private PipelineWriter {
     bool reads = false;
     if (late_)
       plan::visit(program_, id,
-            [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
+                  [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
     return reads;
   }
 
@@ -553,7 +553,7 @@ class Assembler : private PipelineWriter {
   std::map<Phys, std::vector<uint16_t>> free_;
   std::vector<uint16_t> near_lists_;
   std::vector<size_t> list_users_;  // instructions that refer to a list by `imm`
-  bool too_large_ = false;  // there are not as many numbers as registers, or entries of a list
+  bool too_large_ = false;          // there are not as many numbers as registers, or entries of a list
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <re2/re2.h>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/exec/regex.hpp"
 
@@ -54,11 +56,6 @@ class Compiled {
   size_t next_ = 0;
 };
 
-Compiled& compiled_here() {
-  thread_local Compiled compiled;
-  return compiled;
-}
-
 /// Characters whose classes depend on a collation: those beyond ASCII, and separators that only some take for blanks.
 bool is_plain_ascii(StrView text) {
   for (int64_t i = 0; i < text.len; ++i) {
@@ -73,7 +70,8 @@ bool is_plain_ascii(StrView text) {
 bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches) {
   *matches = 0;
   if (regex.len < 1 || (regex.ptr[0] == kRegexOfAscii && !is_plain_ascii(text))) return true;
-  const re2::RE2* found = compiled_here().find({regex.ptr + 1, static_cast<size_t>(regex.len - 1)}, any_case);
+  thread_local Compiled compiled;
+  const re2::RE2* found = compiled.find({regex.ptr + 1, static_cast<size_t>(regex.len - 1)}, any_case);
   if (found == nullptr) return true;
   const re2::StringPiece subject(text.ptr, static_cast<size_t>(text.len));
   *matches = found->Match(subject, 0, subject.size(), re2::RE2::UNANCHORED, nullptr, 0);
@@ -85,7 +83,12 @@ bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches) {
 namespace strom::engine::exec {
 
 bool is_regex(const std::string& pattern, bool any_case) {
-  return expr::compiled_here().find(pattern, any_case) != nullptr;
+  constexpr size_t kMostKnown = 1000;  // the same statements come again
+  thread_local std::map<std::pair<std::string, bool>, bool> known;
+  if (known.size() > kMostKnown) known.clear();
+  const auto [found, is_new] = known.try_emplace({pattern, any_case}, false);
+  if (is_new) found->second = expr::compile(pattern, any_case) != nullptr;
+  return found->second;
 }
 
 }  // namespace strom::engine::exec

@@ -189,9 +189,9 @@ std::vector<KeyColumn> deciding_key_columns(const Program& program);
 /// True when the value of a parameter may be Constant::unheld.
 bool can_be_unheld(const Constant& constant);
 
-/// Calls f(id, node) for the expression and everything below it, once for each node. Where f returns a bool, arguments of
-/// nodes with false are left out. Expressions share parts, and chains of them are as long as the query's text allows: the
-/// time is that of the nodes, and the stack does not grow with them.
+/// Calls f(id, node) for the expression and everything below it, once for each node. Where f returns a bool, arguments
+/// of nodes with false are left out. Expressions share parts, and chains of them are as long as the query's text
+/// allows: the time is that of the nodes, and the stack does not grow with them.
 template <class F>
 void visit(const Program& program, NodeId id, F&& f) {
   std::vector<bool> seen(size_t{id} + 1);

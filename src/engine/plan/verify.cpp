@@ -52,8 +52,7 @@ class Verifier {
         return bad("too many columns of a join");
     for (const Pipeline& pl : p_.pipelines) {
       if (pl.aggregates.size() > kMostAggregates) return bad("too many aggregates");
-      const size_t outputs =
-          pl.outputs.size() + pl.group_keys.size() + pl.top.checked.size() + pl.top.partition.size();
+      const size_t outputs = pl.outputs.size() + pl.group_keys.size() + pl.top.checked.size() + pl.top.partition.size();
       if (outputs > kMostOutputs) return bad("too many outputs");
     }
     return Status::ok();

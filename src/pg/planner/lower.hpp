@@ -97,9 +97,11 @@ class Lowering {
   Scope& scope_;
   std::vector<const Node*>& params_;
   const int most_weight_;
+  int regexes_ = 0;                            // that are tried
   int depth_ = 0;                              // of calls of lower() inside each other
   NodeId case_value_ = engine::plan::kNoNode;  // of the innermost CASE x WHEN ...
   std::unordered_set<const Node*> row_constants_;
+  std::map<const std::string*, NodeId> tables_;               // literals for each table of case_table.hpp
   std::map<std::pair<const Node*, NodeId>, NodeId> lowered_;  // by expression and case_value_
 };
 

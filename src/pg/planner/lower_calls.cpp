@@ -347,8 +347,9 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
       return call_in_zone(name, args, field);
   }
   if (const std::string* table = case_table_of(name, args, collation)) {
-    const NodeId images = builder_.constant({TypeId::kBytea, 0}, false, *table);
-    return builder_.call(std::string(name) + " by table", {args[0], images});
+    const auto [images, is_new] = tables_.try_emplace(table, engine::plan::kNoNode);
+    if (is_new) images->second = builder_.constant({TypeId::kBytea, 0}, false, *table);
+    return builder_.call(std::string(name) + " by table", {args[0], images->second});
   }
   STROM_ASSIGN(const NodeId id, builder_.call(name, args, field));
   const engine::plan::Node& node = builder_.node(id);

@@ -106,8 +106,7 @@ List* refusals_of(const EngineInput* input) {
   ListCell* cell;
   foreach (cell, list_concat_copy(input->scan->refusals, input->refusals)) {
     const auto* refusal = static_cast<Refusal*>(lfirst(cell));
-    result =
-        lappend(result, list_make2(shown_expression(refusal->expr), makeString(pstrdup(refusal->reason))));
+    result = lappend(result, list_make2(shown_expression(refusal->expr), makeString(pstrdup(refusal->reason))));
   }
   return result;
 }
@@ -249,8 +248,8 @@ List* membership_data(const EngineJoin* join, int param, PlanSlots* slots) {
 }
 
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
-List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes, PlanSlots* slots,
-                    int output_count, const ChoosingPlans& choosers) {
+List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes,
+                    PlanSlots* slots, int output_count, const ChoosingPlans& choosers) {
   const EngineInput* input = path->input;
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin

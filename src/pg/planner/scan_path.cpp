@@ -426,6 +426,15 @@ bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   return true;
 }
 
+// A table so small, and alone in its query, that what starts the engine costs more than PostgreSQL's evaluation of any
+// expressions that could be lowered. There are statements with very many of them.
+bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
+  if (!bms_equal(root->all_baserels, rel->relids)) return false;
+  const double rows = std::max(static_cast<double>(rel->tuples), rel->rows);
+  const Cost evaluation = rows * (cpu_tuple_cost + ::cpu_operator_cost * most_weight(rows));
+  return rel->pages * std::max(seq_page_cost, random_page_cost) + evaluation < guc::pg_strom::cpu_setup_cost;
+}
+
 // One table; `all` is the scan that it is a leaf of, or nullptr.
 void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
   if (table_kind(rel, rte) == TableKind::kNone) return;
@@ -446,7 +455,7 @@ void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, c
 }  // namespace
 
 void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
-  if (!may_scan(root, rel, rte)) return;
+  if (!may_scan(root, rel, rte) || is_beneath_notice(root, rel)) return;
   const Index parent = topmost_parent(root, relid);
   EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
   if (rte->inh) {

@@ -220,7 +220,8 @@ void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo*
   int operations = 0;
   if (!is_engine_order(top->key, clause->sortop, &top->descending)) return;
   if (why_not_lowered(state, top->key, &operations) != nullptr) return;
-  if (!take_partition(root, state, window, input->rows, top) || !hides_no_error(state, input, input_rel->reltarget, top))
+  if (!take_partition(root, state, window, input->rows, top) ||
+      !hides_no_error(state, input, input_rel->reltarget, top))
     return;
   const WindowAggPath* planned = planned_window(window_rel);
   if (planned == nullptr) return;

@@ -61,8 +61,7 @@ Program long_case(int branches) {
 Program shared(int levels) {
   return filter([levels](plan::Builder& b, NodeId column) {
     NodeId value = column;
-    for (int i = 0; i < levels; ++i)
-      value = b.select(equals(b, value, i), b.constant(kInt4, true, {}), value).value();
+    for (int i = 0; i < levels; ++i) value = b.select(equals(b, value, i), b.constant(kInt4, true, {}), value).value();
     return equals(b, value, 7);
   });
 }
