@@ -51,20 +51,22 @@ Result<NamePattern> NamePattern::parse(std::string_view text) {
   return pattern;
 }
 
-/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again.
+/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again. The time
+/// is that of parts times characters.
 class NamePattern::Matcher {
  public:
   Matcher(const NamePattern& pattern, std::string_view name, std::vector<std::string_view>* values)
       : pattern_(pattern), name_(name), values_(values), failed_((pattern.parts_.size() + 1) * (name.size() + 1)) {
     values_->assign(pattern.keys_.size(), {});
+    digits_end_.resize(name.size() + 1, name.size());
+    for (size_t i = name.size(); i-- > 0;) digits_end_[i] = is_digit(name[i]) ? digits_end_[i + 1] : i;
   }
 
   bool match(size_t part, size_t at) {
     if (part == pattern_.parts_.size()) return at == name_.size();
-    const size_t state = part * (name_.size() + 1) + at;
-    if (failed_[state]) return false;
+    if (failed_[state_of(part, at)]) return false;
     const bool fits = match_part(part, at);
-    failed_[state] = !fits;
+    failed_[state_of(part, at)] = !fits;
     return fits;
   }
 
@@ -74,19 +76,26 @@ class NamePattern::Matcher {
     switch (part.kind) {
       case Kind::kText: return name_.substr(at).starts_with(part.text) && match(index + 1, at + part.text.size());
       case Kind::kAny:
-        for (size_t end = at; end <= name_.size(); ++end)
+        for (size_t end = at; end <= name_.size() && !failed_[state_of(index, end)]; ++end) {
           if (take(index, at, end)) return true;
+          failed_[state_of(index, end)] = true;  // what is tried from here on has been, or is next
+        }
         return false;
       case Kind::kNumber: {
-        size_t end = at;
-        while (end < name_.size() && is_digit(name_[end])) ++end;
-        for (; end > at; --end)
+        const size_t last = digits_end_[at];
+        // What has failed from the next digit on has tried all ends but the first.
+        const bool tried = at + 1 < last && failed_[state_of(index, at + 1)];
+        for (size_t end = tried ? at + 1 : last; end > at; --end)
           if (take(index, at, end)) return true;
+        for (size_t begin = at; begin < last && !failed_[state_of(index, begin)]; ++begin)
+          failed_[state_of(index, begin)] = true;  // by the same ends
         return false;
       }
     }
     return false;
   }
+
+  size_t state_of(size_t part, size_t at) const { return part * (name_.size() + 1) + at; }
 
   bool take(size_t index, size_t begin, size_t end) {
     if (!match(index + 1, end)) return false;
@@ -99,6 +108,7 @@ class NamePattern::Matcher {
   const std::string_view name_;
   std::vector<std::string_view>* values_;
   std::vector<bool> failed_;
+  std::vector<size_t> digits_end_;  // of the digits that begin there
 };
 
 bool NamePattern::match(std::string_view name, std::vector<std::string_view>* values) const {

@@ -161,11 +161,15 @@ class Walk {
 
 }  // namespace
 
+// Of Linux; patterns have no need to be longer.
+constexpr size_t kLongestPath = 4096;
+
 Result<PathPattern> PathPattern::parse(std::string_view text) {
   PathPattern pattern;
   const auto bad = [text](const char* what) {
     return Status(ErrorCode::kBadOption, "pattern \"" + std::string(text.substr(0, 256)) + "\" " + what);
   };
+  if (text.size() > kLongestPath) return bad("is too long");
   int any = 0;
   for (std::string_view rest = text;;) {
     const size_t end = rest.find('/');
@@ -192,6 +196,7 @@ Result<PathPattern> PathPattern::parse(std::string_view text) {
 
 bool PathPattern::match(std::string_view path, std::vector<std::string>* values) const {
   values->assign(keys_.size(), {});
+  if (path.size() > kLongestPath) return false;  // no file has it
   return match_before(path, components_.size(), values);
 }
 

@@ -150,8 +150,10 @@ STROM_RANDOM(strom_random_text) {
   if (is_null(fcinfo)) PG_RETURN_NULL();
   text* result = PG_GETARG_TEXT_P_COPY(1);
   char* const end = VARDATA(result) + VARSIZE(result) - VARHDRSZ;
-  for (char* at = VARDATA(result); at < end; at += pg_mblen(at))
+  for (char* at = VARDATA(result); at < end; at += pg_mblen(at)) {
+    CHECK_FOR_INTERRUPTS();
     if (*at == '*') *at = letter();
+  }
   PG_RETURN_TEXT_P(result);
 }
 
@@ -164,7 +166,10 @@ STROM_RANDOM(strom_random_text_len) {
   const auto length = static_cast<Size>(between(1, most));
   auto* result = static_cast<text*>(palloc(VARHDRSZ + length));
   SET_VARSIZE(result, VARHDRSZ + length);
-  for (Size i = 0; i < length; ++i) VARDATA(result)[i] = letter();
+  for (Size i = 0; i < length; ++i) {
+    CHECK_FOR_INTERRUPTS();
+    VARDATA(result)[i] = letter();
+  }
   PG_RETURN_TEXT_P(result);
 }
 

@@ -49,6 +49,14 @@ TEST(NamePattern, IsNotSlowOnHardNames) {
   std::string pattern;
   for (int i = 0; i < 100; ++i) pattern += "*a";
   EXPECT_EQ(matched(pattern + "b", std::string(255, 'a')), "no");
+  for (int i = 0; i < 1900; ++i) pattern += "*a";
+  EXPECT_EQ(matched(pattern + "b", std::string(4096, 'a')), "no");
+  std::string numbers;
+  for (int i = 0; i < 500; ++i) numbers += "@{" + std::to_string(i) + "}";
+  EXPECT_EQ(matched(numbers + "b", std::string(4096, '1')), "no");
+  std::string turns;
+  for (int i = 0; i < 450; ++i) turns += "*@{" + std::to_string(i) + "}";
+  EXPECT_EQ(matched(turns + "b", std::string(4096, '1')), "no");
 }
 
 TEST(NamePattern, SaysTheSameAsRegularExpressions) {
