@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include "engine/agg/accumulate.hpp"
 #include "engine/exec/group_table.hpp"
@@ -42,7 +44,7 @@ class Assembler : private PipelineWriter {
         on_device_(source.on_device),
         of_build_rows_(of_build_rows) {}
 
-  Assembly run() {
+  Result<Assembly> run() {
     size_t early = 0;
     if (of_build_rows_) {
       emit_build_rows();
@@ -59,6 +61,7 @@ class Assembler : private PipelineWriter {
     for (NodeId qual : pipeline_.join_quals) emit_qual_segment({qual}, "join filter");
     emit_sink();
     finish();
+    if (too_large_) return Status(ErrorCode::kInternal, "engine program needs too many registers");
     return std::move(out_);
   }
 
@@ -88,8 +91,8 @@ class Assembler : private PipelineWriter {
   bool reads_late(NodeId id, Phys phys) const {
     bool reads = false;
     if (late_)
-      visit(program_, id,
-            [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
+      plan::visit(program_, id,
+                  [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
     return reads;
   }
 
@@ -314,9 +317,39 @@ class Assembler : private PipelineWriter {
 
   ListRef add_list(const std::vector<int>& virtual_registers) {
     const ListRef ref = static_cast<ListRef>(out_.lists.size());
+    too_large_ = too_large_ || virtual_registers.size() >= kNoRegister;
     out_.lists.push_back(static_cast<uint16_t>(virtual_registers.size()));
     for (int reg : virtual_registers) out_.lists.push_back(physical(reg));
     return ref;
+  }
+
+  /// For `imm` of the instruction that comes next.
+  ListRef add_instruction_list(const std::vector<int>& virtual_registers) {
+    list_users_.push_back(out_.instrs.size());
+    return add_list(virtual_registers);
+  }
+
+  /// For a field of 16 bits.
+  uint16_t add_near_list(const std::vector<int>& virtual_registers) {
+    const size_t place = near_lists_.size();
+    too_large_ = too_large_ || place > UINT16_MAX;
+    near_lists_.push_back(static_cast<uint16_t>(virtual_registers.size()));
+    for (int reg : virtual_registers) near_lists_.push_back(physical(reg));
+    return static_cast<uint16_t>(place);
+  }
+
+  /// Puts the lists that 16 bits refer to before all others.
+  void join_lists() {
+    const auto moved = static_cast<ListRef>(near_lists_.size());
+    out_.lists.insert(out_.lists.begin(), near_lists_.begin(), near_lists_.end());
+    for (const size_t instr : list_users_) out_.instrs[instr].imm += moved;
+    for (Segment& segment : out_.segments) {
+      segment.errors += moved;
+      segment.carried += moved;
+      segment.join_rows += moved;
+    }
+    out_.code.outputs += moved;
+    out_.code.group_keys += moved;
   }
 
   uint16_t physical(int reg) const {
@@ -336,51 +369,66 @@ class Assembler : private PipelineWriter {
     return used;
   }
 
-  /// Linear scan over one segment; pools are per physical kind, and a result never shares its operands' register.
-  void allocate(size_t segment) {
-    std::vector<VirtualInstr>& code = segment_code_[segment];
-    std::map<int, size_t> last_use;
+  /// Instructions of a segment, by the last of which a register is used; the end of the segment for those behind it.
+  std::unordered_map<int, size_t> last_uses(size_t segment) const {
+    const std::vector<VirtualInstr>& code = segment_code_[segment];
+    std::unordered_map<int, size_t> last_use;
     for (size_t i = 0; i < code.size(); ++i) {
       for (int reg : {code[i].a, code[i].b, code[i].c}) last_use[reg] = i;
       for (int reg : code[i].list) last_use[reg] = i;
       if (code[i].dst >= 0) last_use.try_emplace(code[i].dst, i);
     }
     for (int reg : end_uses(segment)) last_use[reg] = code.size();
+    return last_use;
+  }
+
+  /// Linear scan over one segment; pools are per physical kind, and a result never shares its operands' register.
+  void allocate(size_t segment) {
+    std::vector<VirtualInstr>& code = segment_code_[segment];
+    const std::unordered_map<int, size_t> last_use = last_uses(segment);
     std::map<Phys, std::vector<uint16_t>> pool = free_;
-    std::map<int, bool> live;
+    std::set<int> live;
     out_.segments[segment].begin = static_cast<uint32_t>(out_.instrs.size());
     for (size_t i = 0; i < code.size(); ++i) {
-      VirtualInstr& v = code[i];
+      const VirtualInstr& v = code[i];
       if (v.dst >= fixed_) {
         assigned_[v.dst] = take(&pool, phys_[static_cast<size_t>(v.dst)]);
-        live[v.dst] = true;
+        live.insert(v.dst);
       }
-      TileInstr instr{
-          static_cast<uint16_t>(v.op), v.flags, physical(v.dst), physical(v.a), physical(v.b), physical(v.c), v.imm};
-      if (v.op == TileOp::kNumericToInt) {
-        instr.c = v.flags;
-        instr.flags = 0;
-      }
-      if (v.op == TileOp::kGate) {
-        std::vector<int> alive;
-        for (const auto& [reg, is_live] : live)
-          if (is_live && last_use[reg] > i) alive.push_back(reg);
-        for (int reg : segment_join_rows(segment)) alive.push_back(reg);
-        instr.imm = add_list(v.list);
-        instr.c = static_cast<uint16_t>(add_list(alive));
-      } else if (v.op == TileOp::kProbeHash || v.op == TileOp::kInPartition) {
-        instr.c = static_cast<uint16_t>(add_list(v.list));
-      } else if (!v.list.empty()) {
-        instr.imm = add_list(v.list);
-      }
-      out_.instrs.push_back(instr);
-      for (auto& [reg, is_live] : live) {
-        if (!is_live || last_use[reg] > i) continue;
-        is_live = false;
-        pool[phys_[static_cast<size_t>(reg)]].push_back(assigned_[reg]);
-      }
+      out_.instrs.push_back(instruction(v, segment, i, live, last_use));
+      std::set<int> ended{v.dst, v.a, v.b, v.c};
+      ended.insert(v.list.begin(), v.list.end());
+      for (const int reg : ended)
+        if (live.count(reg) != 0 && last_use.at(reg) <= i) {
+          live.erase(reg);
+          pool[phys_[static_cast<size_t>(reg)]].push_back(assigned_[reg]);
+        }
     }
     out_.segments[segment].end = static_cast<uint32_t>(out_.instrs.size());
+  }
+
+  /// Instruction `place` of the segment, with its lists.
+  TileInstr instruction(const VirtualInstr& v, size_t segment, size_t place, const std::set<int>& live,
+                        const std::unordered_map<int, size_t>& last_use) {
+    TileInstr instr{
+        static_cast<uint16_t>(v.op), v.flags, physical(v.dst), physical(v.a), physical(v.b), physical(v.c), v.imm};
+    if (v.op == TileOp::kNumericToInt) {
+      instr.c = v.flags;
+      instr.flags = 0;
+    }
+    if (v.op == TileOp::kGate) {
+      std::vector<int> alive;
+      for (const int reg : live)
+        if (last_use.at(reg) > place) alive.push_back(reg);
+      for (int reg : segment_join_rows(segment)) alive.push_back(reg);
+      instr.imm = add_instruction_list(v.list);
+      instr.c = add_near_list(alive);
+    } else if (v.op == TileOp::kProbeHash || v.op == TileOp::kInPartition) {
+      instr.c = add_near_list(v.list);
+    } else if (!v.list.empty()) {
+      instr.imm = add_instruction_list(v.list);
+    }
+    return instr;
   }
 
   std::vector<int> segment_join_rows(size_t segment) const {
@@ -397,6 +445,7 @@ class Assembler : private PipelineWriter {
       free.pop_back();
       return reg;
     }
+    too_large_ = too_large_ || out_.register_phys.size() >= kNoRegister;
     const uint16_t reg = static_cast<uint16_t>(out_.register_phys.size());
     out_.register_phys.push_back(static_cast<uint8_t>(phys));
     free_[phys].push_back(reg);  // later segments may use it
@@ -404,6 +453,7 @@ class Assembler : private PipelineWriter {
   }
 
   void finish() {
+    too_large_ = fixed_ >= kNoRegister;
     for (int i = 0; i < fixed_; ++i) out_.register_phys.push_back(static_cast<uint8_t>(phys_[static_cast<size_t>(i)]));
     for (size_t i = 0; i < out_.segments.size(); ++i) {
       allocate(i);
@@ -425,6 +475,7 @@ class Assembler : private PipelineWriter {
         out_.aggregates[a].second = physical(sink_seconds_[a]);
       }
     }
+    join_lists();
     block::TileCode& code = out_.code;
     code.instrs = out_.instrs.data();
     code.segments = out_.segments.data();
@@ -498,14 +549,17 @@ class Assembler : private PipelineWriter {
   const Partition partition_;
   const bool stable_text_, late_, on_device_, of_build_rows_;
   std::vector<int> sink_outputs_, sink_aggregates_, sink_seconds_, sink_keys_;
-  std::map<int, uint16_t> assigned_;
+  std::unordered_map<int, uint16_t> assigned_;
   std::map<Phys, std::vector<uint16_t>> free_;
+  std::vector<uint16_t> near_lists_;
+  std::vector<size_t> list_users_;  // instructions that refer to a list by `imm`
+  bool too_large_ = false;          // there are not as many numbers as registers, or entries of a list
 };
 
 }  // namespace
 
-Assembly assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins, Partition partition,
-                  SourceTraits source, bool of_build_rows) {
+Result<Assembly> assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
+                          Partition partition, SourceTraits source, bool of_build_rows) {
   return Assembler(program, pipeline, joins, partition, source, of_build_rows).run();
 }
 

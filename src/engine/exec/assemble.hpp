@@ -60,9 +60,10 @@ struct SourceTraits {
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
 /// of; only rows of `partition` then. `of_build_rows`: the source has the rows of the first join's table, of which
-/// those that go on by themselves are taken (exec/build_rows.hpp).
-Assembly assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
-                  Partition partition, SourceTraits source, bool of_build_rows);
+/// those that go on by themselves are taken (exec/build_rows.hpp). Errors: kInternal when the code has more registers
+/// than it can number, which no verified program needs.
+Result<Assembly> assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
+                          Partition partition, SourceTraits source, bool of_build_rows);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

@@ -166,7 +166,7 @@ class ExecutionImpl : public Execution {
 
   Status start(const InterruptCheck& interrupt) {
     for (uint32_t i = 0; i < main_pipeline(); ++i) STROM_TRY(run_build(i, interrupt));
-    main_run_ = make_run(main_pipeline(), nullptr);
+    STROM_ASSIGN(main_run_, make_run(main_pipeline(), nullptr));
     return Status::ok();
   }
 
@@ -202,7 +202,7 @@ class ExecutionImpl : public Execution {
     if (place == main_joins().size()) {
       STROM_TRY(next_pass(interrupt));
     } else {
-      start_build_rows(place);
+      STROM_TRY(start_build_rows(place));
     }
     return true;
   }
@@ -234,7 +234,7 @@ class ExecutionImpl : public Execution {
     return main_joins().size();
   }
 
-  void start_build_rows(size_t place) {
+  Status start_build_rows(size_t place) {
     JoinBuild& build = *builds_[main_joins()[place]];
     const plan::Join& join = program_.joins[main_joins()[place]];
     if (plan::ends_probing(join.kind) && join.quals.empty()) build.mark_same_keys();
@@ -242,7 +242,8 @@ class ExecutionImpl : public Execution {
     build_rows_begin_ = place + 1;
     build_rows_program_ = std::make_unique<Program>(build_rows_program(program_, place));
     build_rows_ = std::make_unique<BuildRows>(build.rows());
-    main_run_ = make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_);
+    STROM_ASSIGN(main_run_, make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_));
+    return Status::ok();
   }
 
   /// Every combination of the inner sides' parts is one pass over the outer side: the next part of the first join that
@@ -261,18 +262,18 @@ class ExecutionImpl : public Execution {
     }
     for (uint32_t i = 0; i < main_pipeline(); ++i)
       if (changed[join_of(i)]) STROM_TRY(run_build(i, interrupt));
-    main_run_ = make_run(main_pipeline(), nullptr);
+    STROM_ASSIGN(main_run_, make_run(main_pipeline(), nullptr));
     return Status::ok();
   }
 
-  std::unique_ptr<PipelineRun> make_run(uint32_t index, JoinBuild* build) {
+  Result<std::unique_ptr<PipelineRun>> make_run(uint32_t index, JoinBuild* build) {
     const ChunkSource& source = *sources_[program_.pipelines[index].source];
     if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
     return make_run(program_, index, build, source);
   }
 
-  std::unique_ptr<PipelineRun> make_run(const Program& program, uint32_t index, JoinBuild* build,
-                                        const ChunkSource& source) {
+  Result<std::unique_ptr<PipelineRun>> make_run(const Program& program, uint32_t index, JoinBuild* build,
+                                                const ChunkSource& source) {
     const Pipeline& pipeline = program.pipelines[index];
     std::vector<JoinInfo> joins;
     bool nothing_matches = false;
@@ -286,9 +287,9 @@ class ExecutionImpl : public Execution {
     const std::vector<DeviceMachine*> machines = machines_for(source);
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
                               !machines.empty()};
-    return std::make_unique<PipelineRun>(
-        program, index, assemble(program, index, joins, partition, traits, &program != &program_), source, options_,
-        machines, build, nothing_matches, wanted_keys(program, index, source));
+    STROM_ASSIGN(Assembly assembly, assemble(program, index, joins, partition, traits, &program != &program_));
+    return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options_, machines, build,
+                                         nothing_matches, wanted_keys(program, index, source));
   }
 
   /// Those that run tiles over the source; none: the CPU does.
@@ -407,7 +408,7 @@ class ExecutionImpl : public Execution {
       builds_[join].reset();
       builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), inner.current());
       JoinBuild& build = *builds_[join];
-      auto run = make_run(index, &build);
+      STROM_ASSIGN(const std::unique_ptr<PipelineRun> run, make_run(index, &build));
       if (divisible && !inner.measured) run->measure_beyond_budget();
       STROM_TRY(run_to_end(*run, interrupt));
       const std::vector<DeclinedRow> declined = run->take_declined_rows();

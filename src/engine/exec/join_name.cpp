@@ -1,6 +1,7 @@
 #include "engine/exec/join_name.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "columnar/origin.hpp"
@@ -45,9 +46,25 @@ class Writer {
   /// One that was written before is its number.
   void expression(NodeId id) {
     constexpr uint8_t kAgain = 0xff;
-    const auto [found, is_new] = written_.try_emplace(id, static_cast<uint32_t>(written_.size()));
-    if (!is_new) return numbers(kAgain, found->second);
-    const Node& node = program_.nodes[id];
+    std::vector<NodeId> open{id};
+    while (!open.empty()) {
+      const NodeId next = open.back();
+      open.pop_back();
+      const auto [found, is_new] = written_.try_emplace(next, static_cast<uint32_t>(written_.size()));
+      if (!is_new) {
+        numbers(kAgain, found->second);
+        continue;
+      }
+      const Node& node = program_.nodes[next];
+      head(node);
+      const auto end = std::find(std::begin(node.args), std::end(node.args), plan::kNoNode);
+      numbers(static_cast<uint8_t>(end - node.args));
+      open.insert(open.end(), std::make_reverse_iterator(end), std::rend(node.args));
+    }
+  }
+
+  /// All but its arguments.
+  void head(const Node& node) {
     numbers(static_cast<uint8_t>(node.kind));
     type(node.type);
     switch (node.kind) {
@@ -57,9 +74,6 @@ class Writer {
       case NodeKind::kPayload: is_whole_ = false; break;
       default: numbers(node.imm);
     }
-    const auto end = std::find(std::begin(node.args), std::end(node.args), plan::kNoNode);
-    numbers(static_cast<uint8_t>(end - node.args));
-    std::for_each(node.args, end, [this](NodeId argument) { expression(argument); });
   }
 
   void column(uint32_t ordinal) {

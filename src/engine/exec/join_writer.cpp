@@ -79,7 +79,7 @@ bool PipelineWriter::is_ready(uint32_t join, const std::set<uint32_t>& done) con
   }
   auto check = [&](const std::vector<NodeId>& ids) {
     for (NodeId id : ids)
-      visit(program_, id, [&](NodeId, const Node& n) {
+      plan::visit(program_, id, [&](NodeId, const Node& n) {
         if (n.kind == NodeKind::kPayload && n.imm >> 16 != join) ready = ready && done.count(n.imm >> 16) != 0;
       });
   };
@@ -270,7 +270,7 @@ void PipelineWriter::emit_existence(size_t position, const std::string& name) {
 std::vector<int> PipelineWriter::qual_columns(size_t position) {
   std::vector<int> columns;
   for (NodeId qual : join_at(position).quals)
-    visit(program_, qual, [&](NodeId id, const Node& n) {
+    plan::visit(program_, qual, [&](NodeId id, const Node& n) {
       if (n.kind == NodeKind::kColumn) columns.push_back(value(id));
     });
   return columns;
@@ -325,7 +325,7 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   for (const Pipeline& p : program.pipelines) {
     if (std::find(p.joins.begin(), p.joins.end(), join) == p.joins.end()) continue;
     auto reads_rows = [&](NodeId id) {
-      visit(program, id, [&](NodeId, const Node& n) {
+      plan::visit(program, id, [&](NodeId, const Node& n) {
         if (n.kind == NodeKind::kPayload && n.imm >> 16 == join) needs.rows = true;
       });
     };

@@ -1,5 +1,7 @@
 #include "engine/exec/pipeline_writer.hpp"
 
+#include <array>
+
 namespace strom::engine::exec {
 
 using block::kNoRegister;
@@ -62,7 +64,7 @@ void PipelineWriter::collect_constants() {
   std::set<uint32_t> used;
   auto add = [&](const std::vector<NodeId>& ids) {
     for (NodeId id : ids)
-      visit(program_, id, [&](NodeId, const Node& n) {
+      plan::visit(program_, id, [&](NodeId, const Node& n) {
         if (n.kind == NodeKind::kConst) used.insert(n.imm);
       });
   };
@@ -90,28 +92,47 @@ VirtualInstr& PipelineWriter::emit(TileOp op, int dst, int a, int b, int c, uint
   return code_.back();
 }
 
+namespace {
+
+using ArgumentOrder = std::array<int, 3>;
+
+/// The argument that is computed first comes last.
+const ArgumentOrder& waiting_order(NodeKind kind) {
+  static constexpr ArgumentOrder kFirstToLast{2, 1, 0}, kRestOfCase{1, 0, 2}, kRestOfCoalesce{2, 0, 1};
+  return kind == NodeKind::kSelect ? kRestOfCase : kind == NodeKind::kCoalesce ? kRestOfCoalesce : kFirstToLast;
+}
+
+}  // namespace
+
+bool PipelineWriter::is_known(NodeId id) const {
+  return program_.nodes[id].kind == NodeKind::kConst || values_.count(id) != 0;
+}
+
 int PipelineWriter::value(NodeId id) {
-  const Node& n = program_.nodes[id];
-  if (n.kind == NodeKind::kConst) return constant_register_.at(n.imm);
-  if (auto found = values_.find(id); found != values_.end()) return found->second;
-  int reg;
-  switch (n.kind) {
-    case NodeKind::kColumn:
-      reg = new_register(n.type.phys());
-      emit(TileOp::kLoadColumn, reg, -1, -1, -1, n.imm);
-      break;
-    case NodeKind::kPayload: reg = payload(n); break;
-    default: reg = compute(n);
+  std::vector<NodeId> open{id};  // each behind those that wait for it
+  while (!open.empty()) {
+    const NodeId next = open.back();
+    const Node& n = program_.nodes[next];
+    const size_t waiting = open.size();
+    // What is taken last is computed first: the rest of a CASE or COALESCE before what comes ahead of it, so that few
+    // values wait for others.
+    for (const int i : waiting_order(n.kind))
+      if (n.args[i] != kNoNode && !is_known(n.args[i])) open.push_back(n.args[i]);
+    if (open.size() > waiting) continue;
+    open.pop_back();
+    if (!is_known(next)) values_[next] = compute(n);
   }
-  values_[id] = reg;
-  return reg;
+  const Node& n = program_.nodes[id];
+  return n.kind == NodeKind::kConst ? constant_register_.at(n.imm) : values_.at(id);
 }
 
 int PipelineWriter::compute(const Node& n) {
+  if (n.kind == NodeKind::kPayload) return payload(n);
   int args[3] = {-1, -1, -1};
-  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = value(n.args[i]);
+  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = value(n.args[i]);  // which are known
   const int reg = new_register(n.type.phys());
   switch (n.kind) {
+    case NodeKind::kColumn: emit(TileOp::kLoadColumn, reg, -1, -1, -1, n.imm); break;
     case NodeKind::kCall: {
       const auto function = static_cast<registry::FunctionId>(n.imm);
       VirtualInstr& instr =

@@ -22,15 +22,6 @@ struct VirtualInstr {
   std::vector<int> list;  // goes to imm (kHash, kFindGroup, kGate) or c (kProbeHash, kInPartition)
 };
 
-/// Calls f(id, node) for the expression and everything below it.
-template <class F>
-void visit(const plan::Program& program, plan::NodeId id, F&& f) {
-  const plan::Node& n = program.nodes[id];
-  f(id, n);
-  for (plan::NodeId arg : n.args)
-    if (arg != plan::kNoNode) visit(program, arg, f);
-}
-
 /// Expressions that the pipeline's sink takes: outputs, keys and payload of a build side, or group keys and arguments.
 std::vector<plan::NodeId> sink_nodes(const plan::Program& program, uint32_t pipeline);
 
@@ -102,6 +93,7 @@ class PipelineWriter {
   double rank(const JoinInfo& info) const;
   void collect_constants();
   void add_join_registers();
+  bool is_known(plan::NodeId id) const;
   int compute(const plan::Node& n);
   int payload(const plan::Node& n);
 

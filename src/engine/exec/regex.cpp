@@ -5,9 +5,11 @@
 #include <re2/re2.h>
 
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/exec/regex.hpp"
 
@@ -80,6 +82,13 @@ bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches) {
 
 namespace strom::engine::exec {
 
-bool is_regex(const std::string& pattern, bool any_case) { return expr::compile(pattern, any_case) != nullptr; }
+bool is_regex(const std::string& pattern, bool any_case) {
+  constexpr size_t kMostKnown = 1000;  // the same statements come again
+  thread_local std::map<std::pair<std::string, bool>, bool> known;
+  if (known.size() > kMostKnown) known.clear();
+  const auto [found, is_new] = known.try_emplace({pattern, any_case}, false);
+  if (is_new) found->second = expr::compile(pattern, any_case) != nullptr;
+  return found->second;
+}
 
 }  // namespace strom::engine::exec

@@ -28,15 +28,20 @@ std::vector<TypeId> types_of(const Program& program, const std::vector<NodeId>& 
 
 }  // namespace
 
+size_t Builder::NodeHash::operator()(const Node& node) const {
+  uint64_t hash = static_cast<uint64_t>(node.kind) << 48 | static_cast<uint64_t>(node.type.type) << 32 | node.imm;
+  for (const NodeId arg : node.args) hash = (hash ^ (hash >> 29) ^ arg) * 0x9E3779B97F4A7C15u;
+  return hash ^ (hash >> 32);
+}
+
+bool Builder::SameNode::operator()(const Node& a, const Node& b) const {
+  return a.kind == b.kind && a.type == b.type && a.imm == b.imm && std::memcmp(a.args, b.args, sizeof a.args) == 0;
+}
+
 NodeId Builder::add(const Node& node) {
-  for (size_t i = program_.nodes.size(); i-- > 0;) {
-    const Node& other = program_.nodes[i];
-    if (other.kind == node.kind && other.type == node.type && other.imm == node.imm &&
-        std::memcmp(other.args, node.args, sizeof node.args) == 0)
-      return static_cast<NodeId>(i);
-  }
-  program_.nodes.push_back(node);
-  return static_cast<NodeId>(program_.nodes.size() - 1);
+  const auto [known, is_new] = nodes_.try_emplace(node, static_cast<NodeId>(program_.nodes.size()));
+  if (is_new) program_.nodes.push_back(node);
+  return known->second;
 }
 
 NodeId Builder::column(uint32_t ordinal, ValueType type) { return add({NodeKind::kColumn, type, ordinal}); }
@@ -46,21 +51,29 @@ NodeId Builder::payload(uint32_t join, uint32_t ordinal, ValueType type) {
 }
 
 NodeId Builder::constant(ValueType type, bool is_null, std::string bytes) {
-  for (uint32_t i = 0; i < program_.constants.size(); ++i) {
-    const Constant& c = program_.constants[i];
+  const size_t hash = std::hash<std::string>()(bytes);
+  const auto [begin, end] = constants_.equal_range(hash);
+  for (auto known = begin; known != end; ++known) {
+    const Constant& c = program_.constants[known->second];
     if (c.param < 0 && c.type == type && c.is_null == is_null && c.bytes == bytes)
-      return add({NodeKind::kConst, type, i});
+      return add({NodeKind::kConst, type, known->second});
   }
+  const auto index = static_cast<uint32_t>(program_.constants.size());
   program_.constants.push_back({type, is_null, -1, std::move(bytes)});
-  return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
+  constants_.emplace(hash, index);
+  return add({NodeKind::kConst, type, index});
 }
 
 NodeId Builder::parameter(ValueType type, int32_t param, bool may_raise) {
-  for (uint32_t i = 0; i < program_.constants.size(); ++i)
-    if (program_.constants[i].param == param && program_.constants[i].type == type)
-      return add({NodeKind::kConst, type, i});
+  const auto hash = static_cast<size_t>(param);
+  const auto [begin, end] = constants_.equal_range(hash);
+  for (auto known = begin; known != end; ++known)
+    if (const Constant& c = program_.constants[known->second]; c.param == param && c.type == type)
+      return add({NodeKind::kConst, type, known->second});
+  const auto index = static_cast<uint32_t>(program_.constants.size());
   program_.constants.push_back({type, false, param, {}, false, may_raise});
-  return add({NodeKind::kConst, type, static_cast<uint32_t>(program_.constants.size() - 1)});
+  constants_.emplace(hash, index);
+  return add({NodeKind::kConst, type, index});
 }
 
 const Constant* Builder::literal(NodeId id) const {

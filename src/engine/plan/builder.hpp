@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/status.hpp"
@@ -54,9 +55,18 @@ class Builder {
   bool raises(NodeId id) const { return can_raise(program_, id); }
 
  private:
+  struct NodeHash {
+    size_t operator()(const Node& node) const;
+  };
+  struct SameNode {
+    bool operator()(const Node& a, const Node& b) const;
+  };
+
   Status unify(NodeId* a, NodeId* b);
   NodeId add(const Node& node);
   Program& program_;
+  std::unordered_map<Node, NodeId, NodeHash, SameNode> nodes_;
+  std::unordered_multimap<size_t, uint32_t> constants_;  // hash of a literal, or of a parameter's number
 };
 
 }  // namespace strom::engine::plan

@@ -8,34 +8,48 @@ bool can_be_unheld(const Constant& constant) {
          (constant.param >= 0 && (constant.may_raise || constant.type.type == registry::TypeId::kDecimal));
 }
 
+namespace {
+
+bool raises_itself(const Program& program, const Node& n) {
+  switch (n.kind) {
+    case NodeKind::kConst: return can_be_unheld(program.constants[n.imm]);
+    case NodeKind::kRescale:
+    case NodeKind::kNumericToInt:
+    case NodeKind::kNumericToFloat:
+    case NodeKind::kToDecimal:
+    case NodeKind::kFixDecimal:
+    case NodeKind::kAssume: return true;
+    case NodeKind::kCall: return (registry::kFunctions[n.imm].traits & registry::kRaises) != 0;
+    default: return false;
+  }
+}
+
+/// Its text is that of a column, or made by a function; any other is a part of an argument or one of them.
+bool has_unstable_source(const Node& n, bool stable_source) {
+  if (n.type.phys() != registry::Phys::kStr) return false;
+  if (n.kind == NodeKind::kColumn) return !stable_source;
+  return n.kind == NodeKind::kCall && (registry::kFunctions[n.imm].traits & registry::kMakesText) != 0;
+}
+
+}  // namespace
+
 bool can_raise(const Program& program, NodeId id) {
-  const Node& n = program.nodes[id];
-  if (n.kind == NodeKind::kConst) return can_be_unheld(program.constants[n.imm]);
-  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kNumericToFloat ||
-      n.kind == NodeKind::kToDecimal || n.kind == NodeKind::kFixDecimal || n.kind == NodeKind::kAssume)
-    return true;
-  if (n.kind == NodeKind::kCall && registry::kFunctions[n.imm].traits & registry::kRaises) return true;
-  for (NodeId arg : n.args)
-    if (arg != kNoNode && can_raise(program, arg)) return true;
-  return false;
+  bool raises = false;
+  visit(program, id, [&](NodeId, const Node& n) {
+    raises = raises || raises_itself(program, n);
+    return !raises;
+  });
+  return raises;
 }
 
 bool has_stable_text(const Program& program, NodeId id, bool stable_source) {
-  const Node& n = program.nodes[id];
-  if (n.type.phys() != registry::Phys::kStr) return true;
-  switch (n.kind) {
-    case NodeKind::kColumn: return stable_source;
-    case NodeKind::kPayload:
-    case NodeKind::kConst: return true;
-    case NodeKind::kCall:
-      if (registry::kFunctions[n.imm].traits & registry::kMakesText) return false;
-      break;
-    default: break;
-  }
-  // Any other result is a part of an argument or one of them.
-  for (NodeId arg : n.args)
-    if (arg != kNoNode && !has_stable_text(program, arg, stable_source)) return false;
-  return true;
+  if (program.nodes[id].type.phys() != registry::Phys::kStr) return true;
+  bool stable = true;
+  visit(program, id, [&](NodeId, const Node& n) {
+    stable = stable && !has_unstable_source(n, stable_source);
+    return stable && n.type.phys() == registry::Phys::kStr;
+  });
+  return stable;
 }
 
 namespace {
@@ -44,13 +58,15 @@ namespace {
 constexpr uint32_t kNoColumn = UINT32_MAX;
 uint32_t widened_column(const Program& program, NodeId id) {
   using registry::FunctionId;
-  const Node& node = program.nodes[id];
-  if (node.kind == NodeKind::kColumn) return node.imm;
-  if (node.kind != NodeKind::kCall) return kNoColumn;
-  const auto function = static_cast<FunctionId>(node.imm);
-  const bool widens =
-      function == FunctionId::kInt2ToInt4 || function == FunctionId::kInt2ToInt8 || function == FunctionId::kInt4ToInt8;
-  return widens ? widened_column(program, node.args[0]) : kNoColumn;
+  for (;; id = program.nodes[id].args[0]) {
+    const Node& node = program.nodes[id];
+    if (node.kind == NodeKind::kColumn) return node.imm;
+    if (node.kind != NodeKind::kCall) return kNoColumn;
+    const auto function = static_cast<FunctionId>(node.imm);
+    const bool widens = function == FunctionId::kInt2ToInt4 || function == FunctionId::kInt2ToInt8 ||
+                        function == FunctionId::kInt4ToInt8;
+    if (!widens) return kNoColumn;
+  }
 }
 
 }  // namespace

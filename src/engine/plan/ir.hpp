@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "registry/aggregates.hpp"
@@ -132,6 +133,13 @@ constexpr bool is_sortable(registry::TypeId type) {
   return registry::orders_as_register(type) && type != registry::TypeId::kDecimal;
 }
 
+/// The most that one program may have. The registers of tile code and the lengths of its lists have 16 bits: a pipeline
+/// has a register for each node at most, and a few for each aggregate and output. The planner leaves to PostgreSQL what
+/// would need more, verify() refuses it.
+inline constexpr size_t kMostNodes = 20 << 10;
+inline constexpr size_t kMostAggregates = 1 << 11;
+inline constexpr size_t kMostOutputs = 1 << 12;  // of a sink: columns, keys, payload of a join
+
 /// A column that a projection's batches are sorted by, each on its own; see exec/sorted_rows.hpp. Texts by bytes.
 struct SortKey {
   uint32_t output = 0;
@@ -180,6 +188,31 @@ std::vector<KeyColumn> deciding_key_columns(const Program& program);
 
 /// True when the value of a parameter may be Constant::unheld.
 bool can_be_unheld(const Constant& constant);
+
+/// Calls f(id, node) for the expression and everything below it, once for each node. Where f returns a bool, arguments
+/// of nodes with false are left out. Expressions share parts, and chains of them are as long as the query's text
+/// allows: the time is that of the nodes, and the stack does not grow with them.
+template <class F>
+void visit(const Program& program, NodeId id, F&& f) {
+  std::vector<bool> seen(size_t{id} + 1);
+  std::vector<NodeId> open{id};
+  seen[id] = true;
+  while (!open.empty()) {
+    const NodeId next = open.back();
+    open.pop_back();
+    const Node& node = program.nodes[next];
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, NodeId, const Node&>>)
+      f(next, node);
+    else if (!f(next, node))
+      continue;
+    for (int i = 2; i >= 0; --i) {
+      const NodeId arg = node.args[i];
+      if (arg == kNoNode || seen[arg]) continue;
+      seen[arg] = true;
+      open.push_back(arg);
+    }
+  }
+}
 
 /// True when evaluating expression `id` can fail for some rows (overflow, division by zero, ...).
 bool can_raise(const Program& program, NodeId id);

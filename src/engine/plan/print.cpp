@@ -99,8 +99,16 @@ const char* join_kind_name(JoinKind kind) {
 
 }  // namespace
 
-std::string print_node(const Program& program, NodeId id) {
-  const Node& n = program.nodes[id];
+namespace {
+
+/// What is yet to be printed: a node, or the text between nodes.
+struct Pending {
+  NodeId node = kNoNode;
+  std::string text;
+};
+
+/// The node's name and what stands before its arguments; these and what closes it are pending, the last first.
+std::string print_head(const Program& program, const Node& n, std::vector<Pending>* pending) {
   std::string text;
   switch (n.kind) {
     case NodeKind::kColumn: return "column " + std::to_string(n.imm);
@@ -110,10 +118,29 @@ std::string print_node(const Program& program, NodeId id) {
     case NodeKind::kCall: text = registry::kFunctions[n.imm].name + 1; break;
     default: text = kind_name(n.kind);
   }
-  text += '(';
-  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) text.append(i ? ", " : "").append(print_node(program, n.args[i]));
-  if (n.kind == NodeKind::kRescale || n.kind == NodeKind::kFixDecimal) text += ", " + std::to_string(n.type.scale);
-  return text + ")";
+  const bool has_scale = n.kind == NodeKind::kRescale || n.kind == NodeKind::kFixDecimal;
+  pending->push_back({kNoNode, (has_scale ? ", " + std::to_string(n.type.scale) : "") + ")"});
+  for (int i = 2; i >= 0; --i) {
+    if (n.args[i] == kNoNode) continue;
+    pending->push_back({n.args[i], {}});
+    if (i > 0) pending->push_back({kNoNode, ", "});
+  }
+  return text + "(";
+}
+
+}  // namespace
+
+std::string print_node(const Program& program, NodeId id) {
+  constexpr size_t kMostText = 1 << 16;  // what is shared is printed wherever it is used, which can be very often
+  std::string text;
+  std::vector<Pending> pending{{id, {}}};
+  while (!pending.empty()) {
+    if (text.size() > kMostText) return text + "...";
+    const Pending next = std::move(pending.back());
+    pending.pop_back();
+    text += next.node == kNoNode ? next.text : print_head(program, program.nodes[next.node], &pending);
+  }
+  return text;
 }
 
 std::string print_nodes(const Program& program, const std::vector<NodeId>& ids) {

@@ -8,7 +8,7 @@
 
 namespace strom::engine::plan {
 
-/// One expression, e.g. `Int4Mul(column 2, column 3)`.
+/// One expression, e.g. `Int4Mul(column 2, column 3)`; the begin of a very long one.
 std::string print_node(const Program& program, NodeId id);
 /// A list of them joined by `, `.
 std::string print_nodes(const Program& program, const std::vector<NodeId>& ids);

@@ -11,6 +11,8 @@ using registry::TypeId;
 
 Status bad(const std::string& what) { return Status(ErrorCode::kInternal, "invalid engine program: " + what); }
 
+Status bad_node(NodeId id, const char* what) { return bad("node " + std::to_string(id) + ": " + what); }
+
 int arity(NodeKind kind, uint32_t imm) {
   switch (kind) {
     case NodeKind::kColumn:
@@ -33,6 +35,7 @@ class Verifier {
   explicit Verifier(const Program& program) : p_(program) {}
 
   Status run() {
+    STROM_TRY(sizes());
     for (const Constant& c : p_.constants) STROM_TRY(constant(c));
     for (NodeId id = 0; id < p_.nodes.size(); ++id) STROM_TRY(node(id));
     if (p_.pipelines.empty()) return bad("no pipeline");
@@ -41,6 +44,20 @@ class Verifier {
   }
 
  private:
+  /// What tile code can number.
+  Status sizes() const {
+    if (p_.nodes.size() > kMostNodes) return bad("too many nodes");
+    for (const Join& j : p_.joins)
+      if (j.payload.size() + j.inner_keys.size() > kMostOutputs || j.outer_keys.size() > kMostOutputs)
+        return bad("too many columns of a join");
+    for (const Pipeline& pl : p_.pipelines) {
+      if (pl.aggregates.size() > kMostAggregates) return bad("too many aggregates");
+      const size_t outputs = pl.outputs.size() + pl.group_keys.size() + pl.top.checked.size() + pl.top.partition.size();
+      if (outputs > kMostOutputs) return bad("too many outputs");
+    }
+    return Status::ok();
+  }
+
   static Status type(const ValueType& t) {
     if (static_cast<int>(t.type) >= registry::kTypeCount) return bad("type out of range");
     if (t.scale < 0 || t.scale > base::kMaxDecimalDigits || (t.scale != 0 && t.type != TypeId::kNumeric))
@@ -58,22 +75,21 @@ class Verifier {
 
   Status node(NodeId id) {
     const Node& n = p_.nodes[id];
-    const std::string where = "node " + std::to_string(id);
-    if (n.kind > NodeKind::kAssume) return bad(where + ": kind");
+    if (n.kind > NodeKind::kAssume) return bad_node(id, "kind");
     STROM_TRY(type(n.type));
     if (n.kind == NodeKind::kCall && n.imm >= static_cast<uint32_t>(registry::kFunctionCount))
-      return bad(where + ": function");
+      return bad_node(id, "function");
     const int count = arity(n.kind, n.imm);
     for (int i = 0; i < 3; ++i) {
-      if (i < count ? n.args[i] >= id : n.args[i] != kNoNode) return bad(where + ": argument " + std::to_string(i));
+      if (i < count ? n.args[i] >= id : n.args[i] != kNoNode) return bad_node(id, "argument");
     }
-    return check_types(n, where);
+    return check_types(n, id);
   }
 
   const ValueType& arg(const Node& n, int i) const { return p_.nodes[n.args[i]].type; }
 
-  Status check_types(const Node& n, const std::string& where) {
-    auto require = [&](bool right) { return right ? Status::ok() : bad(where + ": types"); };
+  Status check_types(const Node& n, NodeId id) const {
+    auto require = [id](bool right) { return right ? Status::ok() : bad_node(id, "types"); };
     switch (n.kind) {
       case NodeKind::kConst: return require(n.imm < p_.constants.size() && p_.constants[n.imm].type == n.type);
       case NodeKind::kCall: {
@@ -108,7 +124,7 @@ class Verifier {
       case NodeKind::kColumn:
       case NodeKind::kPayload: return Status::ok();  // checked in the scope of a pipeline
     }
-    return bad(where);
+    return bad_node(id, "kind");
   }
 
   static bool is_bool(const ValueType& t) { return t.type == TypeId::kBool; }
@@ -121,24 +137,29 @@ class Verifier {
   /// `tried`, whose quals they are.
   Status scope(const Pipeline& pipeline, NodeId id, size_t joins, uint32_t tried = UINT32_MAX) {
     if (id >= p_.nodes.size()) return bad("node out of range");
-    const Node& n = p_.nodes[id];
-    if (n.kind == NodeKind::kColumn) {
-      const auto& columns = p_.sources[pipeline.source].columns;
-      return n.imm < columns.size() && columns[n.imm] == n.type ? Status::ok() : bad("column out of scope");
+    Status status = Status::ok();
+    visit(p_, id, [&](NodeId, const Node& n) {
+      if (status.is_ok() && n.kind == NodeKind::kColumn) status = column_scope(pipeline, n);
+      if (status.is_ok() && n.kind == NodeKind::kPayload) status = payload_scope(pipeline, n, joins, tried);
+      return status.is_ok();
+    });
+    return status;
+  }
+
+  Status column_scope(const Pipeline& pipeline, const Node& n) const {
+    const auto& columns = p_.sources[pipeline.source].columns;
+    return n.imm < columns.size() && columns[n.imm] == n.type ? Status::ok() : bad("column out of scope");
+  }
+
+  Status payload_scope(const Pipeline& pipeline, const Node& n, size_t joins, uint32_t tried) const {
+    for (size_t i = 0; i < joins; ++i) {
+      if (pipeline.joins[i] != n.imm >> 16) continue;
+      if (pipeline.joins[i] != tried && !has_payload_behind(p_.joins[pipeline.joins[i]])) break;
+      const auto& payload = p_.joins[n.imm >> 16].payload;
+      const uint32_t ordinal = n.imm & 0xffff;
+      return ordinal < payload.size() && p_.nodes[payload[ordinal]].type == n.type ? Status::ok() : bad("payload");
     }
-    if (n.kind == NodeKind::kPayload) {
-      for (size_t i = 0; i < joins; ++i) {
-        if (pipeline.joins[i] != n.imm >> 16) continue;
-        if (pipeline.joins[i] != tried && !has_payload_behind(p_.joins[pipeline.joins[i]])) break;
-        const auto& payload = p_.joins[n.imm >> 16].payload;
-        const uint32_t ordinal = n.imm & 0xffff;
-        return ordinal < payload.size() && p_.nodes[payload[ordinal]].type == n.type ? Status::ok() : bad("payload");
-      }
-      return bad("payload out of scope");
-    }
-    for (NodeId arg : n.args)
-      if (arg != kNoNode) STROM_TRY(scope(pipeline, arg, joins, tried));
-    return Status::ok();
+    return bad("payload out of scope");
   }
 
   Status scope_all(const Pipeline& pipeline, const std::vector<NodeId>& ids, size_t joins) {

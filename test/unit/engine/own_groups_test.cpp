@@ -15,8 +15,8 @@ using plan::ValueType;
 using registry::AggregateId;
 using registry::TypeId;
 
-const std::vector<ValueType> kTypes = {{TypeId::kInt4, 0},   {TypeId::kInt4, 0},    {TypeId::kInt8, 0},
-                                       {TypeId::kFloat8, 0}, {TypeId::kFloat4, 0},  {TypeId::kNumeric, 2},
+const std::vector<ValueType> kTypes = {{TypeId::kInt4, 0},   {TypeId::kInt4, 0},   {TypeId::kInt8, 0},
+                                       {TypeId::kFloat8, 0}, {TypeId::kFloat4, 0}, {TypeId::kNumeric, 2},
                                        {TypeId::kBool, 0},   {TypeId::kDecimal, 0}};
 enum Column { kKey, kInt4, kInt8, kFloat8, kFloat4, kNumeric, kBool, kDecimal };
 
@@ -80,7 +80,7 @@ plan::Program make_program(const Wanted& wanted, bool keys) {
 }
 
 int own_groups(const plan::Program& p) {
-  return static_cast<int>(exec::assemble(p, 0, {}, {}, {false, true, false, true}, false).code.own_groups);
+  return static_cast<int>(exec::assemble(p, 0, {}, {}, {false, true, false, true}, false).value().code.own_groups);
 }
 
 /// Tiles one by one, each in a launch of its own.
@@ -152,9 +152,7 @@ TEST(OwnGroups, NoneBesideWhatIsNotShared) {
 }
 
 /// Of one group without keys there is one.
-TEST(OwnGroups, NoMoreThanThereAre) {
-  EXPECT_EQ(own_groups(make_program({{AggregateId::kSumInt4, kInt4}}, false)), 1);
-}
+TEST(OwnGroups, NoMoreThanThereAre) { EXPECT_EQ(own_groups(make_program({{AggregateId::kSumInt4, kInt4}}, false)), 1); }
 
 }  // namespace
 }  // namespace strom::engine::test
