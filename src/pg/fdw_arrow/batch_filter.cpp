@@ -243,9 +243,18 @@ class BatchFilter::Compiler {
 
   /// Of AND what is known, of OR everything.
   bool logic(const BoolExpr& expr, Condition* to) {
-    if (expr.boolop == NOT_EXPR) return false;
+    constexpr int kMostDepth = 100;  // what is below it says little about a batch
+    if (expr.boolop == NOT_EXPR || depth_ >= kMostDepth) return false;
+    ++depth_;
+    const bool known = arguments(expr, to);
+    --depth_;
+    return known;
+  }
+
+  bool arguments(const BoolExpr& expr, Condition* to) {
     to->kind = expr.boolop == AND_EXPR ? Condition::Kind::kAnd : Condition::Kind::kOr;
     for (int i = 0; i < list_length(expr.args); ++i) {
+      boundary::check_for_interrupts();
       Condition arg;
       const bool known = condition(static_cast<Node*>(list_nth(expr.args, i)), &arg);
       if (known) to->args.push_back(std::move(arg));
@@ -298,6 +307,7 @@ class BatchFilter::Compiler {
 
   const FindColumn& find_column_;
   const Compile& compile_;
+  int depth_ = 0;  // of the BoolExprs at hand
 };
 
 namespace {
@@ -492,14 +502,19 @@ unsigned test(Condition* c, const States& states);
 /// All hold together: a floating-point value, NaN or not, has to pass all conditions about its column.
 template <class Condition, class States>
 unsigned test_all(std::vector<Condition>& conditions, const States& states) {
+  bool has_floats = false;
   for (Condition& condition : conditions) {
-    unsigned answer = test(&condition, states);
-    for (Condition& other : conditions)
-      if (condition.is_float && other.is_float && &other != &condition && other.column == condition.column)
-        answer &= test(&other, states);
-    if (answer == kImpossible) return kImpossible;
+    if (test(&condition, states) == kImpossible) return kImpossible;
+    has_floats = has_floats || condition.is_float;
   }
-  return kPossible;
+  if (!has_floats || conditions.size() == 1) return kPossible;
+  auto* left = static_cast<unsigned char*>(palloc(states.size()));  // of each column what passes all
+  memset(left, kPossible, states.size());
+  unsigned answer = kPossible;
+  for (Condition& condition : conditions)
+    if (condition.is_float && answer != kImpossible) answer = left[condition.column] &= test(&condition, states);
+  pfree(left);
+  return answer == kImpossible ? kImpossible : kPossible;
 }
 
 template <class Condition, class States>

@@ -384,6 +384,10 @@ class Explainer {
     std::vector<std::string> lines;
     for (int i = 0; i < list_length(list); ++i) {
       const auto* refusal = static_cast<List*>(list_nth(list, i));
+      if (linitial(refusal) == nullptr) {
+        lines.emplace_back(strVal(lsecond(refusal)));
+        continue;
+      }
       Node* expr = guard([=] {
         auto* copy = static_cast<Node*>(copyObjectImpl(linitial(refusal)));
         OffsetVarNodes(copy, offset, 0);

@@ -2,11 +2,30 @@
 #include "pg/planner/agg_path.hpp"
 
 #include "pg/guc.hpp"
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/grouping_sets.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
+
+static constexpr const char* kTooLarge = "expressions are too large for the rows that are expected";
+
+// Equal aggregates have one number, so that many need not be compared with each other.
+static void add_needed(PathTarget* target, List* exprs) {
+  Bitmapset* aggregates = nullptr;
+  ListCell* cell;
+  foreach (cell, exprs) {
+    auto* expr = static_cast<Expr*>(lfirst(cell));
+    const int number = IsA(expr, Aggref) ? reinterpret_cast<Aggref*>(expr)->aggno : -1;
+    if (number < 0) {
+      add_new_column_to_pathtarget(target, expr);
+    } else if (!bms_is_member(number, aggregates)) {
+      aggregates = bms_add_member(aggregates, number);
+      add_column_to_pathtarget(target, expr, 0);
+    }
+  }
+}
 
 PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause) {
   PathTarget* partial = create_empty_pathtarget();
@@ -22,9 +41,8 @@ PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node*
       others = lappend(others, expr);
   }
   if (having != nullptr) others = lappend(others, having);
-  add_new_columns_to_pathtarget(
-      partial, pull_var_clause(reinterpret_cast<Node*>(others),
-                               PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS));
+  add_needed(partial, pull_var_clause(reinterpret_cast<Node*>(others),
+                                      PVC_INCLUDE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS));
   foreach (cell, partial->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
     if (!IsA(expr, Aggref)) continue;
@@ -51,7 +69,8 @@ const char* why_not_grouped(PlannerState* state, Node* expr, int* operations) {
 
 }  // namespace
 
-Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations) {
+Refusal* refused_output(PlannerState* state, const EngineInput* input, const PathTarget* target, int* operations) {
+  if (!has_room_for(state, input, target->exprs, 0)) return make_refusal(nullptr, kTooLarge);
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
@@ -60,6 +79,7 @@ Refusal* refused_output(PlannerState* state, const PathTarget* target, int* oper
                                            : why_not_grouped(state, expr, operations);
     if (reason != nullptr) return make_refusal(expr, reason);
   }
+  if (input->operations + *operations > kMostOperations) return make_refusal(nullptr, kTooLarge);
   return nullptr;
 }
 
@@ -96,12 +116,19 @@ double estimate_groups(PlannerInfo* root, List* clauses, List* target_list, doub
 
 void refuse(EngineInput* input, Refusal* refusal) {
   // Partial aggregates are shown as the query has them.
-  if (IsA(refusal->expr, Aggref)) {
+  if (refusal->expr != nullptr && IsA(refusal->expr, Aggref)) {
     auto* plain = static_cast<Aggref*>(copyObjectImpl(refusal->expr));
     plain->aggsplit = AGGSPLIT_SIMPLE;
     refusal->expr = reinterpret_cast<Node*>(plain);
   }
   input->refusals = lappend(input->refusals, refusal);
+}
+
+// Asked before anything else is found out about many expressions.
+static bool has_room(PlannerInfo* root, EngineInput* input, const PathTarget* target) {
+  if (has_room_for(find_state(root), input, target->exprs, 0)) return true;
+  refuse(input, make_refusal(nullptr, kTooLarge));
+  return false;
 }
 
 void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* grouped_rel, GroupPathExtraData* extra) {
@@ -110,7 +137,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   if (!parse->hasAggs && parse->groupClause == NIL && parse->groupingSets == NIL) return;
   if (parse->hasTargetSRFs) return;  // their rows come into being below or above the grouping
   EngineInput* input = fusable_input(root, input_rel);
-  if (input == nullptr) return;
+  if (input == nullptr || !has_room(root, input, grouped_rel->reltarget)) return;
   if (has_distinct_aggregates(grouped_rel->reltarget, extra->havingQual)) {
     offer_distinct_aggregates(root, input_rel, grouped_rel, extra, input);
     return;
@@ -125,7 +152,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   }
   if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;
   int operations = 0;
-  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  Refusal* refusal = refused_output(find_state(root), input, target, &operations);
   if (refusal != nullptr) {
     refuse(input, refusal);
     return;
@@ -155,8 +182,9 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
   EngineInput* input = fusable_input(root, input_rel);
   if (input == nullptr || !grouping_is_hashable(parse->distinctClause)) return;
   PathTarget* target = root->upper_targets[UPPERREL_DISTINCT];
+  if (!has_room(root, input, target)) return;
   int operations = 0;
-  Refusal* refusal = refused_output(find_state(root), target, &operations);
+  Refusal* refusal = refused_output(find_state(root), input, target, &operations);
   if (refusal != nullptr) {
     refuse(input, refusal);
     return;

@@ -11,7 +11,7 @@ namespace strom::pg::planner {
 PathTarget* partial_target(PlannerInfo* root, PathTarget* grouping_target, Node* having, List* group_clause);
 
 /// First expression of `target` that the engine cannot compute, or nullptr.
-Refusal* refused_output(PlannerState* state, const PathTarget* target, int* operations);
+Refusal* refused_output(PlannerState* state, const EngineInput* input, const PathTarget* target, int* operations);
 
 /// The chain below `rel` when an aggregation can be fused with it, or nullptr.
 EngineInput* fusable_input(PlannerInfo* root, RelOptInfo* rel);

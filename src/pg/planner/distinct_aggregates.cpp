@@ -76,7 +76,7 @@ PathTarget* distinct_target(PlannerInfo* root, PathTarget* grouping_target, Node
   }
   if (target->exprs == NIL) return nullptr;  // constant arguments alone
   int operations = 0;
-  Refusal* refusal = refused_output(state, target, &operations);
+  Refusal* refusal = refused_output(state, input, target, &operations);
   if (refusal == nullptr) return set_pathtarget_cost_width(root, target);
   refuse(input, refusal);
   return nullptr;

@@ -1,5 +1,8 @@
 #include "pg/planner/engine_rel.hpp"
 
+#include <algorithm>
+
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
@@ -66,6 +69,21 @@ PlannerState* make_state(PlannerInfo* root) {
 
 EngineScan* scan_of(PlannerState* state, Index relid) {
   return static_cast<int>(relid) < state->scan_count ? state->scans[relid] : nullptr;
+}
+
+int most_weight(PlannerState* state) {
+  if (state->most_weight > 0) return state->most_weight;
+  double rows = 0;
+  for (int i = 1; i < state->root->simple_rel_array_size; ++i)
+    if (const RelOptInfo* rel = state->root->simple_rel_array[i])
+      rows = std::max({rows, static_cast<double>(rel->tuples), rel->rows});
+  return state->most_weight = most_weight(rows);
+}
+
+bool has_room_for(PlannerState* state, const EngineInput* input, const List* exprs, int operations) {
+  if (input->operations + operations > kMostOperations || list_length(exprs) > kMostColumns) return false;
+  const int most = most_weight(state);
+  return input->weight <= most && input->weight + weight_of(exprs, most - input->weight) <= most;
 }
 
 void remember(PlannerState* state, EngineInput* input) {

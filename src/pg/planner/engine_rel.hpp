@@ -17,7 +17,7 @@ struct ColumnFacts {
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.
 struct Refusal {
-  Node* expr;
+  Node* expr;  // nullptr: all of them
   const char* reason;
 };
 
@@ -61,6 +61,7 @@ struct EngineScan {
       chooser;  // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;  // of choosing and of reading these blocks
   int operations;    // of the filters, for each row
+  int weight;        // of the filters, see expression_size.hpp
 };
 
 /// One join of a chain: the probed table is built from `scan`, or from the rows of `path` or of a sub-query. The side
@@ -96,6 +97,7 @@ struct EngineInput {
   List* joins;       // of EngineJoin*
   List* refusals;    // of Refusal*, found after the scan
   List* host_quals;  // of RestrictInfo: left to PostgreSQL, on the rows that result; nothing is put on top of these
+  int operations, weight;  // of all expressions of the scans and joins
   double rows;
   Cost startup;         // before the first row: tables to probe
   Cost run;             // all rows, without handing them to PostgreSQL
@@ -148,6 +150,8 @@ struct PlannerState {
   Relids judged_parents;  // tables with leaves of which it is known whether the engine reads them as one
   HTAB* inputs;           // the cheapest EngineInput for each set of relations; made at first use
   HTAB* keys;             // join clauses that why_not_key() has judged; likewise
+  HTAB* judged;           // expressions that lower_check.cpp has judged, by address; likewise
+  int most_weight;        // of the statement's expressions, see expression_size.hpp; 0: not known yet
 };
 
 /// The state of `root`; nullptr when it has no engine table.
@@ -164,6 +168,13 @@ inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttri
 /// What is known of the column `attnum` of `scan`, of which is_column() is true; tableoid has the place of the whole
 /// row.
 inline ColumnFacts* facts_of(const EngineScan* scan, int attnum) { return &scan->columns[attnum > 0 ? attnum : 0]; }
+
+/// The most that expressions of the statement may weigh.
+int most_weight(PlannerState* state);
+
+/// True when `exprs` can be added to `input` without exceeding what is worth lowering and fits into a program.
+/// `operations`: those of `exprs`.
+bool has_room_for(PlannerState* state, const EngineInput* input, const List* exprs, int operations);
 
 /// Keeps `input` when it is the cheapest for its relids so far.
 void remember(PlannerState* state, EngineInput* input);

@@ -4,6 +4,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "pg/guc.hpp"
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -39,6 +40,7 @@ bool set_inner_source(PlannerState* state, EngineJoin* join) {
 
 // True when PostgreSQL can deliver the rows of `inner` as plain columns of types that the engine takes.
 bool delivers_columns(PlannerState* state, const RelOptInfo* inner) {
+  if (list_length(inner->reltarget->exprs) > kMostColumns) return false;
   ListCell* cell;
   foreach (cell, inner->reltarget->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
@@ -351,6 +353,9 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   if (may_be_unheld(state, join.match_quals, join.inner->relids))
     return;  // a candidate that is tried cannot be declined
 
+  if (!has_room_for(state, probing, offer.extra->restrictlist, operations + (join.scan ? join.scan->operations : 0)))
+    return;
+
   auto* added = static_cast<EngineJoin*>(palloc(sizeof(EngineJoin)));
   *added = join;
   auto* input = static_cast<EngineInput*>(palloc(sizeof(EngineInput)));
@@ -360,6 +365,9 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   input->joins = lappend(list_copy(probing->joins), added);
   input->refusals = list_copy(probing->refusals);
   input->rows = join.rows;
+  input->operations = probing->operations + operations + (join.scan != nullptr ? join.scan->operations : 0);
+  input->weight = probing->weight + weight_of(offer.extra->restrictlist, kAnyWeight) +
+                  (join.scan != nullptr ? join.scan->weight : 0);
   input->host_quals = list_concat_copy(probing->host_quals, host_quals);
   remember(state, input);
   add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));

@@ -2,6 +2,8 @@
 // constants) and below (control flow).
 #include "pg/planner/lower.hpp"
 
+#include <algorithm>
+
 #include "base/int128.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
@@ -27,15 +29,6 @@ std::vector<const Node*> nodes_of(const List* list) {
 
 std::string type_text(Oid type) { return codec::type_name({type, -1}); }
 
-/// Worth evaluating once: nothing in it depends on a row.
-bool is_row_independent(const Node* expr) {
-  return guard([expr] {
-    auto* node = const_cast<Node*>(expr);
-    return !contain_var_clause(node) && !contain_volatile_functions(node) && !contain_subplans(node) &&
-           !contain_agg_clause(node);
-  });
-}
-
 // Of expressions without columns. Leakproof functions raise no errors, nor do those that have nothing to complain
 // about.
 bool may_raise_errors(Node* node, void* context) {
@@ -47,15 +40,11 @@ bool may_raise_errors(Node* node, void* context) {
   return compat::walk(node, may_raise_errors, context);
 }
 
-bool has_case_value(const Node* expr) {
-  return guard([expr] {
-    struct Walk {
-      static bool visit(Node* node, void* context) {
-        return node != nullptr && (IsA(node, CaseTestExpr) || compat::walk(node, visit, context));
-      }
-    };
-    return Walk::visit(const_cast<Node*>(expr), nullptr);
-  });
+bool is_same(const Node* a, const Node* b) {
+  if (nodeTag(a) != nodeTag(b)) return false;
+  const auto *x = reinterpret_cast<const Param*>(a), *y = reinterpret_cast<const Param*>(b);
+  if (IsA(a, Param) && (x->paramid != y->paramid || x->paramkind != y->paramkind)) return false;
+  return guard([a, b] { return equal(a, b); });
 }
 
 const char* kind_of_expression(const Node* expr) {
@@ -99,20 +88,44 @@ Result<ValueType> value_type_of(Oid type, int32_t typmod) {
   return value;
 }
 
+// What is worth evaluating once, as nothing in it depends on a row, is found for the whole expression at once.
+Status Lowering::look_over(const Node* expr) {
+  const Survey found = guard([expr, this] { return survey(expr, most_weight_); });
+  if (found.is_too_large) return unsupported("expression is too large for the rows that are expected");
+  if (found.is_too_deep) return unsupported("expression is nested too deeply");
+  for (int i = 0; i < list_length(found.row_constants); ++i)
+    row_constants_.insert(static_cast<const Node*>(list_nth(found.row_constants, i)));
+  return Status::ok();
+}
+
 Result<NodeId> Lowering::lower(const Node* expr) {
+  if (IsA(expr, RestrictInfo))
+    return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
+  const std::pair<const Node*, NodeId> place(expr, case_value_);
+  if (const auto known = lowered_.find(place); known != lowered_.end()) return known->second;
+  boundary::check_for_interrupts();
+  if (depth_ == 0) STROM_TRY(look_over(expr));
+  ++depth_;
+  Result<NodeId> result = lower_node(expr);
+  --depth_;
+  if (result.is_ok()) lowered_.emplace(place, result.value());
+  return result;
+}
+
+Result<NodeId> Lowering::lower_node(const Node* expr) {
   switch (nodeTag(expr)) {
     case T_Var: return scope_.column(*reinterpret_cast<const Var*>(expr));
     case T_Const: return constant(*reinterpret_cast<const Const*>(expr));
-    case T_RestrictInfo:
-      return lower(reinterpret_cast<const Node*>(reinterpret_cast<const RestrictInfo*>(expr)->clause));
     case T_PlaceHolderVar:  // offer_join() takes no outer join that could null it
       return lower(reinterpret_cast<const Node*>(reinterpret_cast<const PlaceHolderVar*>(expr)->phexpr));
     case T_CaseTestExpr:
       if (case_value_ == kNoNode) return unsupported("CASE value outside of CASE");
       return case_value_;
-    default: break;
+    default: return row_constants_.count(expr) != 0 ? run_time_constant(expr) : operation(expr);
   }
-  if (is_row_independent(expr) && !has_case_value(expr)) return run_time_constant(expr);
+}
+
+Result<NodeId> Lowering::operation(const Node* expr) {
   switch (nodeTag(expr)) {
     case T_FuncExpr: {
       const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
@@ -122,7 +135,7 @@ Result<NodeId> Lowering::lower(const Node* expr) {
     }
     case T_OpExpr: {
       auto& op = *reinterpret_cast<OpExpr*>(const_cast<Node*>(expr));
-      guard([&op] { set_opfuncid(&op); });
+      if (!OidIsValid(op.opfuncid)) guard([&op] { set_opfuncid(&op); });
       return function(op.opfuncid, nodes_of(op.args), op.inputcollid);
     }
     case T_RelabelType: return relabel(*reinterpret_cast<const RelabelType*>(expr));
@@ -159,8 +172,9 @@ Result<NodeId> Lowering::run_time_constant(const Node* expr) {
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
   STROM_ASSIGN(const ValueType value, value_type_of(type, type == NUMERICOID ? -1 : typmod));  // which it need not obey
   const bool may_raise = guard([expr] { return may_raise_errors(const_cast<Node*>(expr), nullptr); });
-  size_t i = 0;
-  while (i < params_.size() && !guard([&, i] { return equal(params_[i], expr); })) ++i;
+  constexpr size_t kCompared = 64;  // of many different ones each has its own
+  size_t i = params_.size() - std::min(params_.size(), kCompared);
+  while (i < params_.size() && !is_same(params_[i], expr)) ++i;
   if (i == params_.size()) params_.push_back(expr);
   return builder_.parameter(value, static_cast<int32_t>(i), may_raise);
 }

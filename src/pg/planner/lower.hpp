@@ -3,12 +3,16 @@
 // be lowered as ErrorCode::kUnsupported with a reason for EXPLAIN.
 #pragma once
 
+#include <map>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
 #include "engine/plan/builder.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/planner/expression_size.hpp"
 
 namespace strom::pg::planner {
 
@@ -28,10 +32,12 @@ Status check_enum_order(Oid type);
 
 class Lowering {
  public:
-  /// Expressions that become parameters are appended to `params`; a parameter's number is its index there.
-  Lowering(engine::plan::Builder& builder, Scope& scope, std::vector<const Node*>& params)
-      : builder_(builder), scope_(scope), params_(params) {}
+  /// Expressions that become parameters are appended to `params`; a parameter's number is its index there. What is
+  /// larger than `most_weight`, or nested too deeply, is not lowered.
+  Lowering(engine::plan::Builder& builder, Scope& scope, std::vector<const Node*>& params, int most_weight = kAnyWeight)
+      : builder_(builder), scope_(scope), params_(params), most_weight_(most_weight) {}
 
+  /// Parts that occur several times in what is lowered, by address, are lowered once.
   Result<engine::plan::NodeId> lower(const Node* expr);
 
   /// Brings both sides of a hash join's key to one physical kind and scale. Errors: kUnsupported.
@@ -40,6 +46,9 @@ class Lowering {
  private:
   using NodeId = engine::plan::NodeId;
 
+  Status look_over(const Node* expr);
+  Result<NodeId> lower_node(const Node* expr);
+  Result<NodeId> operation(const Node* expr);
   Result<NodeId> constant(const Const& value);
   Result<NodeId> run_time_constant(const Node* expr);
   Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
@@ -84,7 +93,13 @@ class Lowering {
   engine::plan::Builder& builder_;
   Scope& scope_;
   std::vector<const Node*>& params_;
+  const int most_weight_;
+  int regexes_ = 0;                            // that are tried
+  int depth_ = 0;                              // of calls of lower() inside each other
   NodeId case_value_ = engine::plan::kNoNode;  // of the innermost CASE x WHEN ...
+  std::unordered_set<const Node*> row_constants_;
+  std::map<const std::string*, NodeId> tables_;               // literals for each table of case_table.hpp
+  std::map<std::pair<const Node*, NodeId>, NodeId> lowered_;  // by expression and case_value_
 };
 
 }  // namespace strom::pg::planner

@@ -1,6 +1,7 @@
 // Lowering of literals, functions, operators and array operators.
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "base/int128.hpp"
@@ -101,7 +102,7 @@ bool depends_on_zone(const std::string& name) {
 
 // Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
 // between letters, where a collation could see the end of a word.
-bool maps_ascii_case(const char* function, Oid collation) {
+bool find_ascii_case(const char* function, Oid collation) {
   using Map = char* (*)(const char*, size_t, Oid);
   const bool upper = std::strcmp(function, "upper") == 0, lower = std::strcmp(function, "lower") == 0;
   const Map map = upper ? str_toupper : lower ? str_tolower : str_initcap;
@@ -115,6 +116,15 @@ bool maps_ascii_case(const char* function, Oid collation) {
   }
   const char* mapped = guard([&] { return map(text.data(), text.size(), collation); });
   return expected == mapped;
+}
+
+// The same, asked once: a collation's rules never change under its number.
+bool maps_ascii_case(const char* function, Oid collation) {
+  static std::map<std::pair<std::string, Oid>, bool> known;
+  const std::pair<std::string, Oid> key(function, collation);
+  const auto found = known.find(key);
+  if (found != known.end()) return found->second;
+  return known[key] = find_ascii_case(function, collation);
 }
 
 std::string collation_text(Oid collation) {
@@ -337,8 +347,9 @@ Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args,
       return call_in_zone(name, args, field);
   }
   if (const std::string* table = case_table_of(name, args, collation)) {
-    const NodeId images = builder_.constant({TypeId::kBytea, 0}, false, *table);
-    return builder_.call(std::string(name) + " by table", {args[0], images});
+    const auto [images, is_new] = tables_.try_emplace(table, engine::plan::kNoNode);
+    if (is_new) images->second = builder_.constant({TypeId::kBytea, 0}, false, *table);
+    return builder_.call(std::string(name) + " by table", {args[0], images->second});
   }
   STROM_ASSIGN(const NodeId id, builder_.call(name, args, field));
   const engine::plan::Node& node = builder_.node(id);

@@ -25,7 +25,7 @@ class AnyColumn : public Scope {
   Result<NodeId> column(const Var& var) override {
     if (var.varlevelsup != 0) return Status(ErrorCode::kUnsupported, "reference to an outer query");
     if (!is_column(var.varattno)) return Status(ErrorCode::kUnsupported, "system column or whole row");
-    const auto ordinal = static_cast<uint32_t>(var.varno) << 12 | (static_cast<uint32_t>(var.varattno) & 0xFFF);
+    const auto ordinal = static_cast<uint32_t>(var.varno) << 16 | (static_cast<uint32_t>(var.varattno) & 0xFFFF);
     const EngineScan* scan = scan_of(state_, var.varno);
     if (scan == nullptr) {
       STROM_ASSIGN(const ValueType type, value_type_of(var.vartype, var.vartypmod));
@@ -62,7 +62,7 @@ const char* reason_of(PlannerState* state, int* operations, F lower) {
   Builder builder(program);
   AnyColumn scope(state, builder);
   std::vector<const Node*> params;
-  Lowering lowering(builder, scope, params);
+  Lowering lowering(builder, scope, params, boundary::guard([state] { return most_weight(state); }));
   const Status status = lower(lowering, builder);
   if (!status.is_ok()) {
     if (status.code() == ErrorCode::kUnsupported) return copy_reason(status.message());
@@ -72,36 +72,72 @@ const char* reason_of(PlannerState* state, int* operations, F lower) {
   return nullptr;
 }
 
+/// What there is to say of an expression by itself.
+struct Judgement {
+  const char* reason;  // why the engine cannot compute it
+  int operations;
+  bool raises, sortable;  // when it can
+};
+
+Judgement judge_anew(PlannerState* state, const Node* expr) {
+  return boundary::entry([&] {
+    Judgement found{};
+    found.reason = reason_of(state, &found.operations, [&](Lowering& lowering, Builder& builder) -> Status {
+      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
+      found.raises = builder.raises(id);
+      found.sortable = engine::plan::is_sortable(builder.node(id).type.type);
+      return Status::ok();
+    });
+    return found;
+  });
+}
+
+struct JudgedExpression {
+  const Node* expr;  // the key
+  Judgement judgement;
+};
+
+/// The same expression comes up for each path. The genetic optimizer frees what it makes, so that an address would come
+/// to stand for another expression.
+Judgement judge(PlannerState* state, const Node* expr) {
+  if (state->judged == nullptr) {
+    HASHCTL control;
+    MemSet(&control, 0, sizeof(control));
+    control.keysize = sizeof(const Node*);
+    control.entrysize = sizeof(JudgedExpression);
+    control.hcxt = state->root->planner_cxt;
+    state->judged = hash_create("engine expressions", 256, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  }
+  auto* known = static_cast<JudgedExpression*>(hash_search(state->judged, &expr, HASH_FIND, nullptr));
+  if (known != nullptr) return known->judgement;
+  if (state->root->join_search_private != nullptr) return judge_anew(state, expr);
+  const MemoryContext caller = MemoryContextSwitchTo(state->root->planner_cxt);
+  const Judgement judgement = judge_anew(state, expr);
+  MemoryContextSwitchTo(caller);
+  known = static_cast<JudgedExpression*>(hash_search(state->judged, &expr, HASH_ENTER, nullptr));
+  known->judgement = judgement;
+  return judgement;
+}
+
 }  // namespace
 
 const char* why_not_lowered(PlannerState* state, const Node* expr, int* operations) {
-  return boundary::entry([&]() -> const char* {
-    return reason_of(state, operations, [expr](Lowering& lowering, Builder&) { return lowering.lower(expr).status(); });
-  });
+  const Judgement judgement = judge(state, expr);
+  *operations += judgement.operations;
+  return judgement.reason;
 }
 
 bool can_fail(PlannerState* state, const Node* expr) {
-  return boundary::entry([&] {
-    int operations = 0;
-    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
-      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
-      return builder.raises(id) ? Status(ErrorCode::kUnsupported, "can fail") : Status::ok();
-    });
-    return reason != nullptr;
-  });
+  const Judgement judgement = judge(state, expr);
+  return judgement.reason != nullptr || judgement.raises;
 }
 
 bool is_sorted_by_engine(PlannerState* state, const Node* expr) {
-  return boundary::entry([&] {
-    int operations = 0;
-    const char* reason = reason_of(state, &operations, [expr](Lowering& lowering, Builder& builder) -> Status {
-      STROM_ASSIGN(const NodeId id, lowering.lower(expr));
-      const bool sortable = engine::plan::is_sortable(builder.node(id).type.type);
-      return sortable ? Status::ok() : Status(ErrorCode::kUnsupported, "not sorted");
-    });
-    return reason == nullptr;
-  });
+  const Judgement judgement = judge(state, expr);
+  return judgement.reason == nullptr && judgement.sortable;
 }
+
+void forget_judgements(PlannerState* state) { state->judged = nullptr; }
 
 namespace {
 

@@ -22,6 +22,9 @@ const char* why_not_key(PlannerState* state, const OpExpr* clause, int* operatio
 /// The same where rows of the right side that the engine cannot decide are nobody's.
 const char* why_not_membership_key(PlannerState* state, const OpExpr* clause, int* operations);
 
+/// Judges anew what has been asked about, because what is known of columns has changed.
+void forget_judgements(PlannerState* state);
+
 /// And for an aggregate in its plain (not partial) form.
 const char* why_not_aggregated(PlannerState* state, const Aggref* aggregate, int* operations);
 

@@ -60,6 +60,9 @@ Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vecto
   if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
     if (GetDatabaseEncoding() != PG_UTF8)
       return unsupported("regular expression in a database encoding other than UTF8");
+    constexpr int kWeight = 40;  // finding out whether it can be compiled takes as long as so many nodes
+    if (most_weight_ != kAnyWeight && ++regexes_ * kWeight > most_weight_)
+      return unsupported("many regular expressions for the rows that are expected");
     TranslatedRegex translated;
     if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
       return unsupported("regular expression with parts that only PostgreSQL knows");

@@ -4,39 +4,29 @@
 #include "pg/compat/tree_walk.hpp"
 #include "pg/node/node.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/plan_data.hpp"
+#include "pg/planner/plan_slots.hpp"
 #include "pg/planner/program_writer.hpp"
 
 namespace strom::pg::planner {
 
 namespace {
 
-constexpr int kPullAll = PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS;
-
 List* bare_clauses(List* quals) { return extract_actual_clauses(quals, false); }
 
-List* add_vars(List* known, void* exprs) {
-  ListCell* cell;
-  foreach (cell, pull_var_clause(static_cast<Node*>(exprs), kPullAll)) {
-    void* var = lfirst(cell);
-    if (!list_member(known, var)) known = lappend(known, var);
-  }
-  return known;
-}
-
 /// Everything that the node evaluates or shows refers to these columns.
-List* add_input_vars(List* known, const EngineInput* input) {
-  known = add_vars(known, bare_clauses(input->scan->quals));
+void add_input_vars(PlanSlots* slots, const EngineInput* input) {
+  add_vars(slots, bare_clauses(input->scan->quals));
   ListCell* cell;
   foreach (cell, input->joins) {
     const auto* join = static_cast<EngineJoin*>(lfirst(cell));
-    if (join->scan != nullptr) known = add_vars(known, bare_clauses(join->scan->quals));
-    known = add_vars(known, join->outer_keys);
-    if (join->membership == nullptr) known = add_vars(known, join->inner_keys);
-    known = add_vars(known, join->match_quals);
-    known = add_vars(known, join->other_quals);
+    if (join->scan != nullptr) add_vars(slots, bare_clauses(join->scan->quals));
+    add_vars(slots, join->outer_keys);
+    if (join->membership == nullptr) add_vars(slots, join->inner_keys);
+    add_vars(slots, join->match_quals);
+    add_vars(slots, join->other_quals);
   }
-  return known;
 }
 
 List* as_target_list(List* exprs) {
@@ -50,14 +40,6 @@ List* as_target_list(List* exprs) {
   return tlist;
 }
 
-int slot_of(const List* slots, Index varno, AttrNumber attnum) {
-  for (int i = 0; i < list_length(slots); ++i) {
-    const auto* var = static_cast<Var*>(list_nth(slots, i));
-    if (IsA(var, Var) && static_cast<Index>(var->varno) == varno && var->varattno == attnum) return i + 1;
-  }
-  return 0;
-}
-
 // Columns become positions in custom_scan_tlist.
 Node* to_slots(Node* node, void* context) {
   if (node == nullptr) return nullptr;
@@ -65,27 +47,27 @@ Node* to_slots(Node* node, void* context) {
     return to_slots(reinterpret_cast<Node*>(reinterpret_cast<PlaceHolderVar*>(node)->phexpr), context);
   if (!IsA(node, Var)) return compat::mutate(node, to_slots, context);
   auto* var = static_cast<Var*>(copyObjectImpl(node));
-  const int slot = slot_of(static_cast<const List*>(context), var->varno, var->varattno);
+  const int slot = slot_of(static_cast<const PlanSlots*>(context), var->varno, var->varattno);
   if (slot == 0) elog(ERROR, "column %d of relation %d is missing in an engine plan", var->varattno, var->varno);
   var->varno = INDEX_VAR;
   var->varattno = static_cast<AttrNumber>(slot);
   return reinterpret_cast<Node*>(var);
 }
 
-Node* mapped(const void* expr, List* slots) {
+Node* mapped(const void* expr, PlanSlots* slots) {
   Node* result = to_slots(static_cast<Node*>(const_cast<void*>(expr)), slots);
   fix_opfuncids(result);
   return result;
 }
 
-List* mapped_list(const List* exprs, List* slots) {
+List* mapped_list(const List* exprs, PlanSlots* slots) {
   List* result = NIL;
   for (int i = 0; i < list_length(exprs); ++i) result = lappend(result, mapped(list_nth(exprs, i), slots));
   return result;
 }
 
 template <class T>
-List* mapped_vector(const std::vector<T>& exprs, List* slots) {
+List* mapped_vector(const std::vector<T>& exprs, PlanSlots* slots) {
   List* result = NIL;
   for (const auto* expr : exprs) result = lappend(result, expr != nullptr ? mapped(expr, slots) : nullptr);
   return result;
@@ -112,13 +94,19 @@ Node* without_placeholders(Node* node, void* context) {
   return compat::mutate(node, without_placeholders, context);
 }
 
+// Large expressions are not shown: copies and texts of them take as long as all else.
+Node* shown_expression(Node* expr) {
+  constexpr int kMostShown = 1000;
+  if (expr == nullptr || weight_of(list_make1(expr), kMostShown) > kMostShown) return nullptr;
+  return without_placeholders(expr, nullptr);
+}
+
 List* refusals_of(const EngineInput* input) {
   List* result = NIL;
   ListCell* cell;
   foreach (cell, list_concat_copy(input->scan->refusals, input->refusals)) {
     const auto* refusal = static_cast<Refusal*>(lfirst(cell));
-    result =
-        lappend(result, list_make2(without_placeholders(refusal->expr, nullptr), makeString(pstrdup(refusal->reason))));
+    result = lappend(result, list_make2(shown_expression(refusal->expr), makeString(pstrdup(refusal->reason))));
   }
   return result;
 }
@@ -136,7 +124,7 @@ int subplan_of_pipeline(const EngineInput* input, size_t pipeline) {
   return join->membership != nullptr ? join->membership->subplan->plan_id : 0;
 }
 
-List* source_lists(const ProgramWriter& writer, const EngineInput* input, const List* slots) {
+List* source_lists(const ProgramWriter& writer, const EngineInput* input, const PlanSlots* slots) {
   List* result = NIL;
   for (size_t i = 0; i < writer.sources().size(); ++i) {
     const EngineScan* scan = scan_of_pipeline(input, i);
@@ -191,7 +179,7 @@ List* output_lists(const ProgramWriter& writer) {
   return result;
 }
 
-List* payload_lists(const ProgramWriter& writer, const List* slots) {
+List* payload_lists(const ProgramWriter& writer, const PlanSlots* slots) {
   List* result = NIL;
   for (const auto& payload : writer.payloads()) {
     // An empty IntList is NIL, which copyObject keeps.
@@ -203,7 +191,7 @@ List* payload_lists(const ProgramWriter& writer, const List* slots) {
   return result;
 }
 
-List* filter_lists(const EngineInput* input, List* slots) {
+List* filter_lists(const EngineInput* input, PlanSlots* slots) {
   List* result = NIL;
   ListCell* cell;
   foreach (cell, input->joins) {
@@ -254,14 +242,14 @@ ChoosingPlans take_choosers(const EngineInput* input, List* custom_plans) {
   return plans;
 }
 
-List* membership_data(const EngineJoin* join, int param, List* slots) {
+List* membership_data(const EngineJoin* join, int param, PlanSlots* slots) {
   if (join->membership == nullptr) return NIL;
   return list_make2(mapped(join->membership->clause->clause, slots), makeInteger(param));
 }
 
 // The lists that plan_data.hpp describes. `bytes`: the serialised program.
-List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes, List* slots,
-                    int output_count, const ChoosingPlans& choosers) {
+List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWriter& writer, bytea* bytes,
+                    PlanSlots* slots, int output_count, const ChoosingPlans& choosers) {
   const EngineInput* input = path->input;
   const PlanKind kind = path->aggregation != nullptr ? PlanKind::kAggregation
                         : input->joins != NIL        ? PlanKind::kJoin
@@ -304,8 +292,8 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   parts[kPlanRefusals] = refusals_of(input);
   parts[kPlanEstimates] = estimates_of(path);
   if (path->knows_gpu)
-    parts[kPlanDeviceCosts] = list_make3(cost_value(path->cpu_cost), cost_value(path->gpu_cost),
-                                         cost_value(path->input->work.kept_bytes));
+    parts[kPlanDeviceCosts] =
+        list_make3(cost_value(path->cpu_cost), cost_value(path->gpu_cost), cost_value(path->input->work.kept_bytes));
   List* result = list_make1(makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false));
   for (int i = kPlanProgram + 1; i < kPlanPartCount; ++i) result = lappend(result, parts[i]);
   return result;
@@ -336,7 +324,7 @@ struct Written {
 
 // C++: writes the program and turns it into nodes.
 Written write_program(PlannerInfo* root, const EnginePath* path, const List* child_plans, const List* outputs,
-                      List* slots, const ChoosingPlans& choosers) {
+                      PlanSlots* slots, const ChoosingPlans& choosers) {
   return boundary::entry([&]() -> Written {
     ProgramWriter writer(path->input, child_plans);
     writer.write(outputs, path->aggregation, path->top, path->order);
@@ -360,20 +348,23 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   const EngineInput* input = path->input;
   List* host_quals = NIL;
   List* outputs = NIL;
+  PlanSlots* slots = make_slots();
   ListCell* cell;
   if (path->aggregation != nullptr) {
-    outputs = path->aggregation->target->exprs;
+    add_exprs(slots, path->aggregation->target->exprs);
+    outputs = list_copy(slots->exprs);
+    add_vars(slots, outputs);
   } else {
     host_quals = bare_clauses(input->host_quals);
-    outputs = add_vars(outputs, best_path->path.pathtarget->exprs);
-    outputs = add_vars(outputs, tlist);
-    outputs = add_vars(outputs, host_quals);
-    foreach (cell, path->order) outputs = add_vars(outputs, static_cast<EngineSortKey*>(lfirst(cell))->column);
+    add_vars(slots, best_path->path.pathtarget->exprs);
+    add_vars(slots, tlist);
+    add_vars(slots, host_quals);
+    foreach (cell, path->order) add_vars(slots, static_cast<EngineSortKey*>(lfirst(cell))->column);
+    outputs = list_copy(slots->exprs);
   }
-  List* slots = add_vars(list_copy(outputs), outputs);
-  slots = add_input_vars(slots, input);
+  add_input_vars(slots, input);
   const ChoosingPlans choosers = take_choosers(input, custom_plans);
-  slots = add_vars(slots, choosers.filters);
+  add_vars(slots, choosers.filters);
 
   const Written written = write_program(root, path, custom_plans, outputs, slots, choosers);
   auto* plan = makeNode(CustomScan);
@@ -384,7 +375,7 @@ Plan* plan_custom_path(PlannerInfo* root, RelOptInfo* rel, CustomPath* best_path
   plan->custom_plans = custom_plans;
   plan->custom_exprs = written.params;
   plan->custom_private = written.private_data;
-  plan->custom_scan_tlist = as_target_list(slots);
+  plan->custom_scan_tlist = as_target_list(slots->exprs);
   plan->methods = node::scan_methods(static_cast<int>(plan_kind(plan)), path->on_gpu);
   return reinterpret_cast<Plan*>(plan);
 }

@@ -253,7 +253,7 @@ class MixedAggregates {
 
   bool refuses(const PathTarget* target) {
     int operations = 0;
-    Refusal* refusal = refused_output(state_, target, &operations);
+    Refusal* refusal = refused_output(state_, input_, target, &operations);
     if (refusal != nullptr && is_only_way_) refuse(input_, refusal);
     return refusal != nullptr;
   }

@@ -38,7 +38,7 @@ enum PlanPart : int {
   kPlanChoosers,  // for each pipeline an Integer: the custom plan that tells what to read of a table (it makes a bitmap
                   // of blocks, or is a sample scan), -1 = everything
   kPlanRangeFilters,  // for each pipeline a List of Expr: the filters that a bitmap is of
-  kPlanRefusals,      // List of two-element Lists: Expr with planning-time varnos, String reason
+  kPlanRefusals,      // List of two-element Lists: Expr with planning-time varnos or NULL, String reason
   kPlanEstimates,     // List of Float: rows of the scan, after its filters, after each join, rows of the node
   kPlanDeviceCosts,   // List of Float: on the CPU device, on a GPU, bytes that GPUs kept; NIL = no GPU to choose
   kPlanPartCount,

@@ -98,7 +98,12 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
   const EngineScan* scan = probing ? input_->scan : joins_[pipeline]->scan;
   *ref = {static_cast<Index>(var.varno), var.varattno, var.varattno};
   STROM_ASSIGN(const ValueType type, column_type(scan, var));
-  if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
+  const uint64_t column = uint64_t{ref->varno} << 16 | static_cast<uint16_t>(ref->attnum);
+  const auto [place, is_new] =
+      source_places_.try_emplace({pipeline, column}, static_cast<uint32_t>(sources_[pipeline].size()));
+  if (!is_new) {
+    ref->position = sources_[pipeline][place->second].position;
+  } else if (child_plans_.size() > pipeline && child_plans_[pipeline] != nullptr) {
     const List* tlist = child_plans_[pipeline]->targetlist;
     const TargetEntry* entry = nullptr;
     // Not equal(): since PostgreSQL 16 a column above an outer join is another Var than below it.
@@ -110,13 +115,11 @@ Result<NodeId> ProgramWriter::source_column(uint32_t pipeline, const Var& var, S
     if (entry == nullptr) return Status(ErrorCode::kInternal, "column of an inner relation is not delivered");
     ref->position = entry->resno;
   }
-  std::vector<SourceColumnRef>& columns = sources_[pipeline];
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i].varno == ref->varno && columns[i].attnum == ref->attnum)
-      return builder_.column(static_cast<uint32_t>(i), type);
-  columns.push_back(*ref);
-  program_.sources[pipeline].columns.push_back(type);
-  return builder_.column(static_cast<uint32_t>(columns.size() - 1), type);
+  if (is_new) {
+    sources_[pipeline].push_back(*ref);
+    program_.sources[pipeline].columns.push_back(type);
+  }
+  return builder_.column(place->second, type);
 }
 
 Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join) {
@@ -129,13 +132,12 @@ Result<NodeId> ProgramWriter::probing_column(const Var& var, uint32_t tried_join
     }
     STROM_ASSIGN(const NodeId source, source_column(i, var, &ref));
     std::vector<NodeId>& payload = program_.joins[i].payload;
-    size_t ordinal = 0;
-    while (ordinal < payload.size() && payload[ordinal] != source) ++ordinal;
-    if (ordinal == payload.size()) {
+    const auto [place, is_new] = payload_places_.try_emplace({i, source}, static_cast<uint32_t>(payload.size()));
+    if (is_new) {
       payload.push_back(source);
       payloads_[i].push_back(ref);
     }
-    return builder_.payload(i, static_cast<uint32_t>(ordinal), builder_.node(source).type);
+    return builder_.payload(i, place->second, builder_.node(source).type);
   }
   return source_column(static_cast<uint32_t>(joins_.size()), var, &ref);
 }

@@ -1,6 +1,8 @@
 // Writes the engine program of a plan. C++ code: throws StatusError and PostgresError. Used by make_plan.cpp.
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "engine/plan/ir.hpp"
@@ -72,6 +74,8 @@ class ProgramWriter {
   engine::plan::Program program_;
   engine::plan::Builder builder_;
   std::vector<std::vector<SourceColumnRef>> sources_, payloads_;
+  std::map<std::pair<uint32_t, uint64_t>, uint32_t> source_places_;  // by pipeline and column
+  std::map<std::pair<uint32_t, NodeId>, uint32_t> payload_places_;   // by join and column of the build side
   std::vector<OutputRef> outputs_;
   std::vector<int> membership_params_;
   std::vector<const Node*> params_, group_keys_, arguments_, second_arguments_, argument_filters_;

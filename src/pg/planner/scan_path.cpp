@@ -10,6 +10,7 @@
 #include "pg/fdw_arrow/estimate.hpp"
 #include "pg/fdw_arrow/source.hpp"
 #include "pg/guc.hpp"
+#include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
@@ -167,24 +168,34 @@ bool all_readable(const EngineScan* scan, const void* exprs) {
   return true;
 }
 
+struct PricedClause {
+  RestrictInfo* clause;
+  Cost cost;
+  int place;  // in the query
+};
+
+int compare_clauses(const void* left, const void* right) {
+  const auto *a = static_cast<const PricedClause*>(left), *b = static_cast<const PricedClause*>(right);
+  if (a->clause->security_level != b->clause->security_level)
+    return a->clause->security_level < b->clause->security_level ? -1 : 1;
+  if (a->cost != b->cost) return a->cost < b->cost ? -1 : 1;
+  return a->place - b->place;
+}
+
 // As order_qual_clauses() of createplan.c: by security level, then by cost.
 List* evaluation_order(PlannerInfo* root, List* clauses) {
-  List* ordered = NIL;
-  ListCell* cell;
-  foreach (cell, clauses) {
-    auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+  const int count = list_length(clauses);
+  if (count < 2) return clauses;
+  auto* priced = static_cast<PricedClause*>(palloc(sizeof(PricedClause) * static_cast<Size>(count)));
+  for (int i = 0; i < count; ++i) {
+    auto* clause = static_cast<RestrictInfo*>(list_nth(clauses, i));
     QualCost cost;
     cost_qual_eval_node(&cost, reinterpret_cast<Node*>(clause), root);
-    int place = 0;
-    for (; place < list_length(ordered); ++place) {
-      auto* other = static_cast<RestrictInfo*>(list_nth(ordered, place));
-      QualCost other_cost;
-      cost_qual_eval_node(&other_cost, reinterpret_cast<Node*>(other), root);
-      if (clause->security_level < other->security_level) break;
-      if (clause->security_level == other->security_level && cost.per_tuple < other_cost.per_tuple) break;
-    }
-    ordered = list_insert_nth(ordered, place, clause);
+    priced[i] = {clause, cost.per_tuple, i};
   }
+  qsort(priced, static_cast<size_t>(count), sizeof(PricedClause), compare_clauses);
+  List* ordered = NIL;
+  for (int i = 0; i < count; ++i) ordered = lappend(ordered, priced[i].clause);
   return ordered;
 }
 
@@ -269,8 +280,12 @@ bool wants_more_than_columns(const Bitmapset* attributes) {
 
 // Splits the filters; false when a column that is needed cannot be read.
 bool finish_scan(PlannerState* state, EngineScan* scan) {
+  if (list_length(scan->rel->reltarget->exprs) > kMostColumns) return false;
   if (!all_readable(scan, scan->rel->reltarget->exprs)) return false;
+  scan->weight = weight_of(scan->rel->baserestrictinfo, most_weight(state));
+  if (scan->weight > most_weight(state)) return false;
   split_filters(state, scan);
+  if (scan->operations > kMostOperations) return false;
   // PostgreSQL evaluates these on the rows that the engine returns.
   if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return false;
   scan->output_readable = true;
@@ -333,6 +348,8 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   input->scan = scan;
   input->rows = scan->rows_out;
   input->host_quals = scan->host_quals;
+  input->operations = scan->operations;
+  input->weight = scan->weight;
   cost_scan(input);
   join_memberships(root, input);
   remember(make_state(root), input);
@@ -353,7 +370,10 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   EngineScan* scan = append_scan(state, parent, attributes);
   if (scan == nullptr) return nullptr;
   state->scans[parent] = scan;  // filters refer to it
-  if (!finish_scan(state, scan)) state->scans[parent] = nullptr;
+  if (!finish_scan(state, scan)) {
+    state->scans[parent] = nullptr;
+    forget_judgements(state);
+  }
   return scan_of(state, parent);
 }
 
@@ -372,16 +392,27 @@ bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   if (parent->host_quals != NIL || parent->memberships != NIL ||
       list_length(judged) != list_length(leaf->rel->baserestrictinfo))
     return false;
+  int place = -1;  // many are in the order of the query
   ListCell* cell;
   foreach (cell, parent->quals) {
-    int place = 0;
-    while (list_nth(judged, place) != lfirst(cell)) ++place;
+    do place = (place + 1) % list_length(judged);
+    while (list_nth(judged, place) != lfirst(cell));
     leaf->quals = lappend(leaf->quals, list_nth(leaf->rel->baserestrictinfo, place));
   }
   leaf->operations = parent->operations;
+  leaf->weight = parent->weight;
   leaf->gated = parent->gated;
   leaf->output_readable = true;
   return true;
+}
+
+// A table so small, and alone in its query, that what starts the engine costs more than PostgreSQL's evaluation of any
+// expressions that could be lowered. There are statements with very many of them.
+bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
+  if (!bms_equal(root->all_baserels, rel->relids)) return false;
+  const double rows = std::max(static_cast<double>(rel->tuples), rel->rows);
+  const Cost evaluation = rows * (cpu_tuple_cost + ::cpu_operator_cost * most_weight(rows));
+  return rel->pages * std::max(seq_page_cost, random_page_cost) + evaluation < guc::pg_strom::cpu_setup_cost;
 }
 
 // One table; `all` is the scan that it is a leaf of, or nullptr.
@@ -404,7 +435,7 @@ void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, c
 }  // namespace
 
 void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
-  if (!may_scan(root, rel, rte)) return;
+  if (!may_scan(root, rel, rte) || is_beneath_notice(root, rel)) return;
   const Index parent = topmost_parent(root, relid);
   EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
   if (rte->inh) {

@@ -23,7 +23,8 @@ bool is_literal(const Node* node) { return node == nullptr || IsA(node, Const); 
 
 // Rows that are not handed over are not projected either, and must not hide an error by that: the engine computes what
 // can fail for all rows, and hands over those for which it does. False when it cannot.
-bool hides_no_error(PlannerState* state, const PathTarget* target, EngineTop* top) {
+bool hides_no_error(PlannerState* state, const EngineInput* input, const PathTarget* target, EngineTop* top) {
+  int all = 0;
   ListCell* cell;
   foreach (cell, target->exprs) {
     auto* expr = static_cast<Node*>(lfirst(cell));
@@ -31,8 +32,9 @@ bool hides_no_error(PlannerState* state, const PathTarget* target, EngineTop* to
     int operations = 0;
     if (why_not_lowered(state, expr, &operations) != nullptr) return false;
     top->checked = lappend(top->checked, expr);
+    all += operations;
   }
-  return true;
+  return has_room_for(state, input, top->checked, all);
 }
 
 }  // namespace
@@ -68,7 +70,7 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
   if (!is_engine_order(top->key, clause->sortop, &top->descending)) return;
   if (why_not_lowered(state, top->key, &operations) != nullptr) return;
   PathTarget* target = input_rel->reltarget;
-  if (!hides_no_error(state, target, top)) return;
+  if (!hides_no_error(state, input, target, top)) return;
 
   auto* rows = make_engine_path(root, input_rel, target, input, nullptr, top);
   Path* path = reinterpret_cast<Path*>(
@@ -218,7 +220,8 @@ void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo*
   int operations = 0;
   if (!is_engine_order(top->key, clause->sortop, &top->descending)) return;
   if (why_not_lowered(state, top->key, &operations) != nullptr) return;
-  if (!take_partition(root, state, window, input->rows, top) || !hides_no_error(state, input_rel->reltarget, top))
+  if (!take_partition(root, state, window, input->rows, top) ||
+      !hides_no_error(state, input, input_rel->reltarget, top))
     return;
   const WindowAggPath* planned = planned_window(window_rel);
   if (planned == nullptr) return;

@@ -1,0 +1,25 @@
+// How much of the stack is left. Headers of later versions have the limit in another place.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "pg/boundary/postgres.hpp"
+
+#if PG_VERSION_NUM < 180000
+extern "C" {
+#include "tcop/tcopprot.h"
+}
+#endif
+
+namespace strom::pg::compat {
+
+/// Bytes until check_stack_depth() raises an error.
+inline int64_t stack_left() {
+  const auto base = set_stack_base();
+  restore_stack_base(base);
+  const char here = 0;
+  return static_cast<int64_t>(max_stack_depth) * 1024 - std::abs(base - &here);
+}
+
+}  // namespace strom::pg::compat
