@@ -100,7 +100,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool feed_direct(Chunk* chunk);
   bool feed_returned();
   void take_back(const DirectPages& direct);
-  static void unpin(const Chunk& chunk);
+  void unpin(const Chunk& chunk);
   void activate(Chunk* chunk);
   void add_to_cache(Chunk* chunk);
   void unpin_released();
@@ -115,6 +115,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   }
   BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
+  void make_copies_room(Chunk* chunk) const;
+  const uint8_t* hold_page(Chunk* chunk, Buffer buffer);
   void load_pages(Chunk* chunk);
   void load_page(Chunk* chunk, BlockNumber block, Buffer buffer);
   int list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible);
@@ -146,9 +148,9 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, kept_blocks_ = 0;
-  std::unique_ptr<CachedTable> cache_;  // nullptr: nothing is kept
-  BlockNumber group_end_ = 0;           // of the group that is being read, where there is a cache
-  CachedTable::Fill* fill_ = nullptr;   // what that group is kept in
+  std::unique_ptr<CachedTable> cache_;   // nullptr: nothing is kept
+  BlockNumber group_end_ = 0;            // of the group that is being read, where there is a cache
+  CachedTable::Fill* fill_ = nullptr;    // what that group is kept in
   std::optional<NextGroup> next_group_;  // that was looked up before its blocks' turn
   bool devices_read_ = false;
   std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
@@ -159,9 +161,10 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int refusals_ = 0;                                    // chunks in a row of which most came back
   int64_t direct_blocks_ = 0;
   int threads_ = 1;
-  int most_pages_ = 1;                  // of a chunk
-  int pages_in_chunk_ = 1;              // the same, but no more than the table has
+  int most_pages_ = 1;      // of a chunk
+  int pages_in_chunk_ = 1;  // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
+  int64_t pins_ = 0;  // of all chunks
   int64_t next_chunk_ = 0;
 
   mutable std::mutex mutex_;  // of the members below
