@@ -68,6 +68,8 @@ EngineScan* scan_of(PlannerState* state, Index relid) {
   return static_cast<int>(relid) < state->scan_count ? state->scans[relid] : nullptr;
 }
 
+bool is_numeric(Oid type) { return getBaseType(type) == NUMERICOID; }
+
 void remember(PlannerState* state, EngineInput* input) {
   if (state->root->join_search_private != nullptr) return;  // the genetic optimizer frees what the input points to
   if (state->inputs == nullptr) state->inputs = make_inputs(state->root->planner_cxt);
