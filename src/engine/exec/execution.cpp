@@ -6,6 +6,7 @@
 #include "engine/exec/build_rows.hpp"
 #include "engine/exec/inner_parts.hpp"
 #include "engine/exec/isa.hpp"
+#include "engine/exec/join_limit.hpp"
 #include "engine/exec/join_name.hpp"
 #include "engine/exec/kept_join.hpp"
 #include "engine/exec/pipeline_run.hpp"
@@ -544,9 +545,8 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
                                                      std::vector<plan::Constant> params, Options options) {
   if (sources.size() != program.sources.size()) return Status(ErrorCode::kInternal, "sources do not fit the program");
   for (const Pipeline& pipeline : program.pipelines)
-    if (pipeline.joins.size() > block::kMaxJoins)
-      return Status(ErrorCode::kUnsupported,
-                    "more than " + std::to_string(block::kMaxJoins) + " joins in one pipeline");
+    if (pipeline.joins.size() > kMostJoins)
+      return Status(ErrorCode::kUnsupported, "more than " + std::to_string(kMostJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, resolve(program, params));
   options.threads = std::max(1, options.threads);
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "columnar/layout.hpp"
+#include "engine/exec/join_limit.hpp"
 
 namespace strom::engine::exec {
 
@@ -18,7 +19,7 @@ namespace {
 /// Columns of a morsel that are larger stay nowhere.
 constexpr size_t kLargestKept = 256 << 20;
 /// A launch reads join tables as well.
-constexpr size_t kMostAsked = ColumnKeeper::kMostColumns - block::kMaxJoins;
+constexpr size_t kMostAsked = ColumnKeeper::kMostColumns - kMostJoins;
 /// Columns that are filled together.
 constexpr size_t kFilledTogether = 64 << 20;
 

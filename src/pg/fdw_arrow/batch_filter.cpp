@@ -154,8 +154,9 @@ struct BatchFilter::Condition {
   int column = -1;
   int strategy = 0;
   bool is_text = false, is_float = false, is_pattern = false;
-  FmgrInfo compare{};   // column to value
-  FmgrInfo elements{};  // of an array, among each other
+  bool is_local = false;  // local times of the column are compared as moments of the session's time zone
+  FmgrInfo compare{};     // column to value
+  FmgrInfo elements{};    // of an array, among each other
   Oid collation = InvalidOid;
   Oid element_type = InvalidOid;
   ExprState* operand = nullptr;  // nullptr: `constant`
@@ -176,6 +177,17 @@ struct BatchFilter::ColumnState {
   const columnar::Field* field = nullptr;
   codec::SqlType type;
   Datum low = 0, high = 0;
+
+  Datum low_for(const Condition& condition) const { return condition.is_local ? days_away(low, -kLocalDays) : low; }
+  Datum high_for(const Condition& condition) const { return condition.is_local ? days_away(high, kLocalDays) : high; }
+
+ private:
+  // A later local time may be an earlier moment, where clocks are set; no zone ever left out more than a day.
+  static constexpr int kLocalDays = 2;
+  Datum days_away(Datum value, int days) const {
+    if (type.oid == DATEOID) return DateADTGetDatum(DatumGetDateADT(value) + days);
+    return TimestampGetDatum(DatumGetTimestamp(value) + days * USECS_PER_DAY);
+  }
 };
 
 /// Clauses to conditions. C++ code; may throw.
@@ -279,6 +291,7 @@ class BatchFilter::Compiler {
     fmgr_info(compare, &to->compare);
     fmgr_info(elements, &to->elements);
     to->is_float = is_float(column_type);
+    to->is_local = right_type == TIMESTAMPTZOID && column_type != TIMESTAMPTZOID;
     return true;
   }
 
@@ -471,8 +484,8 @@ unsigned test_value(Condition* c, const ColumnState& column, int index) {
     return bounds.may_hold(c->strategy, c->texts[index].view()) ? kPossible : kImpossible;
   }
   const Datum value = c->values[index];
-  const int low = compare(&c->compare, c->collation, column.low, value);
-  const int high = compare(&c->compare, c->collation, column.high, value);
+  const int low = compare(&c->compare, c->collation, column.low_for(*c), value);
+  const int high = compare(&c->compare, c->collation, column.high_for(*c), value);
   const bool possible = holds(c->strategy, low, high);
   if (!c->is_float) return possible ? kPossible : kImpossible;
   const Datum nan = column.type.oid == FLOAT4OID ? Float4GetDatum(get_float4_nan()) : Float8GetDatum(get_float8_nan());
@@ -487,7 +500,7 @@ unsigned test_sorted(Condition* c, const ColumnState& column) {
   for (int step = c->count; step > 0;) {  // the first value that is not below the bounds
     const int half = step / 2, middle = first + half;
     const bool below = c->is_text ? c->texts[middle].view() < std::string_view(column.bounds.low_text)
-                                  : compare(&c->compare, c->collation, column.low, c->values[middle]) > 0;
+                                  : compare(&c->compare, c->collation, column.low_for(*c), c->values[middle]) > 0;
     first = below ? middle + 1 : first;
     step = below ? step - half - 1 : half;
   }

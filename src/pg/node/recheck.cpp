@@ -86,6 +86,7 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
   join_filters_ = compile_filter(plan_part(scan, kPlanJoinFilters), parent);
   outer_keys_ = compile_lists(plan_part(scan, kPlanOuterKeys), parent);
   inner_keys_ = compile_lists(plan_part(scan, kPlanInnerKeys), parent);
+  key_operators_ = plan_part(scan, kPlanKeyOperators);
   odd_rows_.resize(plan.join_count());
   group_keys_ = compile(plan_part(scan, kPlanGroupKeys), parent);
   arguments_ = compile(plan_part(scan, kPlanArguments), parent);
@@ -95,9 +96,17 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
 
 void Recheck::bind(std::vector<source::RowSource*> sources) {
   sources_ = std::move(sources);
-  for (std::vector<OddRow>& rows : odd_rows_) rows.clear();
+  for (uint32_t join = 0; join < odd_rows_.size(); ++join) begin_build(join);
   queue_.clear();
   pop();
+}
+
+void Recheck::begin_build(uint32_t join) {
+  OddRows& odd = odd_rows_[join];
+  odd.rows.clear();
+  odd.by_build_row.clear();
+  odd.by_key.clear();
+  if (MemoryContext memory = odd.memory) guard([memory] { MemoryContextReset(memory); });
 }
 
 void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
@@ -134,10 +143,9 @@ Recheck::Value Recheck::evaluate(ExprState* expr) {
   });
 }
 
-// A copy of the value of `expr` that lasts.
-Recheck::Value Recheck::kept(Value value, const Node* expr) {
+// A copy of the value of `expr` in `memory`.
+Recheck::Value Recheck::kept(Value value, const Node* expr, MemoryContext memory) {
   if (value.is_null) return value;
-  MemoryContext memory = context_->ecxt_per_query_memory;
   return guard([=] {
     int16 length;
     bool by_value;
@@ -178,17 +186,39 @@ Constant Recheck::key(ExprState* expr, const ValueType& type, bool* held) {
   return constant;
 }
 
-// The row in the slot, a row of the build side of `join`.
-Recheck::OddRow Recheck::odd_row(uint32_t join) {
-  OddRow odd;
+// Of the keys that can be such as the engine cannot hold. Equal keys have the same.
+uint32_t Recheck::hash_of(const std::vector<Value>& keys, const std::vector<ExprState*>& exprs) {
+  uint32_t hash = 0;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto* expr = reinterpret_cast<const Node*>(exprs[i]->expr);
+    const Value key = keys[i];
+    hash = hash * 31 + guard([=] {
+             const bool hashes = !key.is_null && getBaseType(exprType(expr)) == NUMERICOID;
+             return hashes ? DatumGetUInt32(DirectFunctionCall1(hash_numeric, key.datum)) : 0;
+           });
+  }
+  return hash;
+}
+
+// The row in the slot, a row of the build side of `join`, which the table has as `build_row`.
+void Recheck::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
+  OddRows& known = odd_rows_[join];
+  if (known.memory == nullptr)
+    known.memory = guard([this] {
+      return AllocSetContextCreateInternal(context_->ecxt_per_query_memory, "rows with values of PostgreSQL's",
+                                           ALLOCSET_DEFAULT_SIZES);
+    });
+  OddRow odd{build_row, has_odd_key, {}, {}};
   for (ExprState* expr : inner_keys_[join])
-    odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr)));
+    odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr), known.memory));
   for (const int slot : plan_.payload_slots[join]) {
     const auto* entry = static_cast<const TargetEntry*>(list_nth(plan_.custom_scan->custom_scan_tlist, slot - 1));
-    odd.payload.push_back(
-        kept({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]}, reinterpret_cast<const Node*>(entry->expr)));
+    odd.payload.push_back(kept({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]},
+                               reinterpret_cast<const Node*>(entry->expr), known.memory));
   }
-  return odd;
+  known.by_build_row[build_row] = known.rows.size();
+  if (has_odd_key) known.by_key.emplace(hash_of(odd.keys, inner_keys_[join]), known.rows.size());
+  known.rows.push_back(std::move(odd));
 }
 
 // What the row before was evaluated with goes: of a value that is stored out of line all of it was fetched.
@@ -227,10 +257,7 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   }
   const int64_t number = boundary::value_or_throw(execution.add_build_row(join, keys, payload));
   const bool of_other_pass = number < 0;
-  if (of_other_pass || (!odd_key && !odd_payload)) return;
-  odd_rows_[join].push_back(odd_row(join));
-  odd_rows_[join].back().build_row = number;
-  odd_rows_[join].back().has_odd_key = odd_key;
+  if (!of_other_pass && (odd_key || odd_payload)) keep_odd_row(join, number, odd_key);
 }
 
 void Recheck::decide(const DeclinedRow& row, Execution& execution) {
@@ -318,12 +345,14 @@ bool Recheck::find_candidates(size_t depth, const Execution& execution, std::vec
 
 // Build rows with a key that the engine cannot hold, and the row's key, compared by PostgreSQL.
 void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates) {
-  const std::vector<OddRow>& odd_rows = odd_rows_[plan_.program.pipelines.back().joins[depth]];
-  if (odd_rows.empty()) return;
+  const OddRows& odd_rows = odd_rows_[plan_.program.pipelines.back().joins[depth]];
+  if (odd_rows.by_key.empty()) return;
   std::vector<Value> keys;
   for (ExprState* expr : outer_keys_[depth]) keys.push_back(evaluate(expr));
-  for (const OddRow& odd : odd_rows) {
-    bool equal = odd.has_odd_key;
+  const auto [first, last] = odd_rows.by_key.equal_range(hash_of(keys, outer_keys_[depth]));
+  for (auto found = first; found != last; ++found) {
+    const OddRow& odd = odd_rows.rows[found->second];
+    bool equal = true;
     for (size_t i = 0; i < keys.size() && equal; ++i) equal = keys_equal(depth, i, keys[i], odd.keys[i]);
     if (equal) candidates->push_back(odd.build_row);
   }
@@ -332,19 +361,18 @@ void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates
 bool Recheck::keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner) {
   if (outer.is_null || inner.is_null) return false;
   const auto* left = reinterpret_cast<const Node*>(outer_keys_[depth][key]->expr);
-  const auto* right = reinterpret_cast<const Node*>(inner_keys_[depth][key]->expr);
+  const auto* operators = static_cast<const List*>(list_nth(key_operators_, static_cast<int>(depth)));
+  const Oid equals = list_nth_oid(operators, static_cast<int>(key));
   return guard([=] {
-    List* name = list_make2(makeString(pstrdup("pg_catalog")), makeString(pstrdup("=")));
-    const Oid equals = OpernameGetOprid(name, exprType(left), exprType(right));
-    if (!OidIsValid(equals)) elog(ERROR, "no equality of types %u and %u", exprType(left), exprType(right));
     return DatumGetBool(OidFunctionCall2Coll(get_opcode(equals), exprCollation(left), outer.datum, inner.datum));
   });
 }
 
 void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
   const std::vector<int>& slots = plan_.payload_slots[join];
-  for (const OddRow& odd : odd_rows_[join]) {
-    if (odd.build_row != row) continue;
+  const auto found = odd_rows_[join].by_build_row.find(row);
+  if (found != odd_rows_[join].by_build_row.end()) {
+    const OddRow& odd = odd_rows_[join].rows[found->second];
     for (size_t i = 0; i < slots.size(); ++i) {
       slot_->tts_values[slots[i] - 1] = odd.payload[i].datum;
       slot_->tts_isnull[slots[i] - 1] = odd.payload[i].is_null;
@@ -357,9 +385,10 @@ void Recheck::load_payload(size_t join, int64_t row, const Execution& execution)
     slot_->tts_isnull[attribute] = value.is_null;
     if (value.is_null) continue;
     const Form_pg_attribute column = TupleDescAttr(slot_->tts_tupleDescriptor, attribute);
-    const bool padded = column->atttypid == BPCHAROID && column->atttypmod >= VARHDRSZ;
+    const codec::SqlType type = codec::domain_base({column->atttypid, column->atttypmod});
+    const bool padded = type.oid == BPCHAROID && type.typmod >= VARHDRSZ;
     MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
-    slot_->tts_values[attribute] = datum_of(value, padded ? column->atttypmod - VARHDRSZ : -1);
+    slot_->tts_values[attribute] = datum_of(value, padded ? type.typmod - VARHDRSZ : -1);
     MemoryContextSwitchTo(caller);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/exec/execution.hpp"
@@ -24,7 +25,7 @@ class Recheck {
   void decide(const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
 
   /// The table of `join` is built anew.
-  void begin_build(uint32_t join) { odd_rows_[join].clear(); }
+  void begin_build(uint32_t join);
   /// Decides a row of a build pipeline and adds it to its table when it passes the filters. One with a key that the
   /// engine cannot hold equals no key that it can: the table has it, where nothing finds it, and it is kept here.
   void decide_build(const engine::exec::DeclinedRow& row, uint32_t join, engine::exec::Execution& execution);
@@ -47,6 +48,13 @@ class Recheck {
     bool has_odd_key = false;  // it is not found there
     std::vector<Value> keys, payload;
   };
+  /// Those of a join.
+  struct OddRows {
+    std::vector<OddRow> rows;
+    std::unordered_map<int64_t, size_t> by_build_row;
+    std::unordered_multimap<uint32_t, size_t> by_key;  // those with an odd key, by hash_of()
+    MemoryContext memory = nullptr;                    // of their values
+  };
   struct Row {
     Datum* values = nullptr;
     bool* nulls = nullptr;
@@ -54,11 +62,12 @@ class Recheck {
   void load_source(size_t pipeline, const engine::exec::DeclinedRow& row);
   bool passes(ExprState* filters);
   Value evaluate(ExprState* expr);
-  Value kept(Value value, const Node* expr);
+  static Value kept(Value value, const Node* expr, MemoryContext memory);
   engine::plan::Constant key(ExprState* expr, const engine::plan::ValueType& type, bool* held);
-  OddRow odd_row(uint32_t join);
+  void keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key);
   void find_odd_candidates(size_t depth, std::vector<int64_t>* candidates);
   bool keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner);
+  static uint32_t hash_of(const std::vector<Value>& keys, const std::vector<ExprState*>& exprs);
   struct Keys {
     std::vector<engine::plan::Constant> values;
     bool held = true, has_null = false;
@@ -82,7 +91,8 @@ class Recheck {
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
-  std::vector<std::vector<OddRow>> odd_rows_;  // for each join
+  const List* key_operators_;      // for each join an OidList
+  std::vector<OddRows> odd_rows_;  // for each join
   std::vector<ExprState*> group_keys_, arguments_, second_arguments_, argument_filters_;
   std::vector<Datum> values_read_;  // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;

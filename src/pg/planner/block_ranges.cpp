@@ -26,6 +26,13 @@ bool same_collation(const IndexOptInfo* index, int column, Oid collation) {
   return !OidIsValid(index->indexcollations[column]) || index->indexcollations[column] == collation;
 }
 
+// A later local time may be an earlier moment, where clocks are set: bounds of the one say nothing of the other.
+bool turns_local_times(Oid op) {
+  Oid left, right;
+  op_input_types(op, &left, &right);
+  return right == TIMESTAMPTZOID && left != TIMESTAMPTZOID;
+}
+
 RestrictInfo* match_operator(PlannerInfo* root, RestrictInfo* info, IndexOptInfo* index, int column) {
   const auto* op = reinterpret_cast<OpExpr*>(info->clause);
   if (list_length(op->args) != 2 || !same_collation(index, column, op->inputcollid)) return nullptr;
@@ -33,10 +40,14 @@ RestrictInfo* match_operator(PlannerInfo* root, RestrictInfo* info, IndexOptInfo
   auto* right = static_cast<Node*>(lsecond(op->args));
   const Oid family = index->opfamily[column];
   if (match_index_to_operand(left, column, index))
-    return is_constant_for(root, right, index) && op_in_opfamily(op->opno, family) ? info : nullptr;
+    return is_constant_for(root, right, index) && op_in_opfamily(op->opno, family) && !turns_local_times(op->opno)
+               ? info
+               : nullptr;
   if (!match_index_to_operand(right, column, index) || !is_constant_for(root, left, index)) return nullptr;
   const Oid commuted = get_commutator(op->opno);
-  return OidIsValid(commuted) && op_in_opfamily(commuted, family) ? commute_restrictinfo(info, commuted) : nullptr;
+  return OidIsValid(commuted) && op_in_opfamily(commuted, family) && !turns_local_times(commuted)
+             ? commute_restrictinfo(info, commuted)
+             : nullptr;
 }
 
 /// The clause in the form that the index takes, or nullptr.
@@ -49,7 +60,7 @@ RestrictInfo* match_clause(PlannerInfo* root, RestrictInfo* info, IndexOptInfo* 
     const bool matches = op->useOr && match_index_to_operand(static_cast<Node*>(linitial(op->args)), column, index) &&
                          is_constant_for(root, static_cast<Node*>(lsecond(op->args)), index) &&
                          same_collation(index, column, op->inputcollid) &&
-                         op_in_opfamily(op->opno, index->opfamily[column]);
+                         op_in_opfamily(op->opno, index->opfamily[column]) && !turns_local_times(op->opno);
     return matches ? info : nullptr;
   }
   if (IsA(clause, NullTest) && index->amsearchnulls) {

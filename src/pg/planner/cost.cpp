@@ -110,7 +110,7 @@ Cost make_row_cost(const PathTarget* target) {
   ListCell* cell;
   foreach (cell, target->exprs) {
     const Oid type = exprType(static_cast<Node*>(lfirst(cell)));
-    units += type == NUMERICOID ? kMakeNumeric : get_typbyval(type) ? kMakeWord : kMakeCopy;
+    units += is_numeric(type) ? kMakeNumeric : get_typbyval(type) ? kMakeWord : kMakeCopy;
   }
   return units * row_cost();
 }

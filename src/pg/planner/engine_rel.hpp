@@ -76,6 +76,7 @@ struct EngineJoin {
   engine::plan::JoinKind kind;
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
+  List* key_operators;  // OidList: what compares them, the outer one on the left
   List*
       match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
   List* other_quals;  // of Expr: clauses that are evaluated on the rows that result
@@ -162,6 +163,9 @@ PlannerState* make_state(PlannerInfo* root);
 
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
+
+/// numeric, or a domain over it.
+bool is_numeric(Oid type);
 
 /// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
 inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }

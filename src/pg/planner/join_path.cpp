@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/exec/execution.hpp"
+#include "engine/exec/join_limit.hpp"
 #include "pg/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower_check.hpp"
@@ -12,7 +13,6 @@ namespace strom::pg::planner {
 
 using engine::plan::ends_probing;
 using engine::plan::JoinKind;
-using engine::plan::keeps_unmatched;
 using engine::plan::marks_matches;
 
 namespace {
@@ -56,27 +56,30 @@ List* numeric_columns(List* exprs, Relids relids) {
   ListCell* cell;
   foreach (cell, pull_var_clause(reinterpret_cast<Node*>(exprs), PVC_RECURSE_PLACEHOLDERS)) {
     auto* var = static_cast<Var*>(lfirst(cell));
-    if (var->vartype == NUMERICOID && bms_is_member(var->varno, relids)) found = lappend(found, var);
+    if (is_numeric(var->vartype) && bms_is_member(var->varno, relids)) found = lappend(found, var);
   }
   return found;
 }
 
-// The sides of `clause` when it compares an expression of `outer` with one of `inner`.
-bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, Expr** outer_key, Expr** inner_key) {
+/// A clause that compares an expression of the outer side with one of the inner side.
+struct ComparedSides {
+  Expr *outer, *inner;
+  Oid op;  // the outer one on the left
+};
+
+bool split_sides(const RestrictInfo* clause, Relids outer, Relids inner, ComparedSides* sides) {
   if (!clause->can_join || !is_opclause(clause->clause)) return false;
   const auto* op = reinterpret_cast<OpExpr*>(clause->clause);
   if (list_length(op->args) != 2) return false;
   auto* left = static_cast<Expr*>(linitial(op->args));
   auto* right = static_cast<Expr*>(lsecond(op->args));
   if (bms_is_subset(clause->left_relids, outer) && bms_is_subset(clause->right_relids, inner)) {
-    *outer_key = left;
-    *inner_key = right;
+    *sides = {left, right, op->opno};
     return true;
   }
   if (bms_is_subset(clause->left_relids, inner) && bms_is_subset(clause->right_relids, outer)) {
-    *outer_key = right;
-    *inner_key = left;
-    return true;
+    *sides = {right, left, get_commutator(op->opno)};
+    return OidIsValid(sides->op);
   }
   return false;
 }
@@ -185,12 +188,13 @@ Refusal* take_clauses(PlannerState* state, EngineJoin* join, const OfferedJoin& 
   foreach (cell, offer.extra->restrictlist) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     auto* expr = reinterpret_cast<Node*>(clause->clause);
-    Expr *outer_key, *inner_key;
+    ComparedSides sides;
     const bool filters = IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
-    if (!filters && split_sides(clause, probing, join->inner->relids, &outer_key, &inner_key) &&
+    if (!filters && split_sides(clause, probing, join->inner->relids, &sides) &&
         why_not_key(state, reinterpret_cast<OpExpr*>(expr), operations) == nullptr) {
-      join->outer_keys = lappend(join->outer_keys, outer_key);
-      join->inner_keys = lappend(join->inner_keys, inner_key);
+      join->outer_keys = lappend(join->outer_keys, sides.outer);
+      join->inner_keys = lappend(join->inner_keys, sides.inner);
+      join->key_operators = lappend_oid(join->key_operators, sides.op);
       continue;
     }
     const bool decides = !filters && offer.type != JOIN_INNER;
@@ -283,6 +287,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return;
   if (marks_matches(kind) && has_late_conditions(probing)) return;
   if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return;
+  if (list_length(probing->joins) >= static_cast<int>(engine::exec::kMostJoins)) return;
 
   EngineJoin join = {};
   join.inner = probing_rel == offer.outer ? offer.inner : offer.outer;

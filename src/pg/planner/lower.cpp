@@ -176,7 +176,9 @@ NodeId Lowering::boolean(bool value) {
 Result<NodeId> Lowering::run_time_constant(const Node* expr) {
   const Oid type = guard([expr] { return exprType(expr); });
   const int32_t typmod = guard([expr] { return exprTypmod(expr); });
-  STROM_ASSIGN(const ValueType value, value_type_of(type, type == NUMERICOID ? -1 : typmod));  // which it need not obey
+  const bool is_numeric = guard([=] { return getBaseType(type) == NUMERICOID; });
+  STROM_ASSIGN(const ValueType value,
+               is_numeric ? value_type_of(NUMERICOID, -1) : value_type_of(type, typmod));  // which it need not obey
   const bool may_raise = guard([expr] { return may_raise_errors(const_cast<Node*>(expr), nullptr); });
   constexpr size_t kCompared = 64;  // of many different ones each has its own
   size_t i = params_.size() - std::min(params_.size(), kCompared);
@@ -193,6 +195,7 @@ Result<NodeId> Lowering::relabel(const RelabelType& relabel) {
   TypeId want = info != nullptr ? info->id : TypeId::kBool;
   if (want == TypeId::kVarchar) want = TypeId::kText;
   if (want == TypeId::kCidr) want = TypeId::kInet;
+  if (want == TypeId::kNumeric && have == TypeId::kDecimal) return arg;
   if (info == nullptr || want != have) return unsupported("cast to " + type_text(relabel.resulttype));
   return arg;
 }

@@ -258,6 +258,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   List* join_filters = NIL;
   List* outer_keys = NIL;
   List* inner_keys = NIL;
+  List* key_operators = NIL;
   List* memberships = NIL;
   ListCell* cell;
   foreach (cell, input->joins) {
@@ -266,6 +267,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
     join_filters = list_concat(join_filters, mapped_list(join->other_quals, slots));
     outer_keys = lappend(outer_keys, mapped_list(join->outer_keys, slots));
     inner_keys = lappend(inner_keys, join->membership == nullptr ? mapped_list(join->inner_keys, slots) : NIL);
+    key_operators = lappend(key_operators, list_copy(join->key_operators));
     memberships = lappend(memberships, membership_data(join, writer.membership_param(list_length(memberships)), slots));
   }
   List* parts[kPlanPartCount] = {};
@@ -280,6 +282,7 @@ List* private_lists(PlannerInfo* root, const EnginePath* path, const ProgramWrit
   parts[kPlanJoinFilters] = join_filters;
   parts[kPlanOuterKeys] = outer_keys;
   parts[kPlanInnerKeys] = inner_keys;
+  parts[kPlanKeyOperators] = key_operators;
   parts[kPlanMemberships] = memberships;
   parts[kPlanGroupKeys] = mapped_vector(writer.group_keys(), slots);
   parts[kPlanArguments] = mapped_vector(writer.arguments(), slots);

@@ -27,6 +27,7 @@ enum PlanPart : int {
   kPlanJoinFilters,   // List of Expr: join clauses that are evaluated on the joined rows
   kPlanOuterKeys,     // for each join a List of Expr
   kPlanInnerKeys,     // for each join a List of Expr; NIL for rows of a SubPlan
+  kPlanKeyOperators,  // for each join an OidList: what compares the outer keys with the inner ones
   kPlanMemberships,   // for each join NULL, or for rows of a SubPlan a List: the filter, which is among kPlanFilters,
                       // too; an Integer, the first of the parameters that MembershipParam names, -1 = none
   kPlanGroupKeys,     // List of Expr, as Program::group_keys

@@ -2,9 +2,11 @@
 #include "pg/planner/planner.hpp"
 
 #include "pg/guc.hpp"
+#include "pg/node/node.hpp"
 #include "pg/planner/device_cost.hpp"
 #include "pg/planner/judgement.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -22,22 +24,61 @@ planner_hook_type next_planner_hook = nullptr;
 struct StatementFacts {
   bool is_cursor = false;  // PostgreSQL tells nobody but the planner
   bool asks_stored_form = false;
-  int depth = 0;  // of statements that are planned while another one is
+  bool keeps_scans = false;  // it is planned once more, with PostgreSQL's scans
+  int depth = 0;             // of statements that are planned while another one is
 };
 StatementFacts statement;
+
+PlannedStmt* plan_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
+  return next_planner_hook != nullptr ? next_planner_hook(parse, text, cursor_options, params)
+                                      : standard_planner(parse, text, cursor_options, params);
+}
+
+bool replaces_scan(const Plan* plan, const List* tables);
+
+bool replaces_scan(const List* plans, const List* tables) {
+  ListCell* cell;
+  foreach (cell, plans)
+    if (replaces_scan(static_cast<const Plan*>(lfirst(cell)), tables)) return true;
+  return false;
+}
+
+// The engine scans a table where PostgreSQL would have a scan, which can be moved backwards, below nothing but nodes
+// that can.
+bool replaces_scan(const Plan* plan, const List* tables) {
+  if (plan == nullptr) return false;
+  switch (nodeTag(plan)) {
+    case T_Result:
+    case T_Limit:
+    case T_LockRows: return replaces_scan(plan->lefttree, tables);
+    case T_SubqueryScan: return replaces_scan(reinterpret_cast<const SubqueryScan*>(plan)->subplan, tables);
+    case T_Append: return replaces_scan(reinterpret_cast<const Append*>(plan)->appendplans, tables);
+    case T_CustomScan: {
+      const auto* scan = reinterpret_cast<const CustomScan*>(plan);
+      return node::is_engine_plan(scan) && plan_kind(scan) == PlanKind::kScan &&
+             list_nth_node(RangeTblEntry, tables, static_cast<int>(scan->scan.scanrelid) - 1)->relkind !=
+                 RELKIND_FOREIGN_TABLE;
+    }
+    default: return false;
+  }
+}
 
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
   const StatementFacts outer = statement;
   PlannedStmt* volatile plan = nullptr;  // set between PG_TRY and PG_END_TRY
   begin_device_costs();
-  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse),
+  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse), false,
                outer.depth + 1};
+  auto* again = statement.is_cursor && is_enabled() ? static_cast<Query*>(copyObjectImpl(parse)) : nullptr;
   Judgements* judgements = set_judging(nullptr);
   if (outer.depth == 0) set_judging(judgements);  // not those that run while it is planned
   PG_TRY();
   {
-    plan = next_planner_hook != nullptr ? next_planner_hook(parse, text, cursor_options, params)
-                                        : standard_planner(parse, text, cursor_options, params);
+    plan = plan_statement(parse, text, cursor_options, params);
+    if (again != nullptr && replaces_scan(plan->planTree, plan->rtable)) {
+      statement.keeps_scans = true;
+      plan = plan_statement(again, text, cursor_options, params);
+    }
   }
   PG_FINALLY();
   {
@@ -54,7 +95,8 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
 }
 
 // A cursor over one table can be moved backwards, and its row updated by WHERE CURRENT OF, when a scan of PostgreSQL's
-// is behind it. Programs rely on that.
+// is behind it. Programs rely on that. Where one table is left of a view, of UNION ALL or of an outer join, the plan
+// tells: see replaces_scan().
 bool serves_simple_cursor(const PlannerInfo* root) {
   const Query* parse = root->parse;
   return statement.is_cursor && root->query_level == 1 && list_length(parse->jointree->fromlist) == 1 &&
@@ -65,9 +107,10 @@ bool serves_simple_cursor(const PlannerInfo* root) {
 void on_rel(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
   if (next_rel_hook != nullptr) next_rel_hook(root, rel, relid, rte);
   if (!is_enabled()) return;
-  const char* reason = statement.asks_stored_form   ? "the query asks how values are stored"
-                       : serves_simple_cursor(root) ? "a cursor over one table can be moved backwards"
-                                                    : nullptr;
+  const bool moves_backwards = statement.keeps_scans || serves_simple_cursor(root);
+  const char* reason = statement.asks_stored_form ? "the query asks how values are stored"
+                       : moves_backwards          ? "a cursor can be moved backwards"
+                                                  : nullptr;
   if (reason == nullptr) offer_scan(root, rel, relid, rte);
   judge_table(root, rel, rte, reason);
 }
@@ -83,7 +126,7 @@ void on_join(PlannerInfo* root, RelOptInfo* joinrel, RelOptInfo* outer, RelOptIn
 
 void offer_ordered(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel) {
   offer_top_rows(root, input_rel, ordered_rel);
-  offer_sorted_rows(root, input_rel, ordered_rel);
+  if (!statement.is_cursor) offer_sorted_rows(root, input_rel, ordered_rel);  // PostgreSQL's Sort goes backwards, too
 }
 
 void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel, RelOptInfo* output_rel, void* extra) {
@@ -101,7 +144,7 @@ void on_upper(PlannerInfo* root, UpperRelationKind stage, RelOptInfo* input_rel,
   if (stage == UPPERREL_FINAL) judge_query(root);
   if (stage != UPPERREL_ORDERED) return;
   offer_ordered(root, input_rel, output_rel);
-  offer_sorted_partitions(root, input_rel, output_rel);
+  if (!statement.is_cursor) offer_sorted_partitions(root, input_rel, output_rel);
 }
 
 }  // namespace

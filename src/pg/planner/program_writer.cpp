@@ -2,6 +2,7 @@
 
 #include "engine/plan/verify.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/codec/type_map.hpp"
 #include "pg/planner/lower_aggregate.hpp"
 
 namespace strom::pg::planner {
@@ -38,7 +39,8 @@ Result<ValueType> column_type(PlannerState* state, const Var& var) {
 /// n of char(n), -1 for others.
 int blank_padded_length(const Node* expr, registry::TypeId type) {
   if (type != registry::TypeId::kBpchar) return -1;
-  const int32_t typmod = guard([expr] { return exprTypmod(expr); });
+  const codec::SqlType declared = guard([expr] { return codec::SqlType{exprType(expr), exprTypmod(expr)}; });
+  const int32_t typmod = codec::domain_base(declared).typmod;
   return typmod >= VARHDRSZ ? typmod - VARHDRSZ : -1;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "columnar/layout.hpp"
+#include "engine/exec/join_limit.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
@@ -107,7 +108,7 @@ double kept_part(Relation relation, BlockNumber pages, const AttrNumber* attribu
 }
 
 bool is_out_of_line(const FormData_pg_attribute* attribute) {
-  return attribute->attlen == -1 && attribute->atttypid != NUMERICOID &&
+  return attribute->attlen == -1 && !is_numeric(attribute->atttypid) &&
          (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
 }
 
@@ -245,7 +246,8 @@ void split_filters(PlannerState* state, EngineScan* scan) {
     }
     int operations = 0;
     const char* reason = why_not_lowered(state, reinterpret_cast<Node*>(clause->clause), &operations);
-    EngineMembership* membership = reason != nullptr ? membership_of(state, clause) : nullptr;
+    const bool has_room = list_length(memberships) < static_cast<int>(engine::exec::kMostJoins);
+    EngineMembership* membership = reason != nullptr && has_room ? membership_of(state, clause) : nullptr;
     if (membership != nullptr) {
       memberships = lappend(memberships, membership);
       lowered = lappend(lowered, clause);

@@ -40,7 +40,7 @@ List* sort_keys(PlannerInfo* root) {
 bool is_decided_by_first(PlannerInfo* root, const List* keys, double rows) {
   constexpr double kMostAlike = 16;
   Var* first = static_cast<EngineSortKey*>(linitial(keys))->column;
-  if (first->vartype != NUMERICOID && get_typlen(first->vartype) < 0) return false;
+  if (!is_numeric(first->vartype) && get_typlen(first->vartype) < 0) return false;
   return estimate_num_groups(root, list_make1(first), rows, nullptr, nullptr) * kMostAlike >= rows;
 }
 

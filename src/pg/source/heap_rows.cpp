@@ -1,6 +1,7 @@
 #include "pg/source/heap_rows.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -40,18 +41,20 @@ uint8_t alignment_of(char align) {
 }
 
 /// Buffers that this backend may keep pinned: its share of the pool.
-int64_t pin_limit(Relation relation) {
-  if (RelationUsesLocalBuffers(relation)) return std::max(1, num_temp_buffers / 4);
-  return std::max<int64_t>(1, NBuffers / std::max(1, MaxBackends));
-}
+int64_t pin_limit() { return std::max<int64_t>(1, NBuffers / std::max(1, MaxBackends)); }
+
+/// Those that all of its scans keep pinned while nothing is fed: half-read cursors have theirs for long.
+int64_t pins_of_backend = 0;
 
 }  // namespace
 
-/// Pages that are pinned, their visible tuples, and the columns made of them.
+/// Pages that are pinned or copied, their visible tuples, and the columns made of them.
 struct HeapRows::Chunk {
   int64_t index = 0;
   int pages = 0;
-  int64_t rows = 0;  // known when the chunk has been read
+  int64_t rows = 0;                   // known when the chunk has been read
+  std::unique_ptr<uint8_t[]> copies;  // of the pages; nullptr: these are pinned, in `buffers`
+  size_t copies_room = 0;             // pages
   std::vector<Buffer> buffers;
   std::vector<BlockNumber> blocks;
   std::vector<format::heap::PageRef> refs;
@@ -187,7 +190,7 @@ void HeapRows::set_missing(const engine::plan::ValueType& type, format::heap::Wa
   column->missing = by_view ? static_cast<const void*>(&missing.view) : missing.view.ptr;
 }
 
-HeapRows::~HeapRows() = default;
+HeapRows::~HeapRows() { pins_of_backend -= pins_; }
 
 int64_t HeapRows::total_rows() const {
   const Relation relation = relation_;
@@ -204,7 +207,9 @@ int64_t HeapRows::total_rows() const {
 int64_t HeapRows::limit(int threads) {
   const int64_t ready = kReadyPerThread * threads;
   threads_ = threads;
-  most_pages_ = static_cast<int>(std::clamp<int64_t>(pin_limit(relation_) / (ready + threads), 1, kMostPages));
+  const bool copies = RelationUsesLocalBuffers(relation_);
+  most_pages_ =
+      copies ? kMostPages : static_cast<int>(std::clamp<int64_t>(pin_limit() / (ready + threads), 1, kMostPages));
   return ready;
 }
 
@@ -243,8 +248,7 @@ void HeapRows::open_direct(BlockNumber pages) {
   const Snapshot snapshot = snapshot_;
   if (!guard([=] { return DirectBlocks::are_possible(relation, snapshot); })) return;
   direct_ = std::make_unique<DirectBlocks>(
-      relation_,
-      columnar::PageLayout{BLCKSZ, DataChecksumsEnabled(), layouts_, decoder_->wanted(), numeric_scales_});
+      relation_, columnar::PageLayout{BLCKSZ, DataChecksumsEnabled(), layouts_, decoder_->wanted(), numeric_scales_});
 }
 
 // Of a table that is read whole.
@@ -290,6 +294,7 @@ HeapRows::Chunk* HeapRows::new_chunk() {
     chunk->visible.resize(pages * MaxHeapTuplesPerPage);
     chunk->first_rows.resize(pages);
   }
+  make_copies_room(chunk);
   chunk->pages = 0;
   chunk->rows = 0;
   chunk->most_rows = 0;
@@ -297,6 +302,16 @@ HeapRows::Chunk* HeapRows::new_chunk() {
   chunk->fill = nullptr;
   chunk->direct.reset();
   return chunk;
+}
+
+// Buffers of temporary tables are few, and an application may leave many scans half read, of which PostgreSQL's own
+// keep one page pinned: chunks of such copy their pages.
+void HeapRows::make_copies_room(Chunk* chunk) const {
+  const bool copies = RelationUsesLocalBuffers(relation_) || pins_of_backend + pages_in_chunk_ > pin_limit();
+  const auto pages = static_cast<size_t>(copies ? pages_in_chunk_ : 0);
+  if (copies && chunk->copies_room >= pages) return;
+  chunk->copies.reset(copies ? new uint8_t[pages * BLCKSZ] : nullptr);
+  chunk->copies_room = pages;
 }
 
 // Tells the operating system about blocks that will be read, as long as the pool does not have those before them. May
@@ -353,6 +368,22 @@ int HeapRows::list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, 
   return count;
 }
 
+// Takes over the pin. May ereport.
+const uint8_t* HeapRows::hold_page(Chunk* chunk, Buffer buffer) {
+  const auto place = static_cast<size_t>(chunk->pages);
+  const auto* page = reinterpret_cast<const uint8_t*>(BufferGetPage(buffer));
+  if (chunk->copies == nullptr) {
+    chunk->buffers[place] = buffer;
+    ++pins_;
+    ++pins_of_backend;
+    return page;
+  }
+  uint8_t* copy = chunk->copies.get() + place * BLCKSZ;
+  std::memcpy(copy, page, BLCKSZ);
+  ReleaseBuffer(buffer);
+  return copy;
+}
+
 // Notes the visible tuples of a pinned page; without any, the page is not kept. May ereport.
 void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
   heap_page_prune_opt(relation_, buffer);
@@ -374,9 +405,8 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
     ReleaseBuffer(buffer);
     return;
   }
-  chunk->buffers[place] = buffer;
   chunk->blocks[place] = block;
-  chunk->refs[place] = {reinterpret_cast<const uint8_t*>(page), visible, count};
+  chunk->refs[place] = {hold_page(chunk, buffer), visible, count};
   chunk->most_rows += count;
   ++chunk->pages;
 }
@@ -385,7 +415,7 @@ void HeapRows::load_page(Chunk* chunk, BlockNumber block, Buffer buffer) {
 void HeapRows::load_pages(Chunk* chunk) {
   Buffer buffers[kPinnedAhead];
   BlockNumber blocks[kPinnedAhead];
-  const int room = std::min(kPinnedAhead, pages_in_chunk_ - chunk->pages);
+  const int room = std::min(chunk->copies != nullptr ? 1 : kPinnedAhead, pages_in_chunk_ - chunk->pages);
   int count = 0;
   for (; count < room && !at_chunk_end(); ++count) {
     blocks[count] = next_block();
@@ -548,7 +578,11 @@ void HeapRows::unpin_released() {
 
 // May ereport.
 void HeapRows::unpin(const Chunk& chunk) {
-  for (int i = 0; i < chunk.pages; ++i) ReleaseBuffer(chunk.buffers[i]);
+  for (int i = 0; i < chunk.pages && chunk.copies == nullptr; ++i) {
+    --pins_;
+    --pins_of_backend;
+    ReleaseBuffer(chunk.buffers[i]);
+  }
   if (chunk.direct != nullptr) chunk.direct->release();
 }
 
@@ -579,7 +613,7 @@ HeapTupleData HeapRows::tuple(int64_t index, int64_t row) const {
   tuple.t_tableOid = table_oid_;
   const auto begin = chunk->first_rows.begin();
   const auto page = static_cast<size_t>(std::upper_bound(begin, begin + chunk->pages, row) - begin - 1);
-  const Page bytes = BufferGetPage(chunk->buffers[page]);
+  auto* bytes = reinterpret_cast<Page>(const_cast<uint8_t*>(chunk->refs[page].bytes));
   const ItemId item = PageGetItemId(bytes, ItemPointerGetOffsetNumber(&tuple.t_self));
   tuple.t_data = reinterpret_cast<HeapTupleHeader>(PageGetItem(bytes, item));
   tuple.t_len = ItemIdGetLength(item);
@@ -589,7 +623,7 @@ HeapTupleData HeapRows::tuple(int64_t index, int64_t row) const {
 void HeapRows::close() {
   if (cache_ != nullptr) unpin_released();
   for (const auto& [index, chunk] : active_) {
-    guard([chunk = chunk] { unpin(*chunk); });
+    guard([this, chunk = chunk] { unpin(*chunk); });
     free_.push_back(chunk);
   }
   if (direct_ != nullptr) direct_->close();

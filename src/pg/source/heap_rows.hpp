@@ -104,7 +104,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   bool feed_direct(Chunk* chunk);
   bool feed_returned();
   void take_back(const DirectPages& direct);
-  static void unpin(const Chunk& chunk);
+  void unpin(const Chunk& chunk);
   void activate(Chunk* chunk);
   void add_to_cache(Chunk* chunk);
   void unpin_released();
@@ -119,6 +119,8 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   }
   BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
+  void make_copies_room(Chunk* chunk) const;
+  const uint8_t* hold_page(Chunk* chunk, Buffer buffer);
   void load_pages(Chunk* chunk);
   void load_page(Chunk* chunk, BlockNumber block, Buffer buffer);
   int list_visible(BlockNumber block, Buffer buffer, OffsetNumber last, OffsetNumber* visible);
@@ -166,6 +168,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   int most_pages_ = 1;      // of a chunk
   int pages_in_chunk_ = 1;  // the same, but no more than the table has
   Buffer last_buffer_ = InvalidBuffer;
+  int64_t pins_ = 0;  // of all chunks
   int64_t next_chunk_ = 0;
 
   mutable std::mutex mutex_;  // of the members below
