@@ -11,7 +11,7 @@ SET extra_float_digits = 1;
 SET enable_sort = off;
 SET pg_strom.cpu_threads = 4;
 -- Several answers of the engine, which have to be PostgreSQL's each time: differences.
-CREATE FUNCTION differs(query text, runs int DEFAULT 5) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION differs(query text, runs int DEFAULT 3) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE theirs text; ours text; wrong int := 0; plan json;
 BEGIN
   PERFORM set_config('pg_strom.enabled', 'off', true);
@@ -26,7 +26,7 @@ BEGIN
     || CASE WHEN wrong > 0 THEN ' ' || wrong || ' differ: ' || left(theirs, 100) || ' <> ' || left(ours, 100) ELSE '' END;
 END $$;
 -- Different answers of the engine, to the query with each of its plans.
-CREATE FUNCTION answers(query text, runs int DEFAULT 8) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION answers(query text, runs int DEFAULT 5) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE ours text; plan json; seen text[] := '{}';
 BEGIN
   FOR i IN 1 .. runs LOOP
@@ -63,16 +63,15 @@ SELECT differs(q, 1), q FROM (VALUES
 SELECT differs(q), q FROM (VALUES
   ('SELECT sum(tenth) FROM value'), ('SELECT sum(r) FROM value'), ('SELECT sum(r) FILTER (WHERE g > 3), sum(tenth), count(*) FROM value WHERE id > 100'),
   ('SELECT sum(r) FILTER (WHERE g > 3) FROM value WHERE id % 3 > 0 AND h < 4'), ('SELECT g, sum(r) FROM value WHERE id % 7 < 5 GROUP BY g'),
-  ('SELECT g, sum(r) FROM value GROUP BY g'), ('SELECT many, sum(r), avg(id) FROM value GROUP BY many'),
-  ('SELECT g, sum(r) FROM value GROUP BY ROLLUP (g)')) t(q);
+  ('SELECT g, sum(r) FROM value GROUP BY g'), ('SELECT many, sum(r), avg(id) FROM value GROUP BY many')) t(q);
+EXPLAIN (COSTS OFF) SELECT g, sum(r) FROM value GROUP BY ROLLUP (g);
 
 -- The same answer each time.
 SELECT answers(q), q FROM (VALUES
   ('SELECT sum(x), avg(x), avg(r), stddev(x), var_pop(y), variance(r), corr(x, y), regr_slope(y, x), covar_samp(x, y), regr_sxx(x, y) FROM value'),
   ('SELECT g, sum(x), avg(y), stddev_samp(x), corr(y, x) FROM value GROUP BY g'),
   ('SELECT many, sum(x), avg(y), stddev_samp(x), regr_r2(y, x) FROM value GROUP BY many'),
-  ('SELECT g, h, sum(x), avg(y) FROM value GROUP BY CUBE (g, h)'),
-  ('SELECT sum(x), avg(y), stddev(r) FROM value WHERE id % 3 = 0'), ('SELECT g, sum(x) FROM (SELECT * FROM value UNION ALL SELECT * FROM value) v GROUP BY g')) t(q);
+  ('SELECT g, h, sum(x), avg(y) FROM value GROUP BY CUBE (g, h)'), ('SELECT sum(x), avg(y), stddev(r) FROM value WHERE id % 3 = 0')) t(q);
 -- From columns that are kept, too, and with fewer threads than are wanted.
 VACUUM value;
 SELECT answers('SELECT sum(x), avg(y), stddev(x) FROM value'), answers('SELECT h, sum(x), avg(y), corr(x, y) FROM value GROUP BY h');
@@ -167,4 +166,5 @@ CREATE FUNCTION size_of_size(t text) RETURNS int LANGUAGE sql STABLE RETURN size
 CREATE FUNCTION size_in_plpgsql(t text) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN pg_column_size(t); END';
 SELECT outcomes(format('SELECT sum(%s(t)) FROM pressed WHERE id > 100', f)) = outcomes('SELECT sum(pg_column_size(t)) FROM pressed WHERE id > 100') AS same
   FROM unnest(array['size_in_sql', 'size_in_body', 'size_of_size', 'size_in_plpgsql']) f;
+SET client_min_messages = warning;
 DROP SCHEMA scan_order CASCADE;
