@@ -65,7 +65,7 @@ STROM_INLINE Accumulators<P, T> value_accumulators(const TileState& s, uint32_t 
 }
 
 template <class T, class M>
-STROM_INLINE M* part(T* of, M T::*which) {
+STROM_INLINE M* part(T* of, M T::* which) {
   return &(of->*which);
 }
 
@@ -111,9 +111,8 @@ STROM_INLINE void sum_values(const P& p, TileState& s, const AggregateCode& code
 template <class P, class T>
 STROM_INLINE void sum_i128(const P& p, TileState& s, const AggregateCode& code, uint32_t index, const uint32_t* slots) {
   const auto sums = value_accumulators<P, expr::int128>(s, index);
-  for_each_value<P, T>(p, s, code, index, slots, [&](uint32_t slot, T value) {
-    sums.with(slot, [&](auto sum) { p.add_i128(sum, value); });
-  });
+  for_each_value<P, T>(p, s, code, index, slots,
+                       [&](uint32_t slot, T value) { sums.with(slot, [&](auto sum) { p.add_i128(sum, value); }); });
 }
 
 template <class P, class T, class Better>
@@ -142,13 +141,20 @@ STROM_INLINE bool text_replaces(StrView value, StrView best, bool less) {
   return less ? order < 0 : order > 0;
 }
 
+/// Of equal floats the last one stays, as in PostgreSQL: 0 and -0. Threads of a device have no order.
+template <class P, class T>
+inline constexpr bool kLastStays = !P::kDevice && static_cast<T>(0.5) != T{};
+
 template <class P, class T>
 STROM_INLINE void best_values(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
                               const uint32_t* slots) {
+  constexpr bool last = kLastStays<P, T>;
   if (code.acc == AccKind::kMin)
-    improve_values<P, T>(p, s, code, index, slots, [](T a, T b) { return expr::value_less(a, b); });
+    improve_values<P, T>(p, s, code, index, slots,
+                         [](T a, T b) { return last ? !expr::value_less(b, a) : expr::value_less(a, b); });
   else
-    improve_values<P, T>(p, s, code, index, slots, [](T a, T b) { return expr::value_less(b, a); });
+    improve_values<P, T>(p, s, code, index, slots,
+                         [](T a, T b) { return last ? !expr::value_less(a, b) : expr::value_less(b, a); });
 }
 
 template <class P>
@@ -175,7 +181,23 @@ STROM_INLINE void best_spans(const P& p, TileState& s, const AggregateCode& code
                              const uint32_t* slots) {
   const bool less = code.acc == AccKind::kMinSpan;
   improve_values<P, expr::int128>(p, s, code, index, slots, [less](expr::int128 a, expr::int128 b) {
-    return less ? expr::span_of(a) < expr::span_of(b) : expr::span_of(b) < expr::span_of(a);
+    return less ? expr::span_of(a) <= expr::span_of(b) : expr::span_of(b) <= expr::span_of(a);
+  });
+}
+
+/// Of decimals as min and max take them their scales do not count; the argument stands twice then, which tells them
+/// from numerics that all have one scale.
+constexpr bool is_of_decimals(const AggregateCode& code) {
+  return (code.acc == AccKind::kMin || code.acc == AccKind::kMax) && code.second != kNoRegister;
+}
+
+template <class P>
+STROM_INLINE void best_decimals(const P& p, TileState& s, const AggregateCode& code, uint32_t index,
+                                const uint32_t* slots) {
+  const bool less = code.acc == AccKind::kMin;
+  improve_values<P, expr::int128>(p, s, code, index, slots, [less](expr::int128 a, expr::int128 b) {
+    const expr::int128 value = base::decimal_unscaled(a), best = base::decimal_unscaled(b);
+    return less ? value <= best : best <= value;
   });
 }
 
@@ -339,7 +361,12 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
         sum_values<P, double, double>(p, s, code, index, slots);
       break;
     case AccKind::kMin:
-    case AccKind::kMax: update_best(p, s, code, index, slots); break;
+    case AccKind::kMax:
+      if (is_of_decimals(code))
+        best_decimals(p, s, code, index, slots);
+      else
+        update_best(p, s, code, index, slots);
+      break;
     case AccKind::kMinSpan:
     case AccKind::kMaxSpan: best_spans(p, s, code, index, slots); break;
     case AccKind::kCountTrue: sum_values<P, uint8_t, int64_t>(p, s, code, index, slots); break;
@@ -374,7 +401,7 @@ STROM_KERNEL void accumulate(const P& p, TileState& s, uint32_t index, const uin
 template <class P, class T, class A>
 STROM_INLINE void reduce_sum(const P& p, TileState& s, uint32_t index) {
   const T* in = values<T>(s, s.code->aggregates[index].arg);
-  A local = 0;
+  A local = -A{};  // of floats -0, which changes no sum
   p.for_each(s.count, [&](int i) { local += static_cast<A>(in[i]); });
   p.add_all(static_cast<A*>(s.groups->values[index]), local);
 }
@@ -454,8 +481,7 @@ STROM_INLINE void merge_best(const P& p, const TileState& s, uint32_t index) {
   T* table = static_cast<T*>(s.groups->values[index]);
   const bool less = s.code->aggregates[index].acc == AccKind::kMin;
   for_each_own<P, T>(p, s, index, [&](int group, T best) {
-    p.improve(table + group, best,
-              [less](T a, T b) { return less ? expr::value_less(a, b) : expr::value_less(b, a); });
+    p.improve(table + group, best, [less](T a, T b) { return less ? expr::value_less(a, b) : expr::value_less(b, a); });
   });
 }
 

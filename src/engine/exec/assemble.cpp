@@ -4,10 +4,13 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/agg/accumulate.hpp"
+#include "engine/block/row_order.hpp"
 #include "engine/exec/group_table.hpp"
 #include "engine/exec/pipeline_writer.hpp"
+#include "engine/plan/errors.hpp"
 
 namespace strom::engine::exec {
 
@@ -71,12 +74,27 @@ class Assembler : private PipelineWriter {
     end_filter(mask, {mask}, name);
   }
 
-  /// Conjuncts that cannot fail go together over dense tiles, behind them those over numerics that are yet to be
-  /// converted, then those over text that may have to be inflated; the rest follows one by one in PostgreSQL's order,
-  /// so that an error is seen only where PostgreSQL would have come to it.
+  /// A conjunct that can be an error in PostgreSQL stays where it is in PostgreSQL's order: none behind it may drop a
+  /// row that PostgreSQL would have evaluated it for, and none before it may leave one.
   void emit_quals() {
+    std::vector<NodeId> stretch;
+    for (NodeId qual : pipeline_.quals) {
+      if (!plan::can_be_an_error(program_, qual)) {
+        stretch.push_back(qual);
+        continue;
+      }
+      emit_stretch(std::exchange(stretch, {}));
+      emit_qual_segment({qual}, "filter");
+    }
+    emit_stretch(stretch);
+  }
+
+  /// Conjuncts that are always evaluated here go together over dense tiles, behind them those over numerics that are
+  /// yet to be converted, then those over text that may have to be inflated; those that may leave rows to PostgreSQL
+  /// follow one by one.
+  void emit_stretch(const std::vector<NodeId>& stretch) {
     std::vector<NodeId> safe, numeric, packed, risky;
-    for (NodeId qual : pipeline_.quals)
+    for (NodeId qual : stretch)
       (plan::can_raise(program_, qual) ? risky
        : reads_late(qual, Phys::kStr)  ? packed
        : reads_late(qual, Phys::kI128) ? numeric
@@ -94,6 +112,11 @@ class Assembler : private PipelineWriter {
       plan::visit(program_, id,
                   [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kColumn && n.type.phys() == phys; });
     return reads;
+  }
+
+  /// Arrays are equal when their elements are.
+  static bool may_differ_where_equal(registry::TypeId type) {
+    return !registry::is_equal_by_bits(type) || type == registry::TypeId::kArray;
   }
 
   /// The sink's texts have to be copied before their source goes on.
@@ -222,6 +245,13 @@ class Assembler : private PipelineWriter {
     return input;
   }
 
+  /// See agg::is_of_decimals().
+  bool is_best_of_decimals(const plan::Aggregate& a) const {
+    const AccKind acc = registry::aggregate_info(a.id).acc;
+    return (acc == AccKind::kMin || acc == AccKind::kMax) &&
+           program_.nodes[a.arg].type.type == registry::TypeId::kDecimal;
+  }
+
   bool keeps_value(const plan::Aggregate& a) const {
     const AccKind acc = registry::aggregate_info(a.id).acc;
     return (acc == AccKind::kMin || acc == AccKind::kMax) && program_.nodes[a.arg].type.phys() == Phys::kStr;
@@ -256,6 +286,7 @@ class Assembler : private PipelineWriter {
     std::vector<AggregateInput> inputs;
     for (const plan::Aggregate& a : pipeline_.aggregates) {
       inputs.push_back(aggregate_input(a));
+      if (is_best_of_decimals(a)) inputs.back().second = inputs.back().reg;
       out_.copied_aggregates.push_back(keeps_value(a) && is_copied(a.arg));
       if (inputs.back().reg >= 0) checked.push_back(inputs.back().reg);
       if (inputs.back().second >= 0) checked.push_back(inputs.back().second);
@@ -489,6 +520,11 @@ class Assembler : private PipelineWriter {
     code.join_count = static_cast<uint32_t>(out_.joins.size());
     code.hashed_groups =
         pipeline_.sink == SinkKind::kAggregate && !pipeline_.group_keys.empty() && out_.dense_groups == 0;
+    out_.ordered_groups = code.hashed_groups && !on_device_ &&
+                          std::any_of(pipeline_.group_keys.begin(), pipeline_.group_keys.end(), [this](NodeId key) {
+                            return may_differ_where_equal(program_.nodes[key].type.type);
+                          });
+    if (out_.ordered_groups || depends_on_order(out_)) keep_order();
     code.makes_text = calls_make_text_ || std::any_of(out_.instrs.begin(), out_.instrs.end(),
                                                       [this](const TileInstr& i) { return inflates_text(i); });
     auto copied = [](const std::vector<bool>& columns) {
@@ -496,6 +532,13 @@ class Assembler : private PipelineWriter {
     };
     code.keeps_text =
         code.makes_text && (copied(out_.copied_outputs) || copied(out_.copied_keys) || copied(out_.copied_aggregates));
+  }
+
+  /// One table's rows reach the sink as the source has them.
+  void keep_order() {
+    if (!out_.joins.empty() || on_device_) return;
+    for (Segment& segment : out_.segments)
+      if (segment.kind == SegmentEnd::kFilter) segment.join = block::kKeepsOrder;
   }
 
   /// As many groups as a block's own memory can hold, where all of their accumulators can be in it.
@@ -557,6 +600,15 @@ class Assembler : private PipelineWriter {
 };
 
 }  // namespace
+
+bool depends_on_order(const Assembly& assembly) {
+  return std::any_of(assembly.aggregates.begin(), assembly.aggregates.end(), [](const AggregateCode& aggregate) {
+    const bool of_floats = aggregate.phys == Phys::kF32 || aggregate.phys == Phys::kF64;
+    const bool is_best = aggregate.acc == AccKind::kMin || aggregate.acc == AccKind::kMax;
+    return aggregate.acc == AccKind::kSumF32 || aggregate.acc == AccKind::kMinSpan ||
+           aggregate.acc == AccKind::kMaxSpan || (is_best && of_floats) || agg::is_of_decimals(aggregate);
+  });
+}
 
 Result<Assembly> assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
                           Partition partition, SourceTraits source, bool of_build_rows) {

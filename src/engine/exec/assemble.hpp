@@ -47,7 +47,8 @@ struct Assembly {
   std::vector<GroupKeySource> group_keys;
   std::vector<JoinInfo> joins;  // in probing order
   std::vector<std::string> segment_names;
-  uint32_t dense_groups = 0;  // 0 = hashed
+  uint32_t dense_groups = 0;    // 0 = hashed
+  bool ordered_groups = false;  // hashed: equal keys may differ in their bytes, and the first one stands for them
 };
 
 /// About a pipeline's source.
@@ -64,6 +65,9 @@ struct SourceTraits {
 /// than it can number, which no verified program needs.
 Result<Assembly> assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
                           Partition partition, SourceTraits source, bool of_build_rows);
+
+/// Some aggregate of the pipeline depends on the order of the rows by more than the last digits.
+bool depends_on_order(const Assembly& assembly);
 
 /// What the pipeline probing `join` needs from its table; known before it is built.
 JoinNeeds join_needs(const plan::Program& program, uint32_t join);

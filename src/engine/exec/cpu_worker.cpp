@@ -24,6 +24,8 @@ constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
 /// Groups of a table that is handed on again and again, unless the budget is small.
 constexpr uint32_t kOverflowGroups = 64 << 10;
 constexpr int64_t kLeastForOverflowGroups = 32 << 20;
+/// Bits of a row's number in its chunk, above which is the chunk's.
+constexpr int kChunkPlaces = 36;
 
 }  // namespace
 
@@ -162,15 +164,15 @@ void CpuWorker::make_room_for_groups() {
 }
 
 void CpuWorker::hand_groups_on() {
-  sink_->take_groups(*groups_);
+  place_ = groups_->note_places(place_);
+  const bool hashed = groups_->hashed();
+  groups_ = sink_->take_groups(std::move(groups_), *morsel_);
   rows_since_flush_ = 0;
-  if (groups_overflowed_ || !groups_->hashed()) {
-    groups_->reset();
-    return;
+  groups_overflowed_ = hashed;
+  if (!groups_ || (hashed && groups_->capacity() > kOverflowGroups)) {
+    groups_ = std::make_unique<HostGroupTable>(assembly_);
+    if (hashed && group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
   }
-  groups_overflowed_ = true;
-  groups_ = std::make_unique<HostGroupTable>(assembly_);
-  if (group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
   state_.groups = groups_->view();
 }
 
@@ -187,6 +189,8 @@ RunResult CpuWorker::run_tiles() {
 
 Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corrupt_column) {
   const Morsel& morsel = *taken;
+  morsel_ = taken;
+  place_ = (morsel.chunk << kChunkPlaces) + morsel.begin;
   state_.columns = morsel.batch->columns.data();
   state_.morsel_begin = morsel.begin;
   state_.morsel_rows = morsel.rows;
@@ -214,6 +218,7 @@ Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corru
     flush_output();
     own_group_text();
     empty_text_arena();
+    if (groups_) place_ = groups_->note_places(place_);
     return Status::ok();
   }
 }

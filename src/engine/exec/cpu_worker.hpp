@@ -51,6 +51,8 @@ class CpuWorker final : public Worker {
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<HostGroupTable> groups_;
   bool groups_overflowed_ = false;
+  const Morsel* morsel_ = nullptr;  // that runs
+  int64_t place_ = 0;               // of the next new group, see HostGroupTable::note_places()
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups
   block::OutputBuffer no_output_{};

@@ -325,8 +325,8 @@ void DeviceWorker::take_groups(size_t i) {
 }
 
 void DeviceWorker::hand_groups_on() {
-  sink_->take_groups(*groups_);
-  groups_->reset();
+  groups_ = sink_->take_groups(std::move(groups_), {});
+  if (!groups_) groups_ = std::make_unique<HostGroupTable>(assembly_);
   rows_since_flush_ = 0;
 }
 
@@ -554,9 +554,9 @@ Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int3
     const auto is_text = [](Phys phys) { return phys == Phys::kStr; };
     const bool texts_return =
         groups_have_text_ || std::any_of(assembly_.output_phys.begin(), assembly_.output_phys.end(), is_text);
-    pages_ = std::make_unique<DevicePages>(&machine(), device_.page_files(),
-                                           program_.sources[program_.pipelines[pipeline_].source], columns_,
-                                           texts_return);
+    pages_ =
+        std::make_unique<DevicePages>(&machine(), device_.page_files(),
+                                      program_.sources[program_.pipelines[pipeline_].source], columns_, texts_return);
   }
   STROM_TRY(pages_->read(morsel->batch->pages.get(), keep_going));
   for (;;) {

@@ -10,6 +10,7 @@
 #include "engine/exec/join_name.hpp"
 #include "engine/exec/kept_join.hpp"
 #include "engine/exec/pipeline_run.hpp"
+#include "engine/plan/errors.hpp"
 
 namespace strom::engine::exec {
 namespace {
@@ -63,8 +64,11 @@ class ExecutionImpl : public Execution {
       if (worked) continue;
       if (!main_run_->wait_a_moment()) continue;
       STROM_TRY(main_run_->error());
-      main_run_->finish_groups();
-      finished_ = true;
+      STROM_ASSIGN(const bool has_groups, main_run_->finish_groups());
+      if (has_groups)
+        finished_ = true;
+      else
+        STROM_TRY(run_in_order());
     }
   }
 
@@ -279,6 +283,17 @@ class ExecutionImpl : public Execution {
     return Status::ok();
   }
 
+  /// The run that has ended once more, which has given no results yet.
+  Status run_in_order() {
+    in_order_ = true;
+    main_run_.reset();
+    auto run = build_rows_program_ ? make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_)
+                                   : make_run(main_pipeline(), nullptr);
+    in_order_ = false;
+    STROM_ASSIGN(main_run_, std::move(run));
+    return Status::ok();
+  }
+
   Result<std::unique_ptr<PipelineRun>> make_run(uint32_t index, JoinBuild* build) {
     const ChunkSource& source = *sources_[program_.pipelines[index].source];
     if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
@@ -297,12 +312,20 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const std::vector<DeviceMachine*> machines = machines_for(source);
+    const std::vector<DeviceMachine*> machines =
+        sums_in_order(pipeline) ? std::vector<DeviceMachine*>() : machines_for(source);
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
                               !machines.empty()};
     STROM_ASSIGN(Assembly assembly, assemble(program, index, joins, partition, traits, &program != &program_));
     return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options_, machines, build,
-                                         nothing_matches, wanted_keys(program, index, source));
+                                         nothing_matches, wanted_keys(program, index, source), in_order_);
+  }
+
+  /// PostgreSQL rounds a sum of float4 after each step, which threads of a device cannot do one after another.
+  static bool sums_in_order(const Pipeline& pipeline) {
+    return std::any_of(pipeline.aggregates.begin(), pipeline.aggregates.end(), [](const plan::Aggregate& aggregate) {
+      return registry::aggregate_info(aggregate.id).acc == registry::AccKind::kSumF32;
+    });
   }
 
   /// Those that run tiles over the source; none: the CPU does.
@@ -317,6 +340,9 @@ class ExecutionImpl : public Execution {
   std::vector<ColumnKeys> wanted_keys(const Program& program, uint32_t index, const ChunkSource& source) const {
     std::vector<ColumnKeys> wanted;
     if (index != main_pipeline() || &program != &program_ || source.feeder() != nullptr) return wanted;
+    // Errors count for rows without a match, too.
+    for (const plan::NodeId qual : program.pipelines[index].quals)
+      if (plan::can_be_an_error(program, qual)) return wanted;
     for (const plan::KeyColumn& key : plan::deciding_key_columns(program)) {
       if (!source.has_bounds(key.column)) continue;
       if (auto range = builds_[key.join]->key_range(key.key)) wanted.push_back({key.column, std::move(*range)});
@@ -499,6 +525,7 @@ class ExecutionImpl : public Execution {
   size_t build_rows_at_ = 0;     // place of the join that they are of
   size_t build_rows_begin_ = 0;  // first place whose build rows are still to come in this pass
   bool finished_ = false;
+  bool in_order_ = false;                  // of the run that is being made
   Stats past_stats_;                       // of the runs that have ended
   std::unique_ptr<PipelineRun> main_run_;  // the last, so that its threads end before what they read is gone
 };

@@ -73,6 +73,14 @@ class ChunkSource {
     (void)index;
     return 0;
   }
+  /// Rows of a chunk from `begin` on, up to those of the next one, belong to stripe `number`.
+  struct Stripe {
+    int64_t begin;
+    uint64_t number;
+  };
+  /// Of a fed chunk that is held: what belongs together whether or not the source is cut into chunks in the same way
+  /// each time. A stripe's rows are in neighbouring chunks.
+  virtual std::vector<Stripe> stripes(int64_t index) const { return {{0, static_cast<uint64_t>(index)}}; }
   /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
   virtual bool stable_text() const { return true; }
   /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
@@ -155,6 +163,8 @@ struct Options {
   bool device_reads_files = true;  // where the machine can and it is worth it
   bool device_keeps_joins = true;  // join tables that it has not yet, likewise
   int threads = 1;                 // including the calling one; at most one for each morsel is started
+  int lanes =
+      1;  // workers that rows are dealt out to where the order of work can be seen in results; or as many as threads
   int64_t morsel_rows = default_morsel_rows();
   int64_t memory_budget = 256 << 20;  // bytes for group tables and queued results
   int64_t join_memory_budget =

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <type_traits>
 
 #include "engine/agg/accumulate.hpp"
 #include "engine/block/hash.hpp"
@@ -68,9 +70,9 @@ bool replaces(AccKind acc, StrView value, StrView best) {
   return value.len >= 0 && agg::text_replaces(value, best, acc == AccKind::kMin);
 }
 
-bool replaces_span(AccKind acc, __int128 value, __int128 best) {
-  return acc == AccKind::kMinSpan ? expr::span_of(value) < expr::span_of(best)
-                                  : expr::span_of(best) < expr::span_of(value);
+/// What min and max compare of values that print more than that.
+__int128 compared_part(const AggregateCode& code, __int128 value) {
+  return agg::is_of_decimals(code) ? base::decimal_unscaled(value) : expr::span_of(value);
 }
 
 __int128 span_identity(AccKind acc) {
@@ -87,6 +89,9 @@ std::array<uint8_t, kLargestAccumulator> empty_accumulator(const AggregateCode& 
   switch (code.acc) {
     case AccKind::kMinSpan:
     case AccKind::kMaxSpan: write(span_identity(code.acc)); break;
+    // Which no sum changes by, not even that of -0 alone; an average begins with 0.
+    case AccKind::kSumF32: write(-0.0f); break;
+    case AccKind::kSumF64: write(-0.0); break;
     case AccKind::kMin:
     case AccKind::kMax:
       with_min_max_type(code.phys, [&](auto zero) { write(identity<decltype(zero)>(code.acc)); });
@@ -151,7 +156,8 @@ void combine_pairs(PairMoments* into, const PairMoments& from) {
   into->count = count;
 }
 
-void combine_value(const AggregateCode& code, void* into, const void* from) {
+/// Of all but minima and maxima.
+void add_up(const AggregateCode& code, void* into, const void* from) {
   switch (code.acc) {
     case AccKind::kCountRows:
     case AccKind::kCount: return;
@@ -161,24 +167,6 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
     case AccKind::kSumF32: return add_value<float>(into, from);
     case AccKind::kSumF64:
     case AccKind::kAvgF64: return add_value<double>(into, from);
-    case AccKind::kMin:
-    case AccKind::kMax:
-      with_min_max_type(code.phys, [&](auto zero) {
-        using T = decltype(zero);
-        T a, b;
-        std::memcpy(&a, into, sizeof a);
-        std::memcpy(&b, from, sizeof b);
-        if (replaces(code.acc, b, a)) std::memcpy(into, &b, sizeof b);
-      });
-      return;
-    case AccKind::kMinSpan:
-    case AccKind::kMaxSpan: {
-      __int128 a, b;
-      std::memcpy(&a, into, sizeof a);
-      std::memcpy(&b, from, sizeof b);
-      if (replaces_span(code.acc, b, a)) std::memcpy(into, &b, sizeof b);
-      return;
-    }
     case AccKind::kBitAnd:
     case AccKind::kBitOr:
     case AccKind::kBitXor:
@@ -195,7 +183,52 @@ void combine_value(const AggregateCode& code, void* into, const void* from) {
     case AccKind::kMoments: return combine_moments(static_cast<Moments*>(into), *static_cast<const Moments*>(from));
     case AccKind::kPairMoments:
       return combine_pairs(static_cast<PairMoments*>(into), *static_cast<const PairMoments*>(from));
+    default: return;
   }
+}
+
+/// The better one of two values, of equal ones the second. True when these are not the same bits.
+template <class T>
+bool combine_best(AccKind acc, void* into, const void* from) {
+  T a, b;
+  std::memcpy(&a, into, sizeof a);
+  std::memcpy(&b, from, sizeof b);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (replaces(acc, a, b)) return false;
+    const bool tie = !replaces(acc, b, a) && b == b && std::memcmp(&a, &b, sizeof a) != 0;
+    std::memcpy(into, &b, sizeof b);
+    return tie;
+  } else {
+    if (replaces(acc, b, a)) std::memcpy(into, &b, sizeof b);
+    return false;
+  }
+}
+
+/// The same where only a part is compared.
+bool combine_best_parts(const AggregateCode& code, void* into, const void* from) {
+  __int128 a, b;
+  std::memcpy(&a, into, sizeof a);
+  std::memcpy(&b, from, sizeof b);
+  const __int128 one = compared_part(code, a), other = compared_part(code, b);
+  if (code.acc == AccKind::kMinSpan || code.acc == AccKind::kMin ? one < other : other < one) return false;
+  std::memcpy(into, &b, sizeof b);
+  return one == other && a != b;
+}
+
+/// True when the order of the two decides which of two equal values stays.
+bool combine_value(const AggregateCode& code, void* into, const void* from) {
+  bool tie = false;
+  switch (code.acc) {
+    case AccKind::kMin:
+    case AccKind::kMax:
+      if (agg::is_of_decimals(code)) return combine_best_parts(code, into, from);
+      with_min_max_type(code.phys, [&](auto zero) { tie = combine_best<decltype(zero)>(code.acc, into, from); });
+      break;
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan: return combine_best_parts(code, into, from);
+    default: add_up(code, into, from);
+  }
+  return tie;
 }
 
 }  // namespace
@@ -225,7 +258,10 @@ void HostGroupTable::set_identity(Accumulator& acc, const AggregateCode& code, u
     std::fill(values + from * size, values + to * size, empty[0]);
     return;
   }
-  for (uint32_t i = from; i < to; ++i) std::memcpy(values + i * size, empty.data(), size);
+  if (from >= to) return;
+  std::memcpy(values + from * size, empty.data(), size);
+  for (uint32_t made = 1; made < to - from; made += std::min(made, to - from - made))
+    std::memcpy(values + (from + made) * size, values + from * size, std::min(made, to - from - made) * size);
 }
 
 void HostGroupTable::allocate(uint32_t capacity) {
@@ -240,6 +276,7 @@ void HostGroupTable::allocate(uint32_t capacity) {
   }
   if (hashed_) {
     hashes_.resize(capacity);
+    if (assembly_.ordered_groups) places_.resize(capacity);
     for (size_t k = 0; k < key_values_.size(); ++k) {
       key_values_[k].resize(static_cast<size_t>(capacity) * registry::phys_size(assembly_.key_phys[k]));
       key_flags_[k].resize(capacity);
@@ -348,15 +385,16 @@ void HostGroupTable::reset() {
   }
   texts_.clear();
   replaced_text_ = 0;
+  has_ties_ = false;
   if (!hashed_) return;
   table_.count = 0;
-  owned_groups_ = 0;
+  owned_groups_ = placed_ = 0;
   std::fill(slots_.begin(), slots_.end(), kNoRow);
 }
 
 int64_t HostGroupTable::memory() const {
-  int64_t bytes =
-      texts_.memory() + static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 + rows_.capacity() * 8);
+  int64_t bytes = texts_.memory() + static_cast<int64_t>(slots_.capacity() * 4 + hashes_.capacity() * 8 +
+                                                         rows_.capacity() * 8 + places_.capacity() * 8);
   for (const auto& values : key_values_) bytes += static_cast<int64_t>(values.capacity());
   for (const auto& flags : key_flags_) bytes += static_cast<int64_t>(flags.capacity());
   for (const Accumulator& acc : accumulators_)
@@ -407,7 +445,9 @@ uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group
   uint64_t slot = hash & table_.slot_mask;
   for (; slots_[slot] != kNoRow; slot = (slot + 1) & table_.slot_mask) {
     const uint32_t mine = slots_[slot];
-    if (hashes_[mine] == hash && same_keys(mine, other, group, kept)) return mine;
+    if (hashes_[mine] != hash || !same_keys(mine, other, group, kept)) continue;
+    if (assembly_.ordered_groups) keep_first_keys(mine, other, group);
+    return mine;
   }
   if (table_.count == table_.capacity) {
     allocate(table_.capacity + table_.capacity / 2);
@@ -422,17 +462,55 @@ uint32_t HostGroupTable::find_or_add(const HostGroupTable& other, uint32_t group
     std::memcpy(key_values_[k].data() + made * size, other.key_values_[k].data() + group * size, size);
     key_flags_[k][made] = other.key_flags_[k][group];
   }
+  if (assembly_.ordered_groups) places_[made] = other.places_[group];
+  placed_ = table_.count;
   return made;
 }
 
+int64_t HostGroupTable::note_places(int64_t place) {
+  if (!assembly_.ordered_groups) return place;
+  for (; placed_ < table_.count; ++placed_) places_[placed_] = place++;
+  return place;
+}
+
+/// 0 and -0 are one group, which has the key that was met first.
+void HostGroupTable::keep_first_keys(uint32_t mine, const HostGroupTable& other, uint32_t group) {
+  if (places_[mine] <= other.places_[group]) return;
+  places_[mine] = other.places_[group];
+  for (size_t k = 0; k < key_values_.size(); ++k) {
+    const Phys phys = assembly_.key_phys[k];
+    if (phys != Phys::kF32 && phys != Phys::kF64) continue;
+    const auto size = static_cast<size_t>(registry::phys_size(phys));
+    std::memcpy(key_values_[k].data() + mine * size, other.key_values_[k].data() + group * size, size);
+  }
+}
+
+/// In the order in which they were met where that is asked for.
+std::vector<uint32_t> HostGroupTable::emitted_groups() const {
+  std::vector<uint32_t> groups;
+  for (uint32_t g = 0; g < table_.count; ++g)
+    if (rows_[g] > 0) groups.push_back(g);
+  if (!places_.empty())
+    std::sort(groups.begin(), groups.end(), [this](uint32_t a, uint32_t b) { return places_[a] < places_[b]; });
+  return groups;
+}
+
 void HostGroupTable::add_group(uint32_t into, const HostGroupTable& other, uint32_t group) {
+  const int64_t rows_before = rows_[into];
   rows_[into] += other.rows_[group];
+  has_ties_ |= other.has_ties_;
   for (size_t a = 0; a < accumulators_.size(); ++a) {
     Accumulator& acc = accumulators_[a];
     const Accumulator& from = other.accumulators_[a];
+    const bool is_first = rows_before == acc.nulls[into];
     acc.nulls[into] += from.nulls[group];
-    combine_value(assembly_.aggregates[a], acc.values.data() + static_cast<size_t>(into) * acc.size,
-                  from.values.data() + static_cast<size_t>(group) * from.size);
+    if (other.rows_[group] == from.nulls[group]) continue;
+    uint8_t* value = acc.values.data() + static_cast<size_t>(into) * acc.size;
+    const uint8_t* more = from.values.data() + static_cast<size_t>(group) * from.size;
+    if (is_first)
+      std::memcpy(value, more, static_cast<size_t>(acc.size));
+    else
+      has_ties_ |= combine_value(assembly_.aggregates[a], value, more);
   }
 }
 
@@ -485,8 +563,14 @@ void gather(std::vector<uint8_t>* out, const uint8_t* from, int size, int64_t in
   out->insert(out->end(), from + index * size, from + (index + 1) * size);
 }
 
-std::vector<uint8_t> first_of(const std::vector<uint8_t>& bytes, int64_t count) {
-  return std::vector<uint8_t>(bytes.begin(), bytes.begin() + count);
+/// Of a hashed table, all of whose groups have rows: `ordered` when they leave in another order than they are in.
+std::vector<uint8_t> values_of(const std::vector<uint8_t>& all, const std::vector<uint32_t>& groups, size_t size,
+                               bool ordered) {
+  std::vector<uint8_t> values(all.begin(), all.begin() + static_cast<int64_t>(groups.size() * size));
+  if (ordered)
+    for (size_t i = 0; i < groups.size(); ++i)
+      std::memcpy(values.data() + i * size, all.data() + groups[i] * size, size);
+  return values;
 }
 
 }  // namespace
@@ -506,9 +590,8 @@ void HostGroupTable::gather_coded(const GroupKeySource& source, const std::vecto
 }
 
 std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, const plan::Pipeline& pipeline) const {
-  std::vector<uint32_t> groups;
-  for (uint32_t g = 0; g < table_.count; ++g)
-    if (rows_[g] > 0) groups.push_back(g);
+  const std::vector<uint32_t> groups = emitted_groups();
+  const bool ordered = !places_.empty();
   auto memory = std::make_shared<Emitted>();
   memory->texts = texts_.blocks();
   auto batch = std::make_shared<ResultBatch>();
@@ -519,9 +602,9 @@ std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, 
     if (source.coded) {
       gather_coded(source, groups, &values, &flags);
     } else {  // such keys are those of hashed tables, whose groups are all there
-      const auto size = registry::phys_size(assembly_.key_phys[source.key_column]);
-      values = first_of(key_values_[source.key_column], static_cast<int64_t>(table_.count) * size);
-      flags = first_of(key_flags_[source.key_column], table_.count);
+      const auto size = static_cast<size_t>(registry::phys_size(assembly_.key_phys[source.key_column]));
+      values = values_of(key_values_[source.key_column], groups, size, ordered);
+      flags = values_of(key_flags_[source.key_column], groups, 1, ordered);
     }
     const bool has_flags = std::find(flags.begin(), flags.end(), block::kNullFlag) != flags.end();
     memory->values.push_back(std::move(values));
@@ -532,7 +615,7 @@ std::shared_ptr<ResultBatch> HostGroupTable::emit(const plan::Program& program, 
   for (const Accumulator& acc : accumulators_) {
     std::vector<uint8_t> values;
     if (hashed_) {
-      values = first_of(acc.values, static_cast<int64_t>(table_.count) * acc.size);
+      values = values_of(acc.values, groups, static_cast<size_t>(acc.size), ordered);
     } else {
       for (uint32_t group : groups) gather(&values, acc.values.data(), acc.size, group);
     }

@@ -47,6 +47,11 @@ class HostGroupTable {
   /// tables only.
   void absorb(const HostGroupTable& other, uint64_t part);
   static constexpr uint64_t kParts = 16;
+  /// Groups that are new since the last call were met one after another from `place` on in the order of the source's
+  /// rows; returns the place behind them. Where Assembly::ordered_groups asks for it.
+  int64_t note_places(int64_t place);
+  /// Which of two equal values is the minimum or maximum of a group depended on the order in which tables were merged.
+  bool has_ties() const { return has_ties_; }
   uint32_t count() const { return table_.count; }
   /// All groups as a result batch; keys by Assembly::group_keys.
   std::shared_ptr<ResultBatch> emit(const plan::Program& program, const plan::Pipeline& pipeline) const;
@@ -70,6 +75,8 @@ class HostGroupTable {
   void refresh_view();
   void own_best(Accumulator& acc);
   void drop_replaced_text();
+  void keep_first_keys(uint32_t mine, const HostGroupTable& other, uint32_t group);
+  std::vector<uint32_t> emitted_groups() const;
   void gather_coded(const GroupKeySource& source, const std::vector<uint32_t>& groups, std::vector<uint8_t>* values,
                     std::vector<uint8_t>* flags) const;
 
@@ -80,6 +87,9 @@ class HostGroupTable {
   std::vector<std::vector<uint8_t>> key_values_, key_flags_;
   std::vector<block::TableColumn> key_views_;
   std::vector<int64_t> rows_;
+  std::vector<int64_t> places_;  // where each group was met first; empty unless asked for
+  uint32_t placed_ = 0;          // groups whose places are known
+  bool has_ties_ = false;
   std::vector<Accumulator> accumulators_;
   std::vector<int64_t*> null_pointers_;
   std::vector<void*> value_pointers_;

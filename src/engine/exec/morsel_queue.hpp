@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -29,8 +30,8 @@ class MorselHomes {
   /// Of piece `piece` of chunk `chunk`.
   size_t of(const ChunkSource& source, int64_t chunk, int64_t piece) const {
     if (numbers_.size() <= 1) return 0;
-    const uint64_t hash = block::combine(block::hash_value(static_cast<int64_t>(source.place(chunk))),
-                                         block::hash_value(piece));
+    const uint64_t hash =
+        block::combine(block::hash_value(static_cast<int64_t>(source.place(chunk))), block::hash_value(piece));
     const uint32_t part = near_.empty() ? 0 : source.part(chunk);
     const bool has_choice = part < near_.size() && !near_[part].empty();
     const size_t candidates = has_choice ? near_[part].size() : numbers_.size();
@@ -54,38 +55,63 @@ class MorselHomes {
 
 /// Hands out morsels of a source, chunk after chunk: to the threads of each device its own first, then those of others,
 /// so that none has nothing to do. A fed source's chunks are loaded by whoever takes them.
+///
+/// With lanes, where there are no devices, morsels are dealt out to these in turns, in the order of the source's rows
+/// (fed ones by their stripes), and each lane's are run one after another, by whichever thread: what a lane sees does
+/// not depend on time.
 class MorselQueue {
  public:
-  /// Chunks without any of the `wanted` keys are left out.
-  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselHomes homes)
+  /// Chunks without any of the `wanted` keys are left out. `lanes`: 0 for none.
+  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselHomes homes,
+              size_t lanes = 0)
       : source_(source),
         morsel_rows_(morsel_rows),
         wanted_(std::move(wanted)),
         homes_(std::move(homes)),
-        shares_(homes_.count()) {
+        lanes_(lanes),
+        shares_(lanes > 0 ? lanes : homes_.count()) {
     if (source.feeder() != nullptr) return;
     chunks_ = source.chunk_count();
-    for (int64_t chunk = 0; chunk < chunks_; ++chunk) shares_[homes_.of(source_, chunk, 0)].chunks.push_back(chunk);
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) home_of_chunk(chunk).chunks.push_back(chunk);
   }
 
   /// For a thread of device `device`, 0 where there is none. False at the end; an error of the source is returned once.
   /// `waits`: for chunks that are yet to be fed.
   Result<bool> next(Morsel* morsel, bool waits, size_t device) {
+    if (lanes_ > 0) return next_of_lanes(morsel, waits);
     return source_.feeder() != nullptr ? next_fed(morsel, waits, device) : next_slice(morsel, waits, device);
+  }
+
+  /// A morsel that next() has given has been run, with declined rows or without: its lane is free for another thread.
+  /// True when it was the last of its chunk, of which rows were declined as *declined tells.
+  bool end(const Morsel& morsel, bool* declined) {
+    if (lanes_ == 0) return true;
+    bool was_last;
+    {
+      std::lock_guard lock(mutex_);
+      shares_[morsel.lane].is_taken = false;
+      Dealt& chunk = dealt_[morsel.chunk];
+      chunk.declined |= *declined;
+      *declined = chunk.declined;
+      was_last = --chunk.morsels == 0;
+      if (was_last) dealt_.erase(morsel.chunk);
+    }
+    fed_.notify_all();
+    return was_last;
   }
 
   /// Fed chunks that nobody has taken yet.
   int64_t ready() {
     std::lock_guard lock(mutex_);
-    return untaken_;
+    return lanes_ > 0 ? static_cast<int64_t>(shares_[0].chunks.size()) : untaken_;
   }
   /// The thread that feeds.
   void add_fed() {
-    const size_t home = homes_.of(source_, chunks_, 0);
+    Share& home = home_of_chunk(chunks_);
     {
       std::lock_guard lock(mutex_);
-      shares_[home].chunks.push_back(chunks_++);
-      ++untaken_;
+      home.chunks.push_back(chunks_++);
+      if (lanes_ == 0) ++untaken_;
     }
     fed_.notify_one();
   }
@@ -94,6 +120,14 @@ class MorselQueue {
     {
       std::lock_guard lock(mutex_);
       all_fed_ = true;
+    }
+    fed_.notify_all();
+  }
+  /// Nobody is to wait any more.
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      is_stopped_ = all_fed_ = true;
     }
     fed_.notify_all();
   }
@@ -115,11 +149,25 @@ class MorselQueue {
   struct Share {
     std::deque<int64_t> chunks;  // that nobody has loaded yet
     std::deque<Morsel> morsels;  // of chunks that were loaded
+    bool is_taken = false;       // a lane of which a morsel runs
   };
+
+  /// With lanes, chunks that are yet to be loaded are all in one share.
+  Share& home_of_chunk(int64_t chunk) { return shares_[lanes_ > 0 ? 0 : homes_.of(source_, chunk, 0)]; }
+
+  /// The free lane that is behind the others; nullptr: none has a morsel.
+  Share* free_lane() {
+    Share* behind = nullptr;
+    for (Share& share : shares_) {
+      if (share.is_taken || share.morsels.empty()) continue;
+      if (behind == nullptr || share.morsels.front().number < behind->morsels.front().number) behind = &share;
+    }
+    return behind;
+  }
 
   /// The device's own share if it has some of `what`, else the one with the most; nullptr: none has any.
   template <class T>
-  Share* share_with(std::deque<T> Share::*what, size_t device) {
+  Share* share_with(std::deque<T> Share::* what, size_t device) {
     if (!(shares_[device].*what).empty()) return &shares_[device];
     const auto most = std::max_element(shares_.begin(), shares_.end(), [what](const Share& a, const Share& b) {
       return (a.*what).size() < (b.*what).size();
@@ -164,8 +212,32 @@ class MorselQueue {
       } else if (loading_ == 0 || all_fed_ || !waits) {
         return false;
       } else {
-        fed_.wait(lock,
-                  [&] { return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_; });
+        fed_.wait(lock, [&] { return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_; });
+      }
+    }
+  }
+
+  /// Chunks are loaded when there is too little to run. Fed ones hold pages until they have been run.
+  Result<bool> next_of_lanes(Morsel* morsel, bool waits) {
+    std::unique_lock lock(mutex_);
+    std::deque<int64_t>& unloaded = shares_[0].chunks;
+    const bool is_fed = source_.feeder() != nullptr;
+    const auto most = static_cast<int64_t>(is_fed ? lanes_ + 1 : 2 * lanes_);
+    for (;;) {
+      if (Share* const lane = free_lane()) {
+        take_slice(lane, false, morsel);
+        --untaken_;
+        lane->is_taken = true;
+        return true;
+      }
+      const bool is_end = unloaded.empty() && untaken_ == 0 && loading_ == 0 && (!is_fed || all_fed_);
+      if (is_end || is_stopped_) return false;
+      if (!unloaded.empty() && untaken_ + loading_ < most) {
+        STROM_TRY(load_chunk(&shares_[0], &lock));
+      } else if (waits) {
+        fed_.wait(lock);
+      } else {
+        return false;
       }
     }
   }
@@ -182,18 +254,60 @@ class MorselQueue {
     from->chunks.pop_front();
     if (!may_match(chunk)) {
       ++skipped_;
-      return Status::ok();
+      return deal_out(chunk, nullptr);
     }
     ++loaded_;
     auto view = load_unlocked(chunk, lock);
-    if (!view.is_ok() || view.value().rows == 0) return view.status();
+    if (!view.is_ok()) return view.status();
     const int64_t rows = view.value().rows;
     rows_ += rows;
     const auto batch = std::make_shared<const columnar::BatchView>(std::move(view).value());
+    if (lanes_ > 0) return deal_out(chunk, batch);
     for (int64_t begin = 0; begin < rows; begin += morsel_rows_)
       shares_[homes_.of(source_, chunk, begin / morsel_rows_)].morsels.push_back(
           {chunk, begin, static_cast<int32_t>(std::min(morsel_rows_, rows - begin)), batch});
     return Status::ok();
+  }
+
+  /// To the lanes, when all chunks before it have been: nullptr for a chunk that is left out.
+  Status deal_out(int64_t chunk, std::shared_ptr<const columnar::BatchView> batch) {
+    if (lanes_ == 0) return {};
+    loaded_chunks_[chunk] = std::move(batch);
+    for (auto next = loaded_chunks_.begin(); next != loaded_chunks_.end() && next->first == dealt_chunks_;
+         next = loaded_chunks_.erase(next), ++dealt_chunks_) {
+      if (next->second == nullptr) continue;
+      if (source_.feeder() != nullptr)
+        deal_out_stripes(next->first, next->second);
+      else
+        deal_out_slices(next->first, next->second);
+    }
+    fed_.notify_all();
+    return {};
+  }
+
+  void deal_out_slices(int64_t chunk, const std::shared_ptr<const columnar::BatchView>& batch) {
+    for (int64_t begin = 0; begin < batch->rows; begin += morsel_rows_)
+      deal_out_rows(chunk, begin, std::min(morsel_rows_, batch->rows - begin), batch,
+                    static_cast<uint64_t>(dealt_morsels_));
+  }
+
+  /// A chunk without rows is to be released, too.
+  void deal_out_stripes(int64_t chunk, const std::shared_ptr<const columnar::BatchView>& batch) {
+    const std::vector<ChunkSource::Stripe> stripes = source_.stripes(chunk);
+    for (size_t i = 0; i < stripes.size(); ++i) {
+      const int64_t end = i + 1 < stripes.size() ? stripes[i + 1].begin : batch->rows;
+      deal_out_rows(chunk, batch->begin + stripes[i].begin, end - stripes[i].begin, batch, stripes[i].number);
+    }
+  }
+
+  void deal_out_rows(int64_t chunk, int64_t begin, int64_t rows, std::shared_ptr<const columnar::BatchView> batch,
+                     uint64_t stripe) {
+    Morsel morsel{chunk, begin, static_cast<int32_t>(rows), std::move(batch)};
+    morsel.number = dealt_morsels_++;
+    morsel.lane = static_cast<size_t>(stripe % lanes_);
+    ++dealt_[chunk].morsels;
+    ++untaken_;
+    shares_[morsel.lane].morsels.push_back(std::move(morsel));
   }
 
   Result<columnar::BatchView> load_unlocked(int64_t chunk, std::unique_lock<std::mutex>* lock) {
@@ -217,9 +331,19 @@ class MorselQueue {
   const int64_t morsel_rows_;
   const std::vector<ColumnKeys> wanted_;
   const MorselHomes homes_;
+  const size_t lanes_;
   std::mutex mutex_;
-  std::vector<Share> shares_;  // for each device
-  int64_t untaken_ = 0;        // of a fed source
+  std::vector<Share> shares_;  // for each device, or each lane
+  int64_t untaken_ = 0;        // chunks of a fed source, morsels of lanes
+  // With lanes: chunks that wait for one before them, and how many chunks and morsels the lanes have got.
+  std::map<int64_t, std::shared_ptr<const columnar::BatchView>> loaded_chunks_;
+  int64_t dealt_chunks_ = 0, dealt_morsels_ = 0;
+  struct Dealt {
+    int64_t morsels = 0;  // that have not been run
+    bool declined = false;
+  };
+  std::map<int64_t, Dealt> dealt_;  // chunks
+  bool is_stopped_ = false;
   std::condition_variable fed_;
   bool all_fed_ = false;
   int loading_ = 0;

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -13,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <tuple>
 
 #include "base/blocked_signals.hpp"
 #include "base/no_read_ahead.hpp"
@@ -21,7 +20,7 @@
 #include "engine/exec/assemble.hpp"
 #include "engine/exec/cpu_worker.hpp"
 #include "engine/exec/device_worker.hpp"
-#include "engine/exec/group_table.hpp"
+#include "engine/exec/group_merger.hpp"
 #include "engine/exec/join_table.hpp"
 #include "engine/exec/morsel_queue.hpp"
 #include "engine/exec/sorted_rows.hpp"
@@ -30,18 +29,15 @@ namespace strom::engine::exec {
 
 /// Result batches that wait for the consumer, per thread.
 inline constexpr size_t kQueuedPerThread = 4;
-inline constexpr uint32_t kGroupsWorthMerging = 1024;
-/// With less memory, the parts' first tables would take it all.
-inline constexpr int64_t kLeastSharedBudget = 4 << 20;
 inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
 
 /// The workers of one pipeline while it runs.
 class PipelineRun : public WorkerSink {
  public:
-  /// `machines`: where tiles run; none: on the CPU.
+  /// `machines`: where tiles run; none: on the CPU. `in_order`: groups see the rows in the source's order.
   PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
               const Options& options, const std::vector<DeviceMachine*>& machines, JoinBuild* build,
-              bool nothing_matches, std::vector<ColumnKeys> wanted)
+              bool nothing_matches, std::vector<ColumnKeys> wanted, bool in_order)
       : program_(program),
         index_(index),
         assembly_(std::move(assembly)),
@@ -51,11 +47,16 @@ class PipelineRun : public WorkerSink {
         feeder_(source.feeder()),
         run_(options.run),
         morsel_rows_(machines.empty() ? options.morsel_rows : options.device_morsel_rows),
-        queue_(source, morsel_rows_, std::move(wanted), homes(program, index, options, machines.size())),
-        exhausted_(nothing_matches) {
+        lanes_(machines.empty() ? lanes(assembly_, options, in_order) : 0),
+        queue_(source, morsel_rows_, std::move(wanted), homes(program, index, options, machines.size()), lanes_),
+        exhausted_(nothing_matches),
+        groups_(program, index, assembly_, options.memory_budget, lanes_,
+                [this](std::shared_ptr<const ResultBatch> batch) { push(std::move(batch)); }),
+        lane_workers_(lanes_) {
     for (DeviceMachine* machine : machines) devices_.push_back(std::make_unique<Device>(machine));
     // What is left is for the parts in which full tables meet.
-    group_budget_ = options.memory_budget / 4 / std::max(1, options.threads);
+    group_budget_ =
+        options.memory_budget / 4 / std::max<int64_t>(1, lanes_ > 0 ? static_cast<int64_t>(lanes_) : options.threads);
     start_ = std::chrono::steady_clock::now();
   }
 
@@ -67,7 +68,8 @@ class PipelineRun : public WorkerSink {
       interrupt();
       return !stopping_.load();
     };
-    if (main_seat_.workers.empty()) {
+    if (!started_) {
+      started_ = true;
       STROM_TRY(take_seat(&main_seat_, 0, keep_going));
       if (!exhausted_) start_threads();
       if (exhausted_) queue_.end_feeding();
@@ -81,9 +83,9 @@ class PipelineRun : public WorkerSink {
   bool wait_a_moment() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kPollInterval, [&] {
-      return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_read_pages_;
+      return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_news_;
     });
-    has_read_pages_ = false;
+    has_news_ = false;
     return running_ == 0;
   }
 
@@ -93,7 +95,7 @@ class PipelineRun : public WorkerSink {
       stopping_.store(true);
     }
     changed_.notify_all();
-    queue_.end_feeding();
+    queue_.stop();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
   }
@@ -118,32 +120,28 @@ class PipelineRun : public WorkerSink {
 
   std::vector<DeclinedRow> take_declined_rows() {
     std::lock_guard lock(mutex_);
+    // Their states are combined with those of groups in the order in which they are decided.
+    if (lanes_ > 0)
+      std::stable_sort(declined_.begin(), declined_.end(), [](const DeclinedRow& a, const DeclinedRow& b) {
+        return std::tie(a.chunk, a.row, a.inner_rows) < std::tie(b.chunk, b.row, b.inner_rows);
+      });
     return std::exchange(declined_, {});
   }
 
-  /// After all morsels: merges the workers' groups into as few batches as the budget allows.
-  void finish_groups() {
+  /// After all morsels. False, and there is no group: equal values met that are not the same, so that which stays is a
+  /// matter of order; the rows have to be read again by a run `in_order`.
+  Result<bool> finish_groups() {
     threads_done();
-    if (const Status status = finish_workers(); !status.is_ok()) return fail(status);
-    std::vector<std::unique_ptr<Worker>>& workers = all_workers_;
-    if (workers.empty() || program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return;
-    if (has_shared_groups()) {
-      for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) {
-        for (const auto& worker : workers) absorb(*worker->groups(), part);
-        if (group_parts_[part].table && !group_parts_[part].table->empty()) push_groups(*group_parts_[part].table);
-        group_parts_[part].table.reset();
-      }
-      return;
+    STROM_TRY(finish_workers());
+    if (program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return true;
+    std::vector<HostGroupTable*> groups;
+    if (lanes_ > 0) {
+      for (Worker* worker : lane_workers_)
+        if (worker != nullptr) groups.push_back(worker->groups());
+    } else {
+      for (const auto& worker : all_workers_) groups.push_back(worker->groups());
     }
-    HostGroupTable& target = *workers[0]->groups();
-    for (size_t i = 1; i < workers.size(); ++i) {
-      HostGroupTable& other = *workers[i]->groups();
-      if (target.hashed() && target.memory() + other.memory() > options_.memory_budget)
-        push_partial(other);
-      else
-        target.merge(other);
-    }
-    if (!target.empty()) push_groups(target);
+    return groups_.finish(groups, lanes_ > 1);
   }
 
   /// After all morsels: what is left on the device.
@@ -152,49 +150,6 @@ class PipelineRun : public WorkerSink {
     for (const auto& device : devices_)
       if (device->pipeline) STROM_TRY(device->pipeline->take_matches([] { return true; }));
     return {};
-  }
-
-  void absorb(const HostGroupTable& groups, uint64_t part) {
-    GroupPart& shared = group_parts_[part];
-    std::lock_guard lock(shared.mutex);
-    if (!shared.table) shared.table = std::make_unique<HostGroupTable>(assembly_);
-    const int64_t before = shared.bytes;
-    shared.table->absorb(groups, part);
-    shared.bytes = shared.table->memory();
-    const int64_t all = shared_bytes_.fetch_add(shared.bytes - before) + shared.bytes - before;
-    if (all > shared_peak_.load()) shared_peak_.store(all);
-    if (all <= options_.memory_budget) return;
-    push_partial(*shared.table);
-    shared.table.reset();
-    shared_bytes_.fetch_sub(shared.bytes);
-    shared.bytes = 0;
-  }
-
-  /// Groups that come again in other batches.
-  void push_partial(const HostGroupTable& groups) {
-    has_partial_groups_ = true;
-    push(groups.emit(program_, program_.pipelines[index_]));
-  }
-
-  bool has_shared_groups() {
-    return std::any_of(group_parts_.begin(), group_parts_.end(),
-                       [](const GroupPart& part) { return part.table != nullptr; });
-  }
-
-  /// Many groups leave merged by each grouping set; the receiver merges few in less time than it takes here.
-  void push_groups(const HostGroupTable& groups) {
-    const plan::Pipeline& pipeline = program_.pipelines[index_];
-    if (pipeline.grouping_sets.empty() || !groups.hashed() || groups.count() < kGroupsWorthMerging) {
-      push(groups.emit(program_, pipeline));
-      return;
-    }
-    for (size_t i = 0; i < pipeline.grouping_sets.size(); ++i) {
-      HostGroupTable merged(assembly_);
-      merged.merge_by(groups, pipeline.grouping_sets[i]);
-      auto batch = merged.emit(program_, pipeline);
-      batch->grouping_set = static_cast<int>(i);
-      push(std::move(batch));
-    }
   }
 
   void threads_done() {
@@ -229,15 +184,8 @@ class PipelineRun : public WorkerSink {
     push(std::move(result));
   }
 
-  /// Tables that overflow meet in parts by hash, each with a lock, so that a group leaves once unless the parts
-  /// together outgrow the budget: then the part that is being added to is handed on as it is.
-  void take_groups(const HostGroupTable& groups) override {
-    ++partial_flushes_;
-    if (!groups.hashed() || options_.memory_budget < kLeastSharedBudget) {
-      push_partial(groups);
-      return;
-    }
-    for (uint64_t part = 0; part < HostGroupTable::kParts; ++part) absorb(groups, part);
+  std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) override {
+    return groups_.take(std::move(groups), morsel.number);
   }
 
   void take_declined(std::vector<DeclinedRow> rows) override {
@@ -262,7 +210,7 @@ class PipelineRun : public WorkerSink {
   }
   double milliseconds() const { return finished_ms_; }
   /// Some group is in more than one batch.
-  bool has_partial_groups() const { return has_partial_groups_; }
+  bool has_partial_groups() const { return groups_.has_partial_groups(); }
   /// For a build: rows that outgrow the budget are measured rather than collected.
   void measure_beyond_budget() { measures_ = true; }
   int64_t rows() const { return queue_.rows(); }
@@ -270,7 +218,7 @@ class PipelineRun : public WorkerSink {
   int64_t chunks_loaded() const { return queue_.loaded(); }
   int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t declined_count() const { return declined_count_; }
-  int64_t partial_flushes() const { return partial_flushes_; }
+  int64_t partial_flushes() const { return groups_.flushes(); }
   /// Rows of morsels that ran on each of the machines.
   std::vector<int64_t> machine_rows() const {
     std::vector<int64_t> rows;
@@ -289,9 +237,9 @@ class PipelineRun : public WorkerSink {
     for (const auto& worker : all_workers_) bytes += worker->read_bytes();
     return bytes;
   }
-  int thread_count() const { return static_cast<int>(all_workers_.size()); }
+  int thread_count() const { return lanes_ > 0 ? thread_count_ : static_cast<int>(all_workers_.size()); }
   int64_t memory() const {
-    int64_t bytes = shared_peak_.load();
+    int64_t bytes = groups_.peak_memory();
     for (const auto& worker : all_workers_) bytes += worker->memory();
     return bytes;
   }
@@ -322,6 +270,23 @@ class PipelineRun : public WorkerSink {
     }
     const bool is_last = index + 1 == program.pipelines.size();
     return {std::move(numbers), is_last ? options.near_machines : std::vector<std::vector<uint32_t>>()};
+  }
+
+  /// How many workers the rows are dealt out to in a fixed way, so that the same rows give the same results at any
+  /// time: sums of floats are rounded, and of values that are equal without being the same the last one is the minimum
+  /// and maximum. 0: it does not matter which worker gets a row. 1: PostgreSQL's sum of float4, each step of which is
+  /// rounded to float4, may be anywhere after some million rows.
+  static size_t lanes(const Assembly& assembly, const Options& options, bool in_order) {
+    bool is_rounded = false, is_coarse = false;
+    for (const block::AggregateCode& aggregate : assembly.aggregates) {
+      using block::AccKind;
+      const AccKind acc = aggregate.acc;
+      is_coarse |= acc == AccKind::kSumF32;
+      is_rounded |= acc == AccKind::kSumF64 || acc == AccKind::kAvgF64 || acc == AccKind::kMoments ||
+                    acc == AccKind::kPairMoments;
+    }
+    if (!is_rounded && !depends_on_order(assembly)) return 0;
+    return is_coarse || in_order ? 1 : static_cast<size_t>(std::max(options.threads, options.lanes));
   }
 
   /// Takes to a device what workers share.
@@ -363,8 +328,21 @@ class PipelineRun : public WorkerSink {
       if (worker.is_ok()) add_worker(seat, std::move(worker).value());
       if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
     }
-    add_cpu_worker(seat);
+    if (lanes_ == 0) add_cpu_worker(seat);
     return {};
+  }
+
+  /// The worker of the morsel's lane, which no other thread has now.
+  void take_lane(Seat* seat, const Morsel& morsel) {
+    if (lanes_ == 0) return;
+    Worker*& worker = lane_workers_[morsel.lane];
+    seat->workers.clear();
+    if (worker == nullptr) {
+      add_cpu_worker(seat);
+      worker = seat->workers.front();
+    } else {
+      seat->workers.push_back(worker);
+    }
   }
 
   /// On the seat's first worker, and on the CPU where that has no memory.
@@ -386,6 +364,8 @@ class PipelineRun : public WorkerSink {
 
   /// Keeps chunks ready for the other threads and one for this.
   void feed(const InterruptCheck& interrupt) {
+    // Of lanes some chunks that were loaded wait for their turn.
+    if (feed_limit_ == 0 && lanes_ > 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.lanes) / 2);
     if (feed_limit_ == 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.threads));
     while (!all_fed_ && !stopping_.load() && queue_.ready() < feed_limit_) {
       interrupt();
@@ -405,8 +385,10 @@ class PipelineRun : public WorkerSink {
     // a device as for the CPU.
     const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
     const int64_t useful = (source_.total_rows() + rows - 1) / rows;
-    const int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
+    int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
+    if (lanes_ > 0) threads = std::min(threads, static_cast<int>(lanes_));
     if (threads <= 1) return;
+    thread_count_ = threads;
     const base::BlockedSignals blocked;
     std::lock_guard lock(mutex_);  // the first threads may end while the last are made
     for (int i = 1; i < threads; ++i) {
@@ -491,11 +473,15 @@ class PipelineRun : public WorkerSink {
       return taken.status();
     }
     if (!taken.value()) return false;
+    take_lane(&seat, morsel);
     int32_t column = 0;
     const int64_t declined_before = declined_rows(seat);
     const Status status = run_morsel(seat, &morsel, keep_going, &column);
-    if (feeder_ != nullptr) feeder_->release(morsel.chunk, declined_rows(seat) > declined_before);
-    if (morsel.batch->pages != nullptr) tell_of_pages();
+    bool declined = declined_rows(seat) > declined_before;
+    if (lanes_ > 0) groups_.end_morsel(morsel.number);
+    if (queue_.end(morsel, &declined) && feeder_ != nullptr) feeder_->release(morsel.chunk, declined);
+    // The calling thread may have found all lanes taken, or its feeder wait for pages.
+    if (morsel.batch->pages != nullptr || lanes_ > 0) tell_news();
     if (status.is_ok()) return true;
     if (status.code() == ErrorCode::kCancelled) return false;
     if (status.code() != ErrorCode::kCorruptFile) {
@@ -509,11 +495,11 @@ class PipelineRun : public WorkerSink {
     return described;
   }
 
-  /// The feeder may have waited for them.
-  void tell_of_pages() {
+  /// To the calling thread, which may have waited for it.
+  void tell_news() {
     {
       std::lock_guard lock(mutex_);
-      has_read_pages_ = true;
+      has_news_ = true;
     }
     changed_.notify_all();
   }
@@ -556,18 +542,15 @@ class PipelineRun : public WorkerSink {
   bool all_fed_ = false;
   const block::RunMorsel run_;
   const int64_t morsel_rows_;
+  const size_t lanes_;  // 0 for none, see lanes()
   MorselQueue queue_;
   const bool exhausted_;  // an inner side is empty: no row can match
   bool measures_ = false;
   int64_t group_budget_ = 0;
-  /// Groups of overflowing tables; see take_groups().
-  struct GroupPart {
-    std::mutex mutex;
-    std::unique_ptr<HostGroupTable> table;
-    int64_t bytes = 0;
-  };
-  std::array<GroupPart, HostGroupTable::kParts> group_parts_;
-  std::atomic<int64_t> shared_bytes_{0}, shared_peak_{0};
+  GroupMerger groups_;
+  std::vector<Worker*> lane_workers_;  // of each lane, nullptr before its first morsel
+  bool started_ = false;
+  int thread_count_ = 1;
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
   std::vector<std::unique_ptr<Device>> devices_;  // outlive their workers
@@ -579,12 +562,11 @@ class PipelineRun : public WorkerSink {
   std::atomic<bool> stopping_{false};
   int running_ = 0;
   Status error_;
-  bool out_of_memory_ = false;   // in a thread
-  bool has_read_pages_ = false;  // since the calling thread has waited
+  bool out_of_memory_ = false;  // in a thread
+  bool has_news_ = false;       // since the calling thread has waited
   std::deque<std::shared_ptr<const ResultBatch>> results_;
   std::vector<DeclinedRow> declined_;
-  std::atomic<int64_t> declined_count_{0}, partial_flushes_{0};
-  std::atomic<bool> has_partial_groups_{false};
+  std::atomic<int64_t> declined_count_{0};
 };
 
 }  // namespace strom::engine::exec

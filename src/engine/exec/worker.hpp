@@ -17,8 +17,10 @@ struct Morsel {
   int64_t chunk = 0, begin = 0;
   int32_t rows = 0;
   std::shared_ptr<const columnar::BatchView> batch;
-  bool is_away = false;  // taken by another device than the one that keeps its columns
+  bool is_away = false;   // taken by another device than the one that keeps its columns
   int64_t page_rows = 0;  // that were read of BatchView::pages
+  int64_t number = 0;     // in the order of the source's rows, where there are lanes
+  size_t lane = 0;        // whose worker runs it
 };
 
 /// Full output columns, owning their memory.
@@ -35,7 +37,9 @@ class WorkerSink {
  public:
   virtual ~WorkerSink() = default;
   virtual void take_output(OutputBatch batch) = 0;
-  virtual void take_groups(const HostGroupTable& groups) = 0;  // a table that is flushed before the end
+  /// A table that is flushed before the end, in the middle of `morsel`; its texts are its own. Gives back an empty one
+  /// if there is one that is done with.
+  virtual std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) = 0;
   virtual void take_declined(std::vector<DeclinedRow> rows) = 0;
 };
 

@@ -268,6 +268,10 @@ int64_t RowPlaces::rows(const uint8_t* places) { return reinterpret_cast<const P
 
 int64_t RowPlaces::pages(const uint8_t* places) { return reinterpret_cast<const PlacesHead*>(places)->pages; }
 
+int64_t RowPlaces::first_row(const uint8_t* places, int64_t page) {
+  return reinterpret_cast<const uint32_t*>(reinterpret_cast<const PlacesHead*>(places) + 1)[page];
+}
+
 RowPlaces::Place RowPlaces::find(const uint8_t* places, int64_t row) {
   const auto* head = reinterpret_cast<const PlacesHead*>(places);
   const auto* first_rows = reinterpret_cast<const uint32_t*>(head + 1);

@@ -102,6 +102,7 @@ class RowPlaces {
   static Place find(const uint8_t* places, int64_t row);
   static int64_t rows(const uint8_t* places);
   static int64_t pages(const uint8_t* places);
+  static int64_t first_row(const uint8_t* places, int64_t page);
 
  private:
   std::vector<uint32_t> first_rows_;

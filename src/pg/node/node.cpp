@@ -10,6 +10,7 @@
 #include "pg/node/final_groups.hpp"
 #include "pg/node/query_run.hpp"
 #include "pg/node/relay.hpp"
+#include "pg/node/stored_result.hpp"
 #include "pg/node/thread_slots.hpp"
 
 namespace strom::pg::node {
@@ -171,6 +172,7 @@ void register_methods() {
   for (const CustomScanMethods& methods : kScanMethods) RegisterCustomScanMethods(&methods);
   register_relay();
   register_final_groups();
+  watch_stored_results();
 }
 
 const CustomScanMethods* scan_methods(int kind, bool on_gpu) { return &kScanMethods[on_gpu ? kKinds + kind : kind]; }

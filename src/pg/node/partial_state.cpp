@@ -34,9 +34,12 @@ Datum int8_pair(int64_t count, int64_t sum) {
   return PointerGetDatum(construct_array(elements, 2, INT8OID, sizeof(int64_t), FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 }
 
-// In place of the sum of squares, which avg() does not read: float8_combine() adds to it and raises an error when the
-// sum becomes infinite, as it does between states with infinite values.
+// Of NaN and infinities, as float8_accum() has it.
 constexpr double kNoSquares = std::numeric_limits<double>::quiet_NaN();
+
+// avg() does not read the sum of squares, but PostgreSQL computes it, and raises an error when it overflows. That of
+// values which the engine adds up does not; float8_combine() finds what the others make of it.
+double squares_of_average(double sum) { return std::isfinite(sum) ? 0 : kNoSquares; }
 
 Datum float8_triple(double count, double sum, double squares) {
   Datum elements[3] = {Float8GetDatum(count), Float8GetDatum(sum), Float8GetDatum(squares)};
@@ -193,7 +196,8 @@ Datum partial_state(const PartialType& type, const ResultAggregate& aggregate, i
     case PartialFormat::kFloat4: return Float4GetDatum(value_at<float>(aggregate, row));
     case PartialFormat::kFloat8: return Float8GetDatum(value_at<double>(aggregate, row));
     case PartialFormat::kFloat8Triple:
-      return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row), kNoSquares);
+      return float8_triple(static_cast<double>(count), value_at<double>(aggregate, row),
+                           squares_of_average(value_at<double>(aggregate, row)));
     case PartialFormat::kFloat8Moments: return moments_state(value_at<Moments>(aggregate, row));
     case PartialFormat::kFloat8PairMoments: return pair_state(value_at<PairMoments>(aggregate, row));
     case PartialFormat::kPolyVarState:
@@ -268,10 +272,10 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second
     case PartialFormat::kInt8Pair: return int8_pair(1, integer());
     case PartialFormat::kInt8AvgState: return int8_avg_state(1, codec::numeric_from_int128(integer(), 0));
     case PartialFormat::kNumericAvgState: return numeric_state(1, argument, nullptr);
-    case PartialFormat::kFloat8Triple: return float8_triple(1, real(), kNoSquares);
+    case PartialFormat::kFloat8Triple:
     case PartialFormat::kFloat8Moments: {
       const double value = real();
-      return float8_triple(1, value, std::isfinite(value) ? 0 : kNoSquares);
+      return float8_triple(1, value, squares_of_average(value));
     }
     case PartialFormat::kFloat8PairMoments:
       return pair_state(pair_of(DatumGetFloat8(argument), DatumGetFloat8(second)));

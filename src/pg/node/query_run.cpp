@@ -11,6 +11,7 @@
 #include "pg/compat/tree_walk.hpp"
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
+#include "pg/node/stored_result.hpp"
 #include "pg/source/append_rows.hpp"
 #include "pg/source/inflate.hpp"
 
@@ -81,7 +82,10 @@ void check_interrupts_in_engine() {
 }  // namespace
 
 QueryRun::QueryRun(CustomScanState* state, bool keep_results)
-    : state_(state), plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)), keep_results_(keep_results) {
+    : state_(state),
+      plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)),
+      keep_results_(keep_results),
+      stores_result_(result_is_stored()) {
   tables_.resize(plan_.sources.size());
   subplan_facts_.resize(plan_.sources.size());
   // EXPLAIN shows the sub-queries of such.
@@ -421,9 +425,10 @@ void QueryRun::start() {
   slots_.emplace(wanted_threads() - 1);
   engine::exec::Options options;
   options.threads = 1 + slots_->count();
+  options.lanes = wanted_threads();
   options.memory_budget = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
   options.join_memory_budget = options.memory_budget;
-  options.inflater = source::inflater();
+  if (!stores_result_) options.inflater = source::inflater();
   options.single_byte_encoding = pg_database_encoding_max_length() == 1;
   choose_machines(&options);
   options.device_reads_files = guc::pg_strom::gpudirect_enabled && is_large_for_device();

@@ -190,6 +190,7 @@ class QueryRun {
   bool from_nothing_ = false;  // it is the group of no rows of an empty set
   bool from_recheck_ = false;  // the current row is recheck_'s
   const bool keep_results_;
+  const bool stores_result_;  // see stored_result.hpp
   bool keeping_ = false;
   bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
   bool all_groups_ = false;   // as Execution::has_all_groups() said when the last batch came

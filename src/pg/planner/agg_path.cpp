@@ -145,7 +145,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
   if (parse->groupingSets != NIL) {
     if (input->scan->gated)
       return;  // a filter without columns, above this node, would take the row of an empty set of keys, too
-    sets = add_grouping_sets(root, target, &clause);
+    sets = add_grouping_sets(root, input, target, &clause);
   }
   if (sets == NIL && (parse->groupingSets != NIL || has_grouping_function(target))) return;
   int operations = 0;

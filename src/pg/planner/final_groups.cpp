@@ -58,7 +58,8 @@ constexpr CustomPathMethods kMethods = {"pg_strom final groups", plan_final_grou
 bool has_exact_equality(Node* key) {
   const registry::TypeInfo* type = codec::engine_type(exprType(key));
   const bool has_scale = type == nullptr || type->id != registry::TypeId::kNumeric || exprTypmod(key) >= VARHDRSZ;
-  return type != nullptr && has_scale && registry::is_equal_by_bits(type->id);
+  // Arrays are equal when their elements are.
+  return type != nullptr && has_scale && registry::is_equal_by_bits(type->id) && type->id != registry::TypeId::kArray;
 }
 
 bool has_simple_result(const Aggref* aggregate) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pg/planner/agg_path.hpp"
+
 namespace strom::pg::planner {
 
 namespace {
@@ -41,17 +43,39 @@ List* output_values(const PathTarget* target, const List* set, Index label, int 
   return values;
 }
 
+// Each step of such a sum is rounded to float4, so that those of parts of a set cannot be added.
+bool is_coarse_sum(const Node* expr) {
+  if (!IsA(expr, Aggref)) return false;
+  const auto* aggregate = reinterpret_cast<const Aggref*>(expr);
+  return aggregate->aggtranstype == FLOAT4OID && strcmp(get_func_name(aggregate->aggfnoid), "sum") == 0;
+}
+
+// Why the engine cannot have an output in grouping sets; nullptr: it can.
+const char* why_not_in_sets(const PathTarget* target, int place, const List* keys) {
+  const auto* expr = static_cast<const Node*>(list_nth(target->exprs, place));
+  if (is_coarse_sum(expr)) return "sum of real values in grouping sets";
+  if (get_pathtarget_sortgroupref(target, place) == 0) return nullptr;
+  // A constant would not be taken from below.
+  if (!contain_var_clause(const_cast<Node*>(expr))) return "constant in grouping sets";
+  // A node's outputs are found by their expression, and each of such keys is null in sets of its own.
+  return list_member(keys, expr) ? "grouped by more than once in grouping sets" : nullptr;
+}
+
 }  // namespace
 
-List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause, Index common) {
+List* add_grouping_sets(PlannerInfo* root, EngineInput* input, PathTarget* target, List** clause, Index common) {
   const Query* parse = root->parse;
   Index label = 0;
-  int i = 0;
+  List* keys = NIL;
   ListCell* cell;
   foreach (cell, target->exprs) {
-    const Index ref = get_pathtarget_sortgroupref(target, i++);
-    // A constant would not be taken from below.
-    if (ref != 0 && !contain_var_clause(static_cast<Node*>(lfirst(cell)))) return NIL;
+    const int place = foreach_current_index(cell);
+    auto* expr = static_cast<Node*>(lfirst(cell));
+    if (const char* reason = why_not_in_sets(target, place, keys)) {
+      refuse(input, make_refusal(expr, reason));
+      return NIL;
+    }
+    if (get_pathtarget_sortgroupref(target, place) != 0) keys = lappend(keys, expr);
   }
   foreach (cell, parse->groupClause) label = std::max(label, lfirst_node(SortGroupClause, cell)->tleSortGroupRef);
   foreach (cell, root->processed_tlist) label = std::max(label, lfirst_node(TargetEntry, cell)->ressortgroupref);

@@ -10,7 +10,7 @@ namespace strom::pg::planner {
 /// Adds the label to `target` and to a copy of the group clause in *clause. Returns EngineAggregation::sets, NIL when
 /// the engine leaves these sets to PostgreSQL. May ereport. `common`: a key with this reference that is in all sets, so
 /// that none is empty; 0 = none.
-List* add_grouping_sets(PlannerInfo* root, PathTarget* target, List** clause, Index common = 0);
+List* add_grouping_sets(PlannerInfo* root, EngineInput* input, PathTarget* target, List** clause, Index common = 0);
 
 /// Groups of all sets together, with the key `common` in each of them unless it is nullptr.
 double estimate_sets(PlannerInfo* root, List* target_list, double rows, Node* common = nullptr);

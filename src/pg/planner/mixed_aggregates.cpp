@@ -147,7 +147,7 @@ class MixedAggregates {
     partial_ = partial_target(root_, final_, having_, clauses_);
     // A filter without columns, above the node, would take the row of an empty set of keys, too.
     if (has_sets() && input_->scan->gated) return false;
-    if (has_sets() && add_grouping_sets(root_, partial_, &clauses_) == NIL) return false;
+    if (has_sets() && add_grouping_sets(root_, input_, partial_, &clauses_) == NIL) return false;
     distinct_ = written_with_distinct();
     keys_ = create_empty_pathtarget();
     ListCell* cell;
@@ -269,7 +269,7 @@ class MixedAggregates {
   // `common`: reference of the argument that the part groups by.
   EngineAggregation* aggregation_of(PathTarget* target, double groups, Index common) {
     List* clauses = NIL;
-    List* sets = has_sets() ? add_grouping_sets(root_, target, &clauses, common) : NIL;
+    List* sets = has_sets() ? add_grouping_sets(root_, input_, target, &clauses, common) : NIL;
     EngineAggregation* aggregation = make_aggregation(set_pathtarget_cost_width(root_, target), groups);
     aggregation->sets = sets;
     return aggregation;

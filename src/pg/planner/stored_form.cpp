@@ -4,11 +4,44 @@
 #include "pg/compat/tree_walk.hpp"
 #include "pg/planner/paths.hpp"
 
+extern "C" {
+#include "access/transam.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
+#include "nodes/readfuncs.h"
+#include "utils/builtins.h"
+}
+
 namespace strom::pg::planner {
 
 namespace {
 
-bool tells_stored_form(Oid function, void*) {
+bool has_such_call(Node* node, void* context);
+
+/// In a body that is text only the names are looked for. `seen`: List of functions that were looked at.
+bool body_asks(Oid function, List** seen) {
+  if (list_member_oid(*seen, function)) return false;
+  *seen = lappend_oid(*seen, function);
+  HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+  if (!HeapTupleIsValid(tuple)) return false;
+  const Oid language = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple))->prolang;
+  bool asks = false;
+  if (language != INTERNALlanguageId && language != ClanguageId) {
+    bool is_null = true;
+    const Datum tree = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosqlbody, &is_null);
+    if (!is_null) {
+      asks = has_such_call(static_cast<Node*>(stringToNode(TextDatumGetCString(tree))), seen);
+    } else {
+      const Datum source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null);
+      asks = !is_null && strstr(TextDatumGetCString(source), "pg_column_") != nullptr;
+    }
+  }
+  ReleaseSysCache(tuple);
+  return asks;
+}
+
+bool tells_stored_form(Oid function, void* seen) {
+  if (function >= FirstNormalObjectId) return body_asks(function, static_cast<List**>(seen));
 #ifdef F_PG_COLUMN_TOAST_CHUNK_ID
   if (function == F_PG_COLUMN_TOAST_CHUNK_ID) return true;
 #endif
@@ -23,6 +56,9 @@ bool has_such_call(Node* node, void* context) {
 
 }  // namespace
 
-bool asks_stored_form(Query* statement) { return has_such_call(reinterpret_cast<Node*>(statement), nullptr); }
+bool asks_stored_form(Query* statement) {
+  List* seen = NIL;
+  return has_such_call(reinterpret_cast<Node*>(statement), &seen);
+}
 
 }  // namespace strom::pg::planner

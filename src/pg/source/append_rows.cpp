@@ -67,6 +67,15 @@ uint64_t AppendRows::place(int64_t index) const {
   return engine::block::combine(part.leaf->rows->place(slice.chunk), static_cast<uint64_t>(slice.begin));
 }
 
+std::vector<engine::exec::ChunkSource::Stripe> AppendRows::stripes(int64_t index) const {
+  const Part part = part_of(index);
+  const int64_t own = index - part.first;
+  if (!part.leaf->slices.empty()) return {{0, static_cast<uint64_t>(own)}};
+  std::vector<Stripe> stripes = part.leaf->rows->stripes(own);
+  for (Stripe& stripe : stripes) stripe.number += static_cast<uint64_t>(part.leaf - leaves_.data());
+  return stripes;
+}
+
 uint32_t AppendRows::part(int64_t index) const { return static_cast<uint32_t>(part_of(index).leaf - leaves_.data()); }
 
 bool AppendRows::stable_text() const {

@@ -33,6 +33,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
   uint64_t place(int64_t index) const override;
+  std::vector<Stripe> stripes(int64_t index) const override;
   /// The leaf.
   uint32_t part(int64_t index) const override;
   bool has_bounds(uint32_t column) const override;

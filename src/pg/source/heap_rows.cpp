@@ -17,7 +17,7 @@ using registry::TypeId;
 
 namespace {
 
-constexpr int kMostPages = 64;  // of a chunk
+constexpr int kMostPages = 64;  // of a chunk, and pages of a stripe
 constexpr int64_t kReadyPerThread = 2;
 constexpr int kPinnedAhead = 8;
 /// Of a chunk that a device reads; a smaller table is divided among the threads.
@@ -45,6 +45,12 @@ int64_t pin_limit() { return std::max<int64_t>(1, NBuffers / std::max(1, MaxBack
 
 /// Those that all of its scans keep pinned while nothing is fed: half-read cursors have theirs for long.
 int64_t pins_of_backend = 0;
+
+/// The first block of the stripe that `block` is in. A group of the column cache is some stripes.
+BlockNumber stripe_of(BlockNumber block) {
+  const BlockNumber begin = group_begin(block);
+  return begin + (block - begin) / kMostPages * kMostPages;
+}
 
 }  // namespace
 
@@ -232,7 +238,9 @@ void HeapRows::start() {
     if (!RelationUsesLocalBuffers(relation) && chosen > static_cast<BlockNumber>(NBuffers) / 4)
       strategy_ = GetAccessStrategy(BAS_BULKREAD);
   });
-  pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(chosen, 1, most_pages_));
+  const int chunks_of_stripe = (kMostPages + most_pages_ - 1) / most_pages_;
+  const int most_pages = (kMostPages + chunks_of_stripe - 1) / chunks_of_stripe;
+  pages_in_chunk_ = static_cast<int>(std::clamp<int64_t>(chosen, 1, most_pages));
   open_cache(count);
   open_direct(count);
   started_ = true;
@@ -436,7 +444,10 @@ bool HeapRows::feed() {
   if (cache_ != nullptr && blocks_.position() >= group_end_ && feed_kept(chunk)) return true;
   if (direct_ != nullptr && blocks_.position() >= buffers_until_ && feed_direct(chunk)) return true;
   guard([&] {
+    stripe_ = InvalidBlockNumber;
     while (!at_chunk_end() && chunk->pages < pages_in_chunk_) {
+      if (stripe_ == InvalidBlockNumber)
+        stripe_ = stripe_of(upcoming_.empty() ? blocks_.position() : upcoming_.front());
       load_pages(chunk);
       if (InterruptPending) break;  // the chunk may be empty then; the caller looks at it before it asks again
     }
@@ -541,7 +552,7 @@ void HeapRows::add_to_cache(Chunk* chunk) {
     chunk->fill = fill_;
     ++fill_->chunks;
   }
-  if (at_chunk_end()) cache_->end_feeding(std::exchange(fill_, nullptr));
+  if (at_group_end()) cache_->end_feeding(std::exchange(fill_, nullptr));
 }
 
 // A table of a thousand partitions would keep the memory of all of them. Nothing is being read.
@@ -759,6 +770,23 @@ void HeapRows::release(int64_t chunk, bool declined) {
 }
 
 std::string HeapRows::describe(int64_t) const { return "table \"" + table_name_ + "\""; }
+
+bool HeapRows::at_stripe_end() const {
+  if (stripe_ == InvalidBlockNumber || blocks_.is_restricted() || sample_) return false;
+  return stripe_of(upcoming_.empty() ? blocks_.position() : upcoming_.front()) != stripe_;
+}
+
+// What is kept is cut as it would be if it were read.
+std::vector<engine::exec::ChunkSource::Stripe> HeapRows::stripes(int64_t index) const {
+  const Chunk* chunk = active(index);
+  if (!chunk->is_kept) return {{0, chunk->pages > 0 ? stripe_of(chunk->blocks[0]) / kMostPages : 0}};
+  std::vector<Stripe> stripes;
+  const int64_t pages = format::heap::RowPlaces::pages(chunk->kept.places);
+  for (int64_t page = 0; page < pages; page += kMostPages)
+    stripes.push_back({format::heap::RowPlaces::first_row(chunk->kept.places, page),
+                       stripe_of(chunk->begin + static_cast<BlockNumber>(page)) / kMostPages});
+  return stripes;
+}
 
 uint64_t HeapRows::place(int64_t index) const {
   const Chunk* chunk = active(index);

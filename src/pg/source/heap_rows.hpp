@@ -66,6 +66,7 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   std::string describe(int64_t index) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   uint64_t place(int64_t index) const override;
+  std::vector<Stripe> stripes(int64_t index) const override;
 
   /// A row's tuple on its page, while the chunk is not released.
   HeapTupleData tuple(int64_t chunk, int64_t row) const;
@@ -113,10 +114,13 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   void keep(const Chunk& chunk);
   ItemPointerData place_of(const Chunk& chunk, int64_t row) const;
   bool at_end() const { return upcoming_.empty() && blocks_.at_end(); }
-  bool at_chunk_end() const {
+  bool at_group_end() const {
     return at_end() || (cache_ != nullptr && blocks_.position() >= group_end_) ||
            (direct_ != nullptr && blocks_.position() >= buffers_until_);
   }
+  bool at_chunk_end() const { return at_group_end() || at_stripe_end(); }
+  /// Chunks of a table that is read whole end with their stripe.
+  bool at_stripe_end() const;
   BlockNumber next_block();
   Buffer pin_page(BlockNumber block);
   void make_copies_room(Chunk* chunk) const;
@@ -152,10 +156,11 @@ class HeapRows : public RowSource, private engine::exec::ChunkFeeder {
   size_t read_ahead_ = 1;
   int64_t misses_ = 0;  // more than 0: blocks lately were not in the pool
   int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, kept_blocks_ = 0;
-  std::unique_ptr<CachedTable> cache_;   // nullptr: nothing is kept
-  BlockNumber group_end_ = 0;            // of the group that is being read, where there is a cache
-  CachedTable::Fill* fill_ = nullptr;    // what that group is kept in
-  std::optional<NextGroup> next_group_;  // that was looked up before its blocks' turn
+  std::unique_ptr<CachedTable> cache_;       // nullptr: nothing is kept
+  BlockNumber stripe_ = InvalidBlockNumber;  // of the chunk that is being made
+  BlockNumber group_end_ = 0;                // of the group that is being read, where there is a cache
+  CachedTable::Fill* fill_ = nullptr;        // what that group is kept in
+  std::optional<NextGroup> next_group_;      // that was looked up before its blocks' turn
   bool devices_read_ = false;
   std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
   std::unique_ptr<DirectBlocks> direct_;                // nullptr: devices read none

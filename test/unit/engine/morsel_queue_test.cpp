@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -156,6 +158,64 @@ TEST(OneQueue, ThreadsOfAllDevicesAtATime) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(rows, source.total_rows());
   }
+}
+
+/// Morsels that each lane has run, in order.
+using Lanes = std::map<size_t, std::vector<Piece>>;
+
+Lanes run_lanes(Chunks& source, size_t lanes, size_t thread_count) {
+  MorselQueue queue(source, 100, {}, MorselHomes({}, {}), lanes);
+  std::mutex mutex;
+  Lanes taken;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < thread_count; ++i)
+    threads.emplace_back([&] {
+      Morsel morsel;
+      while (queue.next(&morsel, true, 0).value()) {
+        {
+          std::lock_guard lock(mutex);
+          taken[morsel.lane].emplace_back(morsel.chunk, morsel.begin);
+        }
+        std::this_thread::yield();
+        bool declined = false;
+        queue.end(morsel, &declined);
+      }
+    });
+  if (source.feeder() != nullptr) {
+    for (int64_t i = 0; i < source.chunk_count(); ++i) queue.add_fed();
+    queue.end_feeding();
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(queue.rows(), source.total_rows());
+  return taken;
+}
+
+TEST_P(Queue, LanesGetTheSameMorselsAtAnyTime) {
+  Chunks source(200, 350, GetParam());
+  const Lanes alone = run_lanes(source, 3, 1);
+  ASSERT_EQ(alone.size(), 3u);
+  for (const auto& [lane, pieces] : alone) EXPECT_TRUE(std::is_sorted(pieces.begin(), pieces.end()));
+  for (const size_t threads : {2, 3, 8}) EXPECT_EQ(run_lanes(source, 3, threads), alone);
+}
+
+TEST_P(Queue, OneLaneHasAllRowsInOrder) {
+  Chunks source(50, 100, GetParam());
+  const Lanes lanes = run_lanes(source, 1, 4);
+  ASSERT_EQ(lanes.size(), 1u);
+  ASSERT_EQ(lanes.at(0).size(), 50u);
+  EXPECT_TRUE(std::is_sorted(lanes.at(0).begin(), lanes.at(0).end()));
+}
+
+TEST(OneQueue, WhoWaitsForALaneIsWoken) {
+  Chunks source(4, 100);
+  MorselQueue queue(source, 100, {}, MorselHomes({}, {}), 1);
+  Morsel morsel;
+  ASSERT_TRUE(queue.next(&morsel, true, 0).value());
+  Morsel other;
+  EXPECT_FALSE(queue.next(&other, false, 0).value());  // the only lane is taken
+  std::thread waiting([&] { EXPECT_FALSE(queue.next(&other, true, 0).value()); });
+  queue.stop();
+  waiting.join();
 }
 
 }  // namespace

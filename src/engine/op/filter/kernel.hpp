@@ -3,6 +3,7 @@
 // the expression, so AND and OR look at the left side first, and CASE at the branch that was taken.
 #pragma once
 
+#include "engine/block/row_order.hpp"
 #include "engine/block/registers.hpp"
 
 namespace strom::engine::op {
@@ -295,6 +296,15 @@ STROM_INLINE void append(const P& p, TileState& s, uint32_t next, ListRef carrie
   p.sync();
 }
 
+/// The tile that was appended first moves behind the rows that came later.
+STROM_INLINE void put_oldest_last(TileState& s, SegmentBuffer& buffer) {
+  const int later = buffer.count - kTileRows;
+  if (later <= 0) return;
+  for (int i = 0; i < later; ++i) s.scratch_positions[i] = buffer.rows[kTileRows + i];
+  for (int i = kTileRows; i-- > 0;) buffer.rows[later + i] = buffer.rows[i];
+  for (int i = 0; i < later; ++i) buffer.rows[i] = s.scratch_positions[i];
+}
+
 /// End of a kFilter segment. Without a mask, rows without an error go on.
 template <class P>
 STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
@@ -315,6 +325,9 @@ STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
   const int kept = p.compact(mask, s.count, s.scratch_positions);
   p.leader([&] { s.segment_rows_out[segment] += kept; });
   if (kept > 0) append(p, s, segment + 1, seg.carried, s.scratch_positions, kept);
+  if constexpr (!P::kDevice) {
+    if (seg.join == kKeepsOrder) put_oldest_last(s, s.buffers[segment + 1]);
+  }
 }
 
 }  // namespace strom::engine::op
