@@ -195,11 +195,26 @@ STROM_INLINE bool fix_decimal(int128 decimal, uint32_t imm, int128* out) {
   return *out >= limit || *out <= -limit;
 }
 
+/// 10^n for 0 <= n <= 15.
+STROM_INLINE constexpr int64_t small_power_of_ten(int n) {
+  int64_t value = n & 1 ? 10 : 1;
+  if (n & 2) value *= 100;
+  if (n & 4) value *= 10000;
+  if (n & 8) value *= 100000000;
+  return value;
+}
+
 /// kAlignDecimal: the value at scale kSummedScale above the same lower bits, so that values order as integers.
 STROM_INLINE bool order_decimal(int128 decimal, int128* out) {
   const int scale = decimal_scale(decimal);
   int128 value = decimal_unscaled(decimal);
   *out = 0;
+  constexpr int kHalf = registry::kSummedScale / 2;
+  constexpr int64_t kOrdinary = int64_t{1} << 53;
+  if (scale <= kHalf && value < kOrdinary && value > -kOrdinary) {  // what 128 bits hold, in two small steps
+    const auto first = static_cast<int128>(static_cast<int64_t>(value)) * small_power_of_ten(kHalf - scale);
+    return give_decimal(first * small_power_of_ten(kHalf), scale, *out);
+  }
   if (scale > registry::kSummedScale || append_digits(&value, registry::kSummedScale - scale)) return true;
   return give_decimal(value, scale, *out);
 }
