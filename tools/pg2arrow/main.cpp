@@ -25,9 +25,7 @@ void add_connection_options(OptionTable& table, Settings& settings) {
              "database, or a connection string or URI (default: PGDATABASE)");
   table.text('h', "host", "HOST", &settings.host, "server's host or socket folder (default: PGHOST)");
   table.text('p', "port", "PORT", &settings.port, "server's port (default: PGPORT)");
-  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)")
-      .also("username")
-      .also('U');
+  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)").also("username").also('U');
   table.flag('w', "no-password", &settings.never_ask, "never ask for a password");
   table.flag('W', "password", &settings.always_ask,
              "ask for a password at once; PGPASSWORD, .pgpass and services need no option");
