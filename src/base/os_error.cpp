@@ -20,6 +20,8 @@ ErrorCode code_of(int error_number) {
     case EACCES:
     case EPERM:
     case EROFS: return ErrorCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT: return ErrorCode::kDiskFull;
     case ENOMEM: return ErrorCode::kOutOfMemory;
     default: return ErrorCode::kIoError;
   }

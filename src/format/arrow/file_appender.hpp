@@ -57,7 +57,7 @@ class FileAppender {
   /// Also of these columns.
   virtual void add_statistics(const std::vector<size_t>& columns) = 0;
 
-  /// `is_last`: prepare() comes next. `bounds` of statistics_columns(). Errors: kIoError (disk full).
+  /// `is_last`: prepare() comes next. `bounds` of statistics_columns(). Errors: kDiskFull, kIoError.
   virtual Status write(const EncodedBatch& batch, std::vector<Bounds> bounds, bool is_last) = 0;
   /// No record batch is left, and those that come have another schema, which has no dictionaries.
   virtual void clear(columnar::NestedSchema schema) = 0;
