@@ -73,7 +73,6 @@ RESET pg_strom.cpu_setup_cost;
 -- Other formats: an element behind the query's. Without VERBOSE nothing.
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) SELECT * FROM tiny;
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT YAML) SELECT * FROM tiny;
-EXPLAIN (VERBOSE, COSTS OFF, FORMAT XML) SELECT * FROM tiny;
 EXPLAIN (COSTS OFF) SELECT * FROM tiny;
 -- Each expression of a query.
 SELECT * FROM pgstrom.explain_support($$SELECT b.k + 1, name, sum(v * 2), avg(DISTINCT v), string_agg(t, ',' ORDER BY t) FROM fact b JOIN dim d USING (k)

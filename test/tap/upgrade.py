@@ -82,8 +82,10 @@ QUERIES = [
 ]
 PLANS = ("enable_hashjoin", "enable_mergejoin", "enable_nestloop", "enable_hashagg", "enable_seqscan")
 
+# Arrays and row types, which depend on others, are members of their own since PostgreSQL 18.
 MEMBERS = """SELECT pg_describe_object(classid, objid, 0) FROM pg_depend
-  WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' ORDER BY 1"""
+  WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND NOT (classid = 'pg_type'::regclass AND EXISTS (
+    SELECT FROM pg_type t WHERE t.oid = objid AND (t.typrelid <> 0 OR t.typcategory = 'A'))) ORDER BY 1"""
 FAMILIES = """SELECT a.amname, f.opfname, count(DISTINCT o.oid), count(DISTINCT p.oid) FROM pg_opfamily f JOIN pg_am a ON a.oid = f.opfmethod
   LEFT JOIN pg_amop o ON o.amopfamily = f.oid LEFT JOIN pg_amproc p ON p.amprocfamily = f.oid
   WHERE f.opfname IN ('int1_ops', 'float2_ops') GROUP BY 1, 2 ORDER BY 1, 2"""
@@ -169,7 +171,8 @@ def forget_column_versions(old, new):
         return
     for database in ("postgres", "restored", "plain"):
         with psycopg.connect(old.conninfo(database), autocommit=True) as session:
-            session.execute("SET allow_system_table_mods = on; UPDATE pg_attribute SET attoptions = NULL WHERE attoptions::text LIKE '{pg_attver=%}'")
+            session.execute("SET allow_system_table_mods = on; UPDATE pg_attribute a SET attoptions = NULL "
+                            "FROM pg_class c WHERE c.oid = attrelid AND relkind <> 'c' AND attoptions::text LIKE '{pg_attver=%}'")
 
 
 def main():
