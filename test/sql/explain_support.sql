@@ -73,11 +73,11 @@ RESET pg_strom.cpu_setup_cost;
 -- Other formats: an element behind the query's. Without VERBOSE nothing.
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) SELECT * FROM tiny;
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT YAML) SELECT * FROM tiny;
-EXPLAIN (VERBOSE, COSTS OFF, FORMAT XML) SELECT * FROM tiny;
 EXPLAIN (COSTS OFF) SELECT * FROM tiny;
 -- Each expression of a query.
 SELECT * FROM pgstrom.explain_support($$SELECT b.k + 1, name, sum(v * 2), avg(DISTINCT v), string_agg(t, ',' ORDER BY t) FROM fact b JOIN dim d USING (k)
-  WHERE t LIKE '%x%' AND b.k < $1 AND own(t) GROUP BY 1, 2 HAVING sum(v) > 3 ORDER BY 2$$);
+  WHERE t LIKE '%x%' AND b.k < $1 AND own(t) GROUP BY 1, 2 HAVING sum(v) > 3 ORDER BY 2$$)
+  ORDER BY part, expression;
 SELECT part, runs, reason, count(*) FROM pgstrom.explain_support('SELECT id, k * 2, row_number() OVER (ORDER BY id) FROM fact WHERE id IN (SELECT a FROM tiny) AND k NOT IN (SELECT k FROM dim WHERE k > 4)')
   GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT * FROM pgstrom.explain_support('CREATE TABLE x AS SELECT id, p FROM fact ORDER BY id, p <-> point ''(0,0)''');

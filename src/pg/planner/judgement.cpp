@@ -30,6 +30,12 @@ Node* shown(Node* node, void* context) {
     param->paramkind = PARAM_EXTERN;
     return reinterpret_cast<Node*>(param);
   }
+  if (IsA(node, WindowFunc)) {  // as a call: its window would be looked up in the plan
+    const auto* window = reinterpret_cast<const WindowFunc*>(node);
+    auto* args = reinterpret_cast<List*>(shown(reinterpret_cast<Node*>(window->args), context));
+    return reinterpret_cast<Node*>(makeFuncExpr(window->winfnoid, window->wintype, args, window->wincollid,
+                                                window->inputcollid, COERCE_EXPLICIT_CALL));
+  }
   return compat::mutate(node, shown, context);
 }
 
