@@ -52,7 +52,7 @@ def reads_back(original, name="out", value="{}::text"):
     """Arrow_Fdw makes a table of the same columns from the file's metadata, with the same rows."""
     (OUT / f"{name}.arrow").chmod(0o644)
     query(f"""DROP FOREIGN TABLE IF EXISTS read_back;
-        IMPORT FOREIGN SCHEMA read_back FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/{name}.arrow')""", DB)
+        IMPORT FOREIGN SCHEMA read_back FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/{name}.arrow', named_types 'any')""", DB)
     columns = """SELECT string_agg(quote_ident(attname) || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum)
         FROM pg_attribute WHERE attrelid = '{}'::regclass AND attnum > 0 AND attname <> 'i'"""
     equal(query(columns.format("read_back"), DB), query(columns.format(original), DB), f"{original}: the types are read back")

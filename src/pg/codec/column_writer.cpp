@@ -602,6 +602,7 @@ bool takes(const NestedField& file, const NestedField& ours) {
     case Kind::kDate:
     case Kind::kTime: return true;
     case Kind::kTimestamp: return file.timezone.empty() == ours.timezone.empty();
+    case Kind::kList: return takes(file.children[0], ours.children[0]);
     default: return false;
   }
 }
@@ -647,7 +648,9 @@ void RowWriter::add_column(const NestedField& field, const std::string& name, Sq
   add_column(name, type, source);
   settings_.numeric_needs_precision = needs;
   settings_.numeric = choice;
-  if (!fit_to_file(*writers_.back(), field, fields_.back(), type)) {
+  const bool fits =
+      settings_.may_narrow ? fit_to_file(*writers_.back(), field, fields_.back(), type) : takes(field, fields_.back());
+  if (!fits) {
     throw boundary::StatusError(
         Status(ErrorCode::kTypeMismatch, "column \"" + name + "\" cannot be written to field \"" + field.name + "\"")
             .with_detail("Values of type " + type_name(type) + " become " + columnar::type_text(fields_.back()) +

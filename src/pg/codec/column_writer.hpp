@@ -20,6 +20,7 @@ struct WriteSettings {
   format::pgwire::NumericChoice numeric;
   bool numeric_needs_precision = false;  // a numeric without precision is an error
   bool enum_as_dictionary = true;
+  bool may_narrow = true;  // fields of files may have numbers of fewer bits than the column's
   /// NULL instead of an error: for infinite dates, timestamps and intervals, and for all that Arrow does not have.
   bool infinity_is_null = false, out_of_range_is_null = false;
 };

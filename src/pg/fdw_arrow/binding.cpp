@@ -81,7 +81,9 @@ NestedField new_field(const ForeignColumn& column) {
 
 bool fits(const ForeignColumn& column, const NestedField& field) {
   if (has_dictionary(field)) return false;
-  codec::RowWriter alone(settings());
+  codec::WriteSettings whole = settings();
+  whole.may_narrow = false;  // there are no values that ask for fewer bits
+  codec::RowWriter alone(whole);
   try {
     alone.add_column(field, column.name, column.type, 0);
     return true;
@@ -135,10 +137,13 @@ std::string binding_signature(const ForeignTable& table) {
   return text;
 }
 
-std::unique_ptr<Binding> make_binding(const ForeignTable& table, const NestedSchema& schema, const std::string& path) {
+std::unique_ptr<Binding> make_binding(const ForeignTable& table, const NestedSchema& schema, const std::string& path,
+                                      bool may_narrow) {
   auto binding = std::make_unique<Binding>();
   binding->signature = binding_signature(table);
-  binding->rows = std::make_unique<codec::RowWriter>(settings());
+  codec::WriteSettings chosen = settings();
+  chosen.may_narrow = may_narrow;
+  binding->rows = std::make_unique<codec::RowWriter>(chosen);
   std::vector<const ForeignColumn*> missing;
   const auto writers = writers_of(table, schema, path, &missing);
   if (!missing.empty()) {

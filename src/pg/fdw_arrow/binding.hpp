@@ -21,8 +21,9 @@ struct Binding {
 std::string binding_signature(const catalog::ForeignTable& table);
 
 /// Rows of `table` for file `path` of `schema`. May throw: kTypeMismatch when they do not fit together.
+/// `may_narrow`: fields may have numbers of fewer bits than their columns.
 std::unique_ptr<Binding> make_binding(const catalog::ForeignTable& table, const columnar::NestedSchema& schema,
-                                      const std::string& path);
+                                      const std::string& path, bool may_narrow = true);
 
 /// May throw: kUnsupported when a column could not be read from `file`, to which it is about to be written.
 void require_readable(const catalog::ForeignTable& table, const format::arrow::FileReader& file);

@@ -90,7 +90,7 @@ void PendingWrite::fit_to(const catalog::ForeignTable& table, const TableOptions
     flush(false);
     std::shared_ptr<Binding> fresh;
     try {
-      fresh = make_binding(table, appender_->schema(), path_);
+      fresh = make_binding(table, appender_->schema(), path_, appender_->mark().batches > 0);
     } catch (const boundary::StatusError& error) {
       // A file without rows is what the table makes of it.
       if (error.status().code() != ErrorCode::kTypeMismatch || appender_->mark().batches > 0) throw;
