@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <iterator>
 #include <string_view>
 
 #include "registry/functions.hpp"
@@ -47,19 +46,24 @@ bool is_sound_pattern(const Program& program, const Node& call) {
   return constant.param < 0 && !constant.bytes.ends_with('\\');
 }
 
+bool is_an_error_itself(const Program& program, const Node& n) {
+  if (n.kind == NodeKind::kConst) return program.constants[n.imm].param >= 0 && program.constants[n.imm].may_raise;
+  if (n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kFixDecimal) return true;
+  if (n.kind != NodeKind::kCall) return false;
+  const registry::FunctionInfo& function = registry::kFunctions[n.imm];
+  const bool raises = (function.traits & registry::kRaises) != 0;
+  return raises && !(has_value_everywhere(function) && is_sound_pattern(program, n));
+}
+
 }  // namespace
 
 bool can_be_an_error(const Program& program, NodeId id) {
-  const Node& n = program.nodes[id];
-  if (n.kind == NodeKind::kConst) return program.constants[n.imm].param >= 0 && program.constants[n.imm].may_raise;
-  if (n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kFixDecimal) return true;
-  if (n.kind == NodeKind::kCall) {
-    const registry::FunctionInfo& function = registry::kFunctions[n.imm];
-    const bool raises = (function.traits & registry::kRaises) != 0;
-    if (raises && !(has_value_everywhere(function) && is_sound_pattern(program, n))) return true;
-  }
-  return std::any_of(std::begin(n.args), std::end(n.args),
-                     [&](NodeId arg) { return arg != kNoNode && can_be_an_error(program, arg); });
+  bool found = false;
+  visit(program, id, [&](NodeId, const Node& n) {
+    found = found || is_an_error_itself(program, n);
+    return !found;
+  });
+  return found;
 }
 
 }  // namespace strom::engine::plan

@@ -6,6 +6,7 @@
 #include "engine/exec/join_name.hpp"
 #include "engine/exec/join_table.hpp"
 #include "engine/plan/builder.hpp"
+#include "engine/plan/errors.hpp"
 #include "engine/plan/print.hpp"
 #include "engine/plan/serialize.hpp"
 #include "engine/plan/verify.hpp"
@@ -73,6 +74,7 @@ Result<exec::Assembly> assembled(const Program& p) {
 void expect_walks_end(const Program& p) {
   ASSERT_TRUE(plan::verify(p).is_ok()) << plan::verify(p).message();
   EXPECT_FALSE(plan::can_raise(p, p.pipelines[0].quals[0]));
+  EXPECT_FALSE(plan::can_be_an_error(p, p.pipelines[0].quals[0]));
   EXPECT_TRUE(plan::has_stable_text(p, p.pipelines[0].quals[0], false));
   EXPECT_LT(plan::print_program(p).size(), 100000u);
   auto copy = plan::deserialize(plan::serialize(p));
