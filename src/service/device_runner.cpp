@@ -248,9 +248,8 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
        !sessions_.holds(task.session, request.results, uint64_t{request.count} * sizeof(engine::block::RunResult)) ||
        (request.stop != 0 && !sessions_.holds(task.session, request.stop, sizeof(int32_t)))))
     return invalid("address");
-  if (request.pages != 0 &&
-      (request.page_count == 0 || request.page_count > kMostPages ||
-       !sessions_.holds(task.session, request.pages, sizeof(engine::block::PageTask))))
+  if (request.pages != 0 && (request.page_count == 0 || request.page_count > kMostPages ||
+                             !sessions_.holds(task.session, request.pages, sizeof(engine::block::PageTask))))
     return invalid("pages");
   work.states = reinterpret_cast<engine::block::TileState*>(request.states);
   work.results = reinterpret_cast<engine::block::RunResult*>(request.results);

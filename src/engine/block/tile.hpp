@@ -27,7 +27,6 @@ inline constexpr uint8_t kErrorFlag = 2;   // the value could not be computed: t
 inline constexpr uint8_t kPackedFlag = 4;  // of a source column: a compressed text, see Inflater
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 inline constexpr uint16_t kNoRegister = UINT16_MAX;
-inline constexpr int kMaxJoins = 16;
 
 /// Op-codes of tile code. Functions of the registry follow at kFirstFunction, see function_op().
 enum class TileOp : uint16_t {

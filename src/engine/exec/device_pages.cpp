@@ -93,8 +93,7 @@ void DevicePages::write_head(const PageBatch& batch, DeviceImage* image) {
     column = {wanted.storage, wanted.missing_flag, nullptr, nullptr, {}};
     missing_texts.push_back(DeviceImage::kNowhere);
     if (wanted.missing_flag != 0) continue;
-    std::memcpy(column.missing, wanted.missing,
-                static_cast<size_t>(columnar::heap::storage_width(wanted.storage)));
+    std::memcpy(column.missing, wanted.missing, static_cast<size_t>(columnar::heap::storage_width(wanted.storage)));
     if (!is_text(wanted.storage)) continue;
     StrView text;
     std::memcpy(&text, column.missing, sizeof text);
@@ -243,8 +242,7 @@ void DevicePages::decoded() {
   const auto* first_rows = head<uint32_t>(at_.first_rows);
   const auto* numbers = reinterpret_cast<const uint16_t*>(numbers_->host());
   for (uint32_t page = slice_begin_; page < next_page_; ++page)
-    if (first_rows[page] != block::kSkippedPage)
-      batch_->add_rows(page, numbers + first_rows[page], counts_[page]);
+    if (first_rows[page] != block::kSkippedPage) batch_->add_rows(page, numbers + first_rows[page], counts_[page]);
   slice_rows_ = 0;
 }
 

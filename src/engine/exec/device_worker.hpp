@@ -96,7 +96,7 @@ class DeviceWorker final : public Worker {
   Layout layout_;
   // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
   std::unique_ptr<DeviceRegion> work_, control_, data_, group_data_, slot_;
-  KeptColumns kept_;  // of the morsel
+  KeptColumns kept_;                    // of the morsel
   std::unique_ptr<DevicePages> pages_;  // from the first morsel of pages on
   // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
   struct {

@@ -35,7 +35,7 @@ struct Own {
   T* at;
 };
 template <class T, class M>
-__host__ __device__ __forceinline__ Own<M> part(Own<T> of, M T::*which) {
+__host__ __device__ __forceinline__ Own<M> part(Own<T> of, M T::* which) {
   return {&(of.at->*which)};
 }
 

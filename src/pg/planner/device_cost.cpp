@@ -20,7 +20,7 @@ using service::RowTime;
 
 constexpr double kNanoseconds = 1e9;
 constexpr double kNsPerUs = 1000;
-constexpr double kWorthAsking = 1e6;  // ns of copying: what is there already makes a difference
+constexpr double kWorthAsking = 1e6;   // ns of copying: what is there already makes a difference
 constexpr double kTableOverhead = 32;  // bytes of a row of a join table, beside its columns
 constexpr double kTextBytes = 32;      // of a text of which nothing is known, with its place
 

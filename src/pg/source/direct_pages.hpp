@@ -46,7 +46,7 @@ class DirectPages final : public columnar::PageBatch {
   const Buffer map_page_;
   const XLogRecPtr version_;
   std::vector<BlockNumber> given_back_;
-  mutable std::mutex mutex_;  // of the members below
+  mutable std::mutex mutex_;               // of the members below
   std::map<int64_t, BlockNumber> blocks_;  // by their first row
   std::vector<uint16_t> numbers_;          // of each row's item
 };

@@ -75,11 +75,11 @@ uint32_t add_to_sum(uint32_t sum, uint32_t word) { return (sum ^ word) * 1677761
 
 /// Of a page whose own one is 0, as PostgreSQL sums it up: line after line of 32 words.
 uint16_t checksum_of(const uint8_t* page, uint32_t block) {
-  std::array<uint32_t, 32> sums = {
-      0x5B1F36E9, 0xB8525960, 0x02AB50AA, 0x1DE66D2A, 0x79FF467A, 0x9BB9F8A3, 0x217E7CD2, 0x83E13D2C,
-      0xF8D4474F, 0xE39EB970, 0x42C6AE16, 0x993216FA, 0x7B093B5D, 0x98DAFF3C, 0xF718902A, 0x0B1C9CDB,
-      0xE58F764B, 0x187636BC, 0x5D7B3BB1, 0xE73DE7DE, 0x92BEC979, 0xCCA6C0B2, 0x304A0979, 0x85AA43D4,
-      0x783125BB, 0x6CA8EAA2, 0xE407EAC6, 0x4B5CFC3E, 0x9FBF8C76, 0x15CA20BE, 0xF2CA9FD3, 0x959BD756};
+  std::array<uint32_t, 32> sums = {0x5B1F36E9, 0xB8525960, 0x02AB50AA, 0x1DE66D2A, 0x79FF467A, 0x9BB9F8A3, 0x217E7CD2,
+                                   0x83E13D2C, 0xF8D4474F, 0xE39EB970, 0x42C6AE16, 0x993216FA, 0x7B093B5D, 0x98DAFF3C,
+                                   0xF718902A, 0x0B1C9CDB, 0xE58F764B, 0x187636BC, 0x5D7B3BB1, 0xE73DE7DE, 0x92BEC979,
+                                   0xCCA6C0B2, 0x304A0979, 0x85AA43D4, 0x783125BB, 0x6CA8EAA2, 0xE407EAC6, 0x4B5CFC3E,
+                                   0x9FBF8C76, 0x15CA20BE, 0xF2CA9FD3, 0x959BD756};
   std::array<uint32_t, kPageSize / 4> words;
   std::memcpy(words.data(), page, kPageSize);
   for (size_t i = 0; i < words.size(); ++i) sums[i % 32] = add_to_sum(sums[i % 32], words[i]);
@@ -235,8 +235,8 @@ class Table {
       const PageRef ref = pages_[p].ref(false);
       Columns columns(wanted_, pages_[p].items());
       std::vector<uint16_t> numbers(pages_[p].items() + 1);
-      const auto rows = static_cast<size_t>(
-          decoder.decode(ref, nullptr, 0, ref.count, numbers.data(), columns.out.data()).rows);
+      const auto rows =
+          static_cast<size_t>(decoder.decode(ref, nullptr, 0, ref.count, numbers.data(), columns.out.data()).rows);
       EXPECT_EQ(std::memcmp(numbers.data(), after.data() + at.numbers + first_rows[p] * sizeof(uint16_t),
                             rows * sizeof(uint16_t)),
                 0);
@@ -321,17 +321,17 @@ TEST_P(Pages, damaged_tuples) {
 
 TEST_P(Pages, headers) {
   const auto word = [](uint32_t value) { return std::string{static_cast<char>(value), static_cast<char>(value >> 8)}; };
-  const std::pair<size_t, std::string> damages[] = {
-      {10, word(0)},           // not all-visible
-      {10, word(4 | 8)},       // unknown flags
-      {12, word(23)},          // the items end before they begin
-      {12, word(8193)},        // behind the free space
-      {14, word(8200)},        // which ends behind the page
-      {16, word(8200)},        // as does what the access method has
-      {16, word(8191)},        // or is not aligned
-      {18, word(8192 | 5)},    // another version
-      {18, word(16384 | 4)},   // another size
-      {0, std::string(8192, '\0')}, {0, std::string(8192, '\xff')}};
+  const std::pair<size_t, std::string> damages[] = {{10, word(0)},          // not all-visible
+                                                    {10, word(4 | 8)},      // unknown flags
+                                                    {12, word(23)},         // the items end before they begin
+                                                    {12, word(8193)},       // behind the free space
+                                                    {14, word(8200)},       // which ends behind the page
+                                                    {16, word(8200)},       // as does what the access method has
+                                                    {16, word(8191)},       // or is not aligned
+                                                    {18, word(8192 | 5)},   // another version
+                                                    {18, word(16384 | 4)},  // another size
+                                                    {0, std::string(8192, '\0')},
+                                                    {0, std::string(8192, '\xff')}};
   for (const auto& [place, bytes] : damages) {
     Table table(3, 40);
     Page page(kPageSize);
