@@ -44,6 +44,7 @@ struct EngineScan {
   int leaf_count;        // before pruning
   int column_count;      // highest attribute number
   ColumnFacts* columns;  // [0 .. column_count], see facts_of()
+  const char* refusal;   // why the engine does not scan it; nullptr: it does
   bool output_readable;  // every column that is needed above the scan
   bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
   List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them

@@ -232,6 +232,8 @@ Judgements* set_judging(Judgements* judgements) {
   return before;
 }
 
+bool is_judging() { return current != nullptr; }
+
 void end_judging(Judgements* judgements, const PlannedStmt* plan) {
   MemoryContext caller = MemoryContextSwitchTo(judgements->memory);
   judgements->lines = not_offloaded(plan, judgements);
@@ -261,7 +263,7 @@ void judge_table(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte, const c
   const char* reason = statement_reason != nullptr ? statement_reason : why_not_scanned(root, rel, rte);
   if (reason == nullptr && scan == nullptr && rte->inh) reason = "its partitions cannot be read as one";
   if (reason == nullptr && (scan == nullptr || !scan->output_readable))
-    reason = "a column that is needed cannot be read";
+    reason = scan != nullptr && scan->refusal != nullptr ? scan->refusal : "a column that is needed cannot be read";
   note(QueryPart::kScan, table_text(rte), reason, list_make1(rte->eref));
   if (scan != nullptr) note_unread_columns(root, scan, rel->relid);
   judge_filters(root, rel, state);

@@ -37,6 +37,8 @@ struct Judgements {
 Judgements* begin_judging();
 /// The next statement that is planned is judged. nullptr: none. What was set before.
 Judgements* set_judging(Judgements* judgements);
+/// The statement that is being planned is judged.
+bool is_judging();
 /// The statement is planned.
 void end_judging(Judgements* judgements, const PlannedStmt* plan);
 

@@ -300,18 +300,25 @@ void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* a
 
 namespace {
 
-// Splits the filters; false when a column that is needed cannot be read.
-bool finish_scan(PlannerState* state, EngineScan* scan) {
-  if (list_length(scan->rel->reltarget->exprs) > kMostColumns) return false;
-  if (!all_readable(scan, scan->rel->reltarget->exprs)) return false;
+// Splits the filters; what keeps the engine from scanning, or nullptr.
+const char* split_scan(PlannerState* state, EngineScan* scan) {
+  constexpr const char* kUnreadable = "a column that is needed cannot be read";
+  constexpr const char* kTooLarge = "its filters are too large for the rows that are expected";
+  if (list_length(scan->rel->reltarget->exprs) > kMostColumns) return "too many columns are needed";
+  if (!all_readable(scan, scan->rel->reltarget->exprs)) return kUnreadable;
   scan->weight = weight_of(scan->rel->baserestrictinfo, most_weight(state));
-  if (scan->weight > most_weight(state)) return false;
+  if (scan->weight > most_weight(state)) return kTooLarge;
   split_filters(state, scan);
-  if (scan->operations > kMostOperations) return false;
+  if (scan->operations > kMostOperations) return kTooLarge;
   // PostgreSQL evaluates these on the rows that the engine returns.
-  if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return false;
-  scan->output_readable = true;
-  return true;
+  if (!all_readable(scan, extract_actual_clauses(scan->host_quals, false))) return kUnreadable;
+  return nullptr;
+}
+
+bool finish_scan(PlannerState* state, EngineScan* scan) {
+  scan->refusal = split_scan(state, scan);
+  scan->output_readable = scan->refusal == nullptr;
+  return scan->output_readable;
 }
 
 void estimate_rows(PlannerInfo* root, EngineScan* scan) {
@@ -457,7 +464,8 @@ void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, c
 }  // namespace
 
 void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte) {
-  if (!may_scan(root, rel, rte) || is_beneath_notice(root, rel)) return;
+  if (!may_scan(root, rel, rte)) return;
+  if (!is_judging() && is_beneath_notice(root, rel)) return;  // EXPLAIN tells of all expressions
   const Index parent = topmost_parent(root, relid);
   EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
   if (rte->inh) {

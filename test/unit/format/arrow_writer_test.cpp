@@ -38,7 +38,7 @@ TEST(ArrowWriter, NothingUnderTheNameBeforeFinish) {
   auto writer = FileWriter::create(folder.path("f"), one_column(), false);
   ASSERT_TRUE(writer.is_ok());
   EXPECT_FALSE(fs::exists(folder.path("f")));
-  EXPECT_EQ(entries(folder), 1);
+  EXPECT_LE(entries(folder), 1);  // a temporary name, where the file system has no files without names
   ASSERT_TRUE(writer.value()->finish().is_ok());
   EXPECT_TRUE(fs::exists(folder.path("f")));
   EXPECT_EQ(entries(folder), 1);

@@ -1,6 +1,7 @@
 """The command line of ssbgen: files, streams, exit codes. Called by ctest with the program's path as its argument."""
 from __future__ import annotations
 
+import os
 import signal
 import struct
 import subprocess
@@ -84,10 +85,20 @@ class SsbgenTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"cannot create", done.stderr)
 
+    def writes_to_folder(self, pid):
+        """Also to a file that has no name yet."""
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                if os.readlink(link).startswith(str(self.folder)):
+                    return True
+            except FileNotFoundError:  # closed meanwhile
+                pass
+        return False
+
     def test_interrupt_leaves_no_file(self):
         command = [PROGRAM, "--scale", "50", "--threads", "1", "--batch-rows", "20000", "--out", str(self.folder)]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as running:
-            while not any(self.folder.iterdir()):
+            while not self.writes_to_folder(running.pid):
                 self.assertIsNone(running.poll())
             running.send_signal(signal.SIGINT)
             self.assertEqual(running.wait(timeout=60), 130)
