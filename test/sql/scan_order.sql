@@ -147,25 +147,5 @@ SELECT outcomes(q), q FROM (VALUES
   ('SELECT count(*) FROM risky WHERE upper(s) = ''X'' AND b < 0 AND 1 / a > 0'), ('SELECT count(*) FROM risky WHERE s LIKE ''y%'' AND s::int > 0'),
   ('SELECT count(*) FROM risky WHERE s::int + 1 > 0 AND s LIKE ''y%''')) t(q);
 
--- Compressed values stay as they were stored.
-CREATE TABLE pressed (id int, t text COMPRESSION lz4);
-INSERT INTO pressed SELECT i, repeat('compressible ' || i % 10, 40 + i % 200) FROM generate_series(1, 2000) i;
-ANALYZE pressed;
-CREATE TABLE taken (id int, t text);
-EXPLAIN (COSTS OFF) INSERT INTO taken SELECT id, t FROM pressed WHERE id % 2 = 0;
-INSERT INTO taken SELECT id, t FROM pressed WHERE id % 2 = 0;
-SELECT pg_column_compression(t), count(*) FROM taken GROUP BY 1 ORDER BY 1;
-CREATE TABLE taken_as AS SELECT id, t FROM pressed WHERE id % 2 = 0;
-SELECT pg_column_compression(t), count(*) FROM taken_as GROUP BY 1 ORDER BY 1;
-CREATE MATERIALIZED VIEW taken_view AS SELECT id, t FROM pressed WHERE id % 2 = 0;
-REFRESH MATERIALIZED VIEW taken_view;
-SELECT pg_column_compression(t), count(*) FROM taken_view GROUP BY 1 ORDER BY 1;
-SELECT sum(pg_column_size(p.t)) = sum(pg_column_size(t.t)) AS same_size FROM pressed p JOIN taken t USING (id);
-CREATE FUNCTION size_in_sql(anyelement) RETURNS int LANGUAGE sql STABLE AS 'SELECT pg_column_size($1)';
-CREATE FUNCTION size_in_body(t text) RETURNS int LANGUAGE sql STABLE RETURN pg_column_size(t);
-CREATE FUNCTION size_of_size(t text) RETURNS int LANGUAGE sql STABLE RETURN size_in_body(t);
-CREATE FUNCTION size_in_plpgsql(t text) RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN RETURN pg_column_size(t); END';
-SELECT outcomes(format('SELECT sum(%s(t)) FROM pressed WHERE id > 100', f)) = outcomes('SELECT sum(pg_column_size(t)) FROM pressed WHERE id > 100') AS same
-  FROM unnest(array['size_in_sql', 'size_in_body', 'size_of_size', 'size_in_plpgsql']) f;
 SET client_min_messages = warning;
 DROP SCHEMA scan_order CASCADE;
