@@ -229,9 +229,9 @@ void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAg
   std::vector<NodeId>& columns = aggregation != nullptr ? pipeline.group_keys : pipeline.outputs;
   // Of two keys that lower to the same, a grouping set may have one.
   const bool apart = aggregation != nullptr && aggregation->sets != NIL;
-  size_t index = apart ? columns.size() : 0;
-  while (index < columns.size() && columns[index] != id) ++index;
-  if (index == columns.size()) {
+  const auto [place, is_new] = output_places_.try_emplace(id, columns.size());
+  const size_t index = apart ? columns.size() : place->second;
+  if (apart || is_new) {
     columns.push_back(id);
     if (aggregation != nullptr) group_keys_.push_back(expr);
   }

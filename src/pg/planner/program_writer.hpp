@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,7 @@ class ProgramWriter {
   std::vector<std::vector<SourceColumnRef>> sources_, payloads_;
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> source_places_;  // by pipeline and column
   std::map<std::pair<uint32_t, NodeId>, uint32_t> payload_places_;   // by join and column of the build side
+  std::unordered_map<NodeId, size_t> output_places_;                 // of the last pipeline's outputs or group keys
   std::vector<OutputRef> outputs_;
   std::vector<int> membership_params_;
   std::vector<const Node*> params_, group_keys_, arguments_, second_arguments_, argument_filters_;
