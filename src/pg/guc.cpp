@@ -37,13 +37,6 @@ namespace strom::pg::guc {
   static char* name = nullptr;              \
   }
 #include "registry/gucs.def"
-#undef STROM_GUC_UNUSED_BOOL
-#undef STROM_GUC_UNUSED
-#undef STROM_GUC_BOOL
-#undef STROM_GUC_INT
-#undef STROM_GUC_REAL
-#undef STROM_GUC_STRING
-#undef STROM_GUC_ENUM
 
 namespace {
 
@@ -98,19 +91,7 @@ void tell_unused(const char* name, const char* brief, const char* instead, GucSo
     tell_unused(#prefix "." #name, brief, instead, source, &told); \
     return true;                                                   \
   }
-#define STROM_GUC_BOOL(...)
-#define STROM_GUC_INT(...)
-#define STROM_GUC_REAL(...)
-#define STROM_GUC_STRING(...)
-#define STROM_GUC_ENUM(...)
 #include "registry/gucs.def"
-#undef STROM_GUC_UNUSED_BOOL
-#undef STROM_GUC_UNUSED
-#undef STROM_GUC_BOOL
-#undef STROM_GUC_INT
-#undef STROM_GUC_REAL
-#undef STROM_GUC_STRING
-#undef STROM_GUC_ENUM
 
 }  // namespace
 
@@ -137,13 +118,6 @@ void define_all() {
   DefineCustomStringVariable(#prefix "." #name, brief, extra, &prefix::name, "", PGC_USERSET, GUC_NOT_IN_SAMPLE, \
                              check_##prefix##_##name, nullptr, nullptr);
 #include "registry/gucs.def"
-#undef STROM_GUC_UNUSED_BOOL
-#undef STROM_GUC_UNUSED
-#undef STROM_GUC_BOOL
-#undef STROM_GUC_INT
-#undef STROM_GUC_REAL
-#undef STROM_GUC_STRING
-#undef STROM_GUC_ENUM
   MarkGUCPrefixReserved("pg_strom");
   MarkGUCPrefixReserved("arrow_fdw");
 }

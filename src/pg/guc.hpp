@@ -34,16 +34,7 @@ namespace strom::pg::guc {
   extern int name##_value;                                             \
   inline choices name() { return static_cast<choices>(name##_value); } \
   }
-#define STROM_GUC_UNUSED_BOOL(prefix, name, ...)
-#define STROM_GUC_UNUSED(prefix, name, ...)
 #include "registry/gucs.def"
-#undef STROM_GUC_UNUSED_BOOL
-#undef STROM_GUC_UNUSED
-#undef STROM_GUC_BOOL
-#undef STROM_GUC_INT
-#undef STROM_GUC_REAL
-#undef STROM_GUC_STRING
-#undef STROM_GUC_ENUM
 
 /// Defines all settings; called once by _PG_init. May ereport.
 void define_all();

@@ -33,15 +33,6 @@ STROM_INLINE Utf8Char utf8_char(StrView s) {
   return {code, size};
 }
 
-STROM_INLINE int32_t utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
-
-STROM_INLINE char* put_utf8(char* to, uint32_t code) {
-  const int32_t size = utf8_size(code);
-  for (int32_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3f));
-  to[0] = static_cast<char>(size == 1 ? code : (0xf00u >> size & 0xff) | code);
-  return to + size;
-}
-
 class CaseTable {
  public:
   /// Bytes that are too few have no images.

@@ -19,6 +19,16 @@ STROM_INLINE char* put(char* to, StrView from) {
   return to + from.len;
 }
 
+STROM_INLINE int32_t utf8_size(uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
+
+/// Writes a character, of utf8_size() bytes; returns what is behind it.
+STROM_INLINE char* put_utf8(char* to, uint32_t code) {
+  const int32_t size = utf8_size(code);
+  for (int32_t i = size - 1; i > 0; --i, code >>= 6) to[i] = static_cast<char>(0x80 | (code & 0x3f));
+  to[0] = static_cast<char>(size == 1 ? code : (0xf00u >> size & 0xff) | code);
+  return to + size;
+}
+
 struct ConcatText {
   STROM_INLINE static bool eval(const Context& context, StrView& out, StrView a, StrView b) {
     char* made = context.make_text(a.len + b.len);
@@ -204,12 +214,12 @@ struct BoolToText {
 struct CharOfCode {
   STROM_INLINE static bool eval(const Context& context, StrView& out, int32_t code) {
     if (code <= 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) || context.single_byte) return true;
-    const int size = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    const auto character = static_cast<uint32_t>(code);
+    const int32_t size = utf8_size(character);
     char* made = context.make_text(size);
     if (made == nullptr) return true;
     out = {made, size};
-    for (int i = size - 1; i > 0; --i, code >>= 6) made[i] = static_cast<char>(0x80 | (code & 0x3f));
-    made[0] = static_cast<char>(size == 1 ? code : (0xf00 >> size & 0xff) | code);
+    put_utf8(made, character);
     return false;
   }
 };
