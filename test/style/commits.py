@@ -1,10 +1,8 @@
-"""Subjects of commits: imperative, at most 72 characters. Those since a fixed commit, where git has the history."""
+"""Subjects of commits: imperative, at most 72 characters. Those since base.txt, where git has the history."""
 import re
-import subprocess
 
 from tree import Violation
 
-BASE = "5969cdb943"
 MOST_CHARACTERS = 72
 # First words that look like a third person, a past or a noun, and are imperatives.
 IMPERATIVES = {"Alias", "Bias", "Bring", "Embed", "Exceed", "Feed", "Focus", "Need", "Proceed", "Seed", "Shed", "Speed",
@@ -33,13 +31,10 @@ def problem(subject):
     return None
 
 
-def check_commits(tree, base=BASE, say=print):
-    if not tree.has_git:
-        say("        commits: no git history")
-        return []
-    known = subprocess.run(["git", "-C", tree.root, "merge-base", "--is-ancestor", base, "HEAD"], capture_output=True)
-    if known.returncode != 0:
-        say(f"        commits: this clone does not reach back to {base}")
+def check_commits(tree, base=None, say=print):
+    base = base or tree.base()
+    if not tree.has_commit(base):
+        say(f"        commits: this tree's history does not reach back to {base}")
         return []
     found = []
     for line in tree.git("log", "--no-merges", "--format=%h %s", f"{base}..HEAD").splitlines():

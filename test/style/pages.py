@@ -10,6 +10,7 @@ COLUMNS = 120
 CELL_COLUMNS = 200
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"`([^`\n]+)`")
+LONG_SPAN = re.compile(r"`[^`]+`")
 # A word of a code span that looks like a path of the repository.
 FOLDERS = ("src", "tools", "test", "bench", "scripts", "cmake", "sql", "docs", ".ci")
 PATH = re.compile(rf"^(?:{'|'.join(re.escape(folder) for folder in FOLDERS)})/[\w./*{{}},-]+$")
@@ -72,10 +73,12 @@ def link_problem(tree, path, target):
 def check_links(tree):
     found = []
     for path in tree.paths(".md"):
-        for number, line in enumerate(without_code(tree.read(path)), 1):
-            for target in LINK.findall(SPAN.sub("", line)):
-                if problem := link_problem(tree, path, target):
-                    found.append(Violation("links", f"{path} {target}", f"{path}:{number}: {problem}"))
+        # A link's text may go on in the next line, and so may a code span.
+        text = LONG_SPAN.sub(lambda span: "\n" * span.group().count("\n"), "\n".join(without_code(tree.read(path))))
+        for link in LINK.finditer(text):
+            if problem := link_problem(tree, path, link.group(1)):
+                number = text.count("\n", 0, link.start()) + 1
+                found.append(Violation("links", f"{path} {link.group(1)}", f"{path}:{number}: {problem}"))
     for path in tree.paths(*CPP, ".def", ".py", ".sh", ".sql", ".cmake", ".txt"):
         for page in set(NAMED_PAGE.findall(tree.read(path))):
             if not path.startswith("test/style/") and not (tree.root / page).exists():

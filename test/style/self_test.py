@@ -17,7 +17,7 @@ BRANCHES = "\n".join(f"  if (a == {n}) return {n + 1};" for n in range(30))
 LONG = "\n".join(f"  a += {n};" for n in range(120))
 LAYERS = "src/base:\nsrc/top: src/base\n"
 HEADER = {"src/top/x.hpp": "#pragma once\n"}
-QUIET = {"say": lambda text: None}
+HISTORY = {"base": "base", "say": lambda text: None}
 
 
 def compile_database(root):
@@ -30,15 +30,36 @@ def compile_database(root):
 def commit(*subjects):
     """Makes the tree a repository with one commit for each subject, behind the commit `base`."""
     def prepare(root):
-        def git(*arguments):
-            subprocess.run(["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True,
-                           capture_output=True)
-        git("init", "-q")
-        git("commit", "-q", "--allow-empty", "-m", "base")
-        git("tag", "base")
+        repository(root)
         for subject in subjects:
-            git("commit", "-q", "--allow-empty", "-m", subject)
+            git(root, "commit", "-q", "--allow-empty", "-m", subject)
     return prepare
+
+
+def git(root, *arguments):
+    subprocess.run(["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e", *arguments], check=True,
+                   capture_output=True)
+
+
+def repository(root):
+    git(root, "init", "-q")
+    git(root, "commit", "-q", "--allow-empty", "-m", "base")
+    git(root, "tag", "base")
+
+
+def compiled_repository(root):
+    """All files are new since the base, and x.cpp is compiled."""
+    repository(root)
+    compile_database(root)
+
+
+def old_repository(root):
+    """All files are those of the base."""
+    git(root, "init", "-q")
+    git(root, "add", "--all")
+    git(root, "commit", "-q", "-m", "base")
+    git(root, "tag", "base")
+    compile_database(root)
 
 
 def nothing(root):
@@ -70,6 +91,8 @@ CASES = [
      {"README.md": "[a](docs/a.md) [w](https://example.org) `[a](b)`\n", "docs/a.md": ""}),
     ("links", pages.check_links, {}, {"README.md": "# One\n[a](#two)\n"}, "README.md #two",
      {"README.md": "# Two: `x`, (y)\n[a](#two-x-y)\n```\n[a](b)\n```\n"}),
+    ("links", pages.check_links, {}, {"README.md": "[a\nb](docs/none.md)\n"}, "README.md docs/none.md",
+     {"README.md": "[a\nb](docs/a.md) `[a](b)\nc`\n", "docs/a.md": ""}),
     ("links", pages.check_links, {}, {"src/base/x.hpp": "// See docs/dev/none.md.\n"}, "src/base/x.hpp docs/dev/none.md",
      {"src/base/x.hpp": "// See docs/dev/a.md.\n", "docs/dev/a.md": ""}),
     ("paths", pages.check_paths, {}, {"README.md": "`src/base/{x,y}.cpp`\n", "src/base/x.cpp": ""},
@@ -80,13 +103,16 @@ CASES = [
      {"README.md": "| " + "x" * 100 + " | " + "x" * 100 + " |\n"}),
     ("shellcheck", formatting.check_scripts, {}, {"scripts/x.sh": "#!/bin/bash\nrm $1\n"}, "scripts/x.sh",
      {"scripts/x.sh": "#!/bin/bash\nrm \"$1\"\n"}),
-    ("clang-tidy", tidy.check_tidy, QUIET, {"src/base/x.cpp": "int* p = 0;\n", **TIDY_SETTINGS}, "src/base/x.cpp",
-     {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, compile_database, compile_database),
-    ("clang-tidy", tidy.check_tidy, QUIET, {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, tidy.DATABASE,
-     {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, nothing, compile_database),
-    ("commits", commits.check_commits, {**QUIET, "base": "base"}, {}, None, {}, commit("Fixed a bug"),
+    ("clang-tidy", tidy.check_tidy, HISTORY, {"src/base/x.cpp": "int* p = 0;\n", **TIDY_SETTINGS}, "src/base/x.cpp",
+     {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, compiled_repository, compiled_repository),
+    ("clang-tidy", tidy.check_tidy, HISTORY, {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, tidy.DATABASE,
+     {"src/base/x.cpp": "int* p = 0;\n", **TIDY_SETTINGS}, repository, old_repository),
+    ("clang-tidy", tidy.check_tidy, {**HISTORY, "everything": True},
+     {"src/base/x.cpp": "int* p = 0;\n", **TIDY_SETTINGS}, "src/base/x.cpp",
+     {"src/base/x.cpp": "int* p = nullptr;\n", **TIDY_SETTINGS}, old_repository, old_repository),
+    ("commits", commits.check_commits, HISTORY, {}, None, {}, commit("Fixed a bug"),
      commit("Fix a bug", "Pass what is read")),
-    ("commits", commits.check_commits, {**QUIET, "base": "base"}, {}, None, {}, commit("Say " + "x" * 69),
+    ("commits", commits.check_commits, HISTORY, {}, None, {}, commit("Say " + "x" * 69),
      commit("Say " + "x" * 68)),
 ]
 
@@ -120,11 +146,11 @@ def stamp_problems():
         for path, text in {"src/base/x.cpp": '#include "x.hpp"\n', "src/base/x.hpp": "", **TIDY_SETTINGS}.items():
             (tree.root / path).parent.mkdir(parents=True, exist_ok=True)
             (tree.root / path).write_text(text)
-        compile_database(tree.root)
+        compiled_repository(tree.root)
         for change in (None, None, "inline int* p = 0;\n"):
             if change:
                 (tree.root / "src/base/x.hpp").write_text(change)
-            said.append((bool(tidy.check_tidy(Tree(folder), say=said.append)), said.pop().split(", ")[2]))
+            said.append((bool(tidy.check_tidy(Tree(folder), base="base", say=said.append)), said.pop().split(", ")[2]))
     wanted = [(False, "1 checked now"), (False, "0 checked now"), (True, "1 checked now")]
     return [] if said == wanted else [f"clang-tidy's stamps: {said}"]
 

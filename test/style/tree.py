@@ -39,6 +39,15 @@ class Tree:
         done = subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True, check=True)
         return done.stdout
 
+    def base(self):
+        """The commit since which commits and changed lines are looked at."""
+        return self.read("test/style/base.txt").strip()
+
+    def has_commit(self, name):
+        """Whether it is in the history of what is checked out."""
+        return self.has_git and subprocess.run(["git", "-C", self.root, "merge-base", "--is-ancestor", name, "HEAD"],
+                                               capture_output=True).returncode == 0
+
     def paths(self, *suffixes, below=()):
         """Paths that end in one of the suffixes (all, without suffixes) and lie in one of the folders `below`."""
         return [path for path in self._paths if (not suffixes or path.endswith(suffixes))
