@@ -205,7 +205,8 @@ Result<NodeId> Lowering::array_has_listed(const Node* array, const Node* list, b
   return builder_.select(builder_.is_null(value), builder_.constant({TypeId::kBool, 0}, true, {}), result);
 }
 
-Result<NodeId> Lowering::array_relation(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
+Result<NodeId> Lowering::array_relation(const FunctionCall& call) {
+  const auto& [name, args, collation] = call;
   const bool first_listed = IsA(args[0], Const) || IsA(args[0], ArrayExpr);
   const bool second_listed = IsA(args[1], Const) || IsA(args[1], ArrayExpr);
   if (name == "arraycontains" && second_listed) return array_has_listed(args[0], args[1], true, collation);
