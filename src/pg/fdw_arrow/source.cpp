@@ -263,7 +263,25 @@ class Source::Origin final : public columnar::BatchOrigin {
   const Chunk place_;
 };
 
-Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* store) const {
+bool Source::is_compressed(int64_t chunk) const {
+  if (!is_compressed_) return false;
+  const auto found = files_[chunks_[chunk].file]->is_compressed(chunks_[chunk].batch);
+  return found.is_ok() && found.value();
+}
+
+std::optional<Result<format::arrow::LoadedColumn>> Source::load_column(int64_t chunk, size_t column,
+                                                                       const ColumnStore* store) const {
+  const Chunk& place = chunks_[chunk];
+  const int field = columns_[column].fields[place.file];
+  if (field < 0) return std::nullopt;
+  format::arrow::LoadedColumn kept;
+  if (store != nullptr && store->find(chunk, column, &kept)) return kept;
+  auto loaded = files_[place.file]->column(place.batch, field, pool_);
+  if (store != nullptr && loaded.is_ok()) store->offer(chunk, column, loaded.value());
+  return loaded;
+}
+
+Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* store, LoadedColumns* loaded) const {
   const Chunk& place = chunks_[chunk];
   columnar::BatchView view;
   view.rows = place.rows;
@@ -279,15 +297,10 @@ Result<columnar::BatchView> Source::batch(int64_t chunk, const ColumnStore* stor
       if (values != nullptr) memory.push_back(std::move(values));
       continue;
     }
-    columnar::ColumnView kept;
-    if (store != nullptr && store->find(chunk, i, &kept)) {
-      view.columns.push_back(kept);
-      continue;
-    }
-    STROM_ASSIGN(auto loaded, files_[place.file]->column(place.batch, column.fields[place.file], pool_));
-    if (store != nullptr) store->offer(chunk, i, loaded);
-    if (loaded.memory != nullptr) memory.push_back(std::move(loaded.memory));
-    view.columns.push_back(loaded);
+    const bool is_there = loaded != nullptr && (*loaded)[i].has_value();
+    STROM_ASSIGN(auto values, is_there ? std::move(*(*loaded)[i]) : *load_column(chunk, i, store));
+    if (values.memory != nullptr) memory.push_back(std::move(values.memory));
+    view.columns.push_back(values);
   }
   if (!memory.empty())
     view.memory = std::make_shared<const std::vector<std::shared_ptr<const void>>>(std::move(memory));

@@ -56,6 +56,9 @@ class ColumnStore {
   virtual void offer(int64_t chunk, size_t column, const columnar::ColumnView& view) const = 0;
 };
 
+/// For each column of a chunk what was loaded before the others; nullopt: nothing.
+using LoadedColumns = std::vector<std::optional<Result<format::arrow::LoadedColumn>>>;
+
 class Source {
  public:
   /// Opens the files of foreign table `relid`, on which the caller holds a lock, and finds columns `attnums`
@@ -86,9 +89,16 @@ class Source {
   /// the current memory context. May throw.
   codec::Decoder decoder(int64_t chunk, int column, const columnar::BatchView& batch, codec::Place* place) const;
 
-  /// Views of all columns() of a chunk, in order, from `store` or decompressed by the calling thread; valid as long as
-  /// this object, the store and the result. Thread-safe, calls no PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
-  Result<columnar::BatchView> batch(int64_t chunk, const ColumnStore* store = nullptr) const;
+  /// Views of all columns() of a chunk, in order: those that `loaded` has by load_column(), else from `store` or
+  /// decompressed by the calling thread; valid as long as this object, the store and the result. Thread-safe, calls no
+  /// PostgreSQL. Errors: kCorruptFile, kOutOfMemory.
+  Result<columnar::BatchView> batch(int64_t chunk, const ColumnStore* store = nullptr,
+                                    LoadedColumns* loaded = nullptr) const;
+  /// The column of a compressed chunk, likewise, where it is one of the file.
+  std::optional<Result<format::arrow::LoadedColumn>> load_column(int64_t chunk, size_t column,
+                                                                 const ColumnStore* store) const;
+  /// True when columns of the chunk have to be decompressed.
+  bool is_compressed(int64_t chunk) const;
 
   /// Where `columns` of `chunks`, which ascend, come from. A file that may have changed has no name.
   columnar::RowsOrigin origin(std::span<const int64_t> chunks, const std::vector<uint32_t>& columns) const;

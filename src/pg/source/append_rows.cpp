@@ -42,6 +42,16 @@ int64_t AppendRows::total_rows() const {
   return rows;
 }
 
+int64_t AppendRows::loadable_columns(int64_t index) const {
+  const Part part = part_of(index);
+  return part.leaf->slices.empty() ? part.leaf->rows->loadable_columns(index - part.first) : 0;
+}
+
+void AppendRows::load_column(int64_t index, int64_t column) const {
+  const Part part = part_of(index);
+  part.leaf->rows->load_column(index - part.first, column);
+}
+
 Result<columnar::BatchView> AppendRows::chunk(int64_t index) const {
   const Part part = part_of(index);
   const int64_t own = index - part.first;

@@ -27,6 +27,8 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   int64_t chunk_rows(int64_t index) const override;
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
+  int64_t loadable_columns(int64_t index) const override;
+  void load_column(int64_t index, int64_t column) const override;
   // As HeapRows: it changes only by what the engine asks its feeder for.
   engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
   bool stable_text() const override;

@@ -50,7 +50,40 @@ uint64_t ArrowRows::place(int64_t index) const {
   return engine::block::combine(engine::block::combine(file.device, file.inode), static_cast<uint64_t>(chunk.batch));
 }
 
+// Small ones take no longer than waking a thread.
+int64_t ArrowRows::loadable_columns(int64_t index) const {
+  constexpr int64_t kLeastRows = 1 << 14;
+  const auto columns = static_cast<int64_t>(source_->columns().size());
+  if (columns < 2 || batch_of(index).rows < kLeastRows || !source_->is_compressed(place_of(index))) return 0;
+  std::lock_guard lock(mutex_);
+  loaded_[index].assign(static_cast<size_t>(columns), std::nullopt);
+  return columns;
+}
+
+void ArrowRows::load_column(int64_t index, int64_t column) const {
+  fdw_arrow::LoadedColumns* columns;
+  {
+    std::lock_guard lock(mutex_);
+    columns = &loaded_[index];
+  }
+  const auto number = static_cast<size_t>(column);
+  (*columns)[number] = source_->load_column(place_of(index), number, decompressed_.get());
+}
+
+Result<columnar::BatchView> ArrowRows::chunk(int64_t index) const {
+  fdw_arrow::LoadedColumns columns;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = loaded_.find(index); found != loaded_.end()) {
+      columns = std::move(found->second);
+      loaded_.erase(found);
+    }
+  }
+  return source_->batch(place_of(index), decompressed_.get(), columns.empty() ? nullptr : &columns);
+}
+
 void ArrowRows::close() {
+  loaded_.clear();  // where a run ended early
   if (decompressed_ == nullptr) return;
   decompressed_->close();
   const DecompressedColumns::Counts run = decompressed_->counts();

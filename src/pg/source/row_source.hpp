@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,9 +63,9 @@ class ArrowRows : public DecodedRows {
 
   int64_t chunk_count() const override { return static_cast<int64_t>(chosen_.size()); }
   int64_t total_rows() const override { return rows_; }
-  Result<columnar::BatchView> chunk(int64_t index) const override {
-    return source_->batch(place_of(index), decompressed_.get());
-  }
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+  int64_t loadable_columns(int64_t index) const override;
+  void load_column(int64_t index, int64_t column) const override;
   int64_t chunk_rows(int64_t index) const override { return batch_of(index).rows; }
   bool stable_text() const override { return !source_->is_compressed() && source_->holds_files(); }
   std::string describe(int64_t index) const override;
@@ -97,8 +98,10 @@ class ArrowRows : public DecodedRows {
   std::shared_ptr<const fdw_arrow::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;
   DecompressedColumns::Counts counts_;
-  std::vector<int64_t> chosen_;  // chunks of source_
-  int64_t rows_ = 0;             // in them
+  mutable std::mutex mutex_;
+  mutable std::map<int64_t, fdw_arrow::LoadedColumns> loaded_;  // of chunks that are being loaded
+  std::vector<int64_t> chosen_;                                 // chunks of source_
+  int64_t rows_ = 0;                                            // in them
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::Place> places_;
   columnar::BatchView decoded_;
