@@ -8,19 +8,19 @@ void QueryRun::tell_collecting(size_t pipeline) {
   ProgressState state;
   state.phase = ProgressPhase::kCollecting;
   state.step = static_cast<int>(pipeline) + 1;
-  state.steps = static_cast<int>(plan_.sources.size());
+  state.steps = static_cast<int>(plan_.pipelines.size());
   progress_.tell(state);
 }
 
 void QueryRun::tell_progress() {
   if (!progress_.is_due()) return;
   const engine::exec::Progress now = execution_->progress();
-  const size_t pipeline = now.pipeline, last = plan_.sources.size() - 1;
+  const size_t pipeline = now.pipeline, last = plan_.pipelines.size() - 1;
   ProgressState state;
   state.phase = pipeline < last ? ProgressPhase::kBuilding : ProgressPhase::kScanning;
   state.step = static_cast<int>(pipeline) + 1;
   state.steps = static_cast<int>(last) + 1;
-  if (const Index relid = plan_.sources[pipeline].relid; relid != 0)
+  if (const Index relid = plan_.pipelines[pipeline].relid; relid != 0)
     state.table = exec_rt_fetch(relid, state_->ss.ps.state)->relid;
   state.rows = now.rows;
   state.chunks_done = now.chunks_done;

@@ -25,7 +25,6 @@ using engine::exec::Execution;
 using engine::exec::Stats;
 using engine::plan::Constant;
 using engine::plan::NodeId;
-using planner::OutputKind;
 
 namespace {
 
@@ -86,18 +85,18 @@ QueryRun::QueryRun(CustomScanState* state, bool keep_results)
       plan_(reinterpret_cast<const CustomScan*>(state->ss.ps.plan)),
       keep_results_(keep_results),
       stores_result_(result_is_stored()) {
-  tables_.resize(plan_.sources.size());
-  subplan_facts_.resize(plan_.sources.size());
+  tables_.resize(plan_.pipelines.size());
+  subplan_facts_.resize(plan_.pipelines.size());
   // EXPLAIN shows the sub-queries of such.
-  for (size_t i = 0; i < plan_.join_count(); ++i)
-    if (Node* filter = plan_.membership(i))
+  for (size_t i = 0; i < plan_.joins.size(); ++i)
+    if (Node* filter = plan_.joins[i].membership)
       guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
-  heaps_.resize(plan_.sources.size());
-  for (const PipelineSource& source : plan_.sources)
+  heaps_.resize(plan_.pipelines.size());
+  for (const PipelineSpec& source : plan_.pipelines)
     partitions_.push_back(source.leaves.empty() ? nullptr : std::make_unique<Partitions>(state, plan_, source));
-  batch_filters_.resize(plan_.sources.size());
-  batch_counts_.resize(plan_.sources.size());
-  for (size_t i = 0; i < plan_.sources.size(); ++i) add_batch_filter(i);
+  batch_filters_.resize(plan_.pipelines.size());
+  batch_counts_.resize(plan_.pipelines.size());
+  for (size_t i = 0; i < plan_.pipelines.size(); ++i) add_batch_filter(i);
   collected_.resize(static_cast<size_t>(list_length(state->custom_ps)));
   chosen_.resize(collected_.size());
 }
@@ -107,9 +106,9 @@ bool QueryRun::is_file(Index relid) const {
 }
 
 void QueryRun::add_batch_filter(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   bool reads_files = source.leaves.empty() && source.relid != 0 && is_file(source.relid);
-  for (const LeafTable& leaf : source.leaves) reads_files = reads_files || is_file(leaf.relid);
+  for (const LeafSpec& leaf : source.leaves) reads_files = reads_files || is_file(leaf.relid);
   if (!reads_files || !guc::arrow_fdw::stats_hint_enabled) return;
   const auto column_of = [&source](const Var* var) {
     const auto found = std::find(source.slots.begin(), source.slots.end(), var->varattno);
@@ -119,7 +118,8 @@ void QueryRun::add_batch_filter(size_t pipeline) {
   const auto compile = [parent](Node* expr) {
     return guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), parent); });
   };
-  batch_filters_[pipeline] = std::make_unique<fdw_arrow::BatchFilter>(plan_.filters(pipeline), column_of, compile);
+  batch_filters_[pipeline] =
+      std::make_unique<fdw_arrow::BatchFilter>(plan_.pipelines[pipeline].filters, column_of, compile);
 }
 
 void QueryRun::restrict_batches(size_t pipeline, source::RowSource* rows) {
@@ -137,9 +137,9 @@ void QueryRun::restrict_batches(size_t pipeline, source::RowSource* rows) {
 QueryRun::Pruning QueryRun::pruning(size_t pipeline) {
   Pruning result;
   if (batch_filters_[pipeline] == nullptr) return result;
-  if (plan_.sources[pipeline].leaves.empty()) open_source(pipeline);
+  if (plan_.pipelines[pipeline].leaves.empty()) open_source(pipeline);
   if (tables_[pipeline] == nullptr) return result;
-  const bool is_last = pipeline + 1 == plan_.sources.size();
+  const bool is_last = pipeline + 1 == plan_.pipelines.size();
   const auto keys =
       is_last ? engine::plan::deciding_key_columns(plan_.program) : std::vector<engine::plan::KeyColumn>();
   for (const fdw_arrow::Source* table : tables_[pipeline]->arrow_tables()) {
@@ -164,13 +164,13 @@ QueryRun::Pruning QueryRun::pruning(size_t pipeline) {
 }
 
 const source::ArrowRows* QueryRun::arrow_rows(size_t pipeline) const {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   if (source.relid == 0 || !source.leaves.empty() || !is_file(source.relid)) return nullptr;
   return static_cast<source::ArrowRows*>(tables_[pipeline].get());
 }
 
 const fdw_arrow::Source* QueryRun::table_source(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   if (source.relid == 0 || !source.leaves.empty() || !is_file(source.relid)) return nullptr;
   return &static_cast<source::ArrowRows*>(open_source(pipeline))->source();
 }
@@ -190,14 +190,14 @@ std::unique_ptr<source::RowSource> QueryRun::open_table(size_t pipeline, Index r
 }
 
 source::RowSource* QueryRun::open_source(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   if (tables_[pipeline] != nullptr) return tables_[pipeline].get();
   if (source.leaves.empty()) {
     tables_[pipeline] = open_table(pipeline, source.relid, source.positions);
     if (!is_file(source.relid)) heaps_[pipeline] = static_cast<source::HeapRows*>(tables_[pipeline].get());
   } else {
     tables_[pipeline] = std::make_unique<source::AppendRows>(source.leaves.size(), [this, pipeline](size_t index) {
-      const LeafTable& leaf = plan_.sources[pipeline].leaves[index];
+      const LeafSpec& leaf = plan_.pipelines[pipeline].leaves[index];
       return open_table(pipeline, leaf.relid, leaf.positions);
     });
   }
@@ -205,7 +205,7 @@ source::RowSource* QueryRun::open_source(size_t pipeline) {
 }
 
 void QueryRun::choose_blocks(size_t pipeline) {
-  const int child = plan_.sources[pipeline].chooser;
+  const int child = plan_.pipelines[pipeline].block_selector;
   if (child < 0 || chosen_[static_cast<size_t>(child)]) return;
   auto* chooser = static_cast<PlanState*>(list_nth(state_->custom_ps, child));
   if (IsA(chooser, SampleScanState))
@@ -217,18 +217,20 @@ void QueryRun::choose_blocks(size_t pipeline) {
 
 source::RowSource* QueryRun::row_source(size_t pipeline) const {
   if (tables_[pipeline] != nullptr) return tables_[pipeline].get();
-  return collected_[static_cast<size_t>(plan_.sources[pipeline].child)].get();
+  return collected_[static_cast<size_t>(plan_.pipelines[pipeline].child)].get();
 }
 
 void QueryRun::collect_child(size_t pipeline) {
-  auto& rows = collected_[static_cast<size_t>(plan_.sources[pipeline].child)];
+  auto& rows = collected_[static_cast<size_t>(plan_.pipelines[pipeline].child)];
   if (rows != nullptr) return;
   RowFacts facts;
-  rows = collect(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.sources[pipeline].child)), &facts);
+  rows =
+      collect(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.pipelines[pipeline].child)), &facts);
 }
 
 PlanState* QueryRun::subplan_state(size_t pipeline) const {
-  return static_cast<PlanState*>(list_nth(state_->ss.ps.state->es_subplanstates, plan_.sources[pipeline].subplan - 1));
+  return static_cast<PlanState*>(
+      list_nth(state_->ss.ps.state->es_subplanstates, plan_.pipelines[pipeline].subplan - 1));
 }
 
 // The re-check's SubPlan shares the state, and has to see as well that its parameters have changed.
@@ -248,7 +250,7 @@ void QueryRun::collect_subplan(size_t pipeline) {
 }
 
 std::unique_ptr<source::CollectedRows> QueryRun::collect(size_t pipeline, PlanState* child, RowFacts* facts) {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   const std::vector<engine::plan::ValueType>& types = plan_.program.sources[pipeline].columns;
   auto collected = std::make_unique<source::CollectedRows>(types, source.subplan != 0);
   std::vector<Datum> values(types.size());
@@ -275,12 +277,12 @@ std::unique_ptr<source::CollectedRows> QueryRun::collect(size_t pipeline, PlanSt
 }
 
 // nullptr for parameters that are expressions.
-const QueryRun::RowFacts* QueryRun::facts_of_param(size_t param, planner::MembershipParam* fact) const {
-  for (size_t i = 0; i < plan_.join_count(); ++i) {
-    const int first = plan_.membership_param(i);
+const QueryRun::RowFacts* QueryRun::facts_of_param(size_t param, MembershipParam* fact) const {
+  for (size_t i = 0; i < plan_.joins.size(); ++i) {
+    const int first = plan_.joins[i].membership_param;
     const int number = static_cast<int>(param) - first;
-    if (first < 0 || number < 0 || number >= planner::kMembershipParamCount) continue;
-    *fact = static_cast<planner::MembershipParam>(number);
+    if (first < 0 || number < 0 || number >= kMembershipParamCount) continue;
+    *fact = static_cast<MembershipParam>(number);
     return &subplan_facts_[plan_.program.joins[i].build_pipeline];
   }
   return nullptr;
@@ -316,9 +318,9 @@ std::vector<Constant> QueryRun::parameters() {
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
     if (parameter_expressions_.size() <= index) parameter_expressions_.resize(index + 1);
-    planner::MembershipParam fact;
+    MembershipParam fact;
     if (const RowFacts* facts = facts_of_param(index, &fact)) {
-      const bool value = fact == planner::kHasNoNull ? !facts->has_null : facts->rows == 0;
+      const bool value = fact == kHasNoNull ? !facts->has_null : facts->rows == 0;
       values[index] = {constant.type, false, -1, std::string(1, value ? '\1' : '\0')};
       continue;
     }
@@ -351,7 +353,7 @@ std::string QueryRun::storage_of(const source::RowSource& rows, Index relid) {
 
 /// The same of all parts of a source; "" where none is read.
 std::vector<std::string> QueryRun::storages_of(size_t pipeline) {
-  const PipelineSource& source = plan_.sources[pipeline];
+  const PipelineSpec& source = plan_.pipelines[pipeline];
   if (source.leaves.empty()) return {source.relid == 0 ? "" : storage_of(*tables_[pipeline], source.relid)};
   const auto& leaves = static_cast<const source::AppendRows&>(*tables_[pipeline]);
   std::vector<std::string> storages;
@@ -368,7 +370,7 @@ void QueryRun::choose_machines(engine::exec::Options* options) {
     machines_.clear();
     return;
   }
-  const size_t last = plan_.sources.size() - 1;
+  const size_t last = plan_.pipelines.size() - 1;
   const int64_t rows = row_source(last)->total_rows();
   const int64_t morsels = (rows + options->device_morsel_rows - 1) / options->device_morsel_rows;
   // Counts of rows are by place: another execution of the node keeps the machines.
@@ -393,11 +395,11 @@ void QueryRun::choose_machines(engine::exec::Options* options) {
 // Below pg_strom.gpudirect_threshold the session reads the outermost table.
 bool QueryRun::is_large_for_device() {
   const int64_t threshold = int64_t{guc::pg_strom::gpudirect_threshold} * 1024;
-  const size_t last = plan_.sources.size() - 1;
-  if (threshold == 0 || plan_.sources[last].relid == 0 || partitions_[last] != nullptr) return true;
+  const size_t last = plan_.pipelines.size() - 1;
+  if (threshold == 0 || plan_.pipelines[last].relid == 0 || partitions_[last] != nullptr) return true;
   if (const fdw_arrow::Source* files = table_source(last)) return files->file_bytes() >= threshold;
   return guard([&] {
-    const Relation table = compat::relation_of(state_->ss.ps.state, plan_.sources[last].relid);
+    const Relation table = compat::relation_of(state_->ss.ps.state, plan_.pipelines[last].relid);
     return int64_t{RelationGetNumberOfBlocks(table)} * BLCKSZ >= threshold;
   });
 }
@@ -405,11 +407,11 @@ bool QueryRun::is_large_for_device() {
 void QueryRun::start() {
   std::vector<const engine::exec::ChunkSource*> sources;
   progress_.start();
-  for (size_t i = 0; i < plan_.sources.size(); ++i) {
-    if (plan_.sources[i].subplan != 0) {
+  for (size_t i = 0; i < plan_.pipelines.size(); ++i) {
+    if (plan_.pipelines[i].subplan != 0) {
       tell_collecting(i);
       collect_subplan(i);
-    } else if (plan_.sources[i].relid == 0) {
+    } else if (plan_.pipelines[i].relid == 0) {
       tell_collecting(i);
       collect_child(i);
     } else {
@@ -437,7 +439,7 @@ void QueryRun::start() {
   execution_->on_declined_build(
       [this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) { decide_build_rows(pipeline, rows); });
   execution_->on_pass_end([this](const std::vector<DeclinedRow>& rows) {
-    source::RowSource* probing = row_source(plan_.sources.size() - 1);
+    source::RowSource* probing = row_source(plan_.pipelines.size() - 1);
     probing->begin_recheck();
     decide_rows(rows);
     probing->end_recheck();
@@ -451,7 +453,7 @@ Recheck& QueryRun::recheck() {
   if (recheck_ == nullptr) recheck_ = std::make_unique<Recheck>(state_, plan_);
   if (recheck_bound_) return *recheck_;
   std::vector<source::RowSource*> sources;
-  for (size_t i = 0; i < plan_.sources.size(); ++i) sources.push_back(row_source(i));
+  for (size_t i = 0; i < plan_.pipelines.size(); ++i) sources.push_back(row_source(i));
   recheck_->bind(std::move(sources));
   recheck_bound_ = true;
   return *recheck_;
@@ -486,7 +488,7 @@ void QueryRun::decide_build_rows(uint32_t pipeline, const std::vector<DeclinedRo
 }
 
 void QueryRun::take_declined() {
-  source::RowSource* probing = row_source(plan_.sources.size() - 1);
+  source::RowSource* probing = row_source(plan_.pipelines.size() - 1);
   probing->begin_recheck();
   decide_rows(execution_->take_declined());
   probing->end_recheck();
@@ -588,9 +590,9 @@ bool QueryRun::next_input_row() {
 }
 
 bool QueryRun::has_columns() const {
-  return plan_.kind != planner::PlanKind::kAggregation && plan_.order.empty() &&
+  return plan_.kind != PlanKind::kAggregation && plan_.order.empty() &&
          std::all_of(plan_.outputs.begin(), plan_.outputs.end(),
-                     [](const Output& output) { return output.kind == OutputKind::kColumn; });
+                     [](const OutputSpec& output) { return output.kind == OutputKind::kColumn; });
 }
 
 bool QueryRun::next_columns() {
@@ -706,7 +708,7 @@ void QueryRun::fill_row(TupleTableSlot* slot) {
   for (int i = count; i < attributes; ++i) slot->tts_isnull[i] = true;
   for (int i = 0; i < count; ++i) {
     const auto index = static_cast<size_t>(i);
-    const Output& output = plan_.outputs[index];
+    const OutputSpec& output = plan_.outputs[index];
     if (from_nothing_ && output.kind == OutputKind::kAggregate)
       slot->tts_values[i] = partial_state_of_row(output.partial, Datum{0}, Datum{0}, true, false, &slot->tts_isnull[i]);
     else if (from_nothing_)
@@ -720,7 +722,7 @@ void QueryRun::fill_row(TupleTableSlot* slot) {
 }
 
 bool QueryRun::merges_groups() {
-  for (const Output& output : plan_.outputs)
+  for (const OutputSpec& output : plan_.outputs)
     if (output.kind == OutputKind::kAggregate ? !has_final_value(output.partial)
                                               : !registry::is_equal_by_bits(output.type.type))
       return false;
@@ -731,7 +733,7 @@ bool QueryRun::merges_groups() {
 void QueryRun::fill_group(TupleTableSlot* slot, const bool* averages) {
   ExecClearTuple(slot);
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
-    const Output& output = plan_.outputs[i];
+    const OutputSpec& output = plan_.outputs[i];
     if (output.kind != OutputKind::kAggregate)
       fill_from_batch(slot, i);
     else
@@ -750,7 +752,7 @@ void QueryRun::fill_from_recheck(TupleTableSlot* slot) const {
 }
 
 void QueryRun::fill_from_batch(TupleTableSlot* slot, size_t i) {
-  const Output& output = plan_.outputs[i];
+  const OutputSpec& output = plan_.outputs[i];
   const auto index = static_cast<size_t>(output.index);
   if (output.kind == OutputKind::kGrouping) return;
   if (output.kind == OutputKind::kAggregate) {
@@ -814,8 +816,8 @@ void QueryRun::restart(bool same_parameters, const std::vector<bool>& keep_child
 }
 
 void QueryRun::forget_changed_subplans() {
-  for (size_t i = 0; i < plan_.sources.size(); ++i)
-    if (plan_.sources[i].subplan != 0 && subplan_state(i)->chgParam != nullptr) tables_[i].reset();
+  for (size_t i = 0; i < plan_.pipelines.size(); ++i)
+    if (plan_.pipelines[i].subplan != 0 && subplan_state(i)->chgParam != nullptr) tables_[i].reset();
 }
 
 void QueryRun::check_result() {

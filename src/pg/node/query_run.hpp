@@ -18,7 +18,7 @@
 #include "pg/node/progress.hpp"
 #include "pg/node/query_statistics.hpp"
 #include "pg/node/recheck.hpp"
-#include "pg/node/run_plan.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/source/block_ranges.hpp"
 #include "pg/source/heap_rows.hpp"
@@ -71,7 +71,7 @@ class QueryRun {
   /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
   void end_sort();
 
-  const RunPlan& plan() const { return plan_; }
+  const PlanSpec& plan() const { return plan_; }
   /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
   const fdw_arrow::Source* table_source(size_t pipeline);
   /// What statistics of files leave out: conditions and joins that they are asked about, and record batches over all
@@ -124,7 +124,7 @@ class QueryRun {
   std::unique_ptr<source::CollectedRows> collect(size_t pipeline, PlanState* child, RowFacts* facts);
   PlanState* subplan_state(size_t pipeline) const;
   void forget_changed_subplans();
-  const RowFacts* facts_of_param(size_t param, planner::MembershipParam* fact) const;
+  const RowFacts* facts_of_param(size_t param, MembershipParam* fact) const;
   ExprState* compile(Node* expression);
   std::vector<engine::plan::Constant> parameters();
   void release_threads();
@@ -154,7 +154,7 @@ class QueryRun {
   Recheck& recheck();
 
   CustomScanState* state_;
-  RunPlan plan_;
+  PlanSpec plan_;
   // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
   std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
   std::vector<RowFacts> subplan_facts_;                     // for each pipeline

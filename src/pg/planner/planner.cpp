@@ -3,10 +3,10 @@
 
 #include "pg/guc.hpp"
 #include "pg/node/node.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/planner/device_cost.hpp"
 #include "pg/planner/judgement.hpp"
 #include "pg/planner/paths.hpp"
-#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -55,7 +55,7 @@ bool replaces_scan(const Plan* plan, const List* tables) {
     case T_Append: return replaces_scan(reinterpret_cast<const Append*>(plan)->appendplans, tables);
     case T_CustomScan: {
       const auto* scan = reinterpret_cast<const CustomScan*>(plan);
-      return node::is_engine_plan(scan) && plan_kind(scan) == PlanKind::kScan &&
+      return node::is_engine_plan(scan) && node::plan_kind(scan) == node::PlanKind::kScan &&
              list_nth_node(RangeTblEntry, tables, static_cast<int>(scan->scan.scanrelid) - 1)->relkind !=
                  RELKIND_FOREIGN_TABLE;
     }
