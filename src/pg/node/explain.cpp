@@ -210,7 +210,7 @@ class Explainer {
     List* filters = plan_.pipelines[pipeline].range_filters;
     if (filters == NIL) return;
     std::string value = conjunction(filters);
-    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
+    const source::HeapRows* heap = es_->analyze ? run_.sources().input(pipeline).heap_rows() : nullptr;
     const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
     if (heap != nullptr && plain)
       value += " [fetched: " + std::to_string(heap->fetched_blocks()) +
@@ -224,10 +224,10 @@ class Explainer {
   // What was kept from earlier queries, and what was not: pages of a table, columns of compressed record batches.
   void kept_columns(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
-    if (const source::HeapRows* heap = run_.heap_rows(pipeline)) {
+    if (const source::HeapRows* heap = run_.sources().input(pipeline).heap_rows()) {
       direct_blocks(*heap);
       cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
-    } else if (const source::ArrowRows* files = run_.arrow_rows(pipeline)) {
+    } else if (const source::ArrowRows* files = run_.sources().input(pipeline).arrow_rows()) {
       const auto counts = files->decompressed_columns();
       cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
     }
@@ -262,7 +262,7 @@ class Explainer {
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
   void leaves(size_t pipeline) {
-    const Partitions* partitions = run_.partitions(pipeline);
+    const Partitions* partitions = run_.sources().input(pipeline).partitions();
     if (partitions == nullptr) return;
     const PipelineSpec& source = plan_.pipelines[pipeline];
     const size_t count = partitions->left().size();
@@ -301,7 +301,14 @@ class Explainer {
   // Conditions and joins that statistics of files were asked about, and the record batches that they left and ruled
   // out. Joins rule out batches of the probing side only.
   void statistics(size_t pipeline) {
-    const QueryRun::Pruning pruning = run_.pruning(pipeline);
+    PipelineInput& input = run_.sources().input(pipeline);
+    const std::optional<PipelineInput::Pruning> asked = input.pruning();
+    const PipelineInput::Pruning pruning = asked.value_or(PipelineInput::Pruning());
+    PipelineInput::BatchCounts counts = asked ? input.batch_counts() : PipelineInput::BatchCounts();
+    if (asked && pipeline == probing()) {
+      counts.chosen = stats_.chunks_loaded;
+      counts.skipped += stats_.chunks_skipped;
+    }
     std::vector<std::string> conditions;
     for (const Node* clause : pruning.clauses) {
       const std::string condition = deparse(clause);
@@ -315,13 +322,13 @@ class Explainer {
       else if (Node* membership = plan_.joins[key.join].membership)
         conditions.push_back(deparse(membership));
     }
-    fdw_arrow::explain_statistics(conditions, es_->analyze ? pruning.loaded : -1, pruning.skipped, es_);
+    fdw_arrow::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
   }
 
   void files(size_t pipeline) {
     statistics(pipeline);
     leaves(pipeline);
-    if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
+    if (const fdw_arrow::Source* table = run_.sources().input(pipeline).files()) fdw_arrow::explain_source(*table, es_);
   }
 
   void sort_keys() {
@@ -425,7 +432,7 @@ class Explainer {
   }
 
   void execution() {
-    if (run_.rechecked() > 0) number("Rechecked", nullptr, run_.rechecked());
+    if (run_.fallback_rows() > 0) number("Rechecked", nullptr, run_.fallback_rows());
     if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
     if (stats_.passes > 1 && !hide_) number("Join Passes", nullptr, stats_.passes);
     if (hide_) return;
