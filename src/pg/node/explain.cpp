@@ -226,7 +226,7 @@ class Explainer {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
     if (const source::HeapRows* heap = run_.sources().input(pipeline).heap_rows()) {
       direct_blocks(*heap);
-      cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
+      cache_use("Pages", heap->cached_blocks(), "Read", heap->fetched_blocks() - heap->cached_blocks());
     } else if (const source::ArrowRows* files = run_.sources().input(pipeline).arrow_rows()) {
       const auto counts = files->decompressed_columns();
       cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
@@ -236,7 +236,7 @@ class Explainer {
   // How a table came to a device: from its files, and through shared buffers.
   void direct_blocks(const source::HeapRows& heap) {
     if (!heap.devices_read()) return;
-    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.kept_blocks() - direct;
+    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.cached_blocks() - direct;
     parts("GPU Blocks", "GPU Blocks", nullptr, {{"Direct", direct}, {"Buffers", buffers}});
   }
 

@@ -150,8 +150,6 @@ void AppendRows::close() {
 
 // ---- Feeding: leaf after leaf, on the calling thread ----
 
-void AppendRows::rewind() { close(); }
-
 int64_t AppendRows::limit(int threads) {
   int64_t least = INT64_MAX;
   for (const Leaf* leaf : chosen_)
