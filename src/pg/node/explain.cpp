@@ -6,8 +6,8 @@
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
-#include "pg/fdw_arrow/explain.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/explain.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 
 namespace strom::pg::node {
@@ -255,7 +255,7 @@ class Explainer {
       }
       const auto initial = static_cast<char>(name[0] - 'A' + 'a');
       shown += (shown.empty() ? "[" : ", ") + (initial + name.substr(1)) + ": " +
-               (unit == nullptr ? std::to_string(count) : fdw_arrow::format_bytes(count));
+               (unit == nullptr ? std::to_string(count) : files::format_bytes(count));
     }
     if (!shown.empty()) text(label, shown + "]");
   }
@@ -322,13 +322,13 @@ class Explainer {
       else if (Node* membership = plan_.joins[key.join].membership)
         conditions.push_back(deparse(membership));
     }
-    fdw_arrow::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
+    files::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
   }
 
   void files(size_t pipeline) {
     statistics(pipeline);
     leaves(pipeline);
-    if (const fdw_arrow::Source* table = run_.sources().input(pipeline).files()) fdw_arrow::explain_source(*table, es_);
+    if (const files::Source* table = run_.sources().input(pipeline).files()) files::explain_source(*table, es_);
   }
 
   void sort_keys() {
@@ -425,7 +425,7 @@ class Explainer {
       char figures[96];
       std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f", cpu, gpu);
       choice += figures;
-      if (kept > 0) choice += ", kept there: " + fdw_arrow::format_bytes(static_cast<int64_t>(kept));
+      if (kept > 0) choice += ", kept there: " + files::format_bytes(static_cast<int64_t>(kept));
       choice += ")";
     }
     text("Device Choice", choice);
@@ -445,13 +445,13 @@ class Explainer {
     if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("GPU-Direct SQL", fdw_arrow::format_bytes(stats_.device_file_bytes));
+        text("GPU-Direct SQL", files::format_bytes(stats_.device_file_bytes));
       else
         number("GPU-Direct SQL", "B", stats_.device_file_bytes);
     }
     if (stats_.peak_memory > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("Engine Memory", fdw_arrow::format_bytes(stats_.peak_memory));
+        text("Engine Memory", files::format_bytes(stats_.peak_memory));
       else
         number("Engine Memory", "B", stats_.peak_memory);
     }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::node {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 
 namespace strom::pg::node {
@@ -21,7 +21,7 @@ void MachineChoice::set_machines(engine::exec::Options* options) {
   const auto is_alive = [](const auto& machine) { return machine->is_alive(); };
   if (machines_.empty() || !std::all_of(machines_.begin(), machines_.end(), is_alive)) {
     const auto most = static_cast<size_t>(std::clamp<int64_t>(morsels, 1, std::max(1, options->threads)));
-    GpuChoice choice = gpu_machines(sources_.input(last).storages(), most);
+    gpu::GpuChoice choice = gpu::gpu_machines(sources_.input(last).storages(), most);
     machines_ = std::move(choice.machines);
     near_machines_ = std::move(choice.near);
   }

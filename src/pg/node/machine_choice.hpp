@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
-#include "pg/node/gpu_session.hpp"
+#include "pg/gpu/gpu_session.hpp"
 #include "pg/node/source_set.hpp"
 
 namespace strom::pg::node {
@@ -18,14 +18,14 @@ class MachineChoice {
   /// Sets what `options` says of devices; its threads are known. All pipelines have begun.
   void set(engine::exec::Options* options);
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
-  const GpuMachines& machines() const { return machines_; }
+  const gpu::GpuMachines& machines() const { return machines_; }
 
  private:
   void set_machines(engine::exec::Options* options);
 
   const PlanSpec& plan_;
   SourceSet& sources_;
-  GpuMachines machines_;  // outlive the execution
+  gpu::GpuMachines machines_;  // outlive the execution
   std::vector<std::vector<uint32_t>> near_machines_;
 };
 

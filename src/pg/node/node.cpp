@@ -3,7 +3,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/explain.hpp"

@@ -41,18 +41,18 @@ ExprState* Parameters::compiled(int param) {
 
 // None: finding it raised an error, which is one only for rows that ask for it, so that PostgreSQL finds it again for
 // them.
-std::optional<boundary::EarlyValue> Parameters::value_of(ExprState* expression, bool may_raise) {
+std::optional<eval::EarlyValue> Parameters::value_of(ExprState* expression, bool may_raise) {
   ExprContext* context = state_->ss.ps.ps_ExprContext;
-  if (may_raise && !IsInParallelMode()) return boundary::evaluate_early(expression, context);
+  if (may_raise && !IsInParallelMode()) return eval::evaluate_early(expression, context);
   return guard([=] {
-    boundary::EarlyValue result;
+    eval::EarlyValue result;
     result.datum = ExecEvalExprSwitchContext(expression, context, &result.is_null);
     return result;
   });
 }
 
 Constant Parameters::evaluate(const Constant& constant) {
-  const std::optional<boundary::EarlyValue> found = value_of(compiled(constant.param), constant.may_raise);
+  const std::optional<eval::EarlyValue> found = value_of(compiled(constant.param), constant.may_raise);
   Constant value{constant.type, false, -1, {}, !found};
   if (!found) return value;
   value.is_null = found->is_null;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "pg/boundary/early_value.hpp"
+#include "pg/eval/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/plan_spec.hpp"
 #include "pg/node/subplans.hpp"
@@ -21,7 +21,7 @@ class Parameters {
 
  private:
   ExprState* compiled(int param);
-  std::optional<boundary::EarlyValue> value_of(ExprState* expression, bool may_raise);
+  std::optional<eval::EarlyValue> value_of(ExprState* expression, bool may_raise);
   engine::plan::Constant evaluate(const engine::plan::Constant& constant);
 
   CustomScanState* state_;

@@ -5,7 +5,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/source/append_rows.hpp"
 #include "pg/source/block_ranges.hpp"
 
@@ -36,7 +36,7 @@ void PipelineInput::make_batch_filter() {
   const auto compile = [parent](Node* expr) {
     return guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), parent); });
   };
-  batch_filter_ = std::make_unique<fdw_arrow::BatchFilter>(spec_.filters, column_of, compile);
+  batch_filter_ = std::make_unique<files::BatchFilter>(spec_.filters, column_of, compile);
 }
 
 std::unique_ptr<source::RowSource> PipelineInput::open_table(Index relid, const std::vector<int>& positions) {
@@ -44,8 +44,7 @@ std::unique_ptr<source::RowSource> PipelineInput::open_table(Index relid, const 
   EState* estate = state_->ss.ps.state;
   if (is_file(relid)) {
     reads_files_ = true;
-    return std::make_unique<source::ArrowRows>(
-        fdw_arrow::Source::open(exec_rt_fetch(relid, estate)->relid, attributes));
+    return std::make_unique<source::ArrowRows>(files::Source::open(exec_rt_fetch(relid, estate)->relid, attributes));
   }
   const Relation relation = guard([&] { return compat::relation_of(estate, relid); });
   return std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
@@ -100,7 +99,7 @@ void PipelineInput::restart(const std::vector<bool>& keep_children) {
 }
 
 std::string PipelineInput::storage_of(const source::RowSource& rows, Index relid) const {
-  for (const fdw_arrow::Source* table : rows.arrow_tables())
+  for (const files::Source* table : rows.arrow_tables())
     if (!table->files().empty()) return table->files().front()->path();
   EState* estate = state_->ss.ps.state;
   const Oid space = guard([&] { return get_rel_tablespace(exec_rt_fetch(relid, estate)->relid); });
@@ -121,7 +120,7 @@ std::vector<std::string> PipelineInput::storages() const {
 
 bool PipelineInput::is_smaller_than(int64_t bytes) {
   if (bytes == 0 || spec_.relid == 0 || partitions_ != nullptr) return false;
-  if (const fdw_arrow::Source* table = files()) return table->file_bytes() < bytes;
+  if (const files::Source* table = files()) return table->file_bytes() < bytes;
   return guard([=, this] {
     const Relation table = compat::relation_of(state_->ss.ps.state, spec_.relid);
     return int64_t{RelationGetNumberOfBlocks(table)} * BLCKSZ < bytes;
@@ -132,7 +131,7 @@ const source::ArrowRows* PipelineInput::arrow_rows() const {
   return is_one_file_table() ? static_cast<source::ArrowRows*>(rows_.get()) : nullptr;
 }
 
-const fdw_arrow::Source* PipelineInput::files() {
+const files::Source* PipelineInput::files() {
   return is_one_file_table() ? &static_cast<source::ArrowRows*>(open())->source() : nullptr;
 }
 
@@ -144,7 +143,7 @@ std::optional<PipelineInput::Pruning> PipelineInput::pruning() {
   const bool is_probing = pipeline_ + 1 == plan_.pipelines.size();
   const auto keys =
       is_probing ? engine::plan::deciding_key_columns(plan_.program) : std::vector<engine::plan::KeyColumn>();
-  for (const fdw_arrow::Source* table : rows_->arrow_tables()) {
+  for (const files::Source* table : rows_->arrow_tables()) {
     for (const Node* clause : batch_filter_->useful_clauses(*table))
       if (std::find(result.clauses.begin(), result.clauses.end(), clause) == result.clauses.end())
         result.clauses.push_back(clause);

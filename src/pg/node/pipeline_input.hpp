@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
-#include "pg/fdw_arrow/batch_filter.hpp"
+#include "pg/files/batch_filter.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/plan_spec.hpp"
 #include "pg/source/heap_rows.hpp"
@@ -44,7 +44,7 @@ class PipelineInput {
   /// Of one Arrow table that has been opened, else nullptr.
   const source::ArrowRows* arrow_rows() const;
   /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
-  const fdw_arrow::Source* files();
+  const files::Source* files();
   /// nullptr when the rows are not those of partitions or inheritance children.
   const Partitions* partitions() const { return partitions_.get(); }
 
@@ -75,7 +75,7 @@ class PipelineInput {
   const size_t pipeline_;
   const PipelineSpec& spec_;
   std::unique_ptr<Partitions> partitions_;
-  std::unique_ptr<fdw_arrow::BatchFilter> batch_filter_;  // nullptr: statistics of files are not asked
+  std::unique_ptr<files::BatchFilter> batch_filter_;  // nullptr: statistics of files are not asked
   std::unique_ptr<source::RowSource> rows_;
   source::HeapRows* heap_ = nullptr;  // rows_, when it is one heap table
   bool blocks_selected_ = false;      // by the child plan that tells what to read

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/run_statistics.hpp"
 #include "pg/node/stored_result.hpp"
 #include "pg/source/inflate.hpp"

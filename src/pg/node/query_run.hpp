@@ -80,7 +80,7 @@ class QueryRun {
   NodeWork work() const;
   bool was_started() const { return !past_stats_.milliseconds.empty(); }
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
-  const GpuMachines& machines() const { return machine_choice_.machines(); }
+  const gpu::GpuMachines& machines() const { return machine_choice_.machines(); }
   /// How the rows came in order; nullptr when they did not, or not yet.
   const char* sorted_by() const { return sort_.sorted_by(); }
 

@@ -1,7 +1,7 @@
 #include "pg/node/subplans.hpp"
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::node {
 

@@ -2,7 +2,7 @@
 // engine knows, what was noted while it was planned. May ereport.
 #include <initializer_list>
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 #include "pg/node/plan_spec.hpp"
 #include "pg/planner/judgement.hpp"

@@ -20,7 +20,7 @@ void CachedGroups::close() {
 
 CachedGroups::Group CachedGroups::look_up(BlockNumber begin) {
   if (next_group_ && next_group_->begin == begin) return *std::exchange(next_group_, std::nullopt);
-  Group group{begin, std::min(source::group_end(begin), pages_)};
+  Group group{begin, std::min(cache::group_end(begin), pages_)};
   group.is_cached = table_->look_up(begin, group.end, &group.cached, &group.fill);
   return group;
 }

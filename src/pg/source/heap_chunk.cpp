@@ -20,7 +20,7 @@ Each(F...) -> Each<F...>;
 }  // namespace
 
 BlockNumber stripe_of(BlockNumber block) {
-  const BlockNumber begin = group_begin(block);
+  const BlockNumber begin = cache::group_begin(block);
   return begin + (block - begin) / kStripePages * kStripePages;
 }
 
