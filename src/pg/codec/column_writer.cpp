@@ -8,6 +8,7 @@
 #include "columnar/layout.hpp"
 #include "format/pgwire/numeric.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/interval.hpp"
 #include "pg/codec/file_values.hpp"
 #include "pg/codec/value_writer.hpp"
 
@@ -171,10 +172,8 @@ void append_time(const ValueWriter& writer, NestedBuilder& to, Datum value) {
 
 void append_interval(const ValueWriter& writer, NestedBuilder& to, Datum value) {
   const Interval* interval = DatumGetIntervalP(value);
-#if PG_VERSION_NUM >= 170000
-  if (INTERVAL_NOT_FINITE(interval))
+  if (compat::is_infinite(*interval))
     return infinite(writer, to, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an infinite interval");
-#endif
   int64_t nanos = 0;
   if (__builtin_mul_overflow(interval->time, int64_t{1000}, &nanos))
     return out_of_range(writer, to, ERRCODE_INTERVAL_FIELD_OVERFLOW, "an interval of more than 64 bits of nanoseconds");

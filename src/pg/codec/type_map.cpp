@@ -161,9 +161,6 @@ SqlType named_type(const Field& field, NamedTypes which) {
 }
 
 SqlType decimal_type(const Field& field) {
-#if PG_VERSION_NUM < 150000
-  if (field.scale < 0 || field.scale > field.precision) return {NUMERICOID, -1};
-#endif
   return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
 }
 
