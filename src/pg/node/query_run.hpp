@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
-#include "engine/exec/sorted_rows.hpp"
+#include "engine/op/sort/sorted_rows.hpp"
 #include "pg/boundary/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/gpu_session.hpp"
