@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "engine/exec/sorted_rows.hpp"
+#include "engine/op/sort/sorted_rows.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/fallback_rows.hpp"
 #include "pg/node/host_sort.hpp"

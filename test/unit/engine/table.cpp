@@ -10,7 +10,7 @@
 #include "base/half.hpp"
 #include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
-#include "json_sample.hpp"
+#include "expr/json_sample.hpp"
 
 namespace strom::engine::test {
 
