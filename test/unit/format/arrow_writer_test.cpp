@@ -175,7 +175,7 @@ TEST(ArrowWriter, ManyColumnsNeedSeveralSystemCalls) {
   for (int i = 0; i < kColumns; ++i) {
     schema.fields.emplace_back().name = "c" + std::to_string(i);
     auto& column = columns.emplace_back(schema.fields.back());
-    column.append_value(int32_t{i});
+    column.append(int32_t{i});
     column.append_null();
   }
   auto writer = FileWriter::create(folder.path("f"), schema, false);
