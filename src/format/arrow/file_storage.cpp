@@ -4,9 +4,13 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
+#include "base/mapped_file.hpp"
+#include "format/arrow/append_dictionaries.hpp"
 #include "format/arrow/append_mark.hpp"
 #include "format/arrow/file_end.hpp"
+#include "format/arrow/file_tail.hpp"
 #include "format/arrow/message.hpp"
+#include "format/arrow/schema_decode.hpp"
 
 namespace strom::format::arrow {
 

@@ -18,10 +18,10 @@ using columnar::ColumnBuilder;
 using columnar::Field;
 using columnar::Schema;
 
-class NestedWriterTest : public ::testing::Test {
+class FileWriterTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char folder[] = "/tmp/nested_writer_test.XXXXXX";
+    char folder[] = "/tmp/file_writer_test.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
     Field number;
@@ -73,7 +73,7 @@ class NestedWriterTest : public ::testing::Test {
   Schema schema_;
 };
 
-TEST_F(NestedWriterTest, GoesOnWithAFile) {
+TEST_F(FileWriterTest, GoesOnWithAFile) {
   ASSERT_TRUE(write_file().is_ok());
   for (int round = 1; round <= 3; ++round) {
     const auto existing = ExistingFile::open(path());
@@ -97,7 +97,7 @@ TEST_F(NestedWriterTest, GoesOnWithAFile) {
   EXPECT_NE(text.value().find("isDelta=true"), std::string::npos);
 }
 
-TEST_F(NestedWriterTest, DamagedFilesAreRefused) {
+TEST_F(FileWriterTest, DamagedFilesAreRefused) {
   ASSERT_TRUE(write_file().is_ok());
   std::stringstream content;
   content << std::ifstream(path(), std::ios::binary).rdbuf();
@@ -117,7 +117,7 @@ TEST_F(NestedWriterTest, DamagedFilesAreRefused) {
   }
 }
 
-TEST_F(NestedWriterTest, SchemasThatCannotBeWritten) {
+TEST_F(FileWriterTest, SchemasThatCannotBeWritten) {
   const auto create = [&](Field field) {
     auto file = std::move(StagedFile::create(path(), true)).value();
     return FileWriter::create(std::move(file), {{std::move(field)}, {}}, false).is_ok();
