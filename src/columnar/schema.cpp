@@ -9,7 +9,8 @@ bool same_type(const Field& a, const Field& b) {
   const bool has_names = a.layout == Layout::kStruct || is_union(a.layout);
   return a.layout == b.layout && a.dictionary == b.dictionary && (!a.dictionary || a.index == b.index) &&
          a.unsupported == b.unsupported && a.precision == b.precision && a.scale == b.scale &&
-         a.byte_width == b.byte_width && a.unit == b.unit && a.timezone == b.timezone && a.type_ids == b.type_ids &&
+         a.byte_width == b.byte_width && (!has_unit(a.layout) || a.unit == b.unit) && a.timezone == b.timezone &&
+         a.type_ids == b.type_ids &&
          std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
                     [has_names](const Field& one, const Field& other) {
                       return (!has_names || one.name == other.name) && same_type(one, other);
