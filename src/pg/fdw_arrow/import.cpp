@@ -169,9 +169,9 @@ class Columns {
       if (!OidIsValid(wider.oid) || wider.oid == BPCHAROID || !all_fit(fields_[index], wider))
         throw_if_failed(Status(ErrorCode::kTypeMismatch, "field \"" + column.field + "\" of file \"" +
                                                              files_[file]->path() + "\" has type " +
-                                                             codec::arrow_type_name(found))
+                                                             columnar::type_text(found))
                             .with_detail("In file \"" + files_[column.file]->path() + "\" its type is " +
-                                         codec::arrow_type_name(*column.first) + "."));
+                                         columnar::type_text(*column.first) + "."));
       column.type = wider;
     }
     column.nullable = column.nullable || found.nullable;

@@ -12,14 +12,14 @@
 
 namespace strom::pg::files {
 
-using columnar::NestedBuilder;
+using columnar::ColumnBuilder;
 
 namespace {
 
 constexpr std::chrono::milliseconds kPollInterval{10};
 
 void clear(BatchWriter::Columns& columns) {
-  for (NestedBuilder& column : columns) column.clear();
+  for (ColumnBuilder& column : columns) column.clear();
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Status BatchWriter::write(const Columns& columns, int64_t rows, bool is_last) {
 
 void BatchWriter::start(Columns& columns, int64_t rows) {
   if (columns_.empty())
-    for (const NestedBuilder& column : columns) columns_.emplace_back(column.field());
+    for (const ColumnBuilder& column : columns) columns_.emplace_back(column.field());
   columns_.swap(columns);
   done_ = false;
   const auto run = [this, rows] {

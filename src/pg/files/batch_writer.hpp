@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 #include "format/arrow/compression.hpp"
 #include "format/arrow/file_appender.hpp"
 
@@ -17,7 +17,7 @@ namespace strom::pg::files {
 
 class BatchWriter {
  public:
-  using Columns = std::vector<columnar::NestedBuilder>;
+  using Columns = std::vector<columnar::ColumnBuilder>;
 
   /// Nobody else touches `appender` and `compressor` between start() and wait().
   BatchWriter(format::arrow::FileAppender& appender, format::arrow::Compressor& compressor)

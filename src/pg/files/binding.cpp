@@ -18,8 +18,8 @@ using boundary::value_or_throw;
 using catalog::ForeignColumn;
 using catalog::ForeignTable;
 using codec::SqlType;
-using columnar::NestedField;
-using columnar::NestedSchema;
+using columnar::Field;
+using columnar::Schema;
 
 namespace {
 
@@ -39,10 +39,10 @@ codec::WriteSettings settings() {
 }
 
 /// For each field the column that writes it, or nullptr; `missing` gets columns without a field.
-std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const NestedSchema& schema,
+std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const Schema& schema,
                                              const std::string& path, std::vector<const ForeignColumn*>* missing) {
   columnar::Schema names;  // for the index
-  for (const NestedField& field : schema.fields) names.fields.emplace_back().name = field.name;
+  for (const Field& field : schema.fields) names.fields.emplace_back().name = field.name;
   const FieldIndex index_of(names);
   std::vector<const ForeignColumn*> writers(schema.fields.size());
   for (const ForeignColumn& column : table.columns) {
@@ -64,14 +64,14 @@ std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const Ne
   return writers;
 }
 
-bool can_be_null(const NestedField& field) { return field.nullable && field.kind != columnar::Kind::kOther; }
+bool can_be_null(const Field& field) { return field.nullable && field.unsupported.empty(); }
 
-bool has_dictionary(const NestedField& field) {
-  return field.dictionary >= 0 || std::any_of(field.children.begin(), field.children.end(), has_dictionary);
+bool has_dictionary(const Field& field) {
+  return field.dictionary || std::any_of(field.children.begin(), field.children.end(), has_dictionary);
 }
 
 /// The field that a new file has for a column.
-NestedField new_field(const ForeignColumn& column) {
+Field new_field(const ForeignColumn& column) {
   codec::WriteSettings strict = settings();
   strict.numeric_needs_precision = true;
   codec::RowWriter alone(strict);
@@ -79,7 +79,7 @@ NestedField new_field(const ForeignColumn& column) {
   return alone.fields().front();
 }
 
-bool fits(const ForeignColumn& column, const NestedField& field) {
+bool fits(const ForeignColumn& column, const Field& field) {
   if (has_dictionary(field)) return false;
   codec::WriteSettings whole = settings();
   whole.may_narrow = false;  // there are no values that ask for fewer bits
@@ -137,8 +137,9 @@ std::string binding_signature(const ForeignTable& table) {
   return text;
 }
 
-std::unique_ptr<Binding> make_binding(const ForeignTable& table, const NestedSchema& schema, const std::string& path,
-                                      bool may_narrow) {
+std::unique_ptr<Binding> make_binding(const ForeignTable& table, const Schema& schema, const std::string& path,
+                                      bool may_narrow,
+                                      const codec::DictionaryOf& dictionary_of) {
   auto binding = std::make_unique<Binding>();
   binding->signature = binding_signature(table);
   codec::WriteSettings chosen = settings();
@@ -153,7 +154,7 @@ std::unique_ptr<Binding> make_binding(const ForeignTable& table, const NestedSch
                                      table.name + "\"."));
   }
   for (size_t i = 0; i < schema.fields.size(); ++i) {
-    const NestedField& field = schema.fields[i];
+    const Field& field = schema.fields[i];
     if (writers[i] != nullptr) {
       binding->rows->add_column(field, writers[i]->name, writers[i]->type, writers[i]->attnum - 1);
       continue;
@@ -163,7 +164,7 @@ std::unique_ptr<Binding> make_binding(const ForeignTable& table, const NestedSch
                                                            "\" cannot be NULL, and no column writes it"));
     binding->rows->add_nulls(field);
   }
-  binding->rows->start();
+  binding->rows->start(dictionary_of);
   return binding;
 }
 
@@ -179,18 +180,18 @@ void require_readable(const ForeignTable& table, const format::arrow::FileReader
                                                         "\" could be written to file \"" + file.path() +
                                                         "\" but not be read again")
                         .with_detail("Type " + codec::type_name(column.type) + " becomes " +
-                                     codec::arrow_type_name(field) + ", which cannot be read as that type.")
+                                     columnar::type_text(field) + ", which cannot be read as that type.")
                         .with_hint("Declare the column as another type, such as text."));
   }
 }
 
-NestedSchema schema_for(const ForeignTable& table, const NestedSchema& old) {
+Schema schema_for(const ForeignTable& table, const Schema& old) {
   std::vector<const ForeignColumn*> missing;
   const auto writers = writers_of(table, old, table.name, &missing);
-  NestedSchema schema;
+  Schema schema;
   schema.metadata = old.metadata;
   for (size_t i = 0; i < old.fields.size(); ++i) {
-    const NestedField& field = old.fields[i];
+    const Field& field = old.fields[i];
     if (writers[i] == nullptr) {
       if (can_be_null(field) && !has_dictionary(field)) schema.fields.push_back(field);
     } else if (fits(*writers[i], field)) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "format/arrow/reader.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/column_writer.hpp"
@@ -21,15 +21,17 @@ struct Binding {
 std::string binding_signature(const catalog::ForeignTable& table);
 
 /// Rows of `table` for file `path` of `schema`. May throw: kTypeMismatch when they do not fit together.
-/// `may_narrow`: fields may have numbers of fewer bits than their columns.
-std::unique_ptr<Binding> make_binding(const catalog::ForeignTable& table, const columnar::NestedSchema& schema,
-                                      const std::string& path, bool may_narrow = true);
+/// `may_narrow`: fields may have types that hold fewer values than their columns. `dictionary_of`: for fields that have
+/// one.
+std::unique_ptr<Binding> make_binding(const catalog::ForeignTable& table, const columnar::Schema& schema,
+                                      const std::string& path, bool may_narrow,
+                                      const codec::DictionaryOf& dictionary_of);
 
 /// May throw: kUnsupported when a column could not be read from `file`, to which it is about to be written.
 void require_readable(const catalog::ForeignTable& table, const format::arrow::FileReader& file);
 
 /// What a file without rows is to have: a field for each column. Fields of `old` stay where the columns can be written
 /// to them, and where no column belongs to them. May throw.
-columnar::NestedSchema schema_for(const catalog::ForeignTable& table, const columnar::NestedSchema& old);
+columnar::Schema schema_for(const catalog::ForeignTable& table, const columnar::Schema& old);
 
 }  // namespace strom::pg::files

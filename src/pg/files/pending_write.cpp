@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 #include "format/staged_file.hpp"
 #include "format/temporary_name.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -20,17 +20,17 @@ namespace strom::pg::files {
 using boundary::guard;
 using boundary::throw_if_failed;
 using boundary::value_or_throw;
-using columnar::NestedBuilder;
-using columnar::NestedField;
-using columnar::NestedSchema;
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Schema;
 using format::arrow::FileAppender;
 using format::arrow::FileReader;
 
 namespace {
 
-std::vector<NestedBuilder> builders_of(const NestedSchema& schema) {
-  std::vector<NestedBuilder> columns;
-  for (const NestedField& field : schema.fields) columns.emplace_back(field);
+std::vector<ColumnBuilder> builders_of(const Schema& schema) {
+  std::vector<ColumnBuilder> columns;
+  for (const Field& field : schema.fields) columns.emplace_back(field);
   return columns;
 }
 
@@ -63,10 +63,10 @@ PendingWrite::~PendingWrite() {
 void PendingWrite::create(const catalog::ForeignTable& table) {
   struct stat info;
   if (stat(path_.c_str(), &info) == 0 || errno != ENOENT) return;
-  NestedSchema schema = schema_for(table, {});
+  Schema schema = schema_for(table, {});
   auto file = format::StagedFile::create(path_, false);
   throw_if_failed(file.status());
-  auto writer = value_or_throw(format::arrow::NestedWriter::create(std::move(file).value(), std::move(schema), false));
+  auto writer = value_or_throw(format::arrow::FileWriter::create(std::move(file).value(), std::move(schema), false));
   const Status made = writer->finish();
   is_created_ = made.is_ok();
   if (!made.is_ok() && stat(path_.c_str(), &info) != 0) throw_if_failed(made);  // else somebody else was faster
@@ -88,14 +88,17 @@ void PendingWrite::fit_to(const catalog::ForeignTable& table, const TableOptions
   if (binding_ == nullptr || binding_->signature != binding_signature(table)) {
     note_level();
     flush(false);
+    const auto dictionary_of = [this](const Field& field) {
+      return value_or_throw(appender_->dictionary(field)).get();
+    };
     std::shared_ptr<Binding> fresh;
     try {
-      fresh = make_binding(table, appender_->schema(), path_, appender_->mark().batches > 0);
+      fresh = make_binding(table, appender_->schema(), path_, appender_->mark().batches > 0, dictionary_of);
     } catch (const boundary::StatusError& error) {
       // A file without rows is what the table makes of it.
       if (error.status().code() != ErrorCode::kTypeMismatch || appender_->mark().batches > 0) throw;
-      NestedSchema schema = schema_for(table, appender_->schema());
-      fresh = make_binding(table, schema, path_);
+      Schema schema = schema_for(table, appender_->schema());
+      fresh = make_binding(table, schema, path_, true, {});
       appender_->clear(std::move(schema));
       commands_.clear();
     }
@@ -107,8 +110,8 @@ void PendingWrite::fit_to(const catalog::ForeignTable& table, const TableOptions
 void PendingWrite::truncate(const catalog::ForeignTable& table, const TableOptions& options, uint64_t catalog_state) {
   settle_batch();
   take_options(options);
-  NestedSchema schema = schema_for(table, appender_->schema());
-  std::shared_ptr<Binding> fresh = make_binding(table, schema, path_);
+  Schema schema = schema_for(table, appender_->schema());
+  std::shared_ptr<Binding> fresh = make_binding(table, schema, path_, true, {});
   note_level();
   flush(false);
   appender_->clear(std::move(schema));
@@ -121,7 +124,7 @@ void PendingWrite::truncate(const catalog::ForeignTable& table, const TableOptio
 
 /// Rows go to the file by `binding` from here on. None is left in the one before.
 void PendingWrite::use(std::shared_ptr<Binding> binding, const catalog::ForeignTable& table) {
-  require_readable(table, *value_or_throw(FileReader::open_pending(path_, appender_->footer())));
+  require_readable(table, *value_or_throw(FileReader::open_pending(path_, value_or_throw(appender_->footer()))));
   binding_ = std::move(binding);
   if (!options_.statistics) return;
   std::vector<size_t> columns;
@@ -196,7 +199,7 @@ void PendingWrite::settle_batch() {
   throw_if_failed(written);
 }
 
-void PendingWrite::write(const std::vector<NestedBuilder>& columns, int64_t rows, bool is_last) {
+void PendingWrite::write(const std::vector<ColumnBuilder>& columns, int64_t rows, bool is_last) {
   throw_if_failed(writer_->write(columns, rows, is_last));
 }
 
@@ -212,7 +215,7 @@ bool PendingWrite::merge_small() {
   const FileAppender::Mark mark = appender_->mark();
   const size_t count = appender_->small_batches(rows().bytes(), options_.batch_bytes / 2);
   if (count == 0) return false;
-  std::vector<NestedBuilder> merged = builders_of(appender_->schema());
+  std::vector<ColumnBuilder> merged = builders_of(appender_->schema());
   for (size_t i = mark.batches - count; i < mark.batches; ++i)
     if (!appender_->read(mark, i, merged).is_ok()) return false;
   if (!format::arrow::append_rows(rows().columns(), merged)) return false;
@@ -230,7 +233,7 @@ std::shared_ptr<const FileReader> PendingWrite::reader(CommandId command) {
                                   [command](const CommandStart& one) { return one.command >= command; });
   if (start != commands_.end()) return reader_at(start->position);
   flush(false);
-  if (reader_ == nullptr) reader_ = value_or_throw(FileReader::open_pending(path_, appender_->footer()));
+  if (reader_ == nullptr) reader_ = value_or_throw(FileReader::open_pending(path_, value_or_throw(appender_->footer())));
   return reader_;
 }
 
@@ -241,12 +244,12 @@ std::shared_ptr<const FileReader> PendingWrite::reader_at(const Position& positi
   flush(false);
   const FileAppender::Mark all = appender_->mark();
   if (position.rows > 0) {  // the first ones of a batch, as a batch that only this reader knows
-    std::vector<NestedBuilder> some = builders_of(appender_->schema());
+    std::vector<ColumnBuilder> some = builders_of(appender_->schema());
     throw_if_failed(appender_->read(position.batches, position.batches.batches, some));
-    for (NestedBuilder& column : some) column.truncate(position.rows);
+    for (ColumnBuilder& column : some) column.truncate(position.rows);
     write(some, position.rows, false);
   }
-  std::string footer = appender_->footer(position.batches.batches, position.rows > 0);
+  std::string footer = value_or_throw(appender_->footer(position.batches.batches, position.rows > 0));
   appender_->cut(all);
   earlier_reader_ = value_or_throw(FileReader::open_pending(path_, std::move(footer)));
   earlier_ = position;

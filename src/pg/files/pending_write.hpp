@@ -87,7 +87,7 @@ class PendingWrite {
   void start_batch();
   void flush(bool is_last);
   void settle_batch();
-  void write(const std::vector<columnar::NestedBuilder>& columns, int64_t rows, bool is_last);
+  void write(const std::vector<columnar::ColumnBuilder>& columns, int64_t rows, bool is_last);
   bool merge_small();
   void cut(const Mark& mark);
   std::shared_ptr<const format::arrow::FileReader> reader_at(const Position& position);

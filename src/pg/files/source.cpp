@@ -208,7 +208,7 @@ Status Source::bind_field(const std::string& wanted, int index, int file, Source
   const codec::Fit fit = codec::fit(field, bound->type);
   if (fit == codec::Fit::kNone)
     return Status(ErrorCode::kTypeMismatch, where() + " has type " + codec::type_name(bound->type) + ", but file \"" +
-                                                reader.path() + "\" has " + codec::arrow_type_name(field))
+                                                reader.path() + "\" has " + columnar::type_text(field))
         .with_hint("Declare the column as " + codec::type_name(codec::sql_type_of(field)) + ".");
   if (fit != codec::Fit::kExact) bound->engine_readable = false;
   const auto first = std::find_if(bound->fields.begin(), bound->fields.end(), [](int f) { return f >= 0; });

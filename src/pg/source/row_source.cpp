@@ -187,16 +187,16 @@ bool CollectedRows::append_numeric(size_t column, Datum value, UnheldValues* unh
     unheld->emplace_back(column, std::string(reinterpret_cast<const char*>(plain), VARSIZE(plain)));
     if (plain != original) pfree(plain);
   }
-  batches_.back()[column].append_value(held);
+  batches_.back()[column].append(held);
   return true;
 }
 
 void CollectedRows::append(size_t column, Datum value) {
   columnar::ColumnBuilder& builder = batches_.back()[column];
   if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
-    builder.append_value(static_cast<int32_t>(DatumGetDateADT(value)));
+    builder.append(static_cast<int32_t>(DatumGetDateADT(value)));
   else if (types_[column].type == TypeId::kTimestamp || types_[column].type == TypeId::kTimestampTz)
-    builder.append_value(static_cast<int64_t>(DatumGetTimestamp(value)));
+    builder.append(static_cast<int64_t>(DatumGetTimestamp(value)));
   else
     codec::append(builder, types_[column].type, value, false);
 }

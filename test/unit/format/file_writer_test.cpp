@@ -1,6 +1,6 @@
 // The writer for columns of any type: going on with a file, and what files may not be gone on with. That others read
 // what it writes is checked by test/tools/pg2arrow*.py.
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -13,32 +13,32 @@
 namespace strom::format::arrow {
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
-using columnar::NestedSchema;
+using columnar::Layout;
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Schema;
 
-class NestedWriterTest : public ::testing::Test {
+class FileWriterTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char folder[] = "/tmp/nested_writer_test.XXXXXX";
+    char folder[] = "/tmp/file_writer_test.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
-    NestedField number;
+    Field number;
     number.name = "n";
-    number.bits = 32;
-    NestedField label;
+    Field label;
     label.name = "l";
-    label.kind = Kind::kUtf8;
-    label.dictionary = 3;
+    label.layout = Layout::kUtf8;
+    label.dictionary = true;
+    label.dictionary_id = 3;
     schema_.fields = {number, label};
   }
   void TearDown() override { ASSERT_EQ(system(("rm -rf " + folder_).c_str()), 0); }
 
   std::string path() const { return folder_ + "/file.arrow"; }
 
-  Status write_batch(NestedWriter& writer, int rows, Codec codec) const {
-    std::vector<NestedBuilder> columns;
+  Status write_batch(FileWriter& writer, int rows, Codec codec) const {
+    std::vector<ColumnBuilder> columns;
     for (const auto& field : schema_.fields) columns.emplace_back(field);
     for (int i = 0; i < rows; ++i) {
       columns[0].append(i);
@@ -53,39 +53,39 @@ class NestedWriterTest : public ::testing::Test {
     return writer.write(batch).status();
   }
 
-  static Status write_labels(NestedWriter& writer, const std::vector<std::string>& labels, bool is_delta) {
-    NestedField field;
-    field.kind = Kind::kUtf8;
-    NestedBuilder values(field);
+  static Status write_labels(FileWriter& writer, const std::vector<std::string>& labels, bool is_delta) {
+    Field field;
+    field.layout = Layout::kUtf8;
+    ColumnBuilder values(field);
     for (const std::string& label : labels) values.append_bytes(label.data(), static_cast<int64_t>(label.size()));
     return writer.write_dictionary(3, values, is_delta);
   }
 
   Status write_file() const {
     STROM_ASSIGN(auto file, StagedFile::create(path(), false));
-    STROM_ASSIGN(const auto writer, NestedWriter::create(std::move(file), schema_, false));
+    STROM_ASSIGN(const auto writer, FileWriter::create(std::move(file), schema_, false));
     STROM_TRY(write_labels(*writer, {"x", "yy"}, false));
     STROM_TRY(write_batch(*writer, 5, Codec::kNone));
     return writer->finish();
   }
 
   std::string folder_;
-  NestedSchema schema_;
+  Schema schema_;
 };
 
-TEST_F(NestedWriterTest, GoesOnWithAFile) {
+TEST_F(FileWriterTest, GoesOnWithAFile) {
   ASSERT_TRUE(write_file().is_ok());
   for (int round = 1; round <= 3; ++round) {
     const auto existing = ExistingFile::open(path());
     ASSERT_TRUE(existing.is_ok()) << existing.status().detail();
     EXPECT_EQ(existing.value()->batches, round);
-    EXPECT_TRUE(existing.value()->schema.fields[0].same_type(schema_.fields[0]));
-    EXPECT_TRUE(existing.value()->schema.fields[1].same_type(schema_.fields[1]));
+    EXPECT_TRUE(columnar::same_type(existing.value()->schema.fields[0], schema_.fields[0]));
+    EXPECT_TRUE(columnar::same_type(existing.value()->schema.fields[1], schema_.fields[1]));
     EXPECT_EQ(existing.value()->dictionary(3).value().size(), static_cast<size_t>(round + 1));
     EXPECT_EQ(existing.value()->dictionary(3).value()[1], "yy");
     auto file = std::move(StagedFile::create(path(), true)).value();
     ASSERT_TRUE(existing.value()->copy_messages(*file).is_ok());
-    const auto writer = NestedWriter::resume(std::move(file), *existing.value(), schema_);
+    const auto writer = FileWriter::resume(std::move(file), *existing.value(), schema_);
     ASSERT_TRUE(writer.is_ok());
     ASSERT_TRUE(write_labels(*writer.value(), {"z" + std::to_string(round)}, true).is_ok());
     ASSERT_TRUE(write_batch(*writer.value(), 1000, round == 1 ? Codec::kLz4 : Codec::kZstd).is_ok());
@@ -97,7 +97,7 @@ TEST_F(NestedWriterTest, GoesOnWithAFile) {
   EXPECT_NE(text.value().find("isDelta=true"), std::string::npos);
 }
 
-TEST_F(NestedWriterTest, DamagedFilesAreRefused) {
+TEST_F(FileWriterTest, DamagedFilesAreRefused) {
   ASSERT_TRUE(write_file().is_ok());
   std::stringstream content;
   content << std::ifstream(path(), std::ios::binary).rdbuf();
@@ -117,23 +117,22 @@ TEST_F(NestedWriterTest, DamagedFilesAreRefused) {
   }
 }
 
-TEST_F(NestedWriterTest, SchemasThatCannotBeWritten) {
-  const auto create = [&](NestedField field) {
+TEST_F(FileWriterTest, SchemasThatCannotBeWritten) {
+  const auto create = [&](Field field) {
     auto file = std::move(StagedFile::create(path(), true)).value();
-    return NestedWriter::create(std::move(file), {{std::move(field)}, {}}, false).is_ok();
+    return FileWriter::create(std::move(file), {{std::move(field)}, {}}, false).is_ok();
   };
-  NestedField decimal;
-  decimal.kind = Kind::kDecimal;
-  decimal.bits = 128;
+  Field decimal;
+  decimal.layout = Layout::kDecimal128;
   decimal.precision = 39;
   EXPECT_FALSE(create(decimal));
-  decimal.bits = 256;
+  decimal.layout = Layout::kDecimal256;
   EXPECT_TRUE(create(decimal));
-  NestedField list;
-  list.kind = Kind::kList;
+  Field list;
+  list.layout = Layout::kList;
   EXPECT_FALSE(create(list));
-  NestedField other;
-  other.kind = Kind::kOther;
+  Field other;
+  other.unsupported = "type Other";
   EXPECT_FALSE(create(other));
 }
 

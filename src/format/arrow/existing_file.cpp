@@ -1,113 +1,20 @@
-// See nested_writer.hpp.
-#include "format/arrow/nested_writer.hpp"
+// See existing_file.hpp.
+#include "format/arrow/existing_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <new>
 #include <utility>
 
 #include "base/os_error.hpp"
-#include "format/arrow/file_tail.hpp"
+#include "format/arrow/batch_body.hpp"
+#include "format/arrow/existing_content.hpp"
 #include "format/arrow/message.hpp"
-#include "format/arrow/message_writer.hpp"
-#include "format/arrow/nested_schema.hpp"
+#include "format/arrow/schema_decode.hpp"
 
 namespace strom::format::arrow {
-
-namespace {
-
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedSchema;
-
-Status add_column(const NestedBuilder& column, BatchBody& body, Compressor* compressor) {
-  const auto add = [&](const columnar::ByteBuffer& buffer) {
-    return body.add_buffer(buffer.data(), buffer.size(), compressor);
-  };
-  body.add_node(column.length(), column.null_count());
-  STROM_TRY(
-      body.add_buffer(column.validity().data(), column.null_count() > 0 ? (column.length() + 7) / 8 : 0, compressor));
-  const bool is_index = column.field().dictionary >= 0;
-  if (is_index || column.field().kind != Kind::kStruct) STROM_TRY(add(column.values()));
-  if (is_index) return Status::ok();
-  if (column.field().kind == Kind::kBinary || column.field().kind == Kind::kUtf8) return add(column.data());
-  for (const NestedBuilder& child : column.children()) STROM_TRY(add_column(child, body, compressor));
-  return Status::ok();
-}
-
-class Writer final : public NestedWriter {
- public:
-  Writer(std::unique_ptr<ByteSink> sink, NestedSchema schema, bool stream)
-      : messages_(std::move(sink), stream), schema_(std::move(schema)) {}
-
-  MessageWriter& messages() { return messages_; }
-  MessageWriter::SchemaEncoder encoder() const {
-    return [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_); };
-  }
-
-  Status write_dictionary(int64_t id, const NestedBuilder& values, bool is_delta) override {
-    BatchBody body(values.length());
-    STROM_TRY(add_column(values, body, nullptr));
-    body.seal();
-    return kept(messages_.write_dictionary(id, body, is_delta));
-  }
-
-  Result<BatchPlace> write(const EncodedBatch& batch) override {
-    STROM_TRY(failure_);
-    STROM_TRY(kept(messages_.write_batch(batch.body())));
-    const fbs::Block& block = messages_.last_batch();
-    return BatchPlace{messages_.batch_count() - 1, block.offset(), block.metadata_length(), block.body_length()};
-  }
-
-  NestedSchema& schema() override { return schema_; }
-  int64_t batch_count() const override { return messages_.batch_count(); }
-  int64_t position() const override { return messages_.sink().position(); }
-
-  Status finish() override {
-    STROM_TRY(failure_);
-    return kept(messages_.finish(encoder()));
-  }
-
- private:
-  /// After a failure part of a message may be written: nothing can follow.
-  Status kept(Status status) {
-    if (!status.is_ok()) failure_ = status;
-    return status;
-  }
-
-  MessageWriter messages_;
-  NestedSchema schema_;
-  Status failure_;
-};
-
-}  // namespace
-
-EncodedBatch::EncodedBatch(std::unique_ptr<BatchBody> body) : body_(std::move(body)) {}
-EncodedBatch::EncodedBatch(EncodedBatch&&) noexcept = default;
-EncodedBatch& EncodedBatch::operator=(EncodedBatch&&) noexcept = default;
-EncodedBatch::~EncodedBatch() = default;
-int64_t EncodedBatch::bytes() const { return body_->size(); }
-
-Result<EncodedBatch> encode_batch(const std::vector<NestedBuilder>& columns, int64_t rows, Compressor& compressor) {
-  auto body = std::make_unique<BatchBody>(rows);
-  for (const NestedBuilder& column : columns) STROM_TRY(add_column(column, *body, &compressor));
-  body->seal();
-  return EncodedBatch(std::move(body));
-}
-
-struct ExistingFile::Content {
-  FileTail tail;
-  std::vector<fbs::Block> dictionaries, batches;
-  int64_t end = 0;  // of the last message
-
-  Status add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
-                    std::vector<fbs::Block>& blocks);
-  Status add_values(const fbs::RecordBatch& batch, int64_t body, int64_t body_size,
-                    std::vector<std::string>& values) const;
-};
 
 Status ExistingFile::Content::add_blocks(const flatbuffers::Vector<const fbs::Block*>* source, fbs::MessageHeader kind,
                                          std::vector<fbs::Block>& blocks) {
@@ -137,7 +44,8 @@ Result<std::shared_ptr<const ExistingFile>> ExistingFile::open(const std::string
         .with_detail("It is big-endian or has metadata of another version than 5.");
   }
   auto existing = std::make_shared<ExistingFile>();
-  existing->schema = decode_nested_schema(*footer.schema());
+  STROM_ASSIGN(DecodedSchema decoded, decode_schema(tail.bytes, tail.footer_offset, tail.footer.size(), *footer.schema()));
+  existing->schema = std::move(decoded.schema);
   STROM_ASSIGN(const Message schema, load_message(tail.bytes, kHeaderBytes, tail.footer_offset, "the schema message"));
   content->end = schema.metadata_offset + schema.metadata.size();
   STROM_TRY(content->add_blocks(footer.dictionaries(), fbs::MessageHeader::DictionaryBatch, content->dictionaries));
@@ -214,22 +122,6 @@ Status ExistingFile::copy_messages(StagedFile& file) const {
   STROM_TRY(copied);
   STROM_TRY(file.append({{const_cast<char*>(kPadding), static_cast<size_t>(-content->end & 7)}}));
   return content->tail.mapping->check_unchanged();
-}
-
-Result<std::unique_ptr<NestedWriter>> NestedWriter::create(std::unique_ptr<ByteSink> sink, NestedSchema schema,
-                                                           bool stream) {
-  STROM_TRY(check_writable(schema));
-  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), stream);
-  STROM_TRY(writer->messages().start(writer->encoder()));
-  return std::unique_ptr<NestedWriter>(std::move(writer));
-}
-
-Result<std::unique_ptr<NestedWriter>> NestedWriter::resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
-                                                           NestedSchema schema) {
-  STROM_TRY(check_writable(schema));
-  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), false);
-  writer->messages().resume(existing.content->dictionaries, existing.content->batches);
-  return std::unique_ptr<NestedWriter>(std::move(writer));
 }
 
 }  // namespace strom::format::arrow
