@@ -12,12 +12,12 @@ namespace {
 
 const char kHead[] = R"(# Settings
 
-Set them with `SET`, `ALTER ROLE … SET`, `ALTER DATABASE … SET`, `ALTER SYSTEM` or in `postgresql.conf`. `EXPLAIN (SETTINGS)`
-shows those that differ from their defaults. The prefixes `pg_strom` and `arrow_fdw` are reserved: a misspelt name is an error
-as soon as the module is loaded.
+Set them with `SET`, `ALTER ROLE … SET`, `ALTER DATABASE … SET`, `ALTER SYSTEM` or in `postgresql.conf`. `EXPLAIN
+(SETTINGS)` shows those that differ from their defaults. The prefixes `pg_strom` and `arrow_fdw` are reserved: a
+misspelt name is an error as soon as the module is loaded.
 
-*Who may set*: `anyone`, at any time; `superuser`; `configuration` means `postgresql.conf` or `ALTER SYSTEM`, taken over by a
-reload. This page is made by `test/tools/settings_page.cpp` from `src/registry/gucs.def`.
+*Who may set*: `anyone`, at any time; `superuser`; `configuration` means `postgresql.conf` or `ALTER SYSTEM`, and takes
+effect with a reload. `test/tools/settings_page.cpp` makes this page from `src/registry/gucs.def`.
 )";
 
 // Words of the tables' columns.
@@ -56,11 +56,26 @@ std::string number(double value) {
 
 std::string limits(const std::string& low, const std::string& high) { return low + " to " + high; }
 
+// Lines of at most 120 columns. The tables' texts are ASCII, so bytes are columns.
+std::string wrapped(const std::string& text) {
+  constexpr size_t kColumns = 120;
+  std::istringstream words(text);
+  std::string word, line, all;
+  while (words >> word) {
+    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
+      all += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return all + line;
+}
+
 class Page {
  public:
   void add(const std::string& name, const std::string& initial, const std::string& values, const std::string& who,
            const std::string& brief, const std::string& extra) {
-    text_ += "\n## " + name + "\n" + brief + " " + extra +
+    text_ += "\n## " + name + "\n" + wrapped(brief + " " + extra) +
              "\n\n| default | values | who may set |\n|---|---|---|\n| `" + initial + "` | " + values + " | " + who +
              " |\n";
   }
