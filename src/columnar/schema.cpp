@@ -21,7 +21,10 @@ int64_t stored_width(const Field& field) {
   return field.dictionary ? value_width(field.index, 0) : value_width(field.layout, field.byte_width);
 }
 
-std::string value_type_text(const Field& field) {
+namespace {
+
+/// `of_values`: of a field with a dictionary the type of the values alone, and so in its children.
+std::string text_of(const Field& field, bool of_values) {
   if (!field.unsupported.empty()) return field.unsupported;
   std::string text = layout_name(field.layout);
   if (is_decimal(field.layout))
@@ -34,15 +37,16 @@ std::string value_type_text(const Field& field) {
     const bool has_names = field.layout == Layout::kStruct || is_union(field.layout);
     std::string parts;
     for (const Field& child : field.children)
-      parts += (parts.empty() ? "" : ", ") + (has_names ? child.name + ": " : "") + type_text(child);
+      parts += (parts.empty() ? "" : ", ") + (has_names ? child.name + ": " : "") + text_of(child, of_values);
     text += "<" + parts + ">";
   }
-  return text;
+  if (of_values || !field.dictionary) return text;
+  return "Dictionary<" + std::string(layout_name(field.index)) + ", " + text + ">";
 }
 
-std::string type_text(const Field& field) {
-  if (!field.dictionary) return value_type_text(field);
-  return "Dictionary<" + std::string(layout_name(field.index)) + ", " + value_type_text(field) + ">";
-}
+}  // namespace
+
+std::string type_text(const Field& field) { return text_of(field, false); }
+std::string value_type_text(const Field& field) { return text_of(field, true); }
 
 }  // namespace strom::columnar

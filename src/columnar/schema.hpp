@@ -59,7 +59,7 @@ int64_t stored_width(const Field& field);
 
 /// Name with parameters, for messages: "Decimal128(10,2)", "List<Int32>", "Timestamp(us,UTC)".
 std::string type_text(const Field& field);
-/// The same of the values, where there is a dictionary.
+/// The same without dictionaries: of the values that fields with one have.
 std::string value_type_text(const Field& field);
 
 }  // namespace strom::columnar
