@@ -157,14 +157,14 @@ TEST_F(FileAppenderTest, MarksAndReading) {
   ASSERT_TRUE(add(*appender, 10, 5).is_ok());
   const auto middle = appender->mark();
   ASSERT_TRUE(add(*appender, 100, 5).is_ok());
-  const auto pending = FileReader::open_pending(path_, appender->footer());
+  const auto pending = FileReader::open_pending(path_, appender->footer().value());
   ASSERT_TRUE(pending.is_ok()) << pending.status().detail();
   EXPECT_EQ(rows_of(*pending.value()), numbers(0, 15) + numbers(100, 5));
   appender->clear(appender->schema());
   ASSERT_TRUE(add(*appender, 200, 5).is_ok());
-  EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer()).value()), numbers(200, 5));
+  EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer().value()).value()), numbers(200, 5));
   appender->cut(middle);
-  EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer()).value()), numbers(0, 15));
+  EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer().value()).value()), numbers(0, 15));
   std::vector<ColumnBuilder> columns;
   for (const Field& field : appender->schema().fields) columns.emplace_back(field);
   ASSERT_TRUE(appender->read(start, 0, columns).is_ok());

@@ -224,7 +224,7 @@ TEST(CachedColumns, nothing_is_kept_of_what_has_changed) {
   Table table({field(Layout::kInt32)});
   for (int i = 0; i < 20'000; ++i) {
     if (i % 6'000 == 5'999) table.new_chunk();
-    table.column(0).append_value(i % 100);
+    table.column(0).append(i % 100);
   }
   table.name_columns("a");
   table.set_holds(false);

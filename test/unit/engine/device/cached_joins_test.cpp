@@ -28,8 +28,8 @@ void add_numbers(int rows, Table* to) {
   Table& table = *to;
   for (int i = 0; i < rows; ++i) {
     if (i > 0 && i % 2000 == 0) table.new_chunk();
-    table.column(0).append_value(i);
-    table.column(1).append_value(i / 3);
+    table.column(0).append(i);
+    table.column(1).append(i / 3);
     if (i % 7 == 0)
       table.column(2).append_null();
     else

@@ -119,7 +119,7 @@ TEST(Logic, ErrorCountsOnlyWhereItIsEvaluated) {
   program.pipelines.emplace_back();
   program.pipelines[0].outputs = {b.select(b.call("int4eq", {x, zero}).value(), zero, quotient).value()};
   Table table({field(columnar::Layout::kInt32)});
-  for (int32_t v : {0, 5, 2}) table.column(0).append_value(v);
+  for (int32_t v : {0, 5, 2}) table.column(0).append(v);
   for (const Machine& machine : machines()) {
     const Outcome outcome = run(program, {&table}, machine);
     EXPECT_EQ(outcome.rows, (Rows{"0", "2", "5"})) << machine.name;
@@ -187,7 +187,7 @@ TEST(Numeric, RescalesAndKeepsScale) {
   program.pipelines.emplace_back();
   program.pipelines[0].outputs = {product, rounded, b.call("int4", {x}).value()};
   Table table({field(columnar::Layout::kDecimal128, 2)});
-  for (int v : {150, -150, 149, 0, 12345}) table.column(0).append_value(static_cast<__int128>(v));
+  for (int v : {150, -150, 149, 0, 12345}) table.column(0).append(static_cast<__int128>(v));
   const std::string zeros(16, '0'), ones(16, 'f');
   const Rows expected{zeros + "0000000000000000|" + zeros + zeros + "|0",
                       zeros + "00000000000056b9|" + zeros + "0000000000000001|1",
@@ -230,8 +230,8 @@ std::string decide(const std::string& a, const std::string& b,
       builder.node(result).type.type == TypeId::kDecimal || builder.node(result).type.type == TypeId::kNumeric;
   program.pipelines[0].outputs = {prints ? builder.call("text", {result}).value() : result};
   Table table({field(columnar::Layout::kDecimal128), field(columnar::Layout::kDecimal128)});
-  table.column(0).append_value(DecimalText(a).bits);
-  table.column(1).append_value(DecimalText(b).bits);
+  table.column(0).append(DecimalText(a).bits);
+  table.column(1).append(DecimalText(b).bits);
   std::string answer;
   for (const Machine& machine : machines()) {
     const Outcome outcome = run(program, {&table}, machine);

@@ -29,7 +29,7 @@ struct Names {
     for (int i = 0; i < count; ++i) {
       if (i > 0 && i % 500 == 0) table.new_chunk();
       std::string name = prefix + std::to_string(i % keys) + std::string(padding, 'x');
-      table.column(0).append_value(static_cast<int32_t>(i % keys));
+      table.column(0).append(static_cast<int32_t>(i % keys));
       if (i % 7 == 3) {
         table.column(1).append_null();
         name = "NULL";

@@ -46,7 +46,7 @@ struct Side {
       size_t column = 0;
       for (const Int value : {rows.back().key, rows.back().value}) {
         if (value)
-          table.column(column).append_value(*value);
+          table.column(column).append(*value);
         else
           table.column(column).append_null();
         ++column;

@@ -53,7 +53,7 @@ struct Side {
       const Int values[] = {rows.back().key, rows.back().second, rows.back().value};
       for (size_t c = 0; c < 3; ++c)
         if (values[c])
-          table.column(c).append_value(*values[c]);
+          table.column(c).append(*values[c]);
         else
           table.column(c).append_null();
       EXPECT_TRUE(table.column(3).append_bytes(label(rows.back())));

@@ -40,15 +40,15 @@ struct Star {
       if (row.key_null)
         fact.column(0).append_null();
       else
-        fact.column(0).append_value(row.key);
-      fact.column(1).append_value(row.value);
+        fact.column(0).append(row.key);
+      fact.column(1).append(row.value);
       EXPECT_TRUE(fact.column(2).append_bytes(row.name));
       facts.push_back(row);
     }
     for (int copy = 0; copy < copies; ++copy)
       for (int k = 0; k < keys; ++k) {
         dims.emplace_back(static_cast<int32_t>(k * spread), "l" + std::to_string((k + copy) % 7));
-        dim.column(0).append_value(dims.back().first);
+        dim.column(0).append(dims.back().first);
         EXPECT_TRUE(dim.column(1).append_bytes(dims.back().second));
       }
   }
@@ -173,7 +173,7 @@ TEST(Aggregate, MoreGroupsThanFit) {
   for (int i = 0; i < 15000; ++i) {
     const auto key = static_cast<int64_t>(random() % 100000);
     const std::string name = "n" + std::to_string(key % 7);
-    table.column(0).append_value(key);
+    table.column(0).append(key);
     ASSERT_TRUE(table.column(1).append_bytes(name));
     ++expected[std::to_string(key) + "|N" + name.substr(1)];
   }
@@ -210,13 +210,13 @@ TEST(Aggregate, FilterNullsAndFlushes) {
   for (int i = 0; i < 40000; ++i) {
     const auto key = static_cast<int64_t>(random() % 9000);
     const int32_t value = static_cast<int32_t>(random() % 100);
-    table.column(0).append_value(key);
+    table.column(0).append(key);
     State& s = groups[key];
     if (random() % 4 == 0) {
       table.column(1).append_null();
       continue;
     }
-    table.column(1).append_value(value);
+    table.column(1).append(value);
     ++s.count;
     if (value < 50) ++s.small, s.sum += value;
   }
@@ -254,8 +254,8 @@ TEST(Aggregate, WideNumericsAreDeclined) {
   p.pipelines[0].sink = plan::SinkKind::kAggregate;
   p.pipelines[0].aggregates = {{AggregateId::kSumNumeric, b.column(0, numeric), plan::kNoNode}};
   Table table({field(columnar::Layout::kDecimal128)});
-  for (int i = 0; i < 3; ++i) table.column(0).append_value(static_cast<__int128>(i));
-  table.column(0).append_value(static_cast<__int128>(1) << 100);
+  for (int i = 0; i < 3; ++i) table.column(0).append(static_cast<__int128>(i));
+  table.column(0).append(static_cast<__int128>(1) << 100);
   for (const Machine& machine : machines()) {
     const Outcome outcome = run(p, {&table}, machine);
     EXPECT_EQ(outcome.rows, Rows{"3:00000000000000000000000000000003"}) << machine.name;
@@ -270,7 +270,7 @@ TEST(Execution, RowsWithoutColumnsAreCounted) {
   p.pipelines.resize(1);
   p.pipelines[0].quals = {b.call("int4lt", {b.column(0, kInt4), b.constant(kInt4, false, int_bytes(7))}).value()};
   Table table({field(columnar::Layout::kInt32)});
-  for (int32_t v = 0; v < 20; ++v) table.column(0).append_value(v);
+  for (int32_t v = 0; v < 20; ++v) table.column(0).append(v);
   for (const Machine& machine : machines()) EXPECT_EQ(run(p, {&table}, machine).rows, Rows(7)) << machine.name;
 }
 
