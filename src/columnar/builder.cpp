@@ -182,7 +182,9 @@ bool ColumnBuilder::repeats_last() const {
 bool ColumnBuilder::append_run() {
   ColumnBuilder& ends = children_[0];
   const int64_t end = length_ + 1;
-  const int64_t most = ends.width_ == sizeof(int16_t) ? INT16_MAX : ends.width_ == sizeof(int32_t) ? INT32_MAX : INT64_MAX;
+  const int64_t most = ends.width_ == sizeof(int16_t)   ? INT16_MAX
+                       : ends.width_ == sizeof(int32_t) ? INT32_MAX
+                                                        : INT64_MAX;
   if (end > most) {
     children_[1].truncate(children_[1].length() - 1);
     return false;

@@ -101,7 +101,8 @@ class ColumnBuilder {
   }
   /// The same; also kFixedBinary, padded with blanks, and false for what is longer.
   bool append_bytes(std::string_view bytes) {
-    return form_ == Form::kFixed ? append_padded(bytes) : append_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+    return form_ == Form::kFixed ? append_padded(bytes)
+                                 : append_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
   }
   /// Lists and maps: the elements were appended to child(0) before; to those of fixed size as many as they have. False,
   /// and only the elements are there, when the offsets could not address them.
@@ -161,8 +162,8 @@ class ColumnBuilder {
   const std::vector<ColumnBuilder>& children() const { return children_; }
   const ByteBuffer& validity() const { return validity_; }  // empty when there are no nulls
   const ByteBuffer& values() const { return values_; }      // values, bits, offsets, views or type ids
-  const ByteBuffer& data() const { return data_; }  // what offsets of texts and views point into; sizes of list views;
-                                                    // offsets of kDenseUnion
+  /// What offsets of texts and views point into; sizes of list views; offsets of kDenseUnion.
+  const ByteBuffer& data() const { return data_; }
   bool is_valid(int64_t row) const {
     return null_count_ == 0 || (form_ != Form::kNone && (validity_.data()[row >> 3] >> (row & 7) & 1));
   }

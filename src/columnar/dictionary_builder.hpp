@@ -17,7 +17,8 @@ namespace strom::columnar {
 /// Not thread-safe. Throws std::bad_alloc.
 class DictionaryBuilder {
  public:
-  /// `field` is one that has the dictionary. Its values are texts, bytes or of fixed width, or booleans: see can_hold().
+  /// `field` is one that has the dictionary. Its values are texts, bytes or of fixed width, or booleans: see
+  /// can_hold().
   explicit DictionaryBuilder(const Field& field);
   static bool can_hold(const Field& field);
 
@@ -52,8 +53,8 @@ class DictionaryBuilder {
 
 using DictionaryBuilders = std::map<int64_t, std::shared_ptr<DictionaryBuilder>>;  // by id
 
-/// Bytes of row `row`, not null, of a column that is no dictionary and not nested; those of a boolean are in `*boolean`.
-/// False when a text lies outside of its column.
+/// Bytes of row `row`, not null, of a column that is no dictionary and not nested; those of a boolean are in
+/// `*boolean`. False when a text lies outside of its column.
 bool value_bytes(const ColumnView& column, int64_t row, char* boolean, std::string_view* bytes);
 
 /// Gives each part of `column` that has a dictionary the one with its id, which is made when it is not there.

@@ -1,6 +1,6 @@
-// Physical layouts of columns, named after the Arrow columnar format (https://arrow.apache.org/docs/format/Columnar.html),
-// and facts about them. The rows are those of registry/arrow_types.def. Used by builders, readers, writers, loaders and
-// their tests.
+// Physical layouts of columns, named after the Arrow columnar format
+// (https://arrow.apache.org/docs/format/Columnar.html), and facts about them. The rows are those of
+// registry/arrow_types.def. Used by builders, readers, writers, loaders and their tests.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ enum class Layout : uint8_t {
 
 /// Buffers and children of a column besides its validity bitmap.
 enum class Form : uint8_t {
-  kNone,         // none, nor a bitmap
-  kBits,         // bits, least significant first
-  kFixed,        // values
-  kOffsets,      // offsets, one more than rows; bytes
-  kViews,        // views of 16 bytes: inline up to 12 bytes, else (length, prefix, buffer, offset); any number of buffers
+  kNone,     // none, nor a bitmap
+  kBits,     // bits, least significant first
+  kFixed,    // values
+  kOffsets,  // offsets, one more than rows; bytes
+  kViews,    // views of 16 bytes: inline up to 12 bytes, else (length, prefix, buffer, offset); any number of buffers
   kListOffsets,  // offsets into the child, one more than rows
   kListViews,    // offsets into the child; sizes
   kFixedList,    // byte_width rows of the child for each row

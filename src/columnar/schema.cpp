@@ -27,8 +27,7 @@ namespace {
 std::string text_of(const Field& field, bool of_values) {
   if (!field.unsupported.empty()) return field.unsupported;
   std::string text = layout_name(field.layout);
-  if (is_decimal(field.layout))
-    text += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
+  if (is_decimal(field.layout)) text += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
   if (field.layout == Layout::kFixedBinary || field.layout == Layout::kFixedList)
     text += "(" + std::to_string(field.byte_width) + ")";
   if (has_unit(field.layout))

@@ -8,9 +8,9 @@
 #include "format/pgwire/copy_decoder.hpp"
 
 using namespace strom::format::pgwire;
-using strom::columnar::Layout;
 using strom::columnar::ColumnBuilder;
 using strom::columnar::Field;
+using strom::columnar::Layout;
 
 namespace {
 
@@ -19,9 +19,9 @@ struct Type {
   Layout layout;
 };
 constexpr Type kTypes[] = {{Wire::kBool, Layout::kBool},           {Wire::kInt, Layout::kInt32},
-                           {Wire::kInt, Layout::kFloat64},          {Wire::kDecimal, Layout::kDecimal128},
-                           {Wire::kDecimal, Layout::kDecimal256},   {Wire::kNumericText, Layout::kUtf8},
-                           {Wire::kNumericReal, Layout::kFloat64},  {Wire::kText, Layout::kUtf8},
+                           {Wire::kInt, Layout::kFloat64},         {Wire::kDecimal, Layout::kDecimal128},
+                           {Wire::kDecimal, Layout::kDecimal256},  {Wire::kNumericText, Layout::kUtf8},
+                           {Wire::kNumericReal, Layout::kFloat64}, {Wire::kText, Layout::kUtf8},
                            {Wire::kJsonb, Layout::kUtf8},          {Wire::kBytes, Layout::kBinary},
                            {Wire::kFixed, Layout::kFixedBinary},   {Wire::kDate, Layout::kDate32},
                            {Wire::kTimestamp, Layout::kTimestamp}, {Wire::kInterval, Layout::kIntervalMonthDayNano},

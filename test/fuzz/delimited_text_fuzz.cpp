@@ -8,9 +8,9 @@
 #include "format/mysqlwire/row_decoder.hpp"
 
 using namespace strom::format;
-using strom::columnar::Layout;
 using strom::columnar::ColumnBuilder;
 using strom::columnar::Field;
+using strom::columnar::Layout;
 
 namespace {
 
@@ -42,12 +42,12 @@ void read_row(const uint8_t* bytes, size_t size) {
   };
   using mysqlwire::Wire;
   constexpr Type kTypes[] = {
-      {Wire::kFixed, Layout::kInt32},         {Wire::kTinyBool, Layout::kBool},
-      {Wire::kBit, Layout::kUInt64},          {Wire::kBitBool, Layout::kBool},
-      {Wire::kDecimal, Layout::kDecimal128},  {Wire::kText, Layout::kUtf8},
+      {Wire::kFixed, Layout::kInt32},        {Wire::kTinyBool, Layout::kBool},
+      {Wire::kBit, Layout::kUInt64},         {Wire::kBitBool, Layout::kBool},
+      {Wire::kDecimal, Layout::kDecimal128}, {Wire::kText, Layout::kUtf8},
       {Wire::kUuid, Layout::kFixedBinary},   {Wire::kDate, Layout::kDate32},
       {Wire::kDateTime, Layout::kTimestamp}, {Wire::kDateText, Layout::kUtf8},
-      {Wire::kTime, Layout::kTime64},         {Wire::kDuration, Layout::kIntervalMonthDayNano},
+      {Wire::kTime, Layout::kTime64},        {Wire::kDuration, Layout::kIntervalMonthDayNano},
       {Wire::kTimeText, Layout::kUtf8},      {Wire::kGeometry, Layout::kBinary},
   };
   std::vector<Field> fields;

@@ -159,7 +159,8 @@ class Comparison {
                                    right.nullable ? "nullable" : "not null"));
     if (!only_values) compare_metadata(fmt::format("column \"{}\"", left.name), left.metadata, right.metadata);
     if (value_type_text(left) != value_type_text(right)) {
-      lines_.push_back(fmt::format("column \"{}\": {} and {}", left.name, value_type_text(left), value_type_text(right)));
+      lines_.push_back(
+          fmt::format("column \"{}\": {} and {}", left.name, value_type_text(left), value_type_text(right)));
       return false;
     }
     if (left.unsupported.empty()) return true;

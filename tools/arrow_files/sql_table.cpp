@@ -81,7 +81,8 @@ std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
     const Field& field = fields[i];
     const std::string type = sql_type(field, metadata_type);
     if (type.empty()) {
-      comments += "  -- " + one_line(quote_identifier(field.name)) + ": " + value_type_text(field) + " cannot be read\n";
+      comments +=
+          "  -- " + one_line(quote_identifier(field.name)) + ": " + value_type_text(field) + " cannot be read\n";
       continue;
     }
     list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(names[i]) + " " + type;

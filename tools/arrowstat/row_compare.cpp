@@ -73,8 +73,7 @@ __int128 interval_nanos(const ColumnView& view, int64_t row) {
 }  // namespace
 
 bool RowCompare::can_compare(const Field& field) {
-  return !columnar::is_union(field.layout) &&
-         std::all_of(field.children.begin(), field.children.end(), can_compare);
+  return !columnar::is_union(field.layout) && std::all_of(field.children.begin(), field.children.end(), can_compare);
 }
 
 bool RowCompare::resolve(const Field& field, Place& place, const Field** value) {
@@ -108,8 +107,7 @@ int RowCompare::compare_leaves(Place a, Place b) {
     case Layout::kFloat64: return order_reals(real_at(*a.view, a.row), real_at(*b.view, b.row));
     case Layout::kIntervalMonths:
     case Layout::kIntervalDayTime:
-    case Layout::kIntervalMonthDayNano:
-      return order(interval_nanos(*a.view, a.row), interval_nanos(*b.view, b.row));
+    case Layout::kIntervalMonthDayNano: return order(interval_nanos(*a.view, a.row), interval_nanos(*b.view, b.row));
     case Layout::kDecimal256: {
       constexpr int kWords = 4;
       for (int i = kWords - 1; i >= 0; --i) {

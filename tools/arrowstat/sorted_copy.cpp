@@ -119,7 +119,8 @@ class SortedWriter {
     for (int64_t i = begin; i < end; ++i) {
       const RowPlace place = rows_[static_cast<size_t>(i)];
       Status appended = columnar::append_view(views[place.batch], place.row, 1, column);
-      if (appended.code() == ErrorCode::kUnsupported) return std::move(appended).with_hint("--batch-rows makes smaller ones.");
+      if (appended.code() == ErrorCode::kUnsupported)
+        return std::move(appended).with_hint("--batch-rows makes smaller ones.");
       STROM_TRY(appended);
     }
     return Status::ok();

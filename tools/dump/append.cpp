@@ -8,8 +8,8 @@ namespace strom::tool {
 
 namespace {
 
-using columnar::Labels;
 using columnar::Field;
+using columnar::Labels;
 
 /// Dictionaries of the contents by those of the file that they become.
 struct Fit {

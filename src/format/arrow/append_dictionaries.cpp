@@ -25,9 +25,9 @@ Status add_values(const DictionaryView& view, DictionaryBuilder& to) {
       continue;
     }
     const auto at = static_cast<size_t>(i);
-    const std::string_view bytes =
-        view.texts != nullptr ? std::string_view(view.texts[i].ptr, static_cast<size_t>(view.texts[i].len))
-                              : std::string_view(view.values + at * width, width);
+    const std::string_view bytes = view.texts != nullptr
+                                       ? std::string_view(view.texts[i].ptr, static_cast<size_t>(view.texts[i].len))
+                                       : std::string_view(view.values + at * width, width);
     if (!to.add(bytes)) return Status(ErrorCode::kUnsupported, kTooLarge);
   }
   return Status::ok();
@@ -63,8 +63,8 @@ Status AppendDictionaries::load(const FileTail& tail, const flatbuffers::Vector<
     const auto block = vector_element<fbs::Block>(*source, static_cast<flatbuffers::uoffset_t>(i));
     if (!tail.is_inside(block))
       return tail.bytes.corrupt(tail.footer_offset, "a block of the footer lies outside of the file");
-    STROM_ASSIGN(const Message message, load_message(tail.bytes, block.offset(),
-                                                     block.offset() + block.metadata_length(), "a dictionary"));
+    STROM_ASSIGN(const Message message,
+                 load_message(tail.bytes, block.offset(), block.offset() + block.metadata_length(), "a dictionary"));
     const fbs::DictionaryBatch* batch = message.root().header_as_DictionaryBatch();
     if (batch == nullptr)
       return tail.bytes.corrupt(block.offset(), "a message that should be a dictionary is of another kind");

@@ -12,8 +12,8 @@ namespace strom::format::arrow {
 
 namespace {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
+using columnar::Layout;
 using Buffer = BatchColumn::Buffer;
 using Column = BatchColumn;
 

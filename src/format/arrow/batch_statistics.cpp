@@ -15,8 +15,8 @@ namespace strom::format::arrow {
 
 namespace {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
+using columnar::Layout;
 
 template <class T>
 Bounds integer_bounds(const ColumnBuilder& column) {

@@ -44,7 +44,8 @@ Result<std::shared_ptr<const ExistingFile>> ExistingFile::open(const std::string
         .with_detail("It is big-endian or has metadata of another version than 5.");
   }
   auto existing = std::make_shared<ExistingFile>();
-  STROM_ASSIGN(DecodedSchema decoded, decode_schema(tail.bytes, tail.footer_offset, tail.footer.size(), *footer.schema()));
+  STROM_ASSIGN(DecodedSchema decoded,
+               decode_schema(tail.bytes, tail.footer_offset, tail.footer.size(), *footer.schema()));
   existing->schema = std::move(decoded.schema);
   STROM_ASSIGN(const Message schema, load_message(tail.bytes, kHeaderBytes, tail.footer_offset, "the schema message"));
   content->end = schema.metadata_offset + schema.metadata.size();

@@ -39,9 +39,9 @@ bool same_field(const columnar::Field& a, const columnar::Field& b) {
                dictionary_id, children, type_ids, metadata, unsupported] = a;
   return name == b.name && layout == b.layout && nullable == b.nullable && precision == b.precision &&
          scale == b.scale && byte_width == b.byte_width && unit == b.unit && timezone == b.timezone &&
-         dictionary == b.dictionary && ordered == b.ordered && index == b.index &&
-         dictionary_id == b.dictionary_id && same_fields(children, b.children) && type_ids == b.type_ids &&
-         metadata == b.metadata && unsupported == b.unsupported;
+         dictionary == b.dictionary && ordered == b.ordered && index == b.index && dictionary_id == b.dictionary_id &&
+         same_fields(children, b.children) && type_ids == b.type_ids && metadata == b.metadata &&
+         unsupported == b.unsupported;
 }
 
 bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b) {

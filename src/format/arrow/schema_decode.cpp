@@ -224,8 +224,7 @@ class SchemaDecoder {
         field.layout = Layout::kDuration;
         return decode_unit(from.type_as_Duration()->unit(), field);
       case fbs::Type::Interval:
-        return set_layout(field, type, static_cast<int>(from.type_as_Interval()->unit()), kUnit,
-                          "a bad interval unit");
+        return set_layout(field, type, static_cast<int>(from.type_as_Interval()->unit()), kUnit, "a bad interval unit");
       case fbs::Type::FixedSizeBinary:
         field.layout = Layout::kFixedBinary;
         field.byte_width = from.type_as_FixedSizeBinary()->byte_width();
@@ -308,10 +307,9 @@ Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64
 }
 
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b) {
-  return std::equal(a.schema.fields.begin(), a.schema.fields.end(), b.schema.fields.begin(), b.schema.fields.end(),
-                    [](const Field& one, const Field& other) {
-                      return one.name == other.name && same_type(one, other);
-                    }) &&
+  return std::equal(
+             a.schema.fields.begin(), a.schema.fields.end(), b.schema.fields.begin(), b.schema.fields.end(),
+             [](const Field& one, const Field& other) { return one.name == other.name && same_type(one, other); }) &&
          a.places == b.places;
 }
 

@@ -73,7 +73,8 @@ class Writer final : public FileWriter {
   }
 
   Status invalid(const std::string& what) const {
-    return Status(ErrorCode::kInvalidParameter, "could not write a record batch to file \"" + messages_.sink().path() + "\"")
+    return Status(ErrorCode::kInvalidParameter,
+                  "could not write a record batch to file \"" + messages_.sink().path() + "\"")
         .with_detail(what + ".");
   }
 
@@ -138,8 +139,7 @@ Result<EncodedBatch> encode_batch(const std::vector<ColumnBuilder>& columns, int
   return EncodedBatch(std::move(body));
 }
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(std::unique_ptr<ByteSink> sink, Schema schema,
-                                                           bool stream) {
+Result<std::unique_ptr<FileWriter>> FileWriter::create(std::unique_ptr<ByteSink> sink, Schema schema, bool stream) {
   STROM_TRY(check_writable(schema));
   auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), stream);
   STROM_TRY(writer->messages().start(writer->encoder()));
@@ -147,7 +147,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(std::unique_ptr<ByteSink>
 }
 
 Result<std::unique_ptr<FileWriter>> FileWriter::resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
-                                                           Schema schema) {
+                                                       Schema schema) {
   STROM_TRY(check_writable(schema));
   auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), false);
   writer->messages().resume(existing.content->dictionaries, existing.content->batches);

@@ -1,6 +1,7 @@
-// The writer of Arrow files and streams with columns of any type (metadata V5): for the tools, exports and the benchmark's
-// generator. Compression is done by the threads that build batches; it writes dictionaries, statistics in the footer, and
-// goes on with existing files. FileAppender, which adds to files in place, shares the messages and batches.
+// The writer of Arrow files and streams with columns of any type (metadata V5): for the tools, exports and the
+// benchmark's generator. Compression is done by the threads that build batches; it writes dictionaries, statistics in
+// the footer, and goes on with existing files. FileAppender, which adds to files in place, shares the messages and
+// batches.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +50,8 @@ struct BatchPlace {
 /// leaves no file.
 class FileWriter {
  public:
-  /// `stream`: the stream format. Errors: those of the sink; kInvalidParameter and kUnsupported for a schema that cannot
-  /// be written.
+  /// `stream`: the stream format. Errors: those of the sink; kInvalidParameter and kUnsupported for a schema that
+  /// cannot be written.
   static Result<std::unique_ptr<FileWriter>> create(std::unique_ptr<ByteSink> sink, columnar::Schema schema,
                                                     bool stream);
   /// A file under a temporary name beside `path`, which takes its name in finish(): `path` is either absent, its old

@@ -12,9 +12,9 @@
 namespace strom::pg::codec {
 
 using boundary::guard;
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 
 namespace {
 

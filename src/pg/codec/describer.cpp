@@ -172,7 +172,6 @@ void Describer::as_text(Oid type, Described& out) {
   by_output(type, *out.writer);
 }
 
-
 void Describer::by_output(Oid type, ValueWriter& writer) {
   writer.append = may_have_names(type) ? append_names : append_output;
   FmgrInfo* output = &writer.output;
@@ -198,7 +197,6 @@ void Describer::describe_plain(SqlType type, Described& out) {
     return as_text(type.oid, out);
   set_function(static_cast<int>(wire.wire), type.oid, out.field, *out.writer);
 }
-
 
 void Describer::set_function(int wire_form, Oid type, const Field& field, ValueWriter& writer) {
   const int64_t width = columnar::stored_width(field);

@@ -46,8 +46,8 @@ void append_run(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
     refuse_value(writer, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "one value more than the file's ends of runs can count");
 }
 
-/// Arrow has the type's values, though in a form of the file's own: units and digits may be others, of which every value
-/// is checked.
+/// Arrow has the type's values, though in a form of the file's own: units and digits may be others, of which every
+/// value is checked.
 bool takes(const Field& file, const Field& ours) {
   if (file.dictionary || ours.dictionary) return false;
   if (columnar::same_type(file, ours)) return true;
@@ -57,8 +57,7 @@ bool takes(const Field& file, const Field& ours) {
     case Layout::kDate64: return ours.layout == Layout::kDate32;
     case Layout::kTime32:
     case Layout::kTime64: return ours.layout == Layout::kTime64;
-    case Layout::kTimestamp:
-      return ours.layout == Layout::kTimestamp && file.timezone.empty() == ours.timezone.empty();
+    case Layout::kTimestamp: return ours.layout == Layout::kTimestamp && file.timezone.empty() == ours.timezone.empty();
     case Layout::kList: return ours.layout == Layout::kList && takes(file.children[0], ours.children[0]);
     default: return false;
   }

@@ -109,8 +109,7 @@ void append_duration(const ValueWriter& writer, ColumnBuilder& to, Datum value) 
 
 void append_months(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
   const Interval* interval = DatumGetIntervalP(value);
-  if (interval->day != 0 || interval->time != 0)
-    refuse_value(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, kOtherInterval);
+  if (interval->day != 0 || interval->time != 0) refuse_value(writer, ERRCODE_INTERVAL_FIELD_OVERFLOW, kOtherInterval);
   to.append(interval->month);
 }
 

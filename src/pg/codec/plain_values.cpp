@@ -23,7 +23,9 @@ void refuse_value(const ValueWriter& writer, int code, const char* what) {
   pg_unreachable();
 }
 
-[[noreturn]] static void fail(const ValueWriter& writer, int code, const char* what) { refuse_value(writer, code, what); }
+[[noreturn]] static void fail(const ValueWriter& writer, int code, const char* what) {
+  refuse_value(writer, code, what);
+}
 
 /// A value that Arrow's type does not have: an error, or NULL.
 static void out_of_range(const ValueWriter& writer, ColumnBuilder& to, int code, const char* what) {
@@ -292,8 +294,8 @@ void append_array(const ValueWriter& writer, ColumnBuilder& to, Datum value) {
     if (ARR_LBOUND(array)[i] != 1) fail(writer, ERRCODE_FEATURE_NOT_SUPPORTED, "an array whose first index is not 1");
   Elements elements{nullptr, nullptr, ARR_DIMS(array), dimensions, 0};
   int count;
-  deconstruct_array(array, writer.type, writer.length, writer.by_value, writer.align, &elements.values,
-                    &elements.nulls, &count);
+  deconstruct_array(array, writer.type, writer.length, writer.by_value, writer.align, &elements.values, &elements.nulls,
+                    &count);
   append_dimension(writer, to, elements, 0);
   *writer.text_bytes += int64_t{count} * 8;
 }

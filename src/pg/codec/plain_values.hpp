@@ -1,5 +1,5 @@
-// How values of PostgreSQL's types are appended to columns of the types that they become in Arrow. Used by describer.cpp,
-// which chooses, and field_writer.cpp. All are of the form of ValueWriter::append.
+// How values of PostgreSQL's types are appended to columns of the types that they become in Arrow. Used by
+// describer.cpp, which chooses, and field_writer.cpp. All are of the form of ValueWriter::append.
 #pragma once
 
 #include "pg/codec/value_writer.hpp"

@@ -56,14 +56,14 @@ struct ValueWriter {
   TupleDesc row = nullptr;
   std::vector<std::pair<Oid, int32_t>> labels;  // sorted
   // Of fields of files that others wrote, see field_writer.cpp.
-  std::shared_ptr<const columnar::Field> own_field;     // what `field` points to
-  std::vector<int> targets;                             // of composites: the child of the struct for each of `children`
-  int dimensions = 0;                                   // of arrays whose lists nest
-  columnar::DictionaryBuilder* dictionary = nullptr;    // children[0] writes its values
-  std::unique_ptr<columnar::ColumnBuilder> scratch;     // the value that is looked up
-  FmgrInfo input{};                                     // of members of json
+  std::shared_ptr<const columnar::Field> own_field;   // what `field` points to
+  std::vector<int> targets;                           // of composites: the child of the struct for each of `children`
+  int dimensions = 0;                                 // of arrays whose lists nest
+  columnar::DictionaryBuilder* dictionary = nullptr;  // children[0] writes its values
+  std::unique_ptr<columnar::ColumnBuilder> scratch;   // the value that is looked up
+  FmgrInfo input{};                                   // of members of json
   Oid input_parameter = InvalidOid;
-  const char* refusal = nullptr;                        // why no value can be written
+  const char* refusal = nullptr;  // why no value can be written
   std::vector<std::unique_ptr<ValueWriter>> children;
 };
 

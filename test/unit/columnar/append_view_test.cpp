@@ -28,9 +28,9 @@ std::vector<Field> all_fields() {
   label.dictionary = true;
   label.index = Layout::kUInt8;
   std::vector<Field> fields = {number, text, view, label};
-  for (const Layout layout : {Layout::kBool, Layout::kInt8, Layout::kFloat16, Layout::kDecimal256, Layout::kFixedBinary,
-                              Layout::kLargeUtf8, Layout::kBinary, Layout::kLargeBinary, Layout::kBinaryView,
-                              Layout::kIntervalMonthDayNano, Layout::kNull})
+  for (const Layout layout :
+       {Layout::kBool, Layout::kInt8, Layout::kFloat16, Layout::kDecimal256, Layout::kFixedBinary, Layout::kLargeUtf8,
+        Layout::kBinary, Layout::kLargeBinary, Layout::kBinaryView, Layout::kIntervalMonthDayNano, Layout::kNull})
     fields.push_back(field_of(layout));
   for (const Layout layout :
        {Layout::kList, Layout::kLargeList, Layout::kListView, Layout::kLargeListView, Layout::kFixedList})
@@ -88,9 +88,7 @@ class Random {
           if (i == member || field.layout == Layout::kSparseUnion) append(to.child(i));
         return to.append_union(member);
       }
-      case Form::kRunEnds:
-        append(to.child(1));
-        ASSERT_TRUE(to.append_run());
+      case Form::kRunEnds: append(to.child(1)); ASSERT_TRUE(to.append_run());
     }
   }
 

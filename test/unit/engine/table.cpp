@@ -249,19 +249,18 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kNumeric: return column.append(random_decimal(random));
     case TypeId::kDate:
       return column.append(random() % 20 == 0 ? random_integer<int32_t>(random)
-                                                    : static_cast<int32_t>(random() % 60000) - 30000);
+                                              : static_cast<int32_t>(random() % 60000) - 30000);
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
       return column.append(random() % 20 == 0
-                                     ? random_integer<int64_t>(random)
-                                     : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
+                               ? random_integer<int64_t>(random)
+                               : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
     case TypeId::kTime: return column.append(static_cast<int64_t>(random() % 86400000001ull));
     case TypeId::kInt1: return column.append(random_integer<int8_t>(random));
     case TypeId::kFloat2: return column.append(base::half_to_float(static_cast<uint16_t>(random())));
     case TypeId::kChar: return column.append(static_cast<int32_t>(random() % 256));
     case TypeId::kOid:
-    case TypeId::kEnum:
-      return column.append(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
+    case TypeId::kEnum: return column.append(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
     case TypeId::kMacaddr: return column.append(static_cast<int64_t>(random() >> 16));
     case TypeId::kMoney:
     case TypeId::kMacaddr8: return column.append(random_integer<int64_t>(random));

@@ -12,9 +12,9 @@
 
 namespace strom::format::arrow {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 using columnar::Schema;
 using Rows = std::vector<int32_t>;
 

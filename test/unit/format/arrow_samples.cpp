@@ -85,9 +85,7 @@ void append_random(ColumnBuilder& column, std::mt19937_64& random) {
     case Layout::kTimestamp: column.append(static_cast<int64_t>(bits % 2'000'000'000)); break;
     case Layout::kDecimal32: column.append(static_cast<int32_t>(bits % 1'999'999'999) - 999'999'999); break;
     case Layout::kDecimal64: column.append(static_cast<int64_t>(bits >> 5) - (int64_t{1} << 58)); break;
-    case Layout::kDecimal128:
-      column.append((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007);
-      break;
+    case Layout::kDecimal128: column.append((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007); break;
     default: column.append_bytes(std::string(bits % (column.field().byte_width == 7 ? 8 : 30), 'a' + bits % 26));
   }
 }

@@ -10,9 +10,9 @@
 namespace strom::format::pgwire {
 namespace {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 
 std::string word(int64_t value, int bytes) {
   std::string out;

@@ -13,9 +13,9 @@
 namespace strom::format::arrow {
 namespace {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 using columnar::Schema;
 
 class FileWriterTest : public ::testing::Test {

@@ -10,9 +10,9 @@
 namespace strom::format::mysqlwire {
 namespace {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 
 /// A column of each kind.
 class MysqlRow : public testing::Test {

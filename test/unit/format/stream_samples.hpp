@@ -12,9 +12,9 @@
 
 namespace strom::format::arrow {
 
-using columnar::Layout;
 using columnar::ColumnBuilder;
 using columnar::Field;
+using columnar::Layout;
 using columnar::Schema;
 
 class Memory final : public ByteSink {
@@ -49,8 +49,7 @@ inline std::vector<Field> all_fields() {
   Field label = field_of(Layout::kUtf8);
   label.dictionary = true;
   label.dictionary_id = 5;
-  const Field number = field_of(Layout::kInt32), text = field_of(Layout::kUtf8),
-                    boolean = field_of(Layout::kBool);
+  const Field number = field_of(Layout::kInt32), text = field_of(Layout::kUtf8), boolean = field_of(Layout::kBool);
   return {number,
           boolean,
           text,
