@@ -61,7 +61,7 @@ int64_t ArrowRows::loadable_columns(int64_t index) const {
 }
 
 void ArrowRows::load_column(int64_t index, int64_t column) const {
-  fdw_arrow::LoadedColumns* columns;
+  files::LoadedColumns* columns;
   {
     std::lock_guard lock(mutex_);
     columns = &loaded_[index];
@@ -71,7 +71,7 @@ void ArrowRows::load_column(int64_t index, int64_t column) const {
 }
 
 Result<columnar::BatchView> ArrowRows::chunk(int64_t index) const {
-  fdw_arrow::LoadedColumns columns;
+  files::LoadedColumns columns;
   {
     std::lock_guard lock(mutex_);
     if (const auto found = loaded_.find(index); found != loaded_.end()) {

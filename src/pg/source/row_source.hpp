@@ -97,7 +97,7 @@ class ArrowRows : public DecodedRows {
   std::unique_ptr<DecompressedColumns> decompressed_;
   DecompressedColumns::Counts counts_;
   mutable std::mutex mutex_;
-  mutable std::map<int64_t, fdw_arrow::LoadedColumns> loaded_;  // of chunks that are being loaded
+  mutable std::map<int64_t, files::LoadedColumns> loaded_;  // of chunks that are being loaded
   std::vector<int64_t> chosen_;                                 // chunks of source_
   int64_t rows_ = 0;                                            // in them
   std::vector<codec::Decoder> decoders_;
