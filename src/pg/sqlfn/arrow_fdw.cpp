@@ -8,7 +8,7 @@
 #include "pg/files/virtual_value.hpp"
 
 namespace boundary = strom::pg::boundary;
-namespace fdw = strom::pg::fdw_arrow;
+namespace fdw = strom::pg::files;
 using boundary::guard;
 
 namespace {
