@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -212,8 +213,10 @@ class MorselQueue {
         STROM_TRY(load_chunk(from, &lock));
       } else if (loading_ == 0 || all_fed_ || !waits) {
         return false;
-      } else {
-        fed_.wait(lock, [&] { return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_; });
+      } else if (!load_other_column(&lock)) {
+        fed_.wait(lock, [&] {
+          return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_ || has_unloaded_column();
+        });
       }
     }
   }
@@ -235,10 +238,10 @@ class MorselQueue {
       if (is_end || is_stopped_) return false;
       if (!unloaded.empty() && untaken_ + loading_ < most) {
         STROM_TRY(load_chunk(&shares_[0], &lock));
-      } else if (waits) {
-        fed_.wait(lock);
-      } else {
+      } else if (!waits) {
         return false;
+      } else if (!load_other_column(&lock)) {
+        fed_.wait(lock);
       }
     }
   }
@@ -324,7 +327,48 @@ class MorselQueue {
     ++loading_;
     lock->unlock();
     const Loading loading{this, lock};
+    if (const int64_t columns = source_.loadable_columns(chunk); columns > 1) load_columns(chunk, columns);
     return source_.chunk(chunk);
+  }
+
+  /// Columns of a chunk that is being loaded. Threads that have nothing to run help whoever loads it.
+  struct UnloadedColumns {
+    int64_t chunk, count;
+    int64_t next = 0;  // that nobody has begun with
+    int running = 0;
+  };
+
+  void load_columns(int64_t chunk, int64_t count) {
+    std::unique_lock lock(mutex_);
+    const auto own = unloaded_columns_.insert(unloaded_columns_.end(), UnloadedColumns{chunk, count});
+    fed_.notify_all();
+    while (own->next < count) load_next_column(&*own, &lock);
+    fed_.wait(lock, [&] { return own->running == 0; });
+    unloaded_columns_.erase(own);
+  }
+
+  void load_next_column(UnloadedColumns* columns, std::unique_lock<std::mutex>* lock) {
+    const int64_t column = columns->next++;
+    ++columns->running;
+    lock->unlock();
+    source_.load_column(columns->chunk, column);
+    lock->lock();
+    if (--columns->running == 0 && columns->next == columns->count) fed_.notify_all();
+  }
+
+  bool has_unloaded_column() const {
+    return std::any_of(unloaded_columns_.begin(), unloaded_columns_.end(),
+                       [](const UnloadedColumns& columns) { return columns.next < columns.count; });
+  }
+
+  /// False when there is none.
+  bool load_other_column(std::unique_lock<std::mutex>* lock) {
+    for (UnloadedColumns& columns : unloaded_columns_) {
+      if (columns.next == columns.count) continue;
+      load_next_column(&columns, lock);
+      return true;
+    }
+    return false;
   }
 
   const ChunkSource& source_;
@@ -348,6 +392,7 @@ class MorselQueue {
   std::condition_variable fed_;
   bool all_fed_ = false;
   int loading_ = 0;
+  std::list<UnloadedColumns> unloaded_columns_;
   std::atomic<int64_t> rows_{0}, skipped_{0}, loaded_{0};
 };
 

@@ -1,10 +1,12 @@
-// The lowest and the highest of many texts, by bytes. Most are neither, which the first eight bytes and the length
-// tell. Used by those that compute statistics.
+// The lowest and the highest of many texts, by bytes. Most are neither, which a few of their bytes tell: see
+// text_window.hpp. Used by those that compute statistics.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
+
+#include "format/arrow/text_window.hpp"
 
 namespace strom::format::arrow {
 
@@ -12,22 +14,28 @@ namespace strom::format::arrow {
 class TextExtremes {
  public:
   void add(std::string_view text) {
-    if (may_change(order_key(text), text.size())) take(text);
+    if (!any_ || text.size() < window_.skip + TextWindow::kWord)
+      take(text);
+    else
+      place(text);
   }
 
   /// Text i is bytes [offsets[i], offsets[i + 1]). The offsets ascend, and none is behind `size`.
   template <class Offset>
   void add_all(const char* bytes, const Offset* offsets, int64_t count, int64_t size) {
     int64_t row = 0;
-    for (; row < count && static_cast<int64_t>(offsets[row]) + kWord <= size; ++row) {
-      // Without a branch that depends on the length.
-      const auto length = static_cast<uint64_t>(offsets[row + 1] - offsets[row]);
-      uint64_t word;
-      std::memcpy(&word, bytes + offsets[row], kWord);
-      const uint64_t key = __builtin_bswap64(word) & kFirstBytes[length < kWord ? length : kWord];
-      if (may_change(key, length)) take({bytes + offsets[row], static_cast<size_t>(length)});
+    if (!any_ && count > 0) take(text_at(bytes, offsets, row++));
+    while (row < count) {
+      const int64_t last = size - static_cast<int64_t>(window_.skip + TextWindow::kWord);  // that can be looked at
+      int64_t end = count;
+      if (offsets[count - 1] > last) end = std::upper_bound(offsets + row, offsets + count, last) - offsets;
+      if (end == row) break;
+      row = first_outside(window_, bytes, offsets, row, end);
+      // The neighbours of one that is outside often are, too: texts in ascending order all are.
+      while (row < end && place(text_at(bytes, offsets, row)) == Placed::kByKey) ++row;
+      row += row < end ? 1 : 0;
     }
-    for (; row < count; ++row) add({bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])});
+    for (; row < count; ++row) add(text_at(bytes, offsets, row));
   }
 
   bool any() const { return any_; }
@@ -35,61 +43,76 @@ class TextExtremes {
   std::string_view high() const { return high_; }
 
  private:
-  using Order = unsigned __int128;
+  template <class Offset>
+  static std::string_view text_at(const char* bytes, const Offset* offsets, int64_t row) {
+    return {bytes + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])};
+  }
 
-  /// By key and length: false when the text is certainly not lower or higher than those so far.
-  bool may_change(uint64_t key, uint64_t length) const {
-    const Order order = Order{key} << 64 | length;
-    return (order < below_) | (order > above_);
+  enum class Placed : uint8_t { kInside, kByKey, kByAll };
+
+  /// Takes a text of which the window can be looked at.
+  Placed place(std::string_view text) {
+    uint64_t key;
+    const TextWindow::Side side = window_.side_of(text.data(), text.size(), &key);
+    if (side == TextWindow::Side::kInside) return Placed::kInside;
+    const bool one_text = window_.low_key == window_.high_key;  // perhaps: then the window's place is none of two
+    if (side == TextWindow::Side::kUnknown || one_text) {
+      take(text);
+      return Placed::kByAll;
+    }
+    // What both bounds begin with stays: beyond it, the text differs from the one as the other did.
+    const uint64_t size = text.size(), end = window_.skip + TextWindow::kWord;
+    if (side == TextWindow::Side::kBelow) {
+      low_ = text;
+      window_.low_key = key;
+      window_.low_size = size <= end ? size : UINT64_MAX;
+    } else {
+      high_ = text;
+      window_.high_key = key;
+      window_.high_size = std::min(size, end);
+    }
+    return Placed::kByKey;
   }
 
   void take(std::string_view text) {
-    if (!any_ || text < low_) {
-      low_ = text;
-      // Of those with the same key it is the shorter ones that are lower, unless bytes behind the key count.
-      below_ = Order{order_key(text)} << 64 | (text.size() <= kWord ? text.size() : UINT64_MAX);
-    }
-    if (!any_ || text > high_) {
-      high_ = text;
-      above_ = Order{order_key(text)} << 64 | (text.size() <= kWord ? text.size() : kWord);
-    }
+    const bool lower = !any_ || text < low_, higher = !any_ || text > high_;
+    if (lower) low_ = text;
+    if (higher) high_ = text;
     any_ = true;
+    if (lower || higher) move_window();
   }
 
-  /// A text with the lower key orders before one with the higher.
-  static uint64_t order_key(std::string_view text) {
-    constexpr size_t kHalf = 4;
-    const size_t size = text.size();
-    if (size >= kWord) {
-      uint64_t word;
-      std::memcpy(&word, text.data(), kWord);
-      return __builtin_bswap64(word);
-    }
-    if (size >= kHalf) {  // two halves, which may overlap
-      uint32_t front, back;
-      std::memcpy(&front, text.data(), kHalf);
-      std::memcpy(&back, text.data() + size - kHalf, kHalf);
-      const auto rest = static_cast<uint32_t>(uint64_t{__builtin_bswap32(back)} << 8 * (kWord - size));
-      return uint64_t{__builtin_bswap32(front)} << 32 | rest;
-    }
-    uint64_t key = 0;
-    for (size_t i = 0; i < size; ++i) key |= uint64_t{static_cast<unsigned char>(text[i])} << (56 - 8 * i);
-    return key;
+  void move_window() {
+    constexpr size_t kWord = TextWindow::kWord;
+    const size_t shorter = std::min(low_.size(), high_.size());
+    size_t skip = 0;
+    while (skip + kWord <= shorter && TextWindow::load(low_.data() + skip) == TextWindow::load(high_.data() + skip))
+      skip += kWord;
+    while (skip < shorter && low_[skip] == high_[skip]) ++skip;
+    if (skip == low_.size() && skip == high_.size()) skip -= std::min(skip, kWord);  // one text so far: its end
+    window_.skip = skip;
+    window_.front = first_word(low_);
+    window_.front_mask = skip < kWord ? (uint64_t{1} << 8 * skip) - 1 : UINT64_MAX;
+    window_.back = skip < kWord ? 0 : TextWindow::load(low_.data() + skip - kWord);
+    window_.middle = skip > 2 * kWord ? low_.substr(kWord, skip - 2 * kWord) : std::string_view();
+    // Of those with the same key it is the shorter ones that are lower, unless bytes behind the key count.
+    const size_t end = skip + kWord;
+    window_.low_key = key_of(low_.substr(skip));
+    window_.low_size = low_.size() <= end ? low_.size() : UINT64_MAX;
+    window_.high_key = key_of(high_.substr(skip));
+    window_.high_size = std::min(high_.size(), end);
   }
 
-  static constexpr int64_t kWord = 8;
-  static constexpr uint64_t kFirstBytes[kWord + 1] = {0,
-                                                      0xFF00000000000000,
-                                                      0xFFFF000000000000,
-                                                      0xFFFFFF0000000000,
-                                                      0xFFFFFFFF00000000,
-                                                      0xFFFFFFFFFF000000,
-                                                      0xFFFFFFFFFFFF0000,
-                                                      0xFFFFFFFFFFFFFF00,
-                                                      UINT64_MAX};
+  /// The first bytes as they lie in memory; zeros behind the end.
+  static uint64_t first_word(std::string_view text) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data(), std::min<size_t>(text.size(), TextWindow::kWord));
+    return word;
+  }
+  static uint64_t key_of(std::string_view text) { return TextWindow::key_of(first_word(text), text.size()); }
 
   std::string_view low_, high_;
-  Order below_ = ~Order{0}, above_ = 0;  // nothing so far: every text is below
+  TextWindow window_;  // of both, where there are any
   bool any_ = false;
 };
 

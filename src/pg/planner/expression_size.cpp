@@ -50,6 +50,12 @@ bool depends_on_row(Node* node) {
   }
 }
 
+// A cast of each element, which is the same for all rows: what stands for an element is a CaseTestExpr.
+bool casts_elements(const Node* node) {
+  return IsA(node, ArrayCoerceExpr) &&
+         !contain_volatile_functions(reinterpret_cast<Node*>(reinterpret_cast<const ArrayCoerceExpr*>(node)->elemexpr));
+}
+
 struct Walk {
   Survey found;
   int most, deepest, depth;
@@ -70,7 +76,9 @@ bool visit(Node* node, void* context) {
   const bool before = walk->depends;
   walk->depends = depends_on_row(node);
   ++walk->depth;
-  const bool stopped = compat::walk(node, visit, context);
+  const bool stopped = casts_elements(node)
+                           ? visit(reinterpret_cast<Node*>(reinterpret_cast<ArrayCoerceExpr*>(node)->arg), context)
+                           : compat::walk(node, visit, context);
   --walk->depth;
   if (stopped) return true;
   if (!walk->depends && check_functions_in_node(node, is_volatile_function, nullptr)) walk->depends = true;

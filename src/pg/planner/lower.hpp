@@ -13,6 +13,7 @@
 #include "engine/plan/builder.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/planner/expression_size.hpp"
+#include "registry/zoned.hpp"
 
 namespace strom::pg::planner {
 
@@ -32,6 +33,13 @@ Status check_enum_order(Oid type);
 
 /// The char(length) that a column of texts of any length stands for.
 Result<engine::plan::NodeId> char_of_text(engine::plan::Builder& builder, engine::plan::NodeId text, int32_t length);
+
+/// A call of a function of pg_catalog.
+struct FunctionCall {
+  const std::string name;
+  const std::vector<const Node*>& args;
+  const Oid collation;
+};
 
 class Lowering {
  public:
@@ -55,23 +63,17 @@ class Lowering {
   Result<NodeId> constant(const Const& value);
   Result<NodeId> run_time_constant(const Node* expr);
   Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
+  Result<NodeId> plain_call(const FunctionCall& call);
+#define STROM_LOWERING(member) Result<NodeId> member(const FunctionCall& call);
+#define STROM_LOWERED(function, member)
+#include "registry/lowered.def"
+#undef STROM_LOWERING
+#undef STROM_LOWERED
   Result<NodeId> printed(const Node* arg);
-  Result<NodeId> concat(const std::vector<const Node*>& args);
-  Result<NodeId> concat_ws(const std::vector<const Node*>& args);
-  Result<NodeId> count_nulls(bool nulls, const std::vector<const Node*>& args);
-  Result<NodeId> make_timestamp(const std::vector<const Node*>& args);
-  Result<NodeId> make_interval(const std::vector<const Node*>& args);
-  Result<NodeId> width_bucket(const std::vector<const Node*>& args);
-  Result<NodeId> numeric_width_bucket(const std::vector<const Node*>& args);
   Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
-  Result<NodeId> matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation);
-  Result<NodeId> overlaps(const std::vector<const Node*>& args);
-  Result<NodeId> jsonb_with_list(const std::string& name, const std::vector<const Node*>& args);
-  Result<NodeId> numeric_digits(bool round, const std::vector<const Node*>& args);
-  Result<NodeId> numeric_typmod(const std::vector<const Node*>& args);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
   const std::string* case_table_of(const char* name, const std::vector<NodeId>& args, Oid collation);
-  Result<NodeId> call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field);
+  Result<NodeId> call_in_zone(const registry::ZonedFunction& function, std::vector<NodeId> args, const char* field);
   Result<NodeId> session_zone_stays();
   Result<NodeId> relabel(const RelabelType& relabel);
   Result<NodeId> logic(const BoolExpr& expr);
@@ -82,7 +84,6 @@ class Lowering {
   Result<NodeId> compared_with_array(const ScalarArrayOpExpr& op, const Node* array);
   Result<NodeId> subscript(const SubscriptingRef& ref);
   Result<NodeId> array_has_listed(const Node* array, const Node* list, bool all, Oid collation);
-  Result<NodeId> array_relation(const std::string& name, const std::vector<const Node*>& args, Oid collation);
   Result<std::vector<NodeId>> array_elements(const Node* array);
   Result<NodeId> case_of(const CaseExpr& expr);
   Result<NodeId> coalesce(const CoalesceExpr& expr);

@@ -1,6 +1,8 @@
 // Lowering of arrays: lists that are literals become comparisons with each element, array values are read by functions
 // of engine/expr/array.hpp.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
@@ -44,12 +46,19 @@ const Node* without_relabeling(const Node* array) {
   return relabels ? reinterpret_cast<const Node*>(cast->arg) : array;
 }
 
-// The bits of engine::expr::AnyElement for a comparison's function, by the end of its name; 0 for others.
+bool is_known_function(const char* name) {
+  return std::any_of(std::begin(registry::kFunctions), std::end(registry::kFunctions),
+                     [name](const registry::FunctionInfo& row) { return std::strcmp(row.pg_name, name) == 0; });
+}
+
+// The bits of engine::expr::AnyElement for a comparison's function, by the end of its name; 0 for others, such as
+// textregexeq.
 int32_t wanted_results(const char* name) {
   static constexpr struct {
     const char* ending;
     int32_t bits;
   } kEndings[] = {{"lt", 1}, {"eq", 2}, {"le", 3}, {"gt", 4}, {"ne", 5}, {"ge", 6}};
+  if (!is_known_function(name)) return 0;
   const size_t length = std::strlen(name);
   for (const auto& row : kEndings)
     if (length > 2 && std::strcmp(name + length - 2, row.ending) == 0) return row.bits;
@@ -154,8 +163,6 @@ Result<NodeId> Lowering::any_element(int32_t wanted, NodeId x, Oid element, Node
 
 Result<NodeId> Lowering::compared_with_array(const ScalarArrayOpExpr& op, const Node* array) {
   const auto* left = static_cast<const Node*>(linitial(op.args));
-  if (guard([array] { return !contain_var_clause(const_cast<Node*>(array)); }))
-    return unsupported("array that is not a literal");
   STROM_ASSIGN(const std::string name, built_in_name(guard([&op] { return get_opcode(op.opno); })));
   const int32_t wanted = wanted_results(name.c_str());
   if (wanted == 0) return unsupported("function " + name + " with the elements of an array");
@@ -198,7 +205,8 @@ Result<NodeId> Lowering::array_has_listed(const Node* array, const Node* list, b
   return builder_.select(builder_.is_null(value), builder_.constant({TypeId::kBool, 0}, true, {}), result);
 }
 
-Result<NodeId> Lowering::array_relation(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
+Result<NodeId> Lowering::array_relation(const FunctionCall& call) {
+  const auto& [name, args, collation] = call;
   const bool first_listed = IsA(args[0], Const) || IsA(args[0], ArrayExpr);
   const bool second_listed = IsA(args[1], Const) || IsA(args[1], ArrayExpr);
   if (name == "arraycontains" && second_listed) return array_has_listed(args[0], args[1], true, collation);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 
 #include "base/int128.hpp"
 #include "engine/expr/parse.hpp"
@@ -12,6 +11,7 @@
 #include "pg/compat/collation.hpp"
 #include "pg/planner/case_table.hpp"
 #include "pg/planner/lower.hpp"
+#include "pg/planner/lowered_functions.hpp"
 #include "registry/functions.hpp"
 
 namespace strom::pg::planner {
@@ -77,27 +77,6 @@ bool could_be_index(const std::string& key) {
   size_t begin = key.find_first_not_of(" \t\n\v\f\r");
   if (begin != std::string::npos && (key[begin] == '-' || key[begin] == '+')) ++begin;
   return begin < key.size() && key.find_first_not_of("0123456789", begin) == std::string::npos;
-}
-
-// to_timestamp(text, format), which reads the session's time zone.
-bool parses_timestamp(const char* name, size_t args) { return std::strcmp(name, "to_timestamp") == 0 && args == 2; }
-
-// Of functions that take or give a timestamptz.
-bool depends_on_zone(const std::string& name) {
-  static const std::set<std::string> kNames = {"extract",
-                                               "date_part",
-                                               "date_trunc",
-                                               "date",
-                                               "time",
-                                               "timestamp",
-                                               "timestamptz",
-                                               "to_char",
-                                               "timestamptz_pl_interval",
-                                               "timestamptz_mi_interval",
-                                               "age"};
-  if (kNames.count(name) != 0) return true;
-  // date_lt_timestamptz, timestamptz_lt_date, timestamp_lt_timestamptz, ...
-  return name.find("timestamptz") != std::string::npos && std::count(name.begin(), name.end(), '_') == 2;
 }
 
 // Whether a collation maps the case of ASCII text as ASCII does, asked of PostgreSQL itself: each character alone and
@@ -180,60 +159,70 @@ Result<NodeId> Lowering::constant(const Const& value) {
 }
 
 Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& args, Oid collation) {
+  static constexpr Result<NodeId> (Lowering::* kMembers[])(const FunctionCall&) = {
+#define STROM_LOWERING(member)
+#define STROM_LOWERED(function, member) &Lowering::member,
+#include "registry/lowered.def"
+#undef STROM_LOWERING
+#undef STROM_LOWERED
+  };
   const FunctionFacts facts = function_facts(function);
-  const char* name = NameStr(facts.name);
-  if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported(std::string("volatile function ") + name);
-  if (!facts.in_catalog) return unsupported(std::string("function ") + name + " is not built in");
-  const bool is_extract =
-      std::strcmp(name, "extract") == 0 || std::strcmp(name, "date_part") == 0 || std::strcmp(name, "date_trunc") == 0;
-  if (is_extract && args.size() == 2) {
-    std::string field;
-    if (!field_name(args[0], &field)) return unsupported(std::string(name) + " of a field that is not a literal");
-    STROM_ASSIGN(const NodeId source, lower(args[1]));
-    return call(name, {source}, collation, field.c_str());
-  }
-  if (std::strcmp(name, "numeric") == 0 && args.size() == 2) return numeric_typmod(args);
-  if (std::strcmp(name, "concat") == 0) return concat(args);
-  if (std::strcmp(name, "concat_ws") == 0) return concat_ws(args);
-  if (std::strcmp(name, "num_nulls") == 0) return count_nulls(true, args);
-  if (std::strcmp(name, "num_nonnulls") == 0) return count_nulls(false, args);
-  if (std::strcmp(name, "make_timestamp") == 0) return make_timestamp(args);
-  if (std::strcmp(name, "make_interval") == 0) return make_interval(args);
-  if (std::strcmp(name, "width_bucket") == 0 && args.size() == 4)
-    return guard([&] { return exprType(args[0]); }) == NUMERICOID ? numeric_width_bucket(args) : width_bucket(args);
-  if (std::strncmp(name, "textregex", 9) == 0 || std::strncmp(name, "texticregex", 11) == 0)
-    return matches_regex(name, args, collation);
-  if (std::strcmp(name, "regexp_like") == 0 && args.size() == 2) return matches_regex("textregexeq", args, collation);
-  if (std::strcmp(name, "arraycontains") == 0 || std::strcmp(name, "arraycontained") == 0 ||
-      std::strcmp(name, "arrayoverlap") == 0)
-    return array_relation(name, args, collation);
-  if (std::strcmp(name, "overlaps") == 0) return overlaps(args);
-  const bool to_timestamp = parses_timestamp(name, args.size());
-  if ((std::strcmp(name, "to_date") == 0 || to_timestamp) && !is_parsed_format(args.back(), to_timestamp))
-    return unsupported(std::string("format of ") + name);
-  if (std::strncmp(name, "enum_", 5) == 0 && std::strcmp(name, "enum_eq") != 0 && std::strcmp(name, "enum_ne") != 0)
-    STROM_TRY(check_enum_order(guard([&] { return exprType(args[0]); })));
-  if (std::strcmp(name, "to_char") == 0 && !is_simple_format(args.back())) return unsupported("format of to_char");
-  if (std::strncmp(name, "jsonb_e", 7) == 0 && args.size() == 2 &&
-      guard([&] { return exprType(args[1]); }) == TEXTARRAYOID)
-    return jsonb_with_list(name, args);
-  const bool round = std::strcmp(name, "round") == 0;
-  if ((round || std::strcmp(name, "trunc") == 0) && args.size() == 2) return numeric_digits(round, args);
-  const bool ilike = std::strcmp(name, "texticlike") == 0, not_ilike = std::strcmp(name, "texticnlike") == 0;
+  const FunctionCall call{NameStr(facts.name), args, collation};
+  if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported("volatile function " + call.name);
+  if (!facts.in_catalog) return unsupported("function " + call.name + " is not built in");
+  const int row = lowered_row(function, call.name.c_str());
+  return row < 0 ? plain_call(call) : (this->*kMembers[row])(call);
+}
+
+// A row of functions.def over the arguments as they are.
+Result<NodeId> Lowering::plain_call(const FunctionCall& call) {
   std::vector<NodeId> lowered;
-  for (const Node* arg : args) {
+  for (const Node* arg : call.args) {
     STROM_ASSIGN(const NodeId id, lower(arg));
     lowered.push_back(id);
   }
-  if (!ilike && !not_ilike) return call(name, lowered, collation);
-  for (NodeId& text : lowered) {  // as PostgreSQL does in multi-byte encodings
-    STROM_ASSIGN(text, call("lower", {text}, collation));
+  return this->call(call.name.c_str(), lowered, call.collation);
+}
+
+// EXTRACT, date_part and date_trunc: the field is a part of the row.
+Result<NodeId> Lowering::with_field(const FunctionCall& call) {
+  if (call.args.size() != 2) return plain_call(call);
+  std::string field;
+  if (!field_name(call.args[0], &field)) return unsupported(call.name + " of a field that is not a literal");
+  STROM_ASSIGN(const NodeId source, lower(call.args[1]));
+  return this->call(call.name.c_str(), {source}, call.collation, field.c_str());
+}
+
+// to_date and to_timestamp.
+Result<NodeId> Lowering::parsed_by_format(const FunctionCall& call) {
+  if (!is_parsed_format(call.args.back(), call.name == "to_timestamp")) return unsupported("format of " + call.name);
+  return plain_call(call);
+}
+
+Result<NodeId> Lowering::printed_by_format(const FunctionCall& call) {
+  return is_simple_format(call.args.back()) ? plain_call(call) : unsupported("format of to_char");
+}
+
+Result<NodeId> Lowering::enum_order(const FunctionCall& call) {
+  STROM_TRY(check_enum_order(guard([&call] { return exprType(call.args[0]); })));
+  return plain_call(call);
+}
+
+// Both sides in small letters, as PostgreSQL does in multi-byte encodings.
+Result<NodeId> Lowering::like_in_any_case(const FunctionCall& call) {
+  std::vector<NodeId> texts;
+  for (const Node* arg : call.args) {
+    STROM_ASSIGN(NodeId text, lower(arg));
+    STROM_ASSIGN(text, this->call("lower", {text}, call.collation));
+    texts.push_back(text);
   }
-  return call(ilike ? "textlike" : "textnlike", lowered, collation);
+  return this->call(call.name == "texticlike" ? "textlike" : "textnlike", texts, call.collation);
 }
 
 // round(numeric, n) and trunc(numeric, n).
-Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::numeric_digits(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
+  const bool round = call.name == "round";
   if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
     return unsupported("rounding to a variable scale");
   const int32_t digits = DatumGetInt32(reinterpret_cast<const Const*>(args[1])->constvalue);
@@ -253,7 +242,9 @@ Result<NodeId> Lowering::numeric_digits(bool round, const std::vector<const Node
 
 // jsonb_extract_path, jsonb_extract_path_text (#>, #>>), jsonb_exists_any and jsonb_exists_all (?|, ?&) of a literal
 // list.
-Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::jsonb_with_list(const FunctionCall& call) {
+  const std::string& name = call.name;
+  const std::vector<const Node*>& args = call.args;
   const bool text = name == "jsonb_extract_path_text", any = name == "jsonb_exists_any";
   STROM_ASSIGN(NodeId json, lower(args[0]));
   STROM_ASSIGN(const std::vector<NodeId> list, array_elements(args[1]));
@@ -275,7 +266,6 @@ Result<NodeId> Lowering::jsonb_with_list(const std::string& name, const std::vec
     if (text && keys.empty()) return unsupported("empty path");
     return json;
   }
-  if (!any && name != "jsonb_exists_all") return unsupported("function " + name + " is not supported");
   if (keys.empty()) return unsupported("empty list of keys");
   NodeId all = engine::plan::kNoNode;
   for (const NodeId key : keys) {
@@ -296,10 +286,10 @@ Result<NodeId> Lowering::printed(const Node* arg) {
 }
 
 // Nulls count as empty.
-Result<NodeId> Lowering::concat(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::concat(const FunctionCall& call) {
   const NodeId empty = builder_.constant({TypeId::kText, 0}, false, {});
   NodeId all = empty;
-  for (const Node* arg : args) {
+  for (const Node* arg : call.args) {
     STROM_ASSIGN(NodeId text, printed(arg));
     STROM_ASSIGN(text, builder_.coalesce(text, empty));
     if (all == empty) {
@@ -312,7 +302,8 @@ Result<NodeId> Lowering::concat(const std::vector<const Node*>& args) {
 }
 
 // numeric(p, s) as a function. Where a value could exceed the precision it is checked as a decimal.
-Result<NodeId> Lowering::numeric_typmod(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::numeric_typmod(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
     return unsupported("cast to numeric of variable scale");
   const int32_t to = DatumGetInt32(reinterpret_cast<const Const*>(args[1])->constvalue);
@@ -340,11 +331,10 @@ const std::string* Lowering::case_table_of(const char* name, const std::vector<N
 }
 
 Result<NodeId> Lowering::call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field) {
-  if (parses_timestamp(name, args.size())) return call_in_zone(name, args, field);
-  if (depends_on_zone(name)) {
-    auto zoned = [&](NodeId arg) { return builder_.node(arg).type.type == TypeId::kTimestampTz; };
-    if (std::strcmp(name, "timestamptz") == 0 || std::any_of(args.begin(), args.end(), zoned))
-      return call_in_zone(name, args, field);
+  if (const registry::ZonedFunction* function = registry::find_zoned(name, args.size())) {
+    const auto is_zoned = [&](NodeId arg) { return builder_.node(arg).type.type == TypeId::kTimestampTz; };
+    if ((function->traits & registry::kZonedAlways) != 0 || std::any_of(args.begin(), args.end(), is_zoned))
+      return call_in_zone(*function, args, field);
   }
   if (const std::string* table = case_table_of(name, args, collation)) {
     const auto [images, is_new] = tables_.try_emplace(table, engine::plan::kNoNode);

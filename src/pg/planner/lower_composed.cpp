@@ -49,14 +49,15 @@ Status check_enum_order(Oid type) {
 
 // ~, ~*, !~, !~* of a literal, by LIKE where that can say it. Cases are those of ASCII: a row with other characters is
 // PostgreSQL's.
-Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vector<const Node*>& args, Oid collation) {
-  const Const* literal = literal_of(args[1], TEXTOID);
+Result<NodeId> Lowering::matches_regex(const FunctionCall& call) {
+  const std::string& name = call.name;
+  const Const* literal = literal_of(call.args[1], TEXTOID);
   const bool negated = name.back() == 'e' && name[name.size() - 2] == 'n', any_case = name.rfind("textic", 0) == 0;
   std::vector<std::string> patterns;
   if (literal == nullptr) return unsupported("regular expression that is not a literal");
   const std::string regex = guard([literal] { return TextDatumGetCString(literal->constvalue); });
   const bool ascii = std::all_of(regex.begin(), regex.end(), [](char c) { return c > 0; });
-  STROM_ASSIGN(NodeId text, lower(args[0]));
+  STROM_ASSIGN(NodeId text, lower(call.args[0]));
   if (!like_branches(regex, &patterns) || (any_case && !ascii)) {
     if (GetDatabaseEncoding() != PG_UTF8)
       return unsupported("regular expression in a database encoding other than UTF8");
@@ -69,25 +70,26 @@ Result<NodeId> Lowering::matches_regex(const std::string& name, const std::vecto
     const char kind = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
     const NodeId pattern = builder_.constant(kText, false, kind + translated.pattern);
     const char* function = any_case ? "matches regular expression in any case" : "matches regular expression";
-    STROM_ASSIGN(const NodeId matches, call(function, {text, pattern}, collation));
+    STROM_ASSIGN(const NodeId matches, this->call(function, {text, pattern}, call.collation));
     return negated ? builder_.logic_not(matches) : matches;
   }
   if (any_case) {
-    STROM_ASSIGN(text, call("lower", {text}, collation));
+    STROM_ASSIGN(text, this->call("lower", {text}, call.collation));
   }
   NodeId any = engine::plan::kNoNode;
   for (std::string& pattern : patterns) {
     if (any_case)
       for (char& c : pattern) c = static_cast<char>(pg_ascii_tolower(static_cast<unsigned char>(c)));
     const NodeId like = builder_.constant(kText, false, pattern);
-    STROM_ASSIGN(const NodeId one, call("textlike", {text, like}, collation));
+    STROM_ASSIGN(const NodeId one, this->call("textlike", {text, like}, call.collation));
     any = any == engine::plan::kNoNode ? one : builder_.logic_or(any, one);
   }
   return negated ? builder_.logic_not(any) : any;
 }
 
 // Each argument that is not null with the separator before it; then the first separator goes.
-Result<NodeId> Lowering::concat_ws(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::concat_ws(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   const NodeId empty = builder_.constant(kText, false, {});
   STROM_ASSIGN(const NodeId separator, lower(args[0]));
   if (builder_.node(separator).type != kText) return unsupported("separator of another type than text");
@@ -107,9 +109,10 @@ Result<NodeId> Lowering::concat_ws(const std::vector<const Node*>& args) {
   return builder_.call("substr", {all, begin});
 }
 
-Result<NodeId> Lowering::count_nulls(bool nulls, const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::count_nulls(const FunctionCall& call) {
+  const bool nulls = call.name == "num_nulls";
   NodeId count = integer(0);
-  for (const Node* arg : args) {
+  for (const Node* arg : call.args) {
     STROM_ASSIGN(const NodeId value, lower(arg));
     STROM_ASSIGN(const NodeId one,
                  builder_.call("int4", {nulls ? builder_.is_null(value) : builder_.is_not_null(value)}));
@@ -122,7 +125,8 @@ Result<NodeId> Lowering::count_nulls(bool nulls, const std::vector<const Node*>&
   return count;
 }
 
-Result<NodeId> Lowering::make_timestamp(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::make_timestamp(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   std::vector<NodeId> parts;
   for (const Node* arg : args) {
     STROM_ASSIGN(const NodeId part, lower(arg));
@@ -135,7 +139,8 @@ Result<NodeId> Lowering::make_timestamp(const std::vector<const Node*>& args) {
 }
 
 // Of float8 in ascending literal bounds, with PostgreSQL's operations in its order. NaN is PostgreSQL's error.
-Result<NodeId> Lowering::width_bucket(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::width_bucket(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   const Const* low = literal_of(args[1], FLOAT8OID);
   const Const* high = literal_of(args[2], FLOAT8OID);
   const Const* buckets = literal_of(args[3], INT4OID);
@@ -170,7 +175,8 @@ Result<NodeId> Lowering::bucket_between(NodeId before, NodeId behind, NodeId buc
 }
 
 // Of numeric in ascending literal bounds: a quotient with PostgreSQL's digits, rounded down.
-Result<NodeId> Lowering::numeric_width_bucket(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::numeric_width_bucket(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   const Const* low = literal_of(args[1], NUMERICOID);
   const Const* high = literal_of(args[2], NUMERICOID);
   const Const* buckets = literal_of(args[3], INT4OID);
@@ -197,7 +203,8 @@ Result<NodeId> Lowering::numeric_width_bucket(const std::vector<const Node*>& ar
 }
 
 // Sums that overflow are PostgreSQL's.
-Result<NodeId> Lowering::make_interval(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::make_interval(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   std::vector<NodeId> parts;  // years, months, weeks, days, hours, minutes, seconds
   for (const Node* arg : args) {
     STROM_ASSIGN(const NodeId part, lower(arg));
@@ -213,7 +220,8 @@ Result<NodeId> Lowering::make_interval(const std::vector<const Node*>& args) {
 }
 
 // SQL's rule with its nulls: each pair in order, a single end standing for the begin.
-Result<NodeId> Lowering::overlaps(const std::vector<const Node*>& args) {
+Result<NodeId> Lowering::overlaps(const FunctionCall& call) {
+  const std::vector<const Node*>& args = call.args;
   std::vector<NodeId> ends;
   for (const Node* arg : args) {
     STROM_ASSIGN(const NodeId end, lower(arg));

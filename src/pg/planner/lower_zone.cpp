@@ -16,13 +16,6 @@ namespace {
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
-// timestamp_lt_timestamp, which comes from a comparison with timestamptz, is timestamp_lt.
-std::string same_types_comparison(const std::string& name) {
-  const size_t second = name.rfind("_timestamp");
-  const bool same = name.rfind("timestamp_", 0) == 0 && second == name.size() - 10 && second > 9;
-  return same ? name.substr(0, second) : name;
-}
-
 bool is_utc(pg_tz* zone) {
   long offset = 0;
   return pg_get_timezone_offset(zone, &offset) && offset == 0;
@@ -71,14 +64,6 @@ const std::string& session_offsets() {
   return table;
 }
 
-// What can be computed of local times alone.
-bool reads_local_time(const std::string& name) {
-  for (const char* known :
-       {"extract", "date_part", "date_trunc", "date", "time", "timestamp", "timestamptz", "to_char", "to_timestamp"})
-    if (name == known) return true;
-  return false;
-}
-
 }  // namespace
 
 // True as long as the session's time zone is the one of planning time.
@@ -96,12 +81,12 @@ Result<NodeId> Lowering::session_zone_stays() {
   return run_time_constant(same);
 }
 
-Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeId> args, const char* field) {
-  const bool extracts = name == "extract" || name == "date_part";
-  if (extracts && std::strcmp(field, "epoch") == 0)  // counts from a moment, in any zone
-    return builder_.call(name, {builder_.assume(boolean(true), args[0], TypeId::kTimestamp)}, field);
+Result<NodeId> Lowering::call_in_zone(const registry::ZonedFunction& function, std::vector<NodeId> args,
+                                      const char* field) {
+  if (std::strcmp(field, "epoch") == 0)  // EXTRACT counts from a moment, in any zone
+    return builder_.call(function.local_name, {builder_.assume(boolean(true), args[0], TypeId::kTimestamp)}, field);
   const bool utc = guard([] { return is_utc(session_timezone); });
-  if (!utc && !reads_local_time(name)) return unsupported("a time zone other than UTC");
+  if (!utc && (function.traits & registry::kAnyZone) == 0) return unsupported("a time zone other than UTC");
   NodeId table = engine::plan::kNoNode;
   if (!utc) {
     const std::string& offsets = session_offsets();
@@ -115,17 +100,13 @@ Result<NodeId> Lowering::call_in_zone(const std::string& name, std::vector<NodeI
     if (utc) continue;
     STROM_ASSIGN(arg, builder_.call("local time", {arg, table}));
   }
-  std::string plain = name;
-  if (const size_t at = plain.find("timestamptz"); at != std::string::npos) plain.erase(at + 9, 2);
   NodeId value = args[0];
-  const bool relabels =
-      args.size() == 1 && plain == "timestamp" && builder_.node(value).type.type == TypeId::kTimestamp;
-  if (!relabels) {
-    STROM_ASSIGN(value, builder_.call(same_types_comparison(plain), args, field));
+  const bool is_there = args.size() == 1 && std::strcmp(function.local_name, "timestamp") == 0 &&
+                        builder_.node(value).type.type == TypeId::kTimestamp;
+  if (!is_there) {
+    STROM_ASSIGN(value, builder_.call(function.local_name, args, field));
   }
-  const bool makes_zoned = name == "timestamptz" || name == "date_trunc" || name == "to_timestamp" ||
-                           name.rfind("timestamptz_pl", 0) == 0 || name.rfind("timestamptz_mi_", 0) == 0;
-  if (!makes_zoned) return value;
+  if ((function.traits & registry::kMakesMoment) == 0) return value;
   if (!utc) {
     STROM_ASSIGN(value, builder_.call("moment of local time", {value, table}));
   }

@@ -1,12 +1,11 @@
 // The hooks, chained behind those of other extensions.
 #include "pg/planner/planner.hpp"
 
-#include "pg/guc.hpp"
-#include "pg/node/node.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/planner/cursor_plan.hpp"
 #include "pg/planner/device_cost.hpp"
 #include "pg/planner/judgement.hpp"
 #include "pg/planner/paths.hpp"
-#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -34,48 +33,20 @@ PlannedStmt* plan_statement(Query* parse, const char* text, int cursor_options, 
                                       : standard_planner(parse, text, cursor_options, params);
 }
 
-bool replaces_scan(const Plan* plan, const List* tables);
-
-bool replaces_scan(const List* plans, const List* tables) {
-  ListCell* cell;
-  foreach (cell, plans)
-    if (replaces_scan(static_cast<const Plan*>(lfirst(cell)), tables)) return true;
-  return false;
-}
-
-// The engine scans a table where PostgreSQL would have a scan, which can be moved backwards, below nothing but nodes
-// that can.
-bool replaces_scan(const Plan* plan, const List* tables) {
-  if (plan == nullptr) return false;
-  switch (nodeTag(plan)) {
-    case T_Result:
-    case T_Limit:
-    case T_LockRows: return replaces_scan(plan->lefttree, tables);
-    case T_SubqueryScan: return replaces_scan(reinterpret_cast<const SubqueryScan*>(plan)->subplan, tables);
-    case T_Append: return replaces_scan(reinterpret_cast<const Append*>(plan)->appendplans, tables);
-    case T_CustomScan: {
-      const auto* scan = reinterpret_cast<const CustomScan*>(plan);
-      return node::is_engine_plan(scan) && plan_kind(scan) == PlanKind::kScan &&
-             list_nth_node(RangeTblEntry, tables, static_cast<int>(scan->scan.scanrelid) - 1)->relkind !=
-                 RELKIND_FOREIGN_TABLE;
-    }
-    default: return false;
-  }
-}
-
 PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, ParamListInfo params) {
   const StatementFacts outer = statement;
   PlannedStmt* volatile plan = nullptr;  // set between PG_TRY and PG_END_TRY
   begin_device_costs();
   statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse), false,
                outer.depth + 1};
-  auto* again = statement.is_cursor && is_enabled() ? static_cast<Query*>(copyObjectImpl(parse)) : nullptr;
+  const bool may_be_planned_again = statement.is_cursor && is_enabled() && may_replace_scan(parse);
+  auto* again = may_be_planned_again ? static_cast<Query*>(copyObjectImpl(parse)) : nullptr;
   Judgements* judgements = set_judging(nullptr);
   if (outer.depth == 0) set_judging(judgements);  // not those that run while it is planned
   PG_TRY();
   {
     plan = plan_statement(parse, text, cursor_options, params);
-    if (again != nullptr && replaces_scan(plan->planTree, plan->rtable)) {
+    if (again != nullptr && replaces_scan(plan)) {
       statement.keeps_scans = true;
       plan = plan_statement(again, text, cursor_options, params);
     }

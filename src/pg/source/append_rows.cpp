@@ -6,7 +6,7 @@
 
 namespace strom::pg::source {
 
-void AppendRows::choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter) {
+void AppendRows::choose(std::vector<size_t> leaves, files::BatchFilter* filter) {
   close();
   chosen_.clear();
   fed_ = false;
@@ -40,6 +40,16 @@ int64_t AppendRows::total_rows() const {
   int64_t rows = 0;
   for (const Leaf* leaf : chosen_) rows += leaf->rows->total_rows();
   return rows;
+}
+
+int64_t AppendRows::loadable_columns(int64_t index) const {
+  const Part part = part_of(index);
+  return part.leaf->slices.empty() ? part.leaf->rows->loadable_columns(index - part.first) : 0;
+}
+
+void AppendRows::load_column(int64_t index, int64_t column) const {
+  const Part part = part_of(index);
+  part.leaf->rows->load_column(index - part.first, column);
 }
 
 Result<columnar::BatchView> AppendRows::chunk(int64_t index) const {
@@ -110,11 +120,11 @@ int64_t AppendRows::skipped_chunks() const {
   return skipped;
 }
 
-std::vector<const fdw_arrow::Source*> AppendRows::arrow_tables() const {
-  std::vector<const fdw_arrow::Source*> tables;
+std::vector<const files::Source*> AppendRows::arrow_tables() const {
+  std::vector<const files::Source*> tables;
   for (const Leaf& leaf : leaves_) {
     if (leaf.rows == nullptr) continue;
-    for (const fdw_arrow::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
+    for (const files::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
   }
   return tables;
 }
@@ -149,8 +159,6 @@ void AppendRows::close() {
 }
 
 // ---- Feeding: leaf after leaf, on the calling thread ----
-
-void AppendRows::rewind() { close(); }
 
 int64_t AppendRows::limit(int threads) {
   int64_t least = INT64_MAX;

@@ -44,6 +44,14 @@ class ChunkSource {
   virtual int64_t total_rows() const = 0;
   /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
   virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
+  /// Columns of chunk `index` that threads can load each by itself, with one call of load_column(), before one of them
+  /// asks for the chunk: they take long. 0: nothing can be loaded so. For sources without a feeder; errors are
+  /// chunk()'s.
+  virtual int64_t loadable_columns(int64_t index) const {
+    (void)index;
+    return 0;
+  }
+  virtual void load_column(int64_t index, int64_t column) const { (void)index, (void)column; }
   /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one
   /// morsel; the view is valid until the chunk is released.
   virtual ChunkFeeder* feeder() const { return nullptr; }

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -217,6 +220,66 @@ TEST(OneQueue, WhoWaitsForALaneIsWoken) {
   queue.stop();
   waiting.join();
 }
+
+/// One chunk with columns that are loaded when two threads are at it, or a while has passed.
+class SlowColumns : public ChunkSource {
+ public:
+  static constexpr int64_t kColumns = 6, kRows = 1000;
+  int64_t chunk_count() const override { return 1; }
+  int64_t total_rows() const override { return kRows; }
+  int64_t loadable_columns(int64_t) const override { return kColumns; }
+  void load_column(int64_t, int64_t column) const override {
+    std::unique_lock lock(mutex_);
+    loaded_.insert(column);
+    ++inside_;
+    met_ = met_ || inside_ == 2;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return met_; });
+    --inside_;
+  }
+  Result<columnar::BatchView> chunk(int64_t) const override {
+    std::lock_guard lock(mutex_);
+    all_were_loaded_ = loaded_.size() == kColumns && inside_ == 0;
+    columnar::BatchView view;
+    view.rows = kRows;
+    return view;
+  }
+  bool met() const { return met_; }
+  bool all_were_loaded() const { return all_were_loaded_; }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable std::multiset<int64_t> loaded_;
+  mutable int inside_ = 0;
+  mutable bool met_ = false, all_were_loaded_ = false;
+};
+
+class Columns : public testing::TestWithParam<size_t> {};  // lanes
+
+TEST_P(Columns, OfOneChunkAreLoadedByAllThreads) {
+  SlowColumns source;
+  MorselQueue queue(source, 100, {}, MorselHomes({}, {}), GetParam());
+  std::atomic<int64_t> rows = 0;
+  const auto run = [&] {
+    for (;;) {
+      Morsel morsel;
+      const Result<bool> more = queue.next(&morsel, true, 0);
+      if (!more.is_ok() || !more.value()) return;
+      rows += morsel.rows;
+      bool declined = false;
+      queue.end(morsel, &declined);
+    }
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  EXPECT_TRUE(source.met());
+  EXPECT_TRUE(source.all_were_loaded());
+  EXPECT_EQ(rows, SlowColumns::kRows);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lanes, Columns, testing::Values(0, 2));
 
 }  // namespace
 }  // namespace strom::engine::exec

@@ -49,7 +49,7 @@ struct Input {
       Row row{keys > 0 ? static_cast<int32_t>(random() % static_cast<uint64_t>(keys)) : 0, std::nullopt,
               random() % 3 != 0};
       if (random() % 5 != 0) row.value = make(random);
-      table.column(0).append_value(row.key);
+      table.column(0).append(row.key);
       append(row.value, type);
       table.column(2).append_bool(row.keep);
       rows.push_back(row);
@@ -65,9 +65,9 @@ struct Input {
     else if (type.type == TypeId::kBool)
       column.append_bool(*value != 0);
     else if (type.type == TypeId::kInt2)
-      column.append_value(static_cast<int16_t>(*value));
+      column.append(static_cast<int16_t>(*value));
     else
-      column.append_value(*value);
+      column.append(*value);
   }
 };
 
@@ -228,9 +228,9 @@ TEST(Accumulators, ValuesWithoutASquareAreDeclined) {
     if (type == kNumeric)
       for (const __int128 v :
            {static_cast<__int128>(5), static_cast<__int128>(1) << 63, -(static_cast<__int128>(1) << 63)})
-        table.column(0).append_value(v);
+        table.column(0).append(v);
     else
-      for (const double v : {5.0, 1e140, static_cast<double>(INFINITY)}) table.column(0).append_value(v);
+      for (const double v : {5.0, 1e140, static_cast<double>(INFINITY)}) table.column(0).append(v);
     for (const Machine& machine : machines())
       EXPECT_EQ(run(p, {&table}, machine).declined, (std::vector<std::pair<int64_t, int64_t>>{{0, 1}, {0, 2}}))
           << machine.name;
@@ -293,9 +293,9 @@ TEST(Accumulators, PairMoments) {
         const int32_t key = keys > 0 ? static_cast<int32_t>(random() % 40) : 0;
         const double y = static_cast<double>(random() % 200), x = static_cast<double>(random() % 300) - 100;
         const bool no_y = random() % 6 == 0, no_x = random() % 6 == 0, keep = random() % 3 != 0;
-        table.column(0).append_value(key);
-        no_y ? table.column(1).append_null() : table.column(1).append_value(y);
-        no_x ? table.column(2).append_null() : table.column(2).append_value(x);
+        table.column(0).append(key);
+        no_y ? table.column(1).append_null() : table.column(1).append(y);
+        no_x ? table.column(2).append_null() : table.column(2).append(x);
         table.column(3).append_bool(keep);
         auto& pairs = groups[key];
         if (!no_y && !no_x && (keep || !(variant & 2))) pairs.emplace_back(y, x);
@@ -380,12 +380,12 @@ TEST(GroupingSets, ManyGroupsAreMergedForEachSet) {
       if (no_key)
         table.column(0).append_null();
       else
-        table.column(0).append_value(key);
+        table.column(0).append(key);
       if (no_text)
         table.column(1).append_null();
       else
         ASSERT_TRUE(table.column(1).append_bytes(text));
-      table.column(2).append_value(static_cast<int32_t>(i));
+      table.column(2).append(static_cast<int32_t>(i));
       const std::string k = no_key ? "NULL" : std::to_string(key), t = no_text ? "NULL" : text;
       for (const std::string& group : {"set 0|" + k + "|" + t, "set 1|-|" + t, "set 2|" + k + "|-",
                                        std::string("set 3|-|-"), "set 4|" + k + "|-"}) {
@@ -460,7 +460,7 @@ TEST_P(TopRows, HasTheFirstRowsAndFewOthers) {
     for (int32_t i = 0; i < rows; ++i) {
       if (i % 7000 == 6999) table.new_chunk();
       append_random(random, order.type, 0.0002, table.column(0));
-      table.column(1).append_value(i);
+      table.column(1).append(i);
     }
     plan::Program p;
     plan::Builder b(p);
@@ -509,7 +509,7 @@ TEST(FirstRows, RisingKeysLeaveFewRows) {
   p.pipelines[0].outputs = {b.column(0, kInt4)};
   p.pipelines[0].top = {5, b.column(0, kInt4), true, true, {}};
   Table table({field(columnar::Layout::kInt32)});
-  for (int32_t i = 0; i < 200000; ++i) table.column(0).append_value(i);
+  for (int32_t i = 0; i < 200000; ++i) table.column(0).append(i);
   const Rows rows = run(p, {&table}, cpu_machine()).rows;
   EXPECT_LE(rows.size(), 100u);
   for (const char* last : {"199995", "199996", "199997", "199998", "199999"})
@@ -526,12 +526,12 @@ TEST(FirstRows, OfEachPartition) {
       std::map<int32_t, std::set<std::pair<int32_t, int32_t>>> partitions;  // key and row
       for (int32_t i = 0; i < kRows; ++i) {
         const int32_t key = static_cast<int32_t>(int64_t{i} * 7919 % 5003), partition = i * 31 % kPartitions;
-        table.column(0).append_value(key);
+        table.column(0).append(key);
         if (partition == 0)
           table.column(1).append_null();
         else
           table.column(1).append_bytes("partition " + std::to_string(partition));
-        table.column(2).append_value(i);
+        table.column(2).append(i);
         partitions[partition].emplace(key, i);
       }
       plan::Program p;
@@ -571,7 +571,7 @@ TEST(FirstRows, ErrorsOfOthersAreSeen) {
   p.pipelines[0].outputs = {column};
   p.pipelines[0].top = {2, column, false, false, {quotient}};
   Table table({field(columnar::Layout::kInt32)});
-  for (int32_t i = -5; i < 3000; ++i) table.column(0).append_value(i);
+  for (int32_t i = -5; i < 3000; ++i) table.column(0).append(i);
   for (const int64_t wanted : {2, 7})  // without and with the row that fails
     for (const Machine& machine : machines()) {
       p.pipelines[0].top.rows = wanted;

@@ -40,7 +40,7 @@ std::unique_ptr<Table> make_table(int rows, int groups, bool nulls) {
   auto table = std::make_unique<Table>(fields);
   std::mt19937_64 random(static_cast<uint64_t>(groups));
   for (int i = 0; i < rows; ++i) {
-    table->column(kKey).append_value(i < groups ? i : static_cast<int32_t>(random() % static_cast<uint64_t>(groups)));
+    table->column(kKey).append(i < groups ? i : static_cast<int32_t>(random() % static_cast<uint64_t>(groups)));
     for (int c = kInt4; c <= kDecimal; ++c) {
       columnar::ColumnBuilder& column = table->column(static_cast<size_t>(c));
       const auto small = static_cast<int32_t>(random() % 101) - 50;
@@ -50,15 +50,15 @@ std::unique_ptr<Table> make_table(int rows, int groups, bool nulls) {
       }
       __int128 decimal;
       switch (c) {
-        case kInt4: column.append_value(static_cast<int32_t>(random())); break;
-        case kInt8: column.append_value(static_cast<int64_t>(random())); break;
-        case kFloat8: column.append_value(static_cast<double>(small)); break;
-        case kFloat4: column.append_value(static_cast<float>(small)); break;
-        case kNumeric: column.append_value(static_cast<__int128>(static_cast<int64_t>(random())) * small); break;
+        case kInt4: column.append(static_cast<int32_t>(random())); break;
+        case kInt8: column.append(static_cast<int64_t>(random())); break;
+        case kFloat8: column.append(static_cast<double>(small)); break;
+        case kFloat4: column.append(static_cast<float>(small)); break;
+        case kNumeric: column.append(static_cast<__int128>(static_cast<int64_t>(random())) * small); break;
         case kBool: column.append_bool(small < 40); break;
         default:
           EXPECT_TRUE(base::make_decimal(small, static_cast<int>(random() % 5), &decimal));
-          column.append_value(decimal);
+          column.append(decimal);
       }
     }
   }

@@ -1,0 +1,58 @@
+#include "pg/planner/lowered_functions.hpp"
+
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "pg/boundary/boundary.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+constexpr const char* kRows[] = {
+#define STROM_LOWERING(member)
+#define STROM_LOWERED(function, member) function,
+#include "registry/lowered.def"
+#undef STROM_LOWERING
+#undef STROM_LOWERED
+};
+
+// InvalidOid: this version of PostgreSQL does not have it.
+Oid function_of(const char* signature) {
+  return boundary::guard([signature] {
+    text* qualified = cstring_to_text(psprintf("pg_catalog.%s", signature));
+    LOCAL_FCINFO(call, 1);
+    InitFunctionCallInfoData(*call, nullptr, 1, InvalidOid, nullptr, nullptr);
+    call->args[0].value = PointerGetDatum(qualified);
+    call->args[0].isnull = false;
+    const Datum found = to_regprocedure(call);
+    return call->isnull ? InvalidOid : DatumGetObjectId(found);
+  });
+}
+
+// Built-in functions have the same OIDs in all databases.
+struct Index {
+  std::unordered_map<Oid, int> by_oid;
+  std::unordered_map<std::string_view, int> by_name;
+
+  Index() {
+    for (int row = 0; row < static_cast<int>(std::size(kRows)); ++row) {
+      if (std::strchr(kRows[row], '(') == nullptr)
+        by_name.emplace(kRows[row], row);
+      else if (const Oid function = function_of(kRows[row]); OidIsValid(function))
+        by_oid.emplace(function, row);
+    }
+  }
+};
+
+}  // namespace
+
+int lowered_row(Oid function, const char* name) {
+  static const Index index;
+  if (const auto found = index.by_oid.find(function); found != index.by_oid.end()) return found->second;
+  const auto found = index.by_name.find(name);
+  return found != index.by_name.end() ? found->second : -1;
+}
+
+}  // namespace strom::pg::planner
