@@ -14,6 +14,7 @@
 
 #include "engine/block/hash.hpp"
 #include "engine/op/pipeline/worker.hpp"
+#include "engine/op/scan/chunk_source.hpp"
 
 namespace strom::engine::exec {
 

@@ -282,6 +282,7 @@ std::unique_ptr<GroupIndex> make_group_index(const Assembly& assembly, block::Gr
 }
 
 void append_items(const uint8_t* from, size_t size, const std::vector<uint32_t>& groups, std::vector<uint8_t>* to) {
+  if (size == 0 || groups.empty()) return;
   const size_t begin = to->size();
   to->resize(begin + groups.size() * size);
   uint8_t* at = to->data() + begin;

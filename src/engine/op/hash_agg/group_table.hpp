@@ -17,6 +17,7 @@ namespace strom::engine::exec {
 class HostGroupTable {
  public:
   explicit HostGroupTable(const Assembly& assembly);
+  HostGroupTable(const HostGroupTable&) = delete;  // the index works on the view
 
   block::GroupTable* view() { return &table_; }
   /// The arrays that view() points to, in its order: those of the index, rows, and for each aggregate nulls and values
