@@ -89,23 +89,23 @@ void append_day(int32_t number, Columns& columns) {
   const bool last_in_month = date.day() == (date.year() / date.month() / chrono::last).day();
   const std::string_view month_name = kMonths[month - 1];
 
-  columns[0].append_value<int32_t>(date_key(date));
+  columns[0].append<int32_t>(date_key(date));
   columns[1].append_bytes(Text("{} {}, {}", month_name, in_month, year));
   columns[2].append_bytes(kWeekdays[weekday]);
   columns[3].append_bytes(month_name);
-  columns[4].append_value<int32_t>(year);
-  columns[5].append_value<int32_t>(year * 100 + static_cast<int32_t>(month));
+  columns[4].append<int32_t>(year);
+  columns[5].append<int32_t>(year * 100 + static_cast<int32_t>(month));
   columns[6].append_bytes(Text("{:.3}{}", month_name, year));
-  columns[7].append_value<int32_t>(weekday + 1);
-  columns[8].append_value<int32_t>(static_cast<int32_t>(in_month));
-  columns[9].append_value<int32_t>(in_year);
-  columns[10].append_value<int32_t>(static_cast<int32_t>(month));
-  columns[11].append_value<int32_t>(in_year / 7 + 1);
+  columns[7].append<int32_t>(weekday + 1);
+  columns[8].append<int32_t>(static_cast<int32_t>(in_month));
+  columns[9].append<int32_t>(in_year);
+  columns[10].append<int32_t>(static_cast<int32_t>(month));
+  columns[11].append<int32_t>(in_year / 7 + 1);
   columns[12].append_bytes(selling_season(month));
-  columns[13].append_value<int32_t>(weekday == 6);
-  columns[14].append_value<int32_t>(last_in_month);
-  columns[15].append_value<int32_t>(is_holiday(month, in_month));
-  columns[16].append_value<int32_t>(weekday != 0 && weekday != 6);
+  columns[13].append<int32_t>(weekday == 6);
+  columns[14].append<int32_t>(last_in_month);
+  columns[15].append<int32_t>(is_holiday(month, in_month));
+  columns[16].append<int32_t>(weekday != 0 && weekday != 6);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ void append_customer(const Plan& plan, int64_t first, int64_t count, Columns& co
   std::array<char, 25> address;
   for (int64_t key = first + 1; key <= first + count; ++key) {
     RowRandom random(plan.seed, static_cast<uint64_t>(Table::kCustomer), static_cast<uint64_t>(key));
-    columns[0].append_value<int32_t>(static_cast<int32_t>(key));
+    columns[0].append<int32_t>(static_cast<int32_t>(key));
     columns[1].append_bytes(Text("Customer#{:09}", key));
     columns[2].append_bytes(make_address(random, address));
     append_place(random, columns, 3);
@@ -130,7 +130,7 @@ void append_supplier(const Plan& plan, int64_t first, int64_t count, Columns& co
   std::array<char, 25> address;
   for (int64_t key = first + 1; key <= first + count; ++key) {
     RowRandom random(plan.seed, static_cast<uint64_t>(Table::kSupplier), static_cast<uint64_t>(key));
-    columns[0].append_value<int32_t>(static_cast<int32_t>(key));
+    columns[0].append<int32_t>(static_cast<int32_t>(key));
     columns[1].append_bytes(Text("Supplier#{:09}", key));
     columns[2].append_bytes(make_address(random, address));
     append_place(random, columns, 3);
@@ -151,14 +151,14 @@ void append_part(const Plan& plan, int64_t first, int64_t count, Columns& column
     const auto size = static_cast<int32_t>(random.between(1, 50));
     const std::string_view container_size = pick(random, kContainerSizes),
                            container_kind = pick(random, kContainerKinds);
-    columns[0].append_value<int32_t>(static_cast<int32_t>(key));
+    columns[0].append<int32_t>(static_cast<int32_t>(key));
     columns[1].append_bytes(Text("{} {}", kColours[one], kColours[two]));
     columns[2].append_bytes(Text("MFGR#{}", mfgr));
     columns[3].append_bytes(Text("MFGR#{}{}", mfgr, category));
     columns[4].append_bytes(Text("MFGR#{}{}{:02}", mfgr, category, brand));
     columns[5].append_bytes(kColours[three]);
     columns[6].append_bytes(Text("{} {} {}", type_size, type_finish, type_metal));
-    columns[7].append_value<int32_t>(size);
+    columns[7].append<int32_t>(size);
     columns[8].append_bytes(Text("{} {}", container_size, container_kind));
   }
 }

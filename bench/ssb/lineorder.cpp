@@ -72,22 +72,22 @@ void append_lineorder(const Plan& plan, int64_t first, int64_t count, Columns& c
     }
     for (int i = 0; i < lines; ++i) {
       const Line& line = made[i];
-      columns[0].append_value<int64_t>(orderkey);
-      columns[1].append_value<int32_t>(i + 1);
-      columns[2].append_value<int32_t>(custkey);
-      columns[3].append_value<int32_t>(line.partkey);
-      columns[4].append_value<int32_t>(line.suppkey);
-      columns[5].append_value<int32_t>(date_keys[day]);
+      columns[0].append<int64_t>(orderkey);
+      columns[1].append<int32_t>(i + 1);
+      columns[2].append<int32_t>(custkey);
+      columns[3].append<int32_t>(line.partkey);
+      columns[4].append<int32_t>(line.suppkey);
+      columns[5].append<int32_t>(date_keys[day]);
       columns[6].append_bytes(priority);
       columns[7].append_bytes("0");
-      columns[8].append_value<int32_t>(line.quantity);
-      columns[9].append_value<int32_t>(line.extendedprice);
-      columns[10].append_value<int32_t>(total);
-      columns[11].append_value<int32_t>(line.discount);
-      columns[12].append_value<int32_t>(line.revenue);
-      columns[13].append_value<int32_t>(line.supplycost);
-      columns[14].append_value<int32_t>(line.tax);
-      columns[15].append_value<int32_t>(line.commit_date);
+      columns[8].append<int32_t>(line.quantity);
+      columns[9].append<int32_t>(line.extendedprice);
+      columns[10].append<int32_t>(total);
+      columns[11].append<int32_t>(line.discount);
+      columns[12].append<int32_t>(line.revenue);
+      columns[13].append<int32_t>(line.supplycost);
+      columns[14].append<int32_t>(line.tax);
+      columns[15].append<int32_t>(line.commit_date);
       columns[16].append_bytes(line.shipmode);
     }
   }

@@ -145,7 +145,7 @@ STROM_BASE_INLINE bool numeric_to_shortest_decimal(const char* bytes, int64_t le
          make_decimal(unscaled, scale, decimal);
 }
 
-#if !defined(__CUDACC__)
+// ---- many numerics at once, for CPUs ----
 
 inline constexpr int kOrdinaryScale = 4;
 
@@ -231,7 +231,5 @@ class StoredNumericReader {
   int scale_;
   OrdinaryDivisor divisor_;
 };
-
-#endif
 
 }  // namespace strom::base

@@ -65,8 +65,8 @@ TEST(SsbCopyFormat, IsWhatPostgresqlDocuments) {
   big.layout = columnar::Layout::kInt64;
   text.layout = columnar::Layout::kUtf8;
   columnar::ColumnBuilder numbers(number), bigs(big), texts(text);
-  numbers.append_value<int32_t>(-2);
-  bigs.append_value<int64_t>(0x0102030405060708);
+  numbers.append<int32_t>(-2);
+  bigs.append<int64_t>(0x0102030405060708);
   texts.append_bytes("ab");
   std::string bytes;
   append_copy_rows({1, {numbers.view(), bigs.view(), texts.view()}}, bytes);
