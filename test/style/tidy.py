@@ -20,8 +20,8 @@ from tree import CPP, Violation
 
 DATABASE = "build/compile_commands.json"
 STAMPS = ".strom/style/tidy.json"
-SECONDS = 45  # for starting new files; one that runs is waited for
-MOST_SECONDS = 120  # for one file, which is otherwise left to a later run
+SECONDS = 30  # for starting new files; one that runs is waited for
+MOST_SECONDS = 60  # for one file, which is otherwise left to a later run
 FOLDERS = ("src", "tools", "test", "bench")
 WHOLE_FILE = [[1, 1_000_000]]
 WARNING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.M)
