@@ -110,6 +110,7 @@ debian_source() {
   require_packages dpkg-dev
   rm -rf "$dest/apt" "$dest/source"
   mkdir -p "$dest/apt/lists/partial" "$dest/apt/cache/archives/partial"
+  # shellcheck disable=SC2016  # apt expands these
   uri=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk '$2 ~ /^bookworm$|^stable$/ { print $1; exit }')
   [[ -n $uri ]] || die "apt knows no Debian mirror to take the source of $package from"
   for suite in "$@"; do

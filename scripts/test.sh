@@ -7,7 +7,8 @@ show_test_help() {
 usage: ./strom test [OPTIONS]
 
   --filter X     only tests whose name contains X
-  --part NAME    only this part: unit, regress, tap, diff, tools, seeds (may be repeated)
+  --part NAME    only this part: style, unit, regress, tap, diff, tools, seeds (may be repeated)
+  --tidy-all     the part style with clang-tidy over every file, not only over those that changed last
   --seconds N    length of the random differential test (default 120)
   --seed S       of the random differential test, or `clock`; a fixed one by default, so that every run asks the same
   --long         the random differential test for two hours, with a seed by the clock
@@ -22,10 +23,12 @@ usage: ./strom test [OPTIONS]
 HELP
 }
 
-TEST_PARTS=(unit regress tap diff tools seeds)
+TEST_PARTS=(style unit regress tap diff tools seeds)
+STYLE_PACKAGES=(clang-format-19 clang-tidy-19 shellcheck)
 # What the part tools needs besides. The MariaDB server is the tests' own; the package's is not started.
 TOOLS_PACKAGES=(mariadb-server openssl postgresql-15-postgis-3)
 EXTRA_PARTS=(pg_regress sqlsmith mysql)
+style_options=()
 tests_passed=0
 tests_failed=0
 
@@ -37,6 +40,7 @@ run_tests() {
       --part) parts+=("${2:?--part needs a value}") && shift ;;
       --seconds) seconds=${2:?--seconds needs a value} && shift ;;
       --fuzz) fuzz=${2:?--fuzz needs a value} && shift ;;
+      --tidy-all) style_options+=(--tidy-all) ;;
       --pg-regress) parts=(pg_regress) ;;
       --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
       --mysql) parts=(mysql) ;;
@@ -70,13 +74,15 @@ run_tests() {
   # Programs for tests are built only when a part of this run needs them, the CUDA kernels for the system's server alone.
   local tests=() cuda=()
   [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|seeds)\  ]] && tests=(--tests)
-  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith)\ $ ]] || cuda=(--cuda)
+  [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith|style)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
   [[ ! " ${parts[*]} " =~ \ (tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
+  [[ " ${parts[*]} " != *" style "* ]] || require_packages "${STYLE_PACKAGES[@]}"
   prepare_test_folder
   trap test_cleanup EXIT
-  # In a process of its own, because a build that fails must not end the run.
-  "$STROM_ROOT/strom" build "${tests[@]}" "${cuda[@]}" || count_one "build" 1
+  # In a process of its own, because a build that fails must not end the run. The style is checked of what is built.
+  [[ ${parts[*]} == style && -f build/compile_commands.json ]] ||
+    "$STROM_ROOT/strom" build "${tests[@]}" "${cuda[@]}" || count_one "build" 1
   for name in "${parts[@]}"; do
     timed "$name" "test_$name" "$filter" "$seconds" "$seed"
   done
@@ -155,6 +161,15 @@ logged() {
   shift
   "$@" </dev/null 2>&1 | tee "$log"
   return "${PIPESTATUS[0]}"
+}
+
+# Rules of the source that a program can check. clang-tidy needs the build's compile commands and generated headers.
+test_style() {
+  local options=("${style_options[@]}")
+  [[ -z $1 ]] || options+=(--filter "$1")
+  local rc=0
+  PATH=$STROM_LOCAL/venv/bin:$PATH logged "$TEST_DIR/style.log" "$STROM_ROOT/test/style/run" "${options[@]}" || rc=$?
+  count_last_line style "$TEST_DIR/style.log" "$rc"
 }
 
 test_unit() { run_ctest "$STROM_ROOT/build" "$1"; }
@@ -328,11 +343,16 @@ run_counted() {
   local name=$1 log=$TEST_DIR/counted.log rc=0
   shift
   logged "$log" with_test_environment "$@" || rc=$?
-  if [[ $(tail -n 1 "$log") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+  count_last_line "$name" "$log" "$rc"
+}
+
+# count_last_line NAME LOG STATUS
+count_last_line() {
+  if [[ $(tail -n 1 "$2") =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
     count "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
-    ((rc == 0 || BASH_REMATCH[2] > 0)) || count_one "$name" "$rc"
+    (($3 == 0 || BASH_REMATCH[2] > 0)) || count_one "$1" "$3"
   else
-    count_one "$name" "$rc"
+    count_one "$1" "$3"
   fi
 }
 

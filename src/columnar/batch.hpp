@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "columnar/origin.hpp"
-#include "columnar/schema.hpp"
+#include "columnar/layout.hpp"
 #include "registry/types.hpp"
 
 namespace strom::columnar {

@@ -1,9 +1,15 @@
-// Growable columns in Arrow memory layout: what every producer of record batches (tools, the benchmark's generator,
-// inner sides that come from PostgreSQL plans) appends to.
+// Growing columns of any Arrow type, filled value by value: what every producer of record batches appends to (tools,
+// INSERT, exports, the benchmark's generator, inner sides that come from PostgreSQL plans). Appending costs a bounds
+// check and a store: no allocation and no virtual call for each value.
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "columnar/batch.hpp"
@@ -11,44 +17,235 @@
 
 namespace strom::columnar {
 
-/// One growing column. append_* must match the field's layout. view() stays valid until the next append or clear.
+/// Bytes that grow at the end; new ones are not initialized. Throws std::bad_alloc.
+class ByteBuffer {
+ public:
+  ByteBuffer() = default;
+  ByteBuffer(ByteBuffer&& other) noexcept { *this = std::move(other); }
+  ByteBuffer& operator=(ByteBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~ByteBuffer() { free(data_); }
+
+  uint8_t* data() { return data_; }
+  const uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+  void clear() { size_ = 0; }
+  void truncate(int64_t size) { size_ = size; }
+  /// Appends `bytes` bytes; where they are to be written.
+  uint8_t* extend(int64_t bytes) {
+    if (bytes > capacity_ - size_) grow(bytes);
+    uint8_t* place = data_ + size_;
+    size_ += bytes;
+    return place;
+  }
+  template <class T>
+  void push(T value) {
+    std::memcpy(extend(sizeof(T)), &value, sizeof(T));
+  }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(data_);
+  }
+
+ private:
+  void grow(int64_t bytes);
+
+  uint8_t* data_ = nullptr;
+  int64_t size_ = 0, capacity_ = 0;
+};
+
+/// Buffers of a column in Arrow's layout, whose offsets are known to be in order. validity: nullptr when nothing is
+/// NULL.
+struct ColumnBuffers {
+  const uint8_t *validity = nullptr, *values = nullptr, *data = nullptr;
+};
+
+class DictionaryBuilder;
+
+/// One column, or a child of one. What is appended must fit the field's layout. Not thread-safe.
 class ColumnBuilder {
  public:
   explicit ColumnBuilder(const Field& field);
 
-  /// Fixed-width layouts other than kBool: T has exactly the layout's width (16 bytes for kDecimal128).
-  template <class T>
-  void append_value(T value) {
-    push_valid(true);
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-    values_.insert(values_.end(), bytes, bytes + sizeof(T));
-    ++length_;
-  }
-  void append_bool(bool value);
-  /// kUtf8, kLargeUtf8, kFixedBinary (padded with spaces). False, and nothing is appended, when the value does not fit:
-  /// longer than byte_width, or the column's text would exceed the 2 GiB that kUtf8 offsets can address.
-  bool append_bytes(std::string_view bytes);
-  void append_null();
-
+  const Field& field() const { return *field_; }
   int64_t length() const { return length_; }
-  /// Bytes held, for batch sizing and memory budgets.
+  int64_t null_count() const { return null_count_; }
+
+  /// Layouts of fixed width, and indexes of dictionaries: T has the width.
+  template <class T>
+  void append(T value) {
+    push_valid();
+    values_.push(value);
+  }
+  /// A value of fixed width, to be written by the caller.
+  uint8_t* append_fixed() {
+    push_valid();
+    return values_.extend(width_);
+  }
+  void append_bool(bool value) {
+    push_bit(values_, value);
+    push_valid();
+  }
+  /// Texts and bytes. False, and nothing is appended, when the offsets could not address it.
+  bool append_bytes(const void* bytes, int64_t size) {
+    if (form_ == Form::kViews) return append_as_view(bytes, size);
+    if (size > max_offset_ - data_.size()) return false;
+    copy_short(data_.extend(size), static_cast<const char*>(bytes), size);
+    push_valid();
+    push_offset(data_.size());
+    return true;
+  }
+  /// The same; also kFixedBinary, padded with blanks, and false for what is longer.
+  bool append_bytes(std::string_view bytes) {
+    return form_ == Form::kFixed ? append_padded(bytes) : append_bytes(bytes.data(), static_cast<int64_t>(bytes.size()));
+  }
+  /// Lists and maps: the elements were appended to child(0) before; to those of fixed size as many as they have. False,
+  /// and only the elements are there, when the offsets could not address them.
+  bool append_list() {
+    const int64_t end = children_[0].length_;
+    if (end > max_offset_) return false;
+    push_valid();
+    if (form_ == Form::kListOffsets)
+      push_offset(end);
+    else if (form_ == Form::kListViews)
+      push_list_view(end);
+    return true;
+  }
+  /// kStruct: every child was given one value before.
+  void append_struct() { push_valid(); }
+  /// Unions: child(index) was given one value before, and of kSparseUnion every child.
+  void append_union(size_t index);
+  /// kRunEndEncoded: child(1) was given one value before. False when its ends of runs have too few bits.
+  bool append_run();
+  void append_null();
+  /// `count` values of fixed width, to be written by the caller; flags[i] & 1: row i is NULL, and is to be zeros.
+  /// `flags` nullptr: none is.
+  uint8_t* append_fixed(const uint8_t* flags, int64_t count) {
+    push_flags(flags, count);
+    return values_.extend(count * width_);
+  }
+  /// kBinary, kUtf8: texts with `ptr` and `len`, of which those that are NULL are not looked at. False, and nothing is
+  /// appended, when the offsets could not address them, and for other layouts.
+  template <class Text>
+  bool append_texts(const Text* texts, const uint8_t* flags, int64_t count) {
+    if (form_ != Form::kOffsets || width_ != sizeof(int32_t)) return false;
+    const int64_t begin = data_.size();
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < count; ++i)
+      if (flags == nullptr || (flags[i] & 1) == 0) bytes += texts[i].len;
+    if (bytes > kMaxOffset - begin) return false;
+    auto* to = data_.extend(bytes);
+    auto* offsets = values_.extend(count * static_cast<int64_t>(sizeof(int32_t)));
+    auto end = static_cast<int32_t>(begin);
+    for (int64_t i = 0; i < count; ++i) {
+      if (flags == nullptr || (flags[i] & 1) == 0) {
+        copy_short(to, texts[i].ptr, texts[i].len);
+        to += texts[i].len;
+        end += static_cast<int32_t>(texts[i].len);
+      }
+      std::memcpy(offsets + i * static_cast<int64_t>(sizeof(end)), &end, sizeof(end));
+    }
+    push_flags(flags, count);
+    return true;
+  }
+  /// Rows [first, first + count) of another column of the same type: of bits, fixed width, offsets of 32 or 64 bits, or
+  /// a struct. Children's rows were appended before: of lists all that these rows' offsets span. False, and nothing is
+  /// appended here, when the offsets could not address it.
+  bool append_rows(const ColumnBuffers& from, int64_t first, int64_t count);
+
+  ColumnBuilder& child(size_t index) { return children_[index]; }
+  const std::vector<ColumnBuilder>& children() const { return children_; }
+  const ByteBuffer& validity() const { return validity_; }  // empty when there are no nulls
+  const ByteBuffer& values() const { return values_; }      // values, bits, offsets, views or type ids
+  const ByteBuffer& data() const { return data_; }  // what offsets of texts and views point into; sizes of list views;
+                                                    // offsets of kDenseUnion
+  bool is_valid(int64_t row) const {
+    return null_count_ == 0 || (form_ != Form::kNone && (validity_.data()[row >> 3] >> (row & 7) & 1));
+  }
+
+  /// The dictionary that values are looked up in and added to; nullptr: rows are indexes that the caller knows.
+  void set_dictionary(std::shared_ptr<DictionaryBuilder> dictionary) { dictionary_ = std::move(dictionary); }
+  DictionaryBuilder* dictionary() const { return dictionary_.get(); }
+
+  /// Stays valid until the next call of anything that changes rows. One thread at a time.
+  const ColumnView& view() const;
+
+  /// Bytes held in this column and its children.
   int64_t memory_bytes() const;
-  const Field& field() const { return field_; }
-  ColumnView view() const;
-  void clear();  // keeps capacity
+  /// No rows; memory is kept.
+  void clear();
+  /// Only the first `rows` <= length() rows.
+  void truncate(int64_t rows);
+
+  static constexpr int64_t kMaxOffset = INT32_MAX;
 
  private:
-  void push_valid(bool valid) {
-    if (!valid || !validity_.empty()) push_validity_bit(valid);
+  void push_valid() {
+    if (null_count_ > 0) push_bit(validity_, true);
+    ++length_;
   }
-  void push_validity_bit(bool valid);
-  void push_offset();
+  void push_flags(const uint8_t* flags, int64_t count);
+  // Most texts are shorter than a call of memcpy() is worth: the first and the last bytes, which may be the same.
+  static void copy_short(uint8_t* to, const char* from, int64_t size) {
+    constexpr int64_t kEight = 8, kFour = 4;
+    if (size > 2 * kEight) {
+      std::memcpy(to, from, static_cast<size_t>(size));
+    } else if (size >= kEight) {
+      copy_ends<uint64_t>(to, from, size);
+    } else if (size >= kFour) {
+      copy_ends<uint32_t>(to, from, size);
+    } else {
+      for (int64_t i = 0; i < size; ++i) to[i] = static_cast<uint8_t>(from[i]);
+    }
+  }
+  template <class Word>
+  static void copy_ends(uint8_t* to, const char* from, int64_t size) {
+    const int64_t last = size - static_cast<int64_t>(sizeof(Word));
+    Word begin, end;
+    std::memcpy(&begin, from, sizeof(Word));
+    std::memcpy(&end, from + last, sizeof(Word));
+    std::memcpy(to, &begin, sizeof(Word));
+    std::memcpy(to + last, &end, sizeof(Word));
+  }
+  void push_bit(ByteBuffer& bits, bool value) {
+    if ((length_ & 7) == 0) {
+      *bits.extend(1) = value;
+    } else {
+      bits.data()[bits.size() - 1] |= static_cast<uint8_t>(value << (length_ & 7));
+    }
+  }
+  ColumnBuilder(std::shared_ptr<const Field> field, bool is_root);
+  bool has_bitmap() const { return form_ != Form::kNone && form_ != Form::kUnion && form_ != Form::kRunEnds; }
+  void push_offset(int64_t end) {
+    if (width_ == sizeof(int32_t))
+      values_.push(static_cast<int32_t>(end));
+    else
+      values_.push(end);
+  }
+  int64_t offset_at(int64_t row) const;
+  bool append_as_view(const void* bytes, int64_t size);
+  bool append_padded(std::string_view bytes);
+  void push_list_view(int64_t end);
+  void push_null_value();
+  bool repeats_last() const;
+  bool append_offsets(const ColumnBuffers& from, int64_t first, int64_t count);
+  void start_validity();
+  void truncate_values(int64_t rows);
+  void truncate_runs(int64_t rows);
 
-  Field field_;
+  std::shared_ptr<const Field> field_;  // the root's, of which children's are parts
+  Form form_ = Form::kFixed;            // of indexes: kFixed
+  int64_t width_ = 0, max_offset_ = kMaxOffset;
   int64_t length_ = 0, null_count_ = 0;
-  std::vector<uint8_t> validity_;  // empty until the first null
-  std::vector<uint8_t> values_;    // offsets for text, starting with the offset 0 of the first row
-  std::vector<char> data_;
+  ByteBuffer validity_, values_, data_;
+  std::vector<ColumnBuilder> children_;
+  std::shared_ptr<DictionaryBuilder> dictionary_;
+  struct Parts;
+  mutable std::shared_ptr<Parts> parts_;  // of view()
 };
 
 }  // namespace strom::columnar

@@ -1,5 +1,5 @@
-// Schema of columnar data as it lies in memory or in an Arrow file: the physical column layouts that loaders
-// understand, named after the Arrow columnar format (https://arrow.apache.org/docs/format/Columnar.html).
+// Schema of columnar data as it lies in memory or in an Arrow file: fields of any Arrow type, with their children. The
+// only one: readers, writers, builders, the tools and the server share it.
 #pragma once
 
 #include <cstdint>
@@ -7,58 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "columnar/layout.hpp"
+
 namespace strom::columnar {
-
-/// Physical layout and meaning of one column. Each value has exactly one loader in engine/op/scan.
-enum class Layout : uint8_t {
-  kBool,  // bitmap, least significant bit first
-  kInt8,
-  kInt16,
-  kInt32,
-  kInt64,
-  kUInt8,
-  kUInt16,
-  kUInt32,
-  kFloat32,
-  kFloat64,
-  kDecimal32,    // little-endian two's complement, 4 bytes
-  kDecimal64,    // 8 bytes
-  kDecimal128,   // little-endian two's complement, 16 bytes
-  kDate32,       // days since 1970-01-01
-  kDate64,       // milliseconds since 1970-01-01
-  kTimestamp,    // int64 in `unit` since 1970-01-01 (UTC when `timezone` is set)
-  kUtf8,         // int32 offsets
-  kLargeUtf8,    // int64 offsets
-  kUtf8View,     // 16-byte views: inline up to 12 bytes, else (length, prefix, buffer, offset)
-  kFixedBinary,  // byte_width bytes each
-  kDictionary,   // of views, not of fields: indexes of byte_width bytes into ColumnView::dictionary or ::children
-  kUInt64,
-  kFloat16,
-  kDecimal256,            // little-endian two's complement, 32 bytes
-  kTime32,                // int32 in `unit` since midnight, seconds or milliseconds
-  kTime64,                // int64 in `unit` since midnight, microseconds or nanoseconds
-  kDuration,              // int64 in `unit`
-  kIntervalMonths,        // int32
-  kIntervalDayTime,       // days and milliseconds, int32 each
-  kIntervalMonthDayNano,  // months and days (int32), nanoseconds (int64)
-  kBinary,                // int32 offsets
-  kLargeBinary,           // int64 offsets
-  kBinaryView,            // as kUtf8View
-  kNull,                  // no buffers, every row is NULL
-  // Nested: rows refer to rows of ColumnView::children.
-  kList,           // int32 offsets
-  kLargeList,      // int64 offsets
-  kListView,       // int32 offsets, sizes
-  kLargeListView,  // int64 offsets, sizes
-  kFixedList,      // byte_width elements each
-  kMap,            // int32 offsets into one child of layout kStruct: key, value
-  kStruct,
-  kSparseUnion,    // type ids (int8); row i is row i of the child
-  kDenseUnion,     // type ids (int8), offsets (int32) into the child
-  kRunEndEncoded,  // children: ends of runs (integers, ascending), values
-};
-
-enum class TimeUnit : uint8_t { kSecond, kMilli, kMicro, kNano };
 
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
@@ -73,6 +24,9 @@ struct Field {
   TimeUnit unit = TimeUnit::kMicro;  // of times, timestamps and durations
   std::string timezone;              // kTimestamp; not empty = timestamptz
   bool dictionary = false;           // stored as indexes into a dictionary of values of `layout`
+  bool ordered = false;              // the dictionary's order is that of its values; keys of a kMap are sorted
+  Layout index = Layout::kInt32;     // of the dictionary: integers
+  int64_t dictionary_id = 0;         // fields with the same one share a dictionary
   std::vector<Field> children;       // of nested layouts
   std::vector<int32_t> type_ids;     // of unions: the type id of each child
   KeyValues metadata;
@@ -85,5 +39,27 @@ struct Schema {
   std::vector<Field> fields;
   KeyValues metadata;
 };
+
+/// Of integers with 8 to 64 bits.
+constexpr Layout integer_layout(int bits, bool is_signed) {
+  switch (bits) {
+    case 8: return is_signed ? Layout::kInt8 : Layout::kUInt8;
+    case 16: return is_signed ? Layout::kInt16 : Layout::kUInt16;
+    case 32: return is_signed ? Layout::kInt32 : Layout::kUInt32;
+    default: return is_signed ? Layout::kInt64 : Layout::kUInt64;
+  }
+}
+
+/// Same type with its parameters, and those of the children, whatever the fields' own names and metadata. Children of
+/// structs and unions have the same names. Ids of dictionaries may differ.
+bool same_type(const Field& a, const Field& b);
+
+/// Bytes for each row in a column's buffer of values, see value_width(); of an index where there is a dictionary.
+int64_t stored_width(const Field& field);
+
+/// Name with parameters, for messages: "Decimal128(10,2)", "List<Int32>", "Timestamp(us,UTC)".
+std::string type_text(const Field& field);
+/// The same of the values, where there is a dictionary.
+std::string value_type_text(const Field& field);
 
 }  // namespace strom::columnar

@@ -6,7 +6,7 @@
 #include "base/thread_memory.hpp"
 #include "format/parquet/module.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 #include "pg/node/query_statistics.hpp"
 #include "pg/planner/planner.hpp"

@@ -13,7 +13,7 @@
 namespace strom::service {
 
 using engine::exec::ChunkSource;
-using engine::exec::DeviceMachine;
+using engine::exec::Device;
 using engine::exec::DeviceRegion;
 using engine::exec::DeviceWork;
 using engine::exec::Execution;
@@ -81,9 +81,9 @@ Status measure_link(const device::Device& device, DeviceRates* rates, std::chron
 // ---- programs ----
 
 /// The machine, with the times of what it does.
-class TimedMachine final : public DeviceMachine {
+class TimedMachine final : public Device {
  public:
-  explicit TimedMachine(DeviceMachine* machine) : machine_(machine) {}
+  explicit TimedMachine(Device* machine) : machine_(machine) {}
   std::string name() const override { return machine_->name(); }
   int states_per_worker() const override { return machine_->states_per_worker(); }
   Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) override {
@@ -109,7 +109,7 @@ class TimedMachine final : public DeviceMachine {
   double launches = 0, busy = 0;  // seconds; launches are part of busy
 
  private:
-  DeviceMachine* const machine_;
+  Device* const machine_;
 };
 
 /// Columns of int4 in one chunk.
@@ -194,7 +194,7 @@ class Samples {
   }
 
   /// `machine` nullptr: on this thread.
-  Result<Taken> run(Sample sample, int64_t rows, int64_t inner_rows, DeviceMachine* machine) const {
+  Result<Taken> run(Sample sample, int64_t rows, int64_t inner_rows, Device* machine) const {
     STROM_ASSIGN(const plan::Program program, program_of(sample));
     const Columns outer({&values_, sample == Sample::kGroup ? &groups_ : &keys_}, rows), inner({&inner_}, inner_rows);
     std::vector<const ChunkSource*> sources = {&outer};
@@ -227,7 +227,7 @@ class Samples {
 };
 
 /// The quickest of some executions, the first of which may have to load code; fewer when they take long.
-Result<Taken> quickest(const Samples& samples, Sample sample, int64_t rows, int64_t inner_rows, DeviceMachine* machine,
+Result<Taken> quickest(const Samples& samples, Sample sample, int64_t rows, int64_t inner_rows, Device* machine,
                        Clock::time_point end) {
   Taken best;
   for (int i = 0; i < kRepeats; ++i) {
@@ -257,7 +257,7 @@ struct DeviceSample {
   int64_t rows = 0;  // of `many`
 };
 
-Result<DeviceSample> measure_device(const Samples& samples, Sample sample, DeviceMachine* machine,
+Result<DeviceSample> measure_device(const Samples& samples, Sample sample, Device* machine,
                                     std::chrono::milliseconds patience) {
   DeviceSample found;
   const auto end = Clock::now() + patience;
@@ -279,7 +279,7 @@ Result<DeviceSample> measure_device(const Samples& samples, Sample sample, Devic
 /// What `more` does beyond `scan`.
 double beyond(double more, double scan) { return std::max(more - scan, scan * kLeastShare); }
 
-Status measure_rows(DeviceMachine* machine, DeviceRates* rates, std::chrono::milliseconds patience) {
+Status measure_rows(Device* machine, DeviceRates* rates, std::chrono::milliseconds patience) {
   const Samples samples(kMostRows);
   STROM_ASSIGN(const double scan_cpu, measure_cpu(samples, Sample::kScan, patience));
   STROM_ASSIGN(const double probe_cpu, measure_cpu(samples, Sample::kProbe, patience));
@@ -313,8 +313,7 @@ DeviceRates facts_of(const device::Device& device) {
   return rates;
 }
 
-Result<DeviceRates> calibrate(const device::Device& device, DeviceMachine* machine,
-                              std::chrono::milliseconds patience) {
+Result<DeviceRates> calibrate(const device::Device& device, Device* machine, std::chrono::milliseconds patience) {
   STROM_TRY(device.use());
   DeviceRates rates = facts_of(device);
   STROM_TRY(measure_link(device, &rates, patience));

@@ -152,7 +152,7 @@ std::vector<ColumnRow> ColumnStore::find(uint32_t session, const std::vector<std
     }
     ++found_;
     ++pins_[session][entry->number];
-    row = {kColumnIsKept, entry->number, reinterpret_cast<uint64_t>(entry->region->device()), entry->bytes,
+    row = {kColumnIsCached, entry->number, reinterpret_cast<uint64_t>(entry->region->device()), entry->bytes,
            entry->shape};
   }
   return rows;

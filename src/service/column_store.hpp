@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "engine/exec/device_machine.hpp"
-#include "engine/exec/kept_columns.hpp"
+#include "engine/device/device.hpp"
+#include "engine/device/cached_columns.hpp"
 #include "service/memory_lender.hpp"
 #include "service/protocol.hpp"
 

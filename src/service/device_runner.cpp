@@ -81,7 +81,7 @@ Result<TaskOutput> DeviceRunner::run(Task& task) {
     case TaskKind::kAllocate: return allocate(task);
     case TaskKind::kRelease: return release(task);
     case TaskKind::kRun: return run_tiles(task);
-    case TaskKind::kKeep: return keep(task);
+    case TaskKind::kMakeRoom: return make_room(task);
     case TaskKind::kForget: return forget();
     case TaskKind::kOpenFile: return open_file(task);
     case TaskKind::kCloseFile: return close_file(task);
@@ -106,7 +106,7 @@ Columns DeviceRunner::find_columns(uint32_t session, const FindColumns& request)
 Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& request) {
   STROM_TRY(device_->use());
   for (const SettledColumn& column : request.columns) {
-    if (column.is_published > 1 || column.shape.size() > engine::exec::ColumnKeeper::kMostShapeBytes)
+    if (column.is_published > 1 || column.shape.size() > engine::exec::DeviceCache::kMostShapeBytes)
       return invalid("column");
     STROM_TRY(columns_->settle(session, column));
   }
@@ -115,13 +115,13 @@ Status DeviceRunner::settle_columns(uint32_t session, const SettleColumns& reque
 
 Cache DeviceRunner::cache(const std::string& after) { return columns_->contents(after); }
 
-Result<TaskOutput> DeviceRunner::keep(const Task& task) {
+Result<TaskOutput> DeviceRunner::make_room(const Task& task) {
   std::string_view arguments = task.arguments;
   std::vector<engine::exec::OfferedColumn> columns;
   while (!arguments.empty()) {
-    Keep request;
+    RoomRequest request;
     STROM_TRY(take(&arguments, &request));
-    if (request.name_bytes == 0 || request.name_bytes > engine::exec::ColumnKeeper::kMostMirroredNameBytes ||
+    if (request.name_bytes == 0 || request.name_bytes > engine::exec::DeviceCache::kMostMirroredNameBytes ||
         request.label_bytes > columnar::BatchOrigin::kMostLabelBytes || columns.size() == kColumnsPerMessage ||
         request.mirrored > 1)
       return invalid("column");
@@ -134,7 +134,7 @@ Result<TaskOutput> DeviceRunner::keep(const Task& task) {
   }
   STROM_ASSIGN(const std::vector<ColumnStore::Room> rooms, columns_->make_room(task.session, columns));
   TaskOutput output;
-  for (const ColumnStore::Room& room : rooms) output.values += bytes_of(Kept{room.number, room.address});
+  for (const ColumnStore::Room& room : rooms) output.values += bytes_of(RoomGrant{room.number, room.address});
   return output;
 }
 
@@ -196,7 +196,7 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
   Run request;
   STROM_TRY(take(&arguments, &request));
   if (arguments.size() != (uint64_t{request.in} + request.out) * sizeof(RunRange) +
-                              uint64_t{request.kept} * sizeof(RunColumn) +
+                              uint64_t{request.cached} * sizeof(RunColumn) +
                               uint64_t{request.files} * sizeof(RunFileRange) ||
       request.count > kMostStates)
     return invalid("sizes");
@@ -219,19 +219,19 @@ Result<TaskOutput> DeviceRunner::run_tiles(const Task& task) {
     STROM_TRY(take(&arguments, &range));
     STROM_ASSIGN((i < request.in ? work.in : work.out).emplace_back(), mirrored(range));
   }
-  std::vector<ColumnStore::Region> kept;
-  for (uint32_t i = 0; i < request.kept; ++i) {
+  std::vector<ColumnStore::Region> cached;
+  for (uint32_t i = 0; i < request.cached; ++i) {
     RunColumn column;
     STROM_TRY(take(&arguments, &column));
-    kept.push_back(columns_->use(task.session, column.number, column.from.bytes > 0));
-    if (kept.back() == nullptr || column.from.bytes > kept.back()->size()) return invalid("column");
+    cached.push_back(columns_->use(task.session, column.number, column.from.bytes > 0));
+    if (cached.back() == nullptr || column.from.bytes > cached.back()->size()) return invalid("column");
     if (column.from.bytes == 0) continue;
-    const bool is_own = column.from.region == 0 && kept.back()->host() != nullptr && column.from.offset == 0;
-    engine::exec::DeviceRange from{kept.back().get(), 0, column.from.bytes};
+    const bool is_own = column.from.region == 0 && cached.back()->host() != nullptr && column.from.offset == 0;
+    engine::exec::DeviceRange from{cached.back().get(), 0, column.from.bytes};
     if (!is_own) {
       STROM_ASSIGN(from, mirrored(column.from));
     }
-    work.fills.push_back({kept.back().get(), from});
+    work.fills.push_back({cached.back().get(), from});
   }
   for (uint32_t i = 0; i < request.files; ++i) {
     RunFileRange range;

@@ -50,7 +50,7 @@ class DeviceRunner final : public TaskRunner {
   Result<TaskOutput> allocate(const Task& task);
   Result<TaskOutput> release(const Task& task);
   Result<TaskOutput> run_tiles(const Task& task);
-  Result<TaskOutput> keep(const Task& task);
+  Result<TaskOutput> make_room(const Task& task);
   Result<TaskOutput> forget() const;
   Result<TaskOutput> mirror(const Task& task) const;
   Result<TaskOutput> open_file(const Task& task);

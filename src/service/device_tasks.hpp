@@ -23,9 +23,10 @@ enum class TaskKind : uint16_t {
   kRelease = 3,
   /// Copies from mirrors to the device, runs tiles, copies back: Run, with its ranges behind it, and its columns.
   kRun = 4,
-  /// Room for columns and join tables that are to stay on the device: for each of them Keep, its name and its label.
-  /// The values are as many of Kept.
-  kKeep = 5,
+  /// Room for columns and join tables that are to stay on the device: for each of them RoomRequest, its name and its
+  /// label.
+  /// The values are as many of RoomGrant.
+  kMakeRoom = 5,
   /// Forgets all columns that nobody uses. The values are the bytes that are free then, u64.
   kForget = 6,
   /// A file that the session's runs can read from until it closes it: its name behind an OpenFile, to OpenedFile with a
@@ -60,7 +61,7 @@ struct Run {
   uint64_t states = 0, results = 0;  // addresses, of `count` items each
   uint32_t count = 0;                // 0: only copies
   uint32_t in = 0, out = 0;          // ranges
-  uint32_t kept = 0;                 // columns behind them
+  uint32_t cached = 0;               // columns behind them
   uint32_t files = 0;                // ranges of files, behind those
   uint32_t page_count = 0;
   uint64_t stop = 0;   // address of DeviceWork::stop, or 0
@@ -76,13 +77,13 @@ struct RunColumn {
   RunRange from;
 };
 
-struct Keep {
+struct RoomRequest {
   uint64_t bytes = 0;
   int32_t column = 0;
   uint16_t name_bytes = 0, label_bytes = 0;
   uint64_t mirrored = 0;  // or 1
 };
-struct Kept {
+struct RoomGrant {
   uint64_t number = 0;  // 0: there is no room for it
   uint64_t address = 0;
 };

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "engine/exec/device_machine.hpp"
+#include "engine/device/device.hpp"
 #include "service/storage.hpp"
 
 namespace strom::service {
@@ -19,7 +19,7 @@ namespace strom::service {
 /// Memory of the device; kOverBudget where it has no such memory now, so that the engine does without.
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
 
-class LocalMachine final : public engine::exec::DeviceMachine {
+class LocalMachine final : public engine::exec::Device {
  public:
   /// A launch that takes half of the limit is paused; one that takes all of it while no other ends has lost the device
   /// (kDeviceLost). 0: no limit.

@@ -116,11 +116,11 @@ struct FindColumns {
   std::vector<std::string> names;
 };
 
-inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsKept = 1, kColumnIsWanted = 2;
+inline constexpr uint8_t kColumnIsUnknown = 0, kColumnIsCached = 1, kColumnIsWanted = 2;
 
 struct ColumnRow {
   uint8_t state = kColumnIsUnknown;  // kColumnIsWanted: it may be asked room for
-  uint64_t number = 0;               // kColumnIsKept: the session has it until it settles that
+  uint64_t number = 0;               // kColumnIsCached: the session has it until it settles that
   uint64_t address = 0, bytes = 0;   // on the device
   std::string shape;                 // as whoever filled it has said
   bool operator==(const ColumnRow&) const = default;

@@ -23,7 +23,7 @@ namespace {
 constexpr int kPollMs = 10;
 constexpr int kFirstMemoryMs = 5000, kFurtherMemoryMs = 200;
 constexpr size_t kRangesPerTask =
-    (kMaxMessageBytes - 256 - engine::exec::ColumnKeeper::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
+    (kMaxMessageBytes - 256 - engine::exec::DeviceCache::kMostColumns * sizeof(RunColumn)) / sizeof(RunRange);
 constexpr size_t kFilesPerTask = (kMaxMessageBytes - 256) / sizeof(RunFileRange);
 constexpr size_t kMostNameBytes = 4096;
 
@@ -76,13 +76,13 @@ struct RemoteMachine::Pins {
   ~Pins() { machine->settle(std::move(columns)); }
 };
 
-class RemoteMachine::KeptRegion final : public DeviceRegion {
+class RemoteMachine::CachedRegion final : public DeviceRegion {
  public:
-  KeptRegion(std::shared_ptr<Pins> pins, uint64_t number, uint64_t address, size_t size)
+  CachedRegion(std::shared_ptr<Pins> pins, uint64_t number, uint64_t address, size_t size)
       : DeviceRegion(reinterpret_cast<char*>(address), nullptr, size), pins_(std::move(pins)), number_(number) {
     pins_->columns.push_back({number, 0, ""});
   }
-  ~KeptRegion() override {
+  ~CachedRegion() override {
     if (host_ != nullptr) munmap(host_, size_);
   }
   uint64_t number() const { return number_; }
@@ -183,8 +183,8 @@ Status RemoteMachine::find_some(const std::vector<std::string>& names, std::vect
   for (ColumnRow& row : columns.rows) {
     FoundColumn& column = found->emplace_back();
     column.is_wanted = row.state == kColumnIsWanted;
-    if (row.state != kColumnIsKept) continue;
-    column.region = std::make_unique<KeptRegion>(pins, row.number, row.address, row.bytes);
+    if (row.state != kColumnIsCached) continue;
+    column.region = std::make_unique<CachedRegion>(pins, row.number, row.address, row.bytes);
     column.shape = std::move(row.shape);
   }
   return columns.rows.size() == names.size() ? Status::ok() : unexpected();
@@ -203,28 +203,30 @@ Status RemoteMachine::make_some_room(const OfferedColumn* columns, size_t count,
   std::string arguments;
   for (size_t i = 0; i < count; ++i) {
     const OfferedColumn& column = columns[i];
-    arguments += bytes_of(Keep{column.bytes, column.number, static_cast<uint16_t>(column.name.size()),
-                               static_cast<uint16_t>(column.label.size()), column.is_mirrored ? uint64_t{1} : 0});
+    arguments +=
+        bytes_of(RoomRequest{column.bytes, column.number, static_cast<uint16_t>(column.name.size()),
+                             static_cast<uint16_t>(column.label.size()), column.is_mirrored ? uint64_t{1} : 0});
     arguments += column.name + column.label;
   }
-  STROM_ASSIGN(const Finished finished, ask_for<Finished>(request(TaskKind::kKeep, std::move(arguments)), keep_going));
+  STROM_ASSIGN(const Finished finished,
+               ask_for<Finished>(request(TaskKind::kMakeRoom, std::move(arguments)), keep_going));
   std::string_view values = finished.values;
   for (size_t i = 0; i < count; ++i) {
-    Kept kept;
-    STROM_TRY(take(&values, &kept));
-    rooms->push_back(kept.number == 0 ? nullptr
-                                      : std::make_unique<KeptRegion>(std::make_shared<Pins>(this), kept.number,
-                                                                     kept.address, columns[i].bytes));
+    RoomGrant grant;
+    STROM_TRY(take(&values, &grant));
+    rooms->push_back(grant.number == 0 ? nullptr
+                                       : std::make_unique<CachedRegion>(std::make_shared<Pins>(this), grant.number,
+                                                                        grant.address, columns[i].bytes));
   }
   for (size_t i = 0; i < count; ++i) {
-    auto* room = static_cast<KeptRegion*>((rooms->end() - static_cast<long>(count - i))->get());
+    auto* room = static_cast<CachedRegion*>((rooms->end() - static_cast<long>(count - i))->get());
     if (room != nullptr && columns[i].is_mirrored) STROM_TRY(map_mirror(room, true, keep_going));
   }
   return {};
 }
 
 /// Maps what a region that was just found or made has on the host.
-Status RemoteMachine::map_mirror(KeptRegion* region, bool is_written, const KeepGoing& keep_going) {
+Status RemoteMachine::map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going) {
   STROM_ASSIGN(const Reply reply,
                ask(request(TaskKind::kMirror, bytes_of(AskMirror{region->number()})), keep_going, -1));
   if (!reply.bulk.is_open()) return unexpected();
@@ -239,12 +241,12 @@ Result<FoundColumn> RemoteMachine::find_mirrored(const std::string& name, const 
   std::vector<FoundColumn> found;
   STROM_TRY(find_some({name}, &found, keep_going));
   if (found[0].region != nullptr)
-    STROM_TRY(map_mirror(static_cast<KeptRegion*>(found[0].region.get()), false, keep_going));
+    STROM_TRY(map_mirror(static_cast<CachedRegion*>(found[0].region.get()), false, keep_going));
   return std::move(found[0]);
 }
 
 void RemoteMachine::publish(const DeviceRegion& region, const std::string& shape) {
-  settle({{static_cast<const KeptRegion&>(region).number(), 1, shape}});
+  settle({{static_cast<const CachedRegion&>(region).number(), 1, shape}});
 }
 
 // ---- Work ----
@@ -262,7 +264,7 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   }
   run.in = static_cast<uint32_t>(in_end - in_begin);
   run.out = static_cast<uint32_t>(out_end - out_begin);
-  if (launch) run.kept = static_cast<uint32_t>(work.fills.size() + work.kept.size());
+  if (launch) run.cached = static_cast<uint32_t>(work.fills.size() + work.cached.size());
   std::string arguments = bytes_of(run);
   const auto place = [](const DeviceRange& range) {
     return RunRange{static_cast<const Region*>(range.region)->number(), range.offset, range.bytes};
@@ -273,11 +275,11 @@ Status RemoteMachine::run_some(const DeviceWork& work, size_t in_begin, size_t i
   for (size_t i = 0; launch && i < work.fills.size(); ++i) {
     const DeviceRange& from = work.fills[i].from;
     const bool is_own = from.region == work.fills[i].to;
-    arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.fills[i].to)->number(),
+    arguments += bytes_of(RunColumn{static_cast<const CachedRegion*>(work.fills[i].to)->number(),
                                     is_own ? RunRange{0, from.offset, from.bytes} : place(from)});
   }
-  for (size_t i = 0; launch && i < work.kept.size(); ++i)
-    arguments += bytes_of(RunColumn{static_cast<const KeptRegion*>(work.kept[i])->number(), {}});
+  for (size_t i = 0; launch && i < work.cached.size(); ++i)
+    arguments += bytes_of(RunColumn{static_cast<const CachedRegion*>(work.cached[i])->number(), {}});
   return ask(request(TaskKind::kRun, std::move(arguments)), keep_going, -1).status();
 }
 
@@ -370,7 +372,7 @@ void RemoteMachine::abandon(uint32_t tag, const Message& request) {
   awaited_.erase(tag);
   if (!lost_.is_ok()) return;
   const bool is_search = std::holds_alternative<FindColumns>(request);
-  if (is_search || is_task(request, TaskKind::kAllocate) || is_task(request, TaskKind::kKeep) ||
+  if (is_search || is_task(request, TaskKind::kAllocate) || is_task(request, TaskKind::kMakeRoom) ||
       is_task(request, TaskKind::kOpenFile))
     unwanted_[tag] = request;
   if (!is_search) (void)client_->cancel(tag);
@@ -388,13 +390,13 @@ void RemoteMachine::take_reply(Reply reply) {
   SettleColumns columns;
   if (const auto* found = std::get_if<Columns>(&reply.message))
     for (const ColumnRow& row : found->rows)
-      if (row.state == kColumnIsKept) columns.columns.push_back({row.number, 0, ""});
+      if (row.state == kColumnIsCached) columns.columns.push_back({row.number, 0, ""});
   if (const auto* finished = std::get_if<Finished>(&reply.message)) {
     std::string_view values = finished->values;
-    Kept kept;
-    if (is_task(unwanted.mapped(), TaskKind::kKeep))
-      while (take(&values, &kept).is_ok())
-        if (kept.number != 0) columns.columns.push_back({kept.number, 0, ""});
+    RoomGrant grant;
+    if (is_task(unwanted.mapped(), TaskKind::kMakeRoom))
+      while (take(&values, &grant).is_ok())
+        if (grant.number != 0) columns.columns.push_back({grant.number, 0, ""});
     Allocated allocated;
     if (is_task(unwanted.mapped(), TaskKind::kAllocate) && take(&values, &allocated).is_ok())
       (void)client_->submit(request(TaskKind::kRelease, bytes_of(Release{allocated.region})));

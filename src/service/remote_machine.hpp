@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/exec/device_machine.hpp"
-#include "engine/exec/kept_columns.hpp"
+#include "engine/device/device.hpp"
+#include "engine/device/cached_columns.hpp"
 #include "service/client.hpp"
 #include "service/device_tasks.hpp"
 #include "service/storage.hpp"
 
 namespace strom::service {
 
-class RemoteMachine final : public engine::exec::DeviceMachine, private engine::exec::ColumnKeeper {
+class RemoteMachine final : public engine::exec::Device, private engine::exec::DeviceCache {
  public:
   /// As Client::connect().
   static Result<std::unique_ptr<RemoteMachine>> connect(const ClientOptions& options);
@@ -32,7 +32,7 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   Result<std::shared_ptr<const engine::exec::DeviceFile>> open_file(int descriptor, const std::string& name,
                                                                     const KeepGoing& keep_going) override;
   Status run(const engine::exec::DeviceWork& work, const KeepGoing& keep_going) override;
-  engine::exec::ColumnKeeper* keeper() override { return keeps_columns_ ? this : nullptr; }
+  engine::exec::DeviceCache* cache() override { return keeps_columns_ ? this : nullptr; }
   /// Whether executions from now on use columns that stay on the device. They do at first.
   void set_keeps_columns(bool keeps) { keeps_columns_ = keeps; }
 
@@ -54,10 +54,10 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
   bool is_alive();
 
  private:
-  using KeepGoing = engine::exec::DeviceMachine::KeepGoing;
+  using KeepGoing = engine::exec::Device::KeepGoing;
   class Region;
   class File;
-  class KeptRegion;
+  class CachedRegion;
   struct Pins;
   explicit RemoteMachine(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 
@@ -71,7 +71,7 @@ class RemoteMachine final : public engine::exec::DeviceMachine, private engine::
                    const KeepGoing& keep_going);
   Status make_some_room(const engine::exec::OfferedColumn* columns, size_t count,
                         std::vector<std::unique_ptr<engine::exec::DeviceRegion>>* rooms, const KeepGoing& keep_going);
-  Status map_mirror(KeptRegion* region, bool is_written, const KeepGoing& keep_going);
+  Status map_mirror(CachedRegion* region, bool is_written, const KeepGoing& keep_going);
   void settle(std::vector<SettledColumn> columns);
 
   /// Sends a request and waits for its answer, which is no Failed. A task is cancelled when `keep_going` says so or

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "engine/exec/device_machine.hpp"
+#include "engine/device/device.hpp"
 #include "service/session_items.hpp"
 #include "service/sockets.hpp"
 

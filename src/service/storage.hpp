@@ -10,7 +10,7 @@
 
 #include "device/cufile.hpp"
 #include "device/device.hpp"
-#include "engine/exec/device_machine.hpp"
+#include "engine/device/device.hpp"
 #include "service/read_queue.hpp"
 #include "service/sockets.hpp"
 
@@ -86,7 +86,7 @@ class Storage {
 
 class StorageLane {
  public:
-  using KeepGoing = engine::exec::DeviceMachine::KeepGoing;
+  using KeepGoing = engine::exec::Device::KeepGoing;
 
   /// Reads the ranges, whose files are StoredFiles, to where they belong. What goes through buffers is copied in
   /// `stream`, and has arrived when that has come so far. After an error nothing is being read any more, though copies

@@ -8,9 +8,9 @@
 #include "format/mysqlwire/row_decoder.hpp"
 
 using namespace strom::format;
-using strom::columnar::Kind;
-using strom::columnar::NestedBuilder;
-using strom::columnar::NestedField;
+using strom::columnar::Layout;
+using strom::columnar::ColumnBuilder;
+using strom::columnar::Field;
 
 namespace {
 
@@ -22,15 +22,15 @@ void read_text(std::string_view text, bool quotes) {
   while (reader.next()) {
     for (const csv::TextField& field : reader.fields()) guess.observe(field.text);
   }
-  NestedField field;
+  Field field;
   guess.choose(field, false, false);
-  NestedBuilder column(field);
+  ColumnBuilder column(field);
   csv::RowReader again(dialect, text);
   while (again.next()) {
     for (const csv::TextField& value : again.fields()) {
       const csv::Appended appended = csv::append_value(value.text, column);
       if (appended == csv::Appended::kDone) continue;
-      if (field.kind != Kind::kUtf8 || appended != csv::Appended::kNotUtf8) __builtin_trap();
+      if (field.layout != Layout::kUtf8 || appended != csv::Appended::kNotUtf8) __builtin_trap();
     }
   }
 }
@@ -38,25 +38,23 @@ void read_text(std::string_view text, bool quotes) {
 void read_row(const uint8_t* bytes, size_t size) {
   struct Type {
     mysqlwire::Wire wire;
-    Kind kind;
-    int32_t bits;
+    Layout layout;
   };
   using mysqlwire::Wire;
   constexpr Type kTypes[] = {
-      {Wire::kFixed, Kind::kInt, 32},         {Wire::kTinyBool, Kind::kBool, 0},
-      {Wire::kBit, Kind::kUInt, 64},          {Wire::kBitBool, Kind::kBool, 0},
-      {Wire::kDecimal, Kind::kDecimal, 128},  {Wire::kText, Kind::kUtf8, 0},
-      {Wire::kUuid, Kind::kFixedBinary, 0},   {Wire::kDate, Kind::kDate, 32},
-      {Wire::kDateTime, Kind::kTimestamp, 0}, {Wire::kDateText, Kind::kUtf8, 0},
-      {Wire::kTime, Kind::kTime, 64},         {Wire::kDuration, Kind::kInterval, 0},
-      {Wire::kTimeText, Kind::kUtf8, 0},      {Wire::kGeometry, Kind::kBinary, 0},
+      {Wire::kFixed, Layout::kInt32},         {Wire::kTinyBool, Layout::kBool},
+      {Wire::kBit, Layout::kUInt64},          {Wire::kBitBool, Layout::kBool},
+      {Wire::kDecimal, Layout::kDecimal128},  {Wire::kText, Layout::kUtf8},
+      {Wire::kUuid, Layout::kFixedBinary},   {Wire::kDate, Layout::kDate32},
+      {Wire::kDateTime, Layout::kTimestamp}, {Wire::kDateText, Layout::kUtf8},
+      {Wire::kTime, Layout::kTime64},         {Wire::kDuration, Layout::kIntervalMonthDayNano},
+      {Wire::kTimeText, Layout::kUtf8},      {Wire::kGeometry, Layout::kBinary},
   };
-  std::vector<NestedField> fields;
+  std::vector<Field> fields;
   std::vector<mysqlwire::WireColumn> wires;
   for (const Type& type : kTypes) {
-    NestedField& field = fields.emplace_back();
-    field.kind = type.kind;
-    field.bits = type.bits;
+    Field& field = fields.emplace_back();
+    field.layout = type.layout;
     field.precision = 20;
     field.scale = 4;
     field.byte_width = 16;
@@ -67,9 +65,9 @@ void read_row(const uint8_t* bytes, size_t size) {
     wire.decimals = 6;
     wire.has_time = true;
   }
-  std::vector<NestedBuilder> columns;
+  std::vector<ColumnBuilder> columns;
   columns.reserve(fields.size());
-  for (const NestedField& field : fields) columns.emplace_back(field);
+  for (const Field& field : fields) columns.emplace_back(field);
   mysqlwire::RowDecoder decoder(wires, &columns);
   (void)decoder.append(bytes, static_cast<int64_t>(size));
 }

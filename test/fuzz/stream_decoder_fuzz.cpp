@@ -16,8 +16,8 @@ namespace {
 constexpr unsigned kStreams = 8;
 
 /// Columns refer to them.
-const std::vector<NestedField>& fields() {
-  static const std::vector<NestedField> all = all_fields();
+const std::vector<Field>& fields() {
+  static const std::vector<Field> all = all_fields();
   return all;
 }
 
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> bytes(stream.begin(), stream.end());
   if (!decoder.feed(bytes.data(), static_cast<int64_t>(bytes.size()), take).is_ok()) return 0;
   (void)decoder.finish();
-  for (const NestedBuilder& column : columns) {
+  for (const ColumnBuilder& column : columns) {
     if (column.length() != columns[0].length()) __builtin_trap();
   }
   return 0;

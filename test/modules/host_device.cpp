@@ -23,7 +23,7 @@
 #include "device/module.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/exec/execution.hpp"
-#include "engine/exec/isa.hpp"
+#include "engine/inst/tile_cpu.hpp"
 #include "engine/inst/pages_cpu.hpp"
 
 namespace strom::device {
@@ -225,7 +225,7 @@ int fill(ModuleStream* stream, void* device, int byte, size_t bytes) {
 }
 int run_tiles(ModuleStream* stream, TileState* states, RunResult* results, int count) {
   stream->add([=] {
-    static const auto run = strom::engine::exec::run_morsel_for(strom::engine::exec::best_isa());
+    static const auto run = strom::engine::inst::run_morsel_for(strom::engine::platform::best_isa());
     const char* hang = std::getenv("STROM_HOST_DEVICE_HANG");
     while (hang != nullptr && access(hang, F_OK) == 0) usleep(10000);
     for (int i = 0; i < count; ++i) results[i] = run(states[i]);

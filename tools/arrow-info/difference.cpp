@@ -158,12 +158,12 @@ class Comparison {
       lines_.push_back(fmt::format("column \"{}\": {} and {}", left.name, left.nullable ? "nullable" : "not null",
                                    right.nullable ? "nullable" : "not null"));
     if (!only_values) compare_metadata(fmt::format("column \"{}\"", left.name), left.metadata, right.metadata);
-    if (type_text(left) != type_text(right)) {
-      lines_.push_back(fmt::format("column \"{}\": {} and {}", left.name, type_text(left), type_text(right)));
+    if (value_type_text(left) != value_type_text(right)) {
+      lines_.push_back(fmt::format("column \"{}\": {} and {}", left.name, value_type_text(left), value_type_text(right)));
       return false;
     }
     if (left.unsupported.empty()) return true;
-    lines_.push_back(fmt::format("column \"{}\": {} cannot be compared", left.name, type_text(left)));
+    lines_.push_back(fmt::format("column \"{}\": {} cannot be compared", left.name, value_type_text(left)));
     return false;
   }
 

@@ -43,24 +43,6 @@ Result<std::vector<int>> find_columns(const FileReader& file, const std::vector<
   return found;
 }
 
-std::string type_text(const Field& field) {
-  if (!field.unsupported.empty()) return field.unsupported;
-  std::string text = columnar::layout_name(field.layout);
-  if (columnar::is_decimal(field.layout))
-    text += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
-  if (field.layout == Layout::kFixedBinary || field.layout == Layout::kFixedList)
-    text += "(" + std::to_string(field.byte_width) + ")";
-  if (columnar::has_unit(field.layout))
-    text +=
-        std::string("(") + columnar::unit_name(field.unit) + (field.timezone.empty() ? "" : ",") + field.timezone + ")";
-  if (field.children.empty()) return text;
-  const bool has_names = field.layout == Layout::kStruct || columnar::is_union(field.layout);
-  std::string parts;
-  for (const Field& child : field.children)
-    parts += (parts.empty() ? "" : ", ") + (has_names ? child.name + ": " : "") + type_text(child);
-  return text + "<" + parts + ">";
-}
-
 Result<int64_t> count_rows(const FileReader& file) {
   int64_t rows = 0;
   for (int batch = 0; batch < file.batch_count(); ++batch) {

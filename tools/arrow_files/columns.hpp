@@ -23,7 +23,6 @@ using FileColumn = std::remove_cvref_t<decltype(std::declval<const format::arrow
 Result<std::vector<int>> find_columns(const format::arrow::FileReader& file, const std::vector<std::string>& names);
 
 /// Type with its parameters, e.g. "Decimal128(10,2)", or the feature that cannot be read.
-std::string type_text(const columnar::Field& field);
 
 /// Rows of all record batches.
 Result<int64_t> count_rows(const format::arrow::FileReader& file);

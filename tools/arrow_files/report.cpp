@@ -70,7 +70,7 @@ std::string dictionary_text(const FileStorage& storage, size_t column) {
 
 std::string column_text(const FileReader& file, const FileStorage& storage, size_t column, const ReportParts& parts) {
   const Field& field = file.schema().fields[column];
-  std::string text = fmt::format("  {} {}{}{}\n", field.name, type_text(field), dictionary_text(storage, column),
+  std::string text = fmt::format("  {} {}{}{}\n", field.name, value_type_text(field), dictionary_text(storage, column),
                                  field.nullable ? "" : " not null");
   if (parts.metadata) text += metadata_lines(field.metadata, "    ");
   if (!parts.statistics || !field.unsupported.empty()) return text;
@@ -132,7 +132,7 @@ std::string json_column(const FileReader& file, const FileStorage& storage, size
   return fmt::format(
       "{{\"name\":{},\"type\":{},\"readable\":{},\"nullable\":{},\"dictionaries\":{},\"statistics\":{},\"metadata\":{}}"
       "}",
-      json_text(field.name), json_text(type_text(field)), field.unsupported.empty(), field.nullable,
+      json_text(field.name), json_text(value_type_text(field)), field.unsupported.empty(), field.nullable,
       json_dictionaries(storage, column), json_statistics(file, field), json_metadata(field.metadata));
 }
 

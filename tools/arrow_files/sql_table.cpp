@@ -8,6 +8,7 @@
 
 #include "arrow_files/columns.hpp"
 #include "arrow_files/named_type.hpp"
+#include "arrow_files/sql_type.hpp"
 #include "format/arrow/fixed_text.hpp"
 
 namespace strom::tool {
@@ -18,10 +19,10 @@ using columnar::Layout;
 namespace {
 
 /// The built-in type that the metadata name, where values of the field's layout are read as that type from what
-/// arrow2csv writes; empty when they name none.
-std::string metadata_type(const Field& field) {
+/// arrow2csv writes.
+std::optional<std::string> metadata_type(const Field& field) {
   const std::optional<NamedType> named = named_type(field.metadata);
-  if (!named || !named->is_builtin() || named->name.starts_with("_")) return {};
+  if (!named || !named->is_builtin() || named->name.starts_with("_")) return std::nullopt;
   const auto is_one_of = [&](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), named->name) != names.end();
   };
@@ -38,64 +39,7 @@ std::string metadata_type(const Field& field) {
   }
   if (field.layout == Layout::kFixedBinary && named->name == "bpchar")
     return "char(" + std::to_string(field.byte_width) + ")";
-  return is_right ? named->sql() : std::string();
-}
-
-/// Empty for what cannot be read.
-std::string sql_type(const Field& field) {
-  if (!field.unsupported.empty()) return {};
-  if (const std::string named = metadata_type(field); !named.empty()) return named;
-  switch (field.layout) {
-    case Layout::kBool: return "boolean";
-    case Layout::kInt8:
-    case Layout::kUInt8:
-    case Layout::kInt16: return "smallint";
-    case Layout::kUInt16:
-    case Layout::kInt32: return "integer";
-    case Layout::kUInt32:
-    case Layout::kInt64: return "bigint";
-    case Layout::kFloat32: return "real";
-    case Layout::kFloat64: return "double precision";
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128:
-    case Layout::kDecimal256:
-      return "numeric(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
-    case Layout::kDate32:
-    case Layout::kDate64: return "date";
-    case Layout::kTimestamp: return field.timezone.empty() ? "timestamp" : "timestamptz";
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View: return "text";
-    case Layout::kNull: return "text";
-    case Layout::kFixedBinary: return "bytea";
-    case Layout::kUInt64: return "numeric(20,0)";
-    case Layout::kFloat16: return "real";
-    case Layout::kTime32:
-    case Layout::kTime64: return "time";
-    case Layout::kDuration:
-    case Layout::kIntervalMonths:
-    case Layout::kIntervalDayTime:
-    case Layout::kIntervalMonthDayNano: return "interval";
-    case Layout::kBinary:
-    case Layout::kLargeBinary:
-    case Layout::kBinaryView: return "bytea";
-    case Layout::kList:
-    case Layout::kLargeList:
-    case Layout::kListView:
-    case Layout::kLargeListView:
-    case Layout::kFixedList: {
-      const std::string element = sql_type(field.children[0]);
-      return element == "jsonb" || element.ends_with("[]") ? "jsonb" : element + "[]";
-    }
-    case Layout::kRunEndEncoded: return sql_type(field.children[1]);
-    case Layout::kMap:
-    case Layout::kStruct:
-    case Layout::kSparseUnion:
-    case Layout::kDenseUnion: return "jsonb";
-    case Layout::kDictionary: break;  // of views, not of fields
-  }
-  return {};
+  return is_right ? std::optional(named->sql()) : std::nullopt;
 }
 
 std::string quote_literal(const std::string& text) {
@@ -135,9 +79,9 @@ std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
   const std::vector<std::string> names = column_names(fields);
   for (size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
-    const std::string type = sql_type(field);
+    const std::string type = sql_type(field, metadata_type);
     if (type.empty()) {
-      comments += "  -- " + one_line(quote_identifier(field.name)) + ": " + type_text(field) + " cannot be read\n";
+      comments += "  -- " + one_line(quote_identifier(field.name)) + ": " + value_type_text(field) + " cannot be read\n";
       continue;
     }
     list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(names[i]) + " " + type;

@@ -94,7 +94,7 @@ Result<std::vector<int>> chosen_columns(const FileReader& file, const Settings& 
       columns.push_back(column);
     } else if (!settings.columns.empty()) {
       return Status(ErrorCode::kUnsupported, "column \"" + field.name + "\" of file \"" + file.path() +
-                                                 "\" can have no statistics: it is " + type_text(field));
+                                                 "\" can have no statistics: it is " + value_type_text(field));
     }
   }
   return columns;
@@ -150,7 +150,7 @@ Status check_statistics(const FileReader& file, const std::vector<int>& columns,
 
 std::string shown_column(const FileReader& file, int column, const std::vector<ValueRange>& ranges) {
   const Field& field = file.schema().fields[static_cast<size_t>(column)];
-  std::string text = fmt::format("  {} {}\n", field.name, type_text(field));
+  std::string text = fmt::format("  {} {}\n", field.name, value_type_text(field));
   for (size_t batch = 0; batch < ranges.size(); ++batch) {
     text += fmt::format("    [{}] ", batch);
     text += ranges[batch].low == format::arrow::kNoValue
@@ -164,7 +164,7 @@ std::string shown_column(const FileReader& file, int column, const std::vector<V
 std::string json_column(const FileReader& file, int column, const std::vector<ValueRange>& ranges) {
   const Field& field = file.schema().fields[static_cast<size_t>(column)];
   std::string text = fmt::format("{{\"file\":{},\"column\":{},\"type\":{},\"batches\":[", json_text(file.path()),
-                                 json_text(field.name), json_text(type_text(field)));
+                                 json_text(field.name), json_text(value_type_text(field)));
   for (size_t batch = 0; batch < ranges.size(); ++batch) {
     if (batch > 0) text += ",";
     if (ranges[batch].low == format::arrow::kNoValue) {

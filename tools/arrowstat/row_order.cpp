@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "arrow_files/workers.hpp"
+#include "arrowstat/row_compare.hpp"
 #include "base/int128.hpp"
 #include "columnar/load.hpp"
 #include "columnar/text.hpp"
@@ -126,31 +127,52 @@ Status sort_by_text(const Field& field, const std::vector<ColumnView>& batches, 
                                    });
 }
 
+/// Types without a key that could be had once for each row.
+Status sort_by_comparing(const Field& field, const std::vector<ColumnView>& batches, std::vector<RowPlace>& rows) {
+  RowCompare compare(field);
+  std::stable_sort(rows.begin(), rows.end(), [&](const RowPlace& a, const RowPlace& b) {
+    return compare(batches[a.batch], a.row, batches[b.batch], b.row) < 0;
+  });
+  if (!compare.is_corrupt()) return Status::ok();
+  return Status(ErrorCode::kCorruptFile, "column \"" + field.name + "\" has a value outside of its buffers");
+}
+
 }  // namespace
 
 Status sort_rows(const Field& field, const std::vector<ColumnView>& batches, int threads, std::vector<RowPlace>& rows) {
+  if (field.dictionary && field.layout == Layout::kBool) return sort_by_comparing(field, batches, rows);
   switch (field.layout) {
     case Layout::kBool: return sort_by_bool(field, batches, threads, rows);
     case Layout::kInt8: return sort_by_value<int8_t>(field, batches, threads, rows);
     case Layout::kInt16: return sort_by_value<int16_t>(field, batches, threads, rows);
     case Layout::kInt32:
     case Layout::kDecimal32:
+    case Layout::kTime32:
+    case Layout::kIntervalMonths:
     case Layout::kDate32: return sort_by_value<int32_t>(field, batches, threads, rows);
     case Layout::kInt64:
     case Layout::kDecimal64:
     case Layout::kDate64:
+    case Layout::kTime64:
+    case Layout::kDuration:
     case Layout::kTimestamp: return sort_by_value<int64_t>(field, batches, threads, rows);
     case Layout::kUInt8: return sort_by_value<uint8_t>(field, batches, threads, rows);
     case Layout::kUInt16: return sort_by_value<uint16_t>(field, batches, threads, rows);
     case Layout::kUInt32: return sort_by_value<uint32_t>(field, batches, threads, rows);
+    case Layout::kUInt64: return sort_by_value<uint64_t>(field, batches, threads, rows);
     case Layout::kFloat32: return sort_by_value<float>(field, batches, threads, rows);
     case Layout::kFloat64: return sort_by_value<double>(field, batches, threads, rows);
     case Layout::kDecimal128: return sort_by_value<base::int128>(field, batches, threads, rows);
     case Layout::kUtf8:
     case Layout::kLargeUtf8:
     case Layout::kUtf8View:
+    case Layout::kBinary:
+    case Layout::kLargeBinary:
+    case Layout::kBinaryView:
     case Layout::kFixedBinary: return sort_by_text(field, batches, threads, rows);
-    default: break;
+    case Layout::kNull: return Status::ok();
+    default:
+      if (RowCompare::can_compare(field)) return sort_by_comparing(field, batches, rows);
   }
   return Status(ErrorCode::kUnsupported, "rows cannot be sorted by column \"" + field.name + "\"");
 }

@@ -4,13 +4,18 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "arrow_files/workers.hpp"
 #include "arrowstat/row_order.hpp"
+#include "columnar/append_view.hpp"
 #include "columnar/builder.hpp"
+#include "columnar/dictionary_builder.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
+#include "format/arrow/file_storage.hpp"
 #include "format/arrow/value_range.hpp"
 #include "format/arrow/writer.hpp"
 
@@ -19,23 +24,10 @@ namespace strom::tool {
 using columnar::ColumnBuilder;
 using columnar::ColumnView;
 using columnar::Field;
-using columnar::Layout;
 using format::arrow::FileReader;
 using format::arrow::ValueRange;
 
 namespace {
-
-template <size_t kWidth>
-struct Bytes {
-  char bytes[kWidth];
-};
-
-template <size_t kWidth>
-void append_fixed(const ColumnView& view, int64_t row, ColumnBuilder& column) {
-  Bytes<kWidth> value;
-  std::memcpy(&value, static_cast<const char*>(view.values) + row * static_cast<int64_t>(kWidth), kWidth);
-  column.append_value(value);
-}
 
 class SortedWriter {
  public:
@@ -45,12 +37,14 @@ class SortedWriter {
   Status run() {
     STROM_TRY(load_columns());
     STROM_TRY(sort());
+    STROM_TRY(load_storage());
     STROM_ASSIGN(writer_, format::arrow::FileWriter::create(copy_.path, copied_schema(), copy_.force, copy_.cache));
     ranges_.resize(schema().fields.size());
     const auto rows = static_cast<int64_t>(rows_.size());
     progress_.add_total(rows);
     for (int64_t begin = 0; begin < rows; begin += copy_.batch_rows)
       STROM_TRY(write_batch(begin, std::min(begin + copy_.batch_rows, rows)));
+    STROM_TRY(write_dictionaries());
     store_statistics();
     STROM_TRY(file_.check_unchanged());
     return writer_->finish();
@@ -87,73 +81,82 @@ class SortedWriter {
     return Status::ok();
   }
 
-  /// Views of text are written with offsets.
   columnar::Schema copied_schema() const {
     columnar::Schema copy = schema();
-    for (Field& field : copy.fields) {
-      field.metadata = format::arrow::with_ranges(field.metadata, {});
-      if (field.layout == Layout::kUtf8View) field.layout = Layout::kUtf8;
-    }
+    for (Field& field : copy.fields) field.metadata = format::arrow::with_ranges(field.metadata, {});
     return copy;
+  }
+
+  /// The codec of the first record batch, a file without any having none, and the dictionaries.
+  Status load_storage() {
+    STROM_ASSIGN(const format::arrow::FileStorage storage, format::arrow::read_storage(file_.path()));
+    codec_ = storage.batches.empty() ? format::arrow::Codec::kNone : storage.batches[0].codec;
+    STROM_ASSIGN(dictionaries_, format::arrow::load_dictionaries(file_.path(), storage));
+    return Status::ok();
   }
 
   Status write_batch(int64_t begin, int64_t end) {
     const columnar::Schema copied = copied_schema();
     std::vector<ColumnBuilder> columns(copied.fields.begin(), copied.fields.end());
+    for (ColumnBuilder& column : columns) columnar::attach_dictionaries(column, dictionaries_);
     STROM_TRY(run_pieces(static_cast<int64_t>(columns.size()), copy_.threads, [&](int64_t column, int) {
       const auto i = static_cast<size_t>(column);
+      const bool is_shared = has_dictionary(columns[i].field());  // columns may share one
+      std::unique_lock lock(dictionaries_mutex_, std::defer_lock);
+      if (is_shared) lock.lock();
       STROM_TRY(gather(views_[i], begin, end, columns[i]));
-      if (format::arrow::has_value_range(columns[i].field().layout))
-        ranges_[i].push_back(format::arrow::value_range(columns[i].view()));
+      if (const auto range = range_of(columns[i])) ranges_[i].push_back(*range);
       return Status::ok();
     }));
-    columnar::BatchView batch;
-    batch.rows = end - begin;
-    for (const ColumnBuilder& column : columns) batch.columns.push_back(column.view());
-    progress_.add(batch.rows, 0);
-    progress_.add_done(batch.rows);
-    return writer_->write(batch);
+    progress_.add(end - begin, 0);
+    progress_.add_done(end - begin);
+    format::arrow::Compressor compressor({codec_, 0});
+    STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns, end - begin, compressor));
+    return writer_->write(batch).status();
   }
 
   Status gather(const std::vector<ColumnView>& views, int64_t begin, int64_t end, ColumnBuilder& column) const {
     for (int64_t i = begin; i < end; ++i) {
       const RowPlace place = rows_[static_cast<size_t>(i)];
-      const ColumnView& view = views[place.batch];
-      if (!columnar::is_valid(view, place.row)) {
-        column.append_null();
-      } else {
-        STROM_TRY(append(view, place.row, column));
-      }
+      Status appended = columnar::append_view(views[place.batch], place.row, 1, column);
+      if (appended.code() == ErrorCode::kUnsupported) return std::move(appended).with_hint("--batch-rows makes smaller ones.");
+      STROM_TRY(appended);
     }
     return Status::ok();
   }
 
-  Status append(const ColumnView& view, int64_t row, ColumnBuilder& column) const {
-    const char* text = nullptr;
-    int64_t size = 0;
-    if (columnar::text_at(view, row, &text, &size)) {
-      if (column.append_bytes({text, static_cast<size_t>(size)})) return Status::ok();
-      return Status(ErrorCode::kUnsupported, "column \"" + column.field().name + "\" has too much text for a batch")
-          .with_hint("--batch-rows makes smaller ones.");
+  /// Of texts of a dictionary, too.
+  static std::optional<ValueRange> range_of(const ColumnBuilder& column) {
+    const Field& field = column.field();
+    if (!format::arrow::has_value_range(field.layout)) return std::nullopt;
+    if (!field.dictionary) return format::arrow::value_range(column.view());
+    if (column.dictionary() == nullptr || !columnar::is_text(field.layout)) return std::nullopt;
+    const ColumnView& values = column.dictionary()->values().view();
+    std::vector<registry::StrView> texts(static_cast<size_t>(values.length));
+    for (int64_t i = 0; i < values.length; ++i) {
+      registry::StrView& text = texts[static_cast<size_t>(i)];
+      if (!columnar::is_valid(values, i) || !columnar::text_at(values, i, &text.ptr, &text.len)) text = {"", 0};
     }
-    if (columnar::refers_to_texts(view.layout))
-      return Status(ErrorCode::kCorruptFile,
-                    "column \"" + column.field().name + "\" has a text outside of its buffers");
-    switch (columnar::value_width(view.layout, view.byte_width)) {
-      case 0: column.append_bool((static_cast<const uint8_t*>(view.values)[row >> 3] >> (row & 7)) & 1); break;
-      case 1: append_fixed<1>(view, row, column); break;
-      case 2: append_fixed<2>(view, row, column); break;
-      case 4: append_fixed<4>(view, row, column); break;
-      case 8: append_fixed<8>(view, row, column); break;
-      case 16: append_fixed<16>(view, row, column); break;
-      default: return Status(ErrorCode::kInternal, "no such width of values");
-    }
+    ColumnView view = column.view();
+    view.dictionary = texts.data();
+    view.dictionary_size = values.length;
+    return format::arrow::value_range(view);
+  }
+
+  static bool has_dictionary(const Field& field) {
+    return field.dictionary || std::any_of(field.children.begin(), field.children.end(), has_dictionary);
+  }
+
+  /// At the file's end, when all values are known.
+  Status write_dictionaries() {
+    for (const auto& [id, dictionary] : dictionaries_)
+      STROM_TRY(writer_->write_dictionary(id, dictionary->values(), false));
     return Status::ok();
   }
 
   void store_statistics() {
     for (size_t i = 0; i < ranges_.size(); ++i)
-      writer_->set_metadata(static_cast<int>(i), format::arrow::with_ranges(schema().fields[i].metadata, ranges_[i]));
+      writer_->schema().fields[i].metadata = format::arrow::with_ranges(schema().fields[i].metadata, ranges_[i]);
   }
 
   const FileReader& file_;
@@ -163,6 +166,9 @@ class SortedWriter {
   std::vector<std::vector<ColumnView>> views_;  // by column, then by batch
   std::vector<RowPlace> rows_;
   std::vector<std::vector<ValueRange>> ranges_;  // by column, then by batch of the copy
+  columnar::DictionaryBuilders dictionaries_;    // of the copy
+  std::mutex dictionaries_mutex_;
+  format::arrow::Codec codec_ = format::arrow::Codec::kNone;
   std::unique_ptr<format::arrow::FileWriter> writer_;
 };
 

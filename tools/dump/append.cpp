@@ -9,7 +9,7 @@ namespace strom::tool {
 namespace {
 
 using columnar::Labels;
-using columnar::NestedField;
+using columnar::Field;
 
 /// Dictionaries of the contents by those of the file that they become.
 struct Fit {
@@ -17,25 +17,25 @@ struct Fit {
   const Dictionaries& ours;
   Dictionaries fitted;  // by the file's numbers
 
-  Status fit(const NestedField& theirs, NestedField& field);
-  Status fit_labels(const NestedField& theirs, const std::shared_ptr<Labels>& labels);
+  Status fit(const Field& theirs, Field& field);
+  Status fit_labels(const Field& theirs, const std::shared_ptr<Labels>& labels);
 };
 
-Status Fit::fit(const NestedField& theirs, NestedField& field) {
-  if (field.dictionary >= 0) {
-    STROM_TRY(fit_labels(theirs, ours.at(field.dictionary).labels));
-    field.dictionary = theirs.dictionary;
+Status Fit::fit(const Field& theirs, Field& field) {
+  if (field.dictionary) {
+    STROM_TRY(fit_labels(theirs, ours.at(field.dictionary_id).labels));
+    field.dictionary_id = theirs.dictionary_id;
   }
   field.metadata = theirs.metadata;
   for (size_t i = 0; i < field.children.size(); ++i) STROM_TRY(fit(theirs.children[i], field.children[i]));
   return Status::ok();
 }
 
-Status Fit::fit_labels(const NestedField& theirs, const std::shared_ptr<Labels>& labels) {
-  Dictionary& known = fitted[theirs.dictionary];
+Status Fit::fit_labels(const Field& theirs, const std::shared_ptr<Labels>& labels) {
+  Dictionary& known = fitted[theirs.dictionary_id];
   const std::vector<std::string> wanted = labels->all();
   if (known.labels == nullptr) {
-    STROM_ASSIGN(std::vector<std::string> all, file.dictionary(theirs.dictionary));
+    STROM_ASSIGN(std::vector<std::string> all, file.dictionary(theirs.dictionary_id));
     known.exists = true;
     known.written = static_cast<int64_t>(all.size());
     for (const std::string& label : wanted) {
@@ -64,8 +64,8 @@ Status fit_to_file(const format::arrow::ExistingFile& file, const std::string& p
                    std::to_string(contents.fields.size()) + ".");
   }
   for (size_t i = 0; i < theirs.size(); ++i) {
-    const NestedField& ours = contents.fields[i];
-    if (theirs[i].name != ours.name || !theirs[i].same_type(ours)) {
+    const Field& ours = contents.fields[i];
+    if (theirs[i].name != ours.name || !same_type(theirs[i], ours)) {
       return differs("Column " + std::to_string(i + 1) + " is \"" + theirs[i].name + "\" " +
                      columnar::type_text(theirs[i]) + " in the file and \"" + ours.name + "\" " +
                      columnar::type_text(ours) + " in the query.");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "columnar/labels.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 
@@ -22,7 +22,7 @@ using Dictionaries = std::map<int64_t, Dictionary>;
 
 /// What rows are made of, however they came.
 struct Contents {
-  std::vector<columnar::NestedField> fields;
+  std::vector<columnar::Field> fields;
   Dictionaries dictionaries;
 };
 

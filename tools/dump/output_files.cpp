@@ -17,10 +17,9 @@ namespace strom::tool {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedField;
+using columnar::Field;
 using format::arrow::can_have_bounds;
-using format::arrow::NestedWriter;
+using format::arrow::FileWriter;
 
 /// As Hive writes them: what has a meaning in paths or would not be printed is %XX.
 std::string path_part(const std::string& text) {
@@ -86,7 +85,7 @@ Status OutputFiles::choose_statistics() {
   for (const std::string& name : settings_.statistics) {
     bool found = name == "*";
     for (size_t i = 0; i < schema_.fields.size(); ++i) {
-      const NestedField& field = schema_.fields[i];
+      const Field& field = schema_.fields[i];
       if (name != "*" && field.name != name) continue;
       found = true;
       if (can_have_bounds(field)) {
@@ -108,9 +107,9 @@ Status OutputFiles::choose_statistics() {
 }
 
 Status OutputFiles::write_dictionary(int64_t id, Dictionary& dictionary) {
-  NestedField field;
-  field.kind = Kind::kUtf8;
-  columnar::NestedBuilder values(field);
+  Field field;
+  field.layout = columnar::Layout::kUtf8;
+  columnar::ColumnBuilder values(field);
   for (const std::string& label : dictionary.labels->from(dictionary.written)) {
     if (!values.append_bytes(label.data(), static_cast<int64_t>(label.size())))
       return Status(ErrorCode::kOverBudget, "more than 2 GiB in a dictionary")
@@ -153,7 +152,7 @@ Status OutputFiles::open_next() {
   if (!settings_.partition_by.empty()) STROM_TRY(make_folder(path_));
   STROM_ASSIGN(auto sink, open_sink(path_));
   statistics_ = Statistics(statistics_columns_);
-  STROM_ASSIGN(writer_, NestedWriter::create(std::move(sink), schema_, settings_.output.is_stream()));
+  STROM_ASSIGN(writer_, FileWriter::create(std::move(sink), schema_, settings_.output.is_stream()));
   for (auto& [id, dictionary] : dictionaries_) {
     dictionary.exists = false;
     dictionary.written = 0;
@@ -192,7 +191,7 @@ Status OutputFiles::open_append(Contents& contents) {
   STROM_TRY(existing->copy_messages(*file));
   std::unique_ptr<format::ByteSink> sink = std::move(file);
   if (settings_.verify) sink = verifying_sink(std::move(sink), path_);
-  STROM_ASSIGN(writer_, NestedWriter::resume(std::move(sink), *existing, schema_));
+  STROM_ASSIGN(writer_, FileWriter::resume(std::move(sink), *existing, schema_));
   STROM_TRY(write_dictionaries(false));
   ++files_;
   return Status::ok();

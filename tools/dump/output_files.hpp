@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "common/progress.hpp"
 #include "dump/append.hpp"
 #include "dump/settings.hpp"
 #include "format/append_lock.hpp"
 #include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 
@@ -33,7 +33,7 @@ class OutputFiles {
   static Result<std::unique_ptr<OutputFiles>> open(const DumpSettings& settings, Contents& contents,
                                                    columnar::KeyValues metadata, Progress& progress);
 
-  const columnar::NestedSchema& schema() const { return schema_; }
+  const columnar::Schema& schema() const { return schema_; }
   const Statistics& statistics() const { return statistics_; }
   Status write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds);
   /// What follows has other values in the partition columns.
@@ -55,14 +55,14 @@ class OutputFiles {
 
   const DumpSettings& settings_;
   Progress& progress_;
-  columnar::NestedSchema schema_;
+  columnar::Schema schema_;
   Dictionaries dictionaries_;
   std::vector<size_t> statistics_columns_;
   Statistics statistics_{{}};
   std::unique_ptr<format::AppendLock> lock_;
 
   std::mutex mutex_;
-  std::unique_ptr<format::arrow::NestedWriter> writer_;
+  std::unique_ptr<format::arrow::FileWriter> writer_;
   std::string path_, partition_;  // partition_: folders, with a slash behind
   int64_t file_rows_ = 0, part_ = 0, files_ = 0, batches_ = 0, rows_ = 0;
 };

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 #include "common/progress.hpp"
 #include "dump/output_files.hpp"
 #include "dump/settings.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 
@@ -17,7 +17,7 @@ class RowBatches {
  public:
   RowBatches(const DumpSettings& settings, OutputFiles& files, Progress& progress);
 
-  std::vector<columnar::NestedBuilder>& columns() { return columns_; }
+  std::vector<columnar::ColumnBuilder>& columns() { return columns_; }
   /// After rows were appended: `rows` since the beginning, `size` bytes of input since the last call. Writes a batch
   /// when it is full.
   Status advance(int64_t rows, int64_t size) {
@@ -41,7 +41,7 @@ class RowBatches {
   OutputFiles& files_;
   Progress& progress_;
   format::arrow::Compressor compressor_;
-  std::vector<columnar::NestedBuilder> columns_;
+  std::vector<columnar::ColumnBuilder> columns_;
   const int64_t step_, most_rows_;
   int64_t step_bytes_ = 0, input_bytes_ = 0, counted_rows_ = 0, flushed_rows_ = 0;
 };

@@ -9,7 +9,7 @@
 
 #include "dump/sql_table.hpp"
 #include "format/arrow/describe.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "common/output.hpp"
 #include "common/progress.hpp"
 #include "format/pgwire/builtin_types.hpp"

@@ -7,62 +7,38 @@
 #include <utility>
 
 #include "arrow_files/named_type.hpp"
+#include "arrow_files/sql_type.hpp"
+#include "columnar/layout.hpp"
 
 namespace strom::tool {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedField;
-
-std::string sql_type(const NestedField& field);
-
-/// By what is stored alone.
-std::string stored_type(const NestedField& field) {
-  if (field.dictionary >= 0) return "text";
-  switch (field.kind) {
-    case Kind::kBool: return "boolean";
-    case Kind::kInt: return field.bits <= 16 ? "smallint" : field.bits == 32 ? "integer" : "bigint";
-    case Kind::kUInt:
-      return field.bits == 8    ? "smallint"
-             : field.bits == 16 ? "integer"
-             : field.bits == 32 ? "bigint"
-                                : "numeric(20,0)";
-    case Kind::kFloat: return field.bits <= 32 ? "real" : "double precision";
-    case Kind::kDecimal: return fmt::format("numeric({},{})", field.precision, field.scale);
-    case Kind::kDate: return "date";
-    case Kind::kTime: return "time";
-    case Kind::kTimestamp: return field.timezone.empty() ? "timestamp" : "timestamptz";
-    case Kind::kInterval: return "interval";
-    case Kind::kBinary:
-    case Kind::kFixedBinary: return "bytea";
-    case Kind::kUtf8: return "text";
-    case Kind::kList: return sql_type(field.children.at(0)) + "[]";
-    case Kind::kStruct: return "jsonb";
-    case Kind::kOther: break;
-  }
-  return "text";
-}
+using columnar::Field;
+using columnar::Layout;
 
 /// Arrays are what their elements are.
-bool is_array_of_children(const NestedField& field, const NamedType& named) {
-  return field.dictionary < 0 && field.kind == Kind::kList && named.name.starts_with("_");
+bool is_array_of_children(const Field& field, const NamedType& named) {
+  return !field.dictionary && field.layout == Layout::kList && named.name.starts_with("_");
 }
 
 /// The type that the metadata name; nothing where Arrow_Fdw would not read the column as that type.
-std::optional<NamedType> usable_type(const NestedField& field) {
+std::optional<NamedType> usable_type(const Field& field) {
   std::optional<NamedType> named = named_type(field.metadata);
   if (!named || is_array_of_children(field, *named)) return std::nullopt;
-  const bool is_plain = field.dictionary < 0;
-  if (is_plain && field.kind == Kind::kDecimal && named->is_builtin()) return std::nullopt;  // the field says it better
-  if (is_plain && field.kind == Kind::kBinary && !named->extension.empty()) return std::nullopt;  // WKB of PostGIS
+  const bool is_plain = !field.dictionary;
+  if (is_plain && columnar::is_decimal(field.layout) && named->is_builtin())
+    return std::nullopt;  // the field says it better
+  if (is_plain && field.layout == Layout::kBinary && !named->extension.empty()) return std::nullopt;  // WKB of PostGIS
   return named;
 }
 
-std::string sql_type(const NestedField& field) {
+std::optional<std::string> named_sql(const Field& field) {
   const auto named = usable_type(field);
-  return named ? named->sql() : stored_type(field);
+  return named ? std::optional(named->sql()) : std::nullopt;
 }
+
+std::string column_type(const Field& field) { return sql_type(field, named_sql); }
 
 std::string quoted_list(const std::vector<std::string>& texts) {
   std::string out;
@@ -75,8 +51,8 @@ class TypeDefinitions {
  public:
   TypeDefinitions(const format::arrow::ExistingFile& file, std::set<std::string>& done) : file_(file), done_(done) {}
 
-  Status add(const NestedField& field) {
-    for (const NestedField& child : field.children) STROM_TRY(add(child));
+  Status add(const Field& field) {
+    for (const Field& child : field.children) STROM_TRY(add(child));
     const auto named = usable_type(field);
     if (!named || named->schema == "pg_catalog") return Status::ok();
     if (!named->extension.empty()) {
@@ -85,14 +61,14 @@ class TypeDefinitions {
     }
     if (!done_.insert(named->sql()).second) return Status::ok();
     once(create_schema(named->schema));
-    std::string definition = "DOMAIN " + named->sql() + " AS " + stored_type(field);
-    if (field.dictionary >= 0) {
-      STROM_ASSIGN(const auto labels, file_.dictionary(field.dictionary));
+    std::string definition = "DOMAIN " + named->sql() + " AS " + stored_sql_type(field, named_sql);
+    if (field.dictionary) {
+      STROM_ASSIGN(const auto labels, file_.dictionary(field.dictionary_id));
       definition = "TYPE " + named->sql() + " AS ENUM (" + quoted_list(labels) + ")";
-    } else if (field.kind == Kind::kStruct) {
+    } else if (field.layout == Layout::kStruct) {
       std::string parts;
-      for (const NestedField& child : field.children)
-        parts += (parts.empty() ? "" : ", ") + quoted_name(child.name) + " " + sql_type(child);
+      for (const Field& child : field.children)
+        parts += (parts.empty() ? "" : ", ") + quoted_name(child.name) + " " + column_type(child);
       definition = "TYPE " + named->sql() + " AS (" + parts + ")";
     }
     std::string tag = "$do$";
@@ -121,7 +97,7 @@ std::string create_schema(const std::string& name) {
 
 Result<std::string> type_definitions(const format::arrow::ExistingFile& file, std::set<std::string>& done) {
   TypeDefinitions definitions(file, done);
-  for (const NestedField& field : file.schema.fields) STROM_TRY(definitions.add(field));
+  for (const Field& field : file.schema.fields) STROM_TRY(definitions.add(field));
   return definitions.take();
 }
 
@@ -137,10 +113,10 @@ std::string quoted_literal(const std::string& text) {
   return out + "'";
 }
 
-std::string create_table(const columnar::NestedSchema& schema, const std::string& name, const std::string& prefix) {
+std::string create_table(const columnar::Schema& schema, const std::string& name, const std::string& prefix) {
   std::string columns;
-  for (const NestedField& field : schema.fields) {
-    columns += fmt::format("{}\n  {} {}", columns.empty() ? "" : ",", quoted_name(field.name), sql_type(field));
+  for (const Field& field : schema.fields) {
+    columns += fmt::format("{}\n  {} {}", columns.empty() ? "" : ",", quoted_name(field.name), column_type(field));
   }
   return fmt::format("CREATE {}TABLE {} ({}\n)", prefix, name, columns);
 }

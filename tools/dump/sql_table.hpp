@@ -5,13 +5,13 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "columnar/nested.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "columnar/schema.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 
 /// `CREATE TABLE name (…)` for the columns of a file, with PostgreSQL's types. `prefix`: what stands before TABLE.
-std::string create_table(const columnar::NestedSchema& schema, const std::string& name, const std::string& prefix = "");
+std::string create_table(const columnar::Schema& schema, const std::string& name, const std::string& prefix = "");
 
 /// CREATE SCHEMA for a schema that may not be there; empty for public and for none.
 std::string create_schema(const std::string& name);

@@ -11,7 +11,7 @@
 
 #include "base/os_error.hpp"
 #include "dump/sql_table.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::tool {
 

@@ -9,8 +9,8 @@ namespace strom::mysql2arrow {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedField;
+using columnar::Field;
+using columnar::Layout;
 using columnar::TimeUnit;
 using format::mysqlwire::Wire;
 using format::mysqlwire::WireColumn;
@@ -30,7 +30,7 @@ class Maker {
 
   Result<Columns> make(const std::vector<ResultColumn>& described) {
     for (const ResultColumn& from : described) {
-      NestedField field;
+      Field field;
       WireColumn wire;
       field.name = from.name;
       STROM_TRY(column(from, field, wire));
@@ -41,13 +41,13 @@ class Maker {
   }
 
  private:
-  Status column(const ResultColumn& from, NestedField& field, WireColumn& wire);
-  Status date_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const;
-  void time_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const;
-  Status decimal_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const;
-  Status text_column(const ResultColumn& from, NestedField& field, WireColumn& wire);
-  Status enum_column(const ResultColumn& from, NestedField& field, WireColumn& wire);
-  Status geometry_column(const ResultColumn& from, NestedField& field, WireColumn& wire);
+  Status column(const ResultColumn& from, Field& field, WireColumn& wire);
+  Status date_column(const ResultColumn& from, Field& field, WireColumn& wire) const;
+  void time_column(const ResultColumn& from, Field& field, WireColumn& wire) const;
+  Status decimal_column(const ResultColumn& from, Field& field, WireColumn& wire) const;
+  Status text_column(const ResultColumn& from, Field& field, WireColumn& wire);
+  Status enum_column(const ResultColumn& from, Field& field, WireColumn& wire);
+  Status geometry_column(const ResultColumn& from, Field& field, WireColumn& wire);
 
   Connection& connection_;
   const Settings& settings_;
@@ -55,30 +55,29 @@ class Maker {
   Columns out_;
 };
 
-void set(NestedField& field, WireColumn& wire, Wire how, Kind kind, int32_t bits = 0) {
+void set(Field& field, WireColumn& wire, Wire how, Layout layout) {
   wire.wire = how;
-  field.kind = kind;
-  field.bits = bits;
+  field.layout = layout;
 }
 
-void sized(NestedField& field, WireColumn& wire, Wire how, Kind kind, int32_t bits = 0) {
-  set(field, wire, how, kind, bits);
+void sized(Field& field, WireColumn& wire, Wire how, Layout layout) {
+  set(field, wire, how, layout);
   wire.is_sized = true;
 }
 
 /// The number's own width; `wire_bits` where the server sends more.
-void integer(const ResultColumn& from, NestedField& field, WireColumn& wire, int32_t bits) {
-  set(field, wire, Wire::kFixed, from.is_unsigned() ? Kind::kUInt : Kind::kInt, bits);
+void integer(const ResultColumn& from, Field& field, WireColumn& wire, int32_t bits) {
+  set(field, wire, Wire::kFixed, columnar::integer_layout(bits, !from.is_unsigned()));
   wire.width = bits / 8;
 }
 
-void pg_type(NestedField& field, const char* name) { field.metadata.emplace_back("pg_type", name); }
+void pg_type(Field& field, const char* name) { field.metadata.emplace_back("pg_type", name); }
 
-Status Maker::column(const ResultColumn& from, NestedField& field, WireColumn& wire) {
+Status Maker::column(const ResultColumn& from, Field& field, WireColumn& wire) {
   switch (static_cast<int>(from.type)) {
     case MYSQL_TYPE_TINY:
       if (from.length == 1 && settings_.tinyint1_is_bool) {
-        set(field, wire, Wire::kTinyBool, Kind::kBool);
+        set(field, wire, Wire::kTinyBool, Layout::kBool);
         wire.width = 1;
       } else {
         integer(from, field, wire, 8);
@@ -86,18 +85,18 @@ Status Maker::column(const ResultColumn& from, NestedField& field, WireColumn& w
       break;
     case MYSQL_TYPE_SHORT: integer(from, field, wire, 16); break;
     case MYSQL_TYPE_YEAR:
-      set(field, wire, Wire::kFixed, Kind::kInt, 16);
+      set(field, wire, Wire::kFixed, Layout::kInt16);
       wire.width = 2;
       break;
     case MYSQL_TYPE_INT24:
     case MYSQL_TYPE_LONG: integer(from, field, wire, 32); break;
     case MYSQL_TYPE_LONGLONG: integer(from, field, wire, 64); break;
     case MYSQL_TYPE_FLOAT:
-      set(field, wire, Wire::kFixed, Kind::kFloat, 32);
+      set(field, wire, Wire::kFixed, Layout::kFloat32);
       wire.width = 4;
       break;
     case MYSQL_TYPE_DOUBLE:
-      set(field, wire, Wire::kFixed, Kind::kFloat, 64);
+      set(field, wire, Wire::kFixed, Layout::kFloat64);
       wire.width = 8;
       break;
     case MYSQL_TYPE_DECIMAL:
@@ -109,22 +108,21 @@ Status Maker::column(const ResultColumn& from, NestedField& field, WireColumn& w
     case MYSQL_TYPE_TIME: time_column(from, field, wire); break;
     case MYSQL_TYPE_BIT:
       if (from.length == 1) {
-        sized(field, wire, Wire::kBitBool, Kind::kBool);
+        sized(field, wire, Wire::kBitBool, Layout::kBool);
       } else {
-        sized(field, wire, Wire::kBit, Kind::kUInt, 64);
+        sized(field, wire, Wire::kBit, Layout::kUInt64);
       }
       break;
     case MYSQL_TYPE_JSON:
-      sized(field, wire, Wire::kText, Kind::kUtf8);
+      sized(field, wire, Wire::kText, Layout::kUtf8);
       pg_type(field, "pg_catalog.json");
       break;
     case MYSQL_TYPE_GEOMETRY: return geometry_column(from, field, wire);
     case kVectorType: {
-      sized(field, wire, Wire::kVector, Kind::kList);
-      NestedField& element = field.children.emplace_back();
+      sized(field, wire, Wire::kVector, Layout::kList);
+      Field& element = field.children.emplace_back();
       element.name = "element";
-      element.kind = Kind::kFloat;
-      element.bits = 32;
+      element.layout = Layout::kFloat32;
       break;
     }
     default: return text_column(from, field, wire);
@@ -132,39 +130,39 @@ Status Maker::column(const ResultColumn& from, NestedField& field, WireColumn& w
   return Status::ok();
 }
 
-Status Maker::date_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const {
+Status Maker::date_column(const ResultColumn& from, Field& field, WireColumn& wire) const {
   const bool is_date = from.type == MYSQL_TYPE_DATE || from.type == MYSQL_TYPE_NEWDATE;
   wire.zero_dates = settings_.zero_dates == ZeroDates::kNull ? format::mysqlwire::ZeroDates::kNull
                                                              : format::mysqlwire::ZeroDates::kError;
   if (settings_.zero_dates == ZeroDates::kText) {
-    sized(field, wire, Wire::kDateText, Kind::kUtf8);
+    sized(field, wire, Wire::kDateText, Layout::kUtf8);
     wire.has_time = !is_date;
     wire.decimals = static_cast<int>(std::min(from.decimals, kAnyDecimals));
   } else if (is_date) {
-    sized(field, wire, Wire::kDate, Kind::kDate, 32);
+    sized(field, wire, Wire::kDate, Layout::kDate32);
   } else {
-    sized(field, wire, Wire::kDateTime, Kind::kTimestamp);
+    sized(field, wire, Wire::kDateTime, Layout::kTimestamp);
     field.unit = unit_of(from.decimals);
     if (from.type == MYSQL_TYPE_TIMESTAMP) field.timezone = "UTC";
   }
   return Status::ok();
 }
 
-void Maker::time_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const {
+void Maker::time_column(const ResultColumn& from, Field& field, WireColumn& wire) const {
   switch (settings_.time_as) {
     case TimeAs::kTime:
       field.unit = unit_of(from.decimals);
-      sized(field, wire, Wire::kTime, Kind::kTime, field.unit == TimeUnit::kMicro ? 64 : 32);
+      sized(field, wire, Wire::kTime, field.unit == TimeUnit::kMicro ? Layout::kTime64 : Layout::kTime32);
       break;
-    case TimeAs::kInterval: sized(field, wire, Wire::kDuration, Kind::kInterval); break;
+    case TimeAs::kInterval: sized(field, wire, Wire::kDuration, Layout::kIntervalMonthDayNano); break;
     case TimeAs::kText:
-      sized(field, wire, Wire::kTimeText, Kind::kUtf8);
+      sized(field, wire, Wire::kTimeText, Layout::kUtf8);
       wire.decimals = static_cast<int>(std::min(from.decimals, kAnyDecimals));
       break;
   }
 }
 
-Status Maker::decimal_column(const ResultColumn& from, NestedField& field, WireColumn& wire) const {
+Status Maker::decimal_column(const ResultColumn& from, Field& field, WireColumn& wire) const {
   constexpr int32_t kMostDigits = 76, kMost128 = 38;
   const auto scale = static_cast<int32_t>(from.decimals);
   // What the server calls the length has room for the sign and the point.
@@ -173,44 +171,43 @@ Status Maker::decimal_column(const ResultColumn& from, NestedField& field, WireC
     return Status(ErrorCode::kUnsupported, "column \"" + from.name + "\" is a decimal without precision")
         .with_hint("Cast it to DECIMAL(P,S) in the query given by -c.");
   }
-  sized(field, wire, Wire::kDecimal, Kind::kDecimal, precision <= kMost128 ? 128 : 256);
+  sized(field, wire, Wire::kDecimal, precision <= kMost128 ? Layout::kDecimal128 : Layout::kDecimal256);
   field.precision = precision;
   field.scale = scale;
   return Status::ok();
 }
 
-Status Maker::text_column(const ResultColumn& from, NestedField& field, WireColumn& wire) {
+Status Maker::text_column(const ResultColumn& from, Field& field, WireColumn& wire) {
   if (from.flags & ENUM_FLAG) return enum_column(from, field, wire);
   if (from.kind == "uuid") {
-    sized(field, wire, Wire::kUuid, Kind::kFixedBinary);
+    sized(field, wire, Wire::kUuid, Layout::kFixedBinary);
     field.byte_width = 16;
     pg_type(field, "pg_catalog.uuid");
     return Status::ok();
   }
   if (from.kind == "inet4" || from.kind == "inet6") {
-    sized(field, wire, Wire::kText, Kind::kUtf8);
+    sized(field, wire, Wire::kText, Layout::kUtf8);
     pg_type(field, "pg_catalog.inet");
     return Status::ok();
   }
   if (from.kind == "vector") {
-    sized(field, wire, Wire::kVector, Kind::kList);
-    NestedField& element = field.children.emplace_back();
+    sized(field, wire, Wire::kVector, Layout::kList);
+    Field& element = field.children.emplace_back();
     element.name = "element";
-    element.kind = Kind::kFloat;
-    element.bits = 32;
+    element.layout = Layout::kFloat32;
     return Status::ok();
   }
   const bool is_json = from.format == "json";
   const bool is_binary =
       from.charset == kBinaryCharset && from.type != MYSQL_TYPE_NULL && !is_json && !(from.flags & SET_FLAG);
-  sized(field, wire, is_binary ? Wire::kBytes : Wire::kText, is_binary ? Kind::kBinary : Kind::kUtf8);
+  sized(field, wire, is_binary ? Wire::kBytes : Wire::kText, is_binary ? Layout::kBinary : Layout::kUtf8);
   if (is_json) pg_type(field, "pg_catalog.json");
   return Status::ok();
 }
 
 /// The dictionary begins with the enum's labels. The empty text that stands for an invalid value, and labels of
 /// expressions, are added when they come.
-Status Maker::enum_column(const ResultColumn& from, NestedField& field, WireColumn& wire) {
+Status Maker::enum_column(const ResultColumn& from, Field& field, WireColumn& wire) {
   std::vector<std::string> labels;
   if (!from.table.empty()) {
     const std::string sql = fmt::format(
@@ -221,23 +218,24 @@ Status Maker::enum_column(const ResultColumn& from, NestedField& field, WireColu
     STROM_ASSIGN(const auto rows, connection_.query(sql));
     if (!rows.empty()) labels = enum_labels(rows[0][0].value_or(""));
   }
-  sized(field, wire, Wire::kLabel, Kind::kUtf8);
+  sized(field, wire, Wire::kLabel, Layout::kUtf8);
   field.ordered = true;
-  field.dictionary = static_cast<int64_t>(out_.contents.dictionaries.size());
+  field.dictionary = true;
+  field.dictionary_id = static_cast<int64_t>(out_.contents.dictionaries.size());
   wire.labels = std::make_shared<columnar::Labels>(std::move(labels), true);
-  out_.contents.dictionaries.emplace(field.dictionary, tool::Dictionary{wire.labels});
+  out_.contents.dictionaries.emplace(field.dictionary_id, tool::Dictionary{wire.labels});
   return Status::ok();
 }
 
 /// Values have an SRID each, Arrow's extension type one for the column: that of the first value, which all must have.
-Status Maker::geometry_column(const ResultColumn& from, NestedField& field, WireColumn& wire) {
+Status Maker::geometry_column(const ResultColumn& from, Field& field, WireColumn& wire) {
   const std::string name = quoted_name(from.name);
   const auto rows = connection_.query(
       fmt::format("SELECT ST_SRID({0}) FROM ({1}\n) AS strom_query WHERE {0} IS NOT NULL LIMIT 1", name, query_));
   // A query that cannot be one in another, because names occur twice, has SRID 0, or fails when a value has another.
   if (rows.is_ok() && !rows.value().empty())
     wire.srid = static_cast<uint32_t>(strtoul(rows.value()[0][0].value_or("0").c_str(), nullptr, 10));
-  sized(field, wire, Wire::kGeometry, Kind::kBinary);
+  sized(field, wire, Wire::kGeometry, Layout::kBinary);
   field.metadata.emplace_back("ARROW:extension:name", "geoarrow.wkb");
   field.metadata.emplace_back("ARROW:extension:metadata",
                               wire.srid == 0 ? "{}" : fmt::format(R"({{"crs":"EPSG:{}"}})", wire.srid));

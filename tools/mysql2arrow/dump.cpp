@@ -102,8 +102,8 @@ Result<DumpResult> dump_queries(Sessions& sessions, const Settings& settings, co
   STROM_ASSIGN(const auto files,
                tool::OutputFiles::open(settings, columns.contents, {{"sql_command", queries.shown}}, progress));
   for (size_t i = 0; i < columns.wires.size(); ++i) {
-    const int64_t dictionary = columns.contents.fields[i].dictionary;
-    if (dictionary >= 0) columns.wires[i].labels = columns.contents.dictionaries.at(dictionary).labels;
+    const columnar::Field& field = columns.contents.fields[i];
+    if (field.dictionary) columns.wires[i].labels = columns.contents.dictionaries.at(field.dictionary_id).labels;
   }
   Work work{settings, columns, described, queries.parts, *files, progress, queries.workers};
   STROM_TRY(tool::run_sessions(

@@ -12,9 +12,8 @@ namespace strom::pg2arrow {
 
 namespace {
 
-using columnar::Kind;
 using columnar::Labels;
-using columnar::NestedField;
+using columnar::Layout;
 using format::pgwire::Wire;
 
 uint32_t number(const std::optional<std::string>& text) {
@@ -86,7 +85,7 @@ Result<bool> Catalog::has_few_values(const ResultColumn& column) {
 
 Status Catalog::choose_dictionaries(const std::vector<ResultColumn>& described, std::vector<Column>& columns) {
   const auto can = [](const Column& column) {
-    return column.field.kind == Kind::kUtf8 && column.field.dictionary < 0 && column.wire.wire == Wire::kText;
+    return column.field.layout == Layout::kUtf8 && !column.field.dictionary && column.wire.wire == Wire::kText;
   };
   for (const std::string& name : settings_.dictionary) {
     const bool all = name == "*";
@@ -95,7 +94,7 @@ Status Catalog::choose_dictionaries(const std::vector<ResultColumn>& described, 
       Column& column = columns[i];
       if (!all && column.field.name != name) continue;
       found = true;
-      if (column.field.dictionary >= 0) continue;
+      if (column.field.dictionary) continue;
       if (!can(column)) {
         if (all) continue;
         return Status(ErrorCode::kInvalidParameter, "column \"" + name + "\" is not of text and has no dictionary");
@@ -107,7 +106,8 @@ Status Catalog::choose_dictionaries(const std::vector<ResultColumn>& described, 
       column.wire.wire = Wire::kEnum;
       column.wire.labels = std::make_shared<Labels>(std::vector<std::string>(), true);
       const uint64_t key = (uint64_t{1} << 32) + dictionaries_.size();
-      column.field.dictionary = dictionaries_.emplace(key, static_cast<int64_t>(dictionaries_.size())).first->second;
+      column.field.dictionary = true;
+      column.field.dictionary_id = dictionaries_.emplace(key, static_cast<int64_t>(dictionaries_.size())).first->second;
     }
     if (!found) return Status(ErrorCode::kInvalidParameter, "there is no column \"" + name + "\" for --dictionary");
   }
@@ -118,7 +118,7 @@ Status Catalog::choose_dictionaries(const std::vector<ResultColumn>& described, 
 void Catalog::geometry_column(const Type& type, int32_t modifier, Column& column) const {
   constexpr uint32_t kGeographySrid = 4326;
   const bool is_geography = type.name == "geography";
-  column.field.kind = Kind::kBinary;
+  column.field.layout = Layout::kBinary;
   column.wire.wire = Wire::kGeometry;
   if (modifier >= 0) column.wire.srid = static_cast<uint32_t>(modifier) >> 8 & 0x1FFFFF;
   if (column.wire.srid == 0 && is_geography) column.wire.srid = kGeographySrid;
@@ -182,10 +182,10 @@ Result<const Catalog::Type*> Catalog::type(uint32_t oid) {
 }
 
 void Catalog::as_text(Column& column) {
-  column.field.kind = Kind::kUtf8;
-  column.field.bits = column.field.precision = column.field.scale = 0;
+  column.field.layout = Layout::kUtf8;
+  column.field.precision = column.field.scale = 0;
   column.field.children.clear();
-  column.field.dictionary = -1;
+  column.field.dictionary = false;
   column.wire.wire = Wire::kText;
   column.wire.oid = format::pgwire::kTextType;
   column.wire.children.clear();
@@ -213,12 +213,10 @@ Result<Column> Catalog::column(const std::string& name, uint32_t oid, int32_t mo
   } else if (found->kind == 'c') {
     STROM_TRY(composite_column(*found, out));
   } else if (found->schema == "pg_catalog" && found->extension == "pg_strom" && found->name == "int1") {
-    out.field.kind = Kind::kInt;
-    out.field.bits = 8;
+    out.field.layout = Layout::kInt8;
     out.wire.wire = Wire::kInt;
   } else if (found->schema == "pg_catalog" && found->extension == "pg_strom" && found->name == "float2") {
-    out.field.kind = Kind::kFloat;
-    out.field.bits = 16;
+    out.field.layout = Layout::kFloat16;
     out.wire.wire = Wire::kInt;
   } else if (found->extension == "postgis" && (found->name == "geometry" || found->name == "geography")) {
     geometry_column(*found, modifier, out);
@@ -253,9 +251,10 @@ Result<std::shared_ptr<Labels>> Catalog::labels(uint32_t oid) {
 Status Catalog::enum_column(uint32_t oid, Column& column) {
   STROM_ASSIGN(column.wire.labels, labels(oid));
   column.wire.wire = Wire::kEnum;
-  column.field.kind = Kind::kUtf8;
+  column.field.layout = Layout::kUtf8;
   column.field.ordered = true;
-  column.field.dictionary = dictionaries_.emplace(oid, static_cast<int64_t>(dictionaries_.size())).first->second;
+  column.field.dictionary = true;
+  column.field.dictionary_id = dictionaries_.emplace(oid, static_cast<int64_t>(dictionaries_.size())).first->second;
   return Status::ok();
 }
 
@@ -269,7 +268,7 @@ Status Catalog::array_column(const Type& type, int32_t modifier, Column& out) {
   }
   if (is_text) out.cast = "text[]";
   out.wire.wire = Wire::kArray;
-  out.field.kind = Kind::kList;
+  out.field.layout = Layout::kList;
   out.field.children.push_back(std::move(element.field));
   out.wire.children.push_back(std::move(element.wire));
   return Status::ok();
@@ -291,7 +290,7 @@ Status Catalog::composite_column(const Type& type, Column& out) {
     parts.push_back(std::move(part));
   }
   out.wire.wire = Wire::kRecord;
-  out.field.kind = Kind::kStruct;
+  out.field.layout = Layout::kStruct;
   for (Column& part : parts) {
     out.field.children.push_back(std::move(part.field));
     out.wire.children.push_back(std::move(part.wire));

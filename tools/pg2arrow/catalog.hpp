@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "format/pgwire/copy_decoder.hpp"
 #include "pg2arrow/connection.hpp"
 
 namespace strom::pg2arrow {
 
 struct Column {
-  columnar::NestedField field;
+  columnar::Field field;
   format::pgwire::WireColumn wire;
   std::string cast;             // not empty: the query has to cast it to this first
   std::string geometry_schema;  // where PostGIS is, for a geometry whose SRID is not known

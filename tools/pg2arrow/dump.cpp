@@ -48,16 +48,16 @@ Status run_worker(Connection& connection, const Settings& settings, const Plan& 
   return Status::ok();
 }
 
-void collect(const columnar::NestedField& field, const format::pgwire::WireColumn& wire,
+void collect(const columnar::Field& field, const format::pgwire::WireColumn& wire,
              tool::Dictionaries& dictionaries) {
-  if (field.dictionary >= 0) dictionaries.emplace(field.dictionary, tool::Dictionary{wire.labels});
+  if (field.dictionary) dictionaries.emplace(field.dictionary_id, tool::Dictionary{wire.labels});
   for (size_t i = 0; i < field.children.size(); ++i) collect(field.children[i], wire.children[i], dictionaries);
 }
 
 /// A file that is appended to may have other dictionaries.
-void relabel(const columnar::NestedField& field, format::pgwire::WireColumn& wire,
+void relabel(const columnar::Field& field, format::pgwire::WireColumn& wire,
              const tool::Dictionaries& dictionaries) {
-  if (field.dictionary >= 0) wire.labels = dictionaries.at(field.dictionary).labels;
+  if (field.dictionary) wire.labels = dictionaries.at(field.dictionary_id).labels;
   for (size_t i = 0; i < field.children.size(); ++i) relabel(field.children[i], wire.children[i], dictionaries);
 }
 

@@ -13,7 +13,7 @@ namespace strom::pg2arrow {
 
 namespace {
 
-using columnar::NestedBuilder;
+using columnar::ColumnBuilder;
 using format::arrow::StreamDecoder;
 using format::arrow::StreamRows;
 
@@ -66,10 +66,10 @@ Status with_hint(const Status& status) {
 /// Runs a call and decodes the stream that its rows are pieces of.
 Status receive(Connection& connection, const std::string& call, StreamDecoder& decoder,
                const StreamDecoder::TakeRows& take, const tool::Failure& failure) {
-  columnar::NestedField field;
+  columnar::Field field;
   field.name = kStream;
-  field.kind = columnar::Kind::kBinary;
-  std::vector<NestedBuilder> piece;
+  field.layout = columnar::Layout::kBinary;
+  std::vector<ColumnBuilder> piece;
   piece.emplace_back(field);
   format::pgwire::WireColumn wire;
   wire.wire = format::pgwire::Wire::kBytes;
@@ -116,7 +116,7 @@ const char* obstacle(const Connection& connection, const Settings& settings, con
 Status compare_columns(Connection& connection, const Settings& settings, const Plan& plan,
                        const std::string& function) {
   const tool::Contents contents = contents_of(plan.columns);
-  std::vector<NestedBuilder> columns;
+  std::vector<ColumnBuilder> columns;
   columns.reserve(contents.fields.size());
   for (const auto& field : contents.fields) columns.emplace_back(field);
   StreamDecoder decoder(kStream, columns, labels_of(contents.dictionaries));

@@ -11,7 +11,7 @@
 
 #include "arrow_files/workers.hpp"
 #include "dump/output_files.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 #include "format/csv/append_value.hpp"
 #include "columnar/utf8.hpp"
 #include "common/program.hpp"
@@ -24,8 +24,8 @@ namespace strom::tsv2arrow {
 
 namespace {
 
-using columnar::NestedBuilder;
-using columnar::NestedField;
+using columnar::ColumnBuilder;
+using columnar::Field;
 using format::csv::Appended;
 using format::csv::RowReader;
 using format::csv::TextField;
@@ -58,7 +58,7 @@ class Conversion {
   Status check_returns(const Piece& piece, int64_t size) const;
   Status guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const;
   Result<bool> take_schema_of_file();
-  Status parse(const Piece& piece, std::vector<NestedBuilder>& columns, int64_t& rows);
+  Status parse(const Piece& piece, std::vector<ColumnBuilder>& columns, int64_t& rows);
   Status wrong_value(const Piece& piece, const RowReader& reader, size_t column, Appended problem);
   Status wrong_row(const Piece& piece, const RowReader& reader, size_t wanted) const;
   std::string place(const Piece& piece, int64_t position) const;
@@ -214,7 +214,7 @@ Result<bool> Conversion::take_schema_of_file() {
   STROM_ASSIGN(const auto file, format::arrow::ExistingFile::open(settings_.append));
   const auto& fields = file->schema.fields;
   if (!std::all_of(fields.begin(), fields.end(),
-                   [](const auto& field) { return field.dictionary < 0 && field.children.empty(); }))
+                   [](const auto& field) { return !field.dictionary && field.children.empty(); }))
     return Status(ErrorCode::kUnsupported,
                   "file \"" + settings_.append + "\" has columns of types that text cannot be appended to");
   if (!names_.empty() && !std::equal(fields.begin(), fields.end(), names_.begin(), names_.end(),
@@ -252,7 +252,7 @@ Status Conversion::choose_schema(bool all) {
     return Status::ok();
   }));
   for (size_t i = 0; i < names_.size(); ++i) {
-    NestedField& field = contents_.fields.emplace_back();
+    Field& field = contents_.fields.emplace_back();
     field.name = names_[i];
     guesses[i].choose(field, settings_.reals, is_guess_ && !all);
   }
@@ -260,7 +260,7 @@ Status Conversion::choose_schema(bool all) {
 }
 
 Status Conversion::wrong_value(const Piece& piece, const RowReader& reader, size_t column, Appended problem) {
-  const NestedField& field = contents_.fields[column];
+  const Field& field = contents_.fields[column];
   const std::string where = fmt::format("{}, column \"{}\"", place(piece, reader.row_begin()), field.name);
   const std::string value = "\"" + shortened(reader.fields()[column].text) + "\"";
   const std::string type = columnar::type_text(field);
@@ -278,7 +278,7 @@ Status Conversion::wrong_value(const Piece& piece, const RowReader& reader, size
   }
 }
 
-Status Conversion::parse(const Piece& piece, std::vector<NestedBuilder>& columns, int64_t& rows) {
+Status Conversion::parse(const Piece& piece, std::vector<ColumnBuilder>& columns, int64_t& rows) {
   STROM_TRY(check_returns(piece, piece.end - piece.begin));
   RowReader reader(settings_.dialect, piece.text());
   const size_t count = columns.size();
@@ -288,7 +288,7 @@ Status Conversion::parse(const Piece& piece, std::vector<NestedBuilder>& columns
     ++rows;
     if (fields.size() != count || reader.is_unfinished()) return wrong_row(piece, reader, count);
     for (size_t i = 0; i < count; ++i) {
-      NestedBuilder& column = columns[i];
+      ColumnBuilder& column = columns[i];
       if (fields[i].is_null) {
         if (!column.field().nullable)
           return Status(ErrorCode::kTypeMismatch, fmt::format("NULL in {}, column \"{}\", which is not_null",
@@ -333,16 +333,16 @@ Result<DumpResult> Conversion::run() {
   tool::Contents contents = contents_;
   STROM_ASSIGN(const auto files, tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_));
   Turns turns;
-  std::vector<std::vector<NestedBuilder>> builders(static_cast<size_t>(threads_));
+  std::vector<std::vector<ColumnBuilder>> builders(static_cast<size_t>(threads_));
   const Status status =
       tool::run_pieces(static_cast<int64_t>(pieces_.size()), threads_, [&](int64_t i, int thread) -> Status {
         const Piece& piece = pieces_[static_cast<size_t>(i)];
-        std::vector<NestedBuilder>& columns = builders[static_cast<size_t>(thread)];
+        std::vector<ColumnBuilder>& columns = builders[static_cast<size_t>(thread)];
         if (columns.empty()) {
           columns.reserve(files->schema().fields.size());
-          for (const NestedField& field : files->schema().fields) columns.emplace_back(field);
+          for (const Field& field : files->schema().fields) columns.emplace_back(field);
         }
-        for (NestedBuilder& column : columns) column.clear();
+        for (ColumnBuilder& column : columns) column.clear();
         format::arrow::Compressor compressor(settings_.output.compression);
         const auto work = [&]() -> Status {
           int64_t rows = 0;

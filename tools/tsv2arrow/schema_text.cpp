@@ -10,8 +10,8 @@ namespace strom::tsv2arrow {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedField;
+using columnar::Field;
+using columnar::Layout;
 using columnar::TimeUnit;
 using tool::usage_error;
 
@@ -45,57 +45,56 @@ std::string unquoted(const std::string& text) {
 
 struct PlainType {
   const char* name;
-  Kind kind;
-  int32_t bits;
+  Layout layout;
   TimeUnit unit = TimeUnit::kMicro;
+  bool has_zone = false;
 };
 
 constexpr PlainType kTypes[] = {
-    {"bool", Kind::kBool, 0},
-    {"int8", Kind::kInt, 8},
-    {"int16", Kind::kInt, 16},
-    {"int", Kind::kInt, 32},
-    {"int32", Kind::kInt, 32},
-    {"int64", Kind::kInt, 64},
-    {"uint8", Kind::kUInt, 8},
-    {"uint16", Kind::kUInt, 16},
-    {"uint", Kind::kUInt, 32},
-    {"uint32", Kind::kUInt, 32},
-    {"uint64", Kind::kUInt, 64},
-    {"float4", Kind::kFloat, 32},
-    {"float32", Kind::kFloat, 32},
-    {"float", Kind::kFloat, 64},
-    {"float8", Kind::kFloat, 64},
-    {"float64", Kind::kFloat, 64},
-    {"date", Kind::kDate, 32},
-    {"date-sec", Kind::kDate, 32},
-    {"date-ms", Kind::kDate, 64},
-    {"time", Kind::kTime, 64},
-    {"time-sec", Kind::kTime, 32, TimeUnit::kSecond},
-    {"time-ms", Kind::kTime, 32, TimeUnit::kMilli},
-    {"time-us", Kind::kTime, 64},
-    {"time-ns", Kind::kTime, 64, TimeUnit::kNano},
-    {"timestamp", Kind::kTimestamp, 0},
-    {"timestamp-sec", Kind::kTimestamp, 0, TimeUnit::kSecond},
-    {"timestamp-ms", Kind::kTimestamp, 0, TimeUnit::kMilli},
-    {"timestamp-us", Kind::kTimestamp, 0},
-    {"timestamp-ns", Kind::kTimestamp, 0, TimeUnit::kNano},
-    {"timestamptz", Kind::kTimestamp, -1},
-    {"utf8", Kind::kUtf8, 0},
-    {"text", Kind::kUtf8, 0},
-    {"binary", Kind::kBinary, 0},
+    {"bool", Layout::kBool},
+    {"int8", Layout::kInt8},
+    {"int16", Layout::kInt16},
+    {"int", Layout::kInt32},
+    {"int32", Layout::kInt32},
+    {"int64", Layout::kInt64},
+    {"uint8", Layout::kUInt8},
+    {"uint16", Layout::kUInt16},
+    {"uint", Layout::kUInt32},
+    {"uint32", Layout::kUInt32},
+    {"uint64", Layout::kUInt64},
+    {"float4", Layout::kFloat32},
+    {"float32", Layout::kFloat32},
+    {"float", Layout::kFloat64},
+    {"float8", Layout::kFloat64},
+    {"float64", Layout::kFloat64},
+    {"date", Layout::kDate32},
+    {"date-sec", Layout::kDate32},
+    {"date-ms", Layout::kDate64},
+    {"time", Layout::kTime64},
+    {"time-sec", Layout::kTime32, TimeUnit::kSecond},
+    {"time-ms", Layout::kTime32, TimeUnit::kMilli},
+    {"time-us", Layout::kTime64},
+    {"time-ns", Layout::kTime64, TimeUnit::kNano},
+    {"timestamp", Layout::kTimestamp},
+    {"timestamp-sec", Layout::kTimestamp, TimeUnit::kSecond},
+    {"timestamp-ms", Layout::kTimestamp, TimeUnit::kMilli},
+    {"timestamp-us", Layout::kTimestamp},
+    {"timestamp-ns", Layout::kTimestamp, TimeUnit::kNano},
+    {"timestamptz", Layout::kTimestamp, TimeUnit::kMicro, true},
+    {"utf8", Layout::kUtf8},
+    {"text", Layout::kUtf8},
+    {"binary", Layout::kBinary},
 };
 
-Status set_type(const std::string& type, NestedField& field) {
+Status set_type(const std::string& type, Field& field) {
   for (const PlainType& plain : kTypes) {
     if (type != plain.name) continue;
-    field.kind = plain.kind;
-    field.bits = plain.bits;
+    field.layout = plain.layout;
     field.unit = plain.unit;
-    if (plain.bits < 0) field.timezone = "UTC";
+    if (plain.has_zone) field.timezone = "UTC";
     return Status::ok();
   }
-  constexpr int kMost = 76, kMost128 = 38;
+  constexpr int kMost128 = 38;
   int precision = 0, scale = 0, used = 0;
   for (const auto& [form, bits] : {std::pair("decimal(%d,%d)%n", 0), std::pair("decimal128(%d,%d)%n", 128),
                                    std::pair("decimal256(%d,%d)%n", 256)}) {
@@ -103,11 +102,11 @@ Status set_type(const std::string& type, NestedField& field) {
     // NOLINTNEXTLINE(clang-diagnostic-format-nonliteral)
     if (sscanf(type.c_str(), form, &precision, &scale, &used) != 2 || static_cast<size_t>(used) != type.size())
       continue;
-    field.kind = Kind::kDecimal;
-    field.bits = bits != 0 ? bits : precision <= kMost128 ? 128 : 256;
+    const bool is_wide = bits == 256 || (bits == 0 && precision > kMost128);
+    field.layout = is_wide ? Layout::kDecimal256 : Layout::kDecimal128;
     field.precision = precision;
     field.scale = scale;
-    if (precision < 1 || precision > (field.bits == 128 ? kMost128 : kMost) || scale < 0 || scale > precision)
+    if (precision < 1 || precision > columnar::max_precision(field.layout) || scale < 0 || scale > precision)
       return usage_error("\"" + type + "\" has no possible precision and scale");
     return Status::ok();
   }
@@ -116,7 +115,7 @@ Status set_type(const std::string& type, NestedField& field) {
                      "decimal(P,S), date, time, timestamp, timestamptz, text, binary");
 }
 
-Status set_extra(const std::string& extra, NestedField& field) {
+Status set_extra(const std::string& extra, Field& field) {
   const size_t equals = extra.find('=');
   if (extra == "not_null" || extra == "nullable") {
     field.nullable = extra == "nullable";
@@ -130,12 +129,12 @@ Status set_extra(const std::string& extra, NestedField& field) {
 
 }  // namespace
 
-Result<std::vector<NestedField>> parse_schema(const std::string& text) {
-  std::vector<NestedField> fields;
+Result<std::vector<Field>> parse_schema(const std::string& text) {
+  std::vector<Field> fields;
   for (const std::string& part : parts_of(text, ',')) {
     const std::vector<std::string> pieces = parts_of(part, ':');
     if (pieces.size() < 2 || pieces[0].empty()) return usage_error("\"" + part + "\" in the schema is not NAME:TYPE");
-    NestedField& field = fields.emplace_back();
+    Field& field = fields.emplace_back();
     field.name = unquoted(pieces[0]);
     STROM_TRY(set_type(pieces[1], field));
     std::string extras;

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 
 namespace strom::tsv2arrow {
 
 /// `NAME:TYPE[:EXTRA;…],…`, e.g. `id:int64:not_null,day:date,price:decimal(10,2)`. kInvalidParameter says what is
 /// wrong.
-Result<std::vector<columnar::NestedField>> parse_schema(const std::string& text);
+Result<std::vector<columnar::Field>> parse_schema(const std::string& text);
 
 }  // namespace strom::tsv2arrow

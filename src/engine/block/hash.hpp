@@ -36,7 +36,7 @@ STROM_INLINE uint64_t hash_value(T v) {
   return mix(static_cast<uint64_t>(static_cast<int64_t>(v)));
 }
 template <>
-STROM_INLINE uint64_t hash_value(expr::int128 v) {
+STROM_INLINE uint64_t hash_value(base::int128 v) {
   return combine(static_cast<uint64_t>(v), static_cast<uint64_t>(v >> 64));
 }
 template <>
@@ -74,7 +74,7 @@ STROM_INLINE void with_phys(Phys phys, F&& f) {
     case Phys::kBool: f(uint8_t{}); break;
     case Phys::kI32: f(int32_t{}); break;
     case Phys::kI64: f(int64_t{}); break;
-    case Phys::kI128: f(expr::int128{}); break;
+    case Phys::kI128: f(base::int128{}); break;
     case Phys::kF32: f(float{}); break;
     case Phys::kF64: f(double{}); break;
     case Phys::kStr: f(StrView{}); break;

@@ -1,5 +1,5 @@
 // Work on pages of a PostgreSQL table that lie in a device's memory: what the kernel of engine/op/pages reads and
-// writes. Plain data, all pointers of the device. Made by engine/exec/device_pages.cpp. See docs/dev/heap.md.
+// writes. Plain data, all pointers of the device. Made by engine/device/device_pages.cpp. See docs/dev/heap.md.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Tile primitives: where a register's values lie, and moving rows between tiles. Single source.
 #pragma once
 
+#include "base/int128.hpp"
 #include "engine/block/tile.hpp"
-#include "engine/expr/element.hpp"
 #include "engine/platform/platform.hpp"
 
 namespace strom::engine::block {
@@ -59,8 +59,8 @@ STROM_INLINE void gather_values(const P& p, Phys phys, void* out, const void* in
       break;
     }
     default: {
-      auto* o = static_cast<expr::uint128*>(out);
-      auto* v = static_cast<const expr::uint128*>(in);
+      auto* o = static_cast<base::uint128*>(out);
+      auto* v = static_cast<const base::uint128*>(in);
       p.for_each(count, [&](int i) { o[i] = v[positions[i]]; });
     }
   }

@@ -1,5 +1,5 @@
 // Tile code and tile state: what the op-code interpreter (engine/op/pipeline) runs on and runs over. Plain data, the
-// same on both machines; made by engine/exec/assemble.cpp for one pipeline at a time.
+// same on both platforms; made by engine/op/pipeline/assemble.cpp for one pipeline at a time.
 //
 // A pipeline is a chain of segments. Segment 0 takes dense tiles of the source; every segment ends by appending its
 // surviving rows to the next one's buffer (row numbers and carried registers), so that each op-code works on tiles
@@ -66,8 +66,8 @@ enum class TileOp : uint16_t {
   kAssume,        // dst <- register a, an error where the boolean register b is not true
   kGate,          // drops rows for which a register of list imm has an error; list c = registers alive after it
   kSlotAdd,       // dst <- register a * imm + register b (kNoRegister: 0): dense group slot from codes
-  kOrderKey,      // dst (int64) <- place of register a in an order; imm = kOrder... bits
-  kWithinTop,     // dst (bool) <- the place in register a is not behind TileState::top_last
+  kOrderKey,      // dst (int64) <- sort key of register a, an integer of the same order; imm = kOrder... bits
+  kWithinTop,     // dst (bool) <- the sort key in register a is not behind TileState::top_last
   kFindGroup,     // dst <- slot of the group whose keys are the registers of list imm; a = hash
   kFirstFunction = 1 << 10,
 };
@@ -100,9 +100,9 @@ struct CalledFunction {
   uint16_t member;
 };
 constexpr CalledFunction called_function(const TileInstr& instr) {
-  const int place = instr.op - static_cast<int>(TileOp::kFirstFunction);
-  return {static_cast<registry::FunctionGroup>(place >> kGroupShift),
-          static_cast<uint16_t>(place & ((1 << kGroupShift) - 1))};
+  const int row = instr.op - static_cast<int>(TileOp::kFirstFunction);
+  return {static_cast<registry::FunctionGroup>(row >> kGroupShift),
+          static_cast<uint16_t>(row & ((1 << kGroupShift) - 1))};
 }
 
 /// A register list lives in TileCode::lists: count, then register numbers.
@@ -135,8 +135,15 @@ struct Segment {
   uint16_t index;     // kExpand, kMatch: register with the current build row
   uint16_t matched;   // kMatch of kLeft: boolean register, the row has had a match
   ListRef carried;    // registers handed to the next segment, which sees them under the same numbers
-  ListRef errors;     // kFilter: registers whose errors decline a row (the mask among them)
+  ListRef errors;     // kFilter: registers whose errors make a row a fallback row (the mask among them)
   ListRef join_rows;  // per join of the pipeline: register with its build row, kNoRegister = look up by key
+};
+
+/// How a kAggregate segment finds a row's group.
+enum class Grouping : uint8_t {
+  kNone,    // there is one group
+  kDirect,  // its number is computed from codes of join tables
+  kHashed,  // by its keys, in the hash table of GroupTable
 };
 
 struct AggregateCode {
@@ -146,8 +153,8 @@ struct AggregateCode {
   uint16_t second;  // kPairMoments: register of the other argument, not null where the first is not
 };
 
-/// Accumulators of an aggregate in the memory of a block's own: bytes from its beginning to the array of null counts
-/// and to that of values.
+/// Accumulators of an aggregate in the shared memory of a device's block: bytes from its beginning to the array of null
+/// counts and to that of values.
 struct OwnArrays {
   uint32_t nulls, values;
   int32_t value_bytes;
@@ -167,9 +174,9 @@ struct TileCode {
   ListRef outputs;     // kOutput: registers
   ListRef group_keys;  // kAggregate by hash: key registers
   bool single_byte;    // one byte per character
-  bool hashed_groups;
-  bool makes_text;  // some instruction allocates in the text arena
-  bool keeps_text;  // and the sink holds views of what it made
+  Grouping grouping;   // kAggregate
+  bool makes_text;     // some instruction allocates in the text arena
+  bool keeps_text;     // and the sink holds views of what it made
 };
 
 /// A register at work: `data` holds a tile of values of its physical kind; null `flags` = every value is fine.
@@ -256,8 +263,8 @@ struct Inflater {
   bool (*inflate)(StrView stored, char* to, int64_t size);
 };
 
-/// Rows that the engine leaves to PostgreSQL.
-struct DeclinedBuffer {
+/// Fallback rows: the engine leaves them to PostgreSQL.
+struct FallbackBuffer {
   int32_t* rows;        // relative to the morsel's first row
   uint32_t* join_rows;  // capacity x TileCode::join_count, kNoRow = look up again
   int32_t count, capacity;
@@ -267,7 +274,7 @@ enum class RunResult : int32_t {
   kDone,        // the morsel is finished
   kOutputFull,  // make room and call again
   kGroupsFull,
-  kDeclinedFull,
+  kFallbackFull,
   kTextFull,     // the arena of computed text: copy what the sink holds, empty it, call again
   kPaused,       // TileState::budget is used up, or ended by TileState::stop: a chance to stop; call again to go on
   kCorruptText,  // a text offset or view of source column corrupt_column lies outside its buffer
@@ -284,7 +291,7 @@ struct TileState {
   const JoinTable* joins;
   GroupTable* groups;
   OutputBuffer* output;
-  DeclinedBuffer* declined;
+  FallbackBuffer* fallback;
   TextArena text;
   const Inflater* inflater;    // null: compressed values are PostgreSQL's
   int64_t text_mark;           // TextArena::used when the running segment began
@@ -296,13 +303,13 @@ struct TileState {
   int64_t morsel_begin;  // first row in the chunk
   int32_t morsel_rows;
   int32_t budget;                // tiles to run before a pause
-  int64_t top_last;              // place of the last row that is wanted so far, see kWithinTop
+  int64_t top_last;              // sort key of the last row that is wanted so far, see kWithinTop
   const volatile int32_t* stop;  // null, or memory of the device: not 0 ends the budget
   int32_t cursor;                // rows of the morsel already taken by segment 0
   // The running tile
   int32_t count;
-  int32_t taken;          // count before rows were declined
-  int32_t declined_mark;  // DeclinedBuffer::count when the running segment began
+  int32_t taken;          // count before rows became fallback rows
+  int32_t fallback_mark;  // FallbackBuffer::count when the running segment began
   int32_t groups_full;    // of a device: the tile has to run again when there is room for groups
   int32_t dense_base;     // first row when rows == nullptr
   const int32_t* rows;    // row of each entry relative to the morsel; null when contiguous
@@ -310,7 +317,7 @@ struct TileState {
   int32_t corrupt_column;
 };
 
-/// Runs a worker's morsel on one of the machines.
+/// Runs a worker's morsel on one of the platforms.
 using RunMorsel = RunResult (*)(TileState&);
 
 }  // namespace strom::engine::block

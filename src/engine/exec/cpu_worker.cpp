@@ -25,7 +25,7 @@ constexpr int64_t kTextCapacity = 4 << 20, kMostTextCapacity = 64 << 20;
 constexpr uint32_t kOverflowGroups = 64 << 10;
 constexpr int64_t kLeastForOverflowGroups = 32 << 20;
 /// Bits of a row's number in its chunk, above which is the chunk's.
-constexpr int kChunkPlaces = 36;
+constexpr int kChunkRowBits = 36;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Asse
   state_.joins = joins_.data();
   state_.groups = groups_ ? groups_->view() : nullptr;
   state_.output = &no_output_;
-  state_.declined = &declined_;
+  state_.fallback = &declined_;
   state_.inflater = inflater;
   if (assembly.code.makes_text) {
     text_.reset(new char[kTextCapacity]);
@@ -164,14 +164,13 @@ void CpuWorker::make_room_for_groups() {
 }
 
 void CpuWorker::hand_groups_on() {
-  place_ = groups_->note_places(place_);
-  const bool hashed = groups_->hashed();
+  position_ = groups_->note_positions(position_);
   groups_ = sink_->take_groups(std::move(groups_), *morsel_);
   rows_since_flush_ = 0;
-  groups_overflowed_ = hashed;
-  if (!groups_ || (hashed && groups_->capacity() > kOverflowGroups)) {
+  groups_overflowed_ = true;
+  if (!groups_ || groups_->capacity() > kOverflowGroups) {
     groups_ = std::make_unique<HostGroupTable>(assembly_);
-    if (hashed && group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
+    if (group_budget_ >= kLeastForOverflowGroups) groups_->grow_to(kOverflowGroups);
   }
   state_.groups = groups_->view();
 }
@@ -190,7 +189,7 @@ RunResult CpuWorker::run_tiles() {
 Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corrupt_column) {
   const Morsel& morsel = *taken;
   morsel_ = taken;
-  place_ = (morsel.chunk << kChunkPlaces) + morsel.begin;
+  position_ = (morsel.chunk << kChunkRowBits) + morsel.begin;
   state_.columns = morsel.batch->columns.data();
   state_.morsel_begin = morsel.begin;
   state_.morsel_rows = morsel.rows;
@@ -213,12 +212,12 @@ Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corru
       own_group_text();
       empty_text_arena();
     }
-    if (result == RunResult::kDeclinedFull || result == RunResult::kDone) drain_declined(morsel.chunk, morsel.begin);
+    if (result == RunResult::kFallbackFull || result == RunResult::kDone) drain_declined(morsel.chunk, morsel.begin);
     if (result != RunResult::kDone) continue;
     flush_output();
     own_group_text();
     empty_text_arena();
-    if (groups_) place_ = groups_->note_places(place_);
+    if (groups_) position_ = groups_->note_positions(position_);
     return Status::ok();
   }
 }

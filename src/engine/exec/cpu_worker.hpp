@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/exec/worker_output.hpp"
+#include "engine/op/output/worker_output.hpp"
 #include "engine/inst/tile_cpu.hpp"
 
 namespace strom::engine::exec {
@@ -52,11 +52,11 @@ class CpuWorker final : public Worker {
   std::unique_ptr<HostGroupTable> groups_;
   bool groups_overflowed_ = false;
   const Morsel* morsel_ = nullptr;  // that runs
-  int64_t place_ = 0;               // of the next new group, see HostGroupTable::note_places()
+  int64_t position_ = 0;            // of the next new group, see HostGroupTable::note_positions()
   int64_t rows_since_flush_ = 0, declined_rows_ = 0;
   std::unique_ptr<WorkerOutput> output_;  // unless there are groups
   block::OutputBuffer no_output_{};
-  block::DeclinedBuffer declined_{};
+  block::FallbackBuffer declined_{};
   std::unique_ptr<char[]> text_;
   block::TileState state_{};
 };

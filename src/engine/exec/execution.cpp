@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "engine/exec/build_rows.hpp"
-#include "engine/exec/inner_parts.hpp"
-#include "engine/exec/isa.hpp"
-#include "engine/exec/join_limit.hpp"
-#include "engine/exec/join_name.hpp"
-#include "engine/exec/kept_join.hpp"
+#include "engine/op/hash_join/build_rows.hpp"
+#include "engine/op/hash_join/inner_partitions.hpp"
+#include "engine/inst/tile_cpu.hpp"
+#include "engine/op/hash_join/join_limit.hpp"
+#include "engine/op/hash_join/join_name.hpp"
+#include "engine/device/cached_columns.hpp"
+#include "engine/device/cached_join.hpp"
 #include "engine/exec/pipeline_run.hpp"
 #include "engine/plan/errors.hpp"
 
@@ -269,7 +270,7 @@ class ExecutionImpl : public Execution {
     build_rows_begin_ = 0;
     std::vector<bool> changed(inner_.size(), false);
     for (const uint32_t join : main_joins()) {
-      InnerParts& inner = inner_[join];
+      InnerPartitions& inner = inner_[join];
       changed[join] = inner.parts.size() > 1;
       if (inner.at + 1 < inner.parts.size()) {
         ++inner.at;
@@ -312,12 +313,11 @@ class ExecutionImpl : public Execution {
       nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const std::vector<DeviceMachine*> machines =
-        sums_in_order(pipeline) ? std::vector<DeviceMachine*>() : machines_for(source);
+    const std::vector<Device*> devices = sums_in_order(pipeline) ? std::vector<Device*>() : devices_for(source);
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
-                              !machines.empty()};
+                              !devices.empty()};
     STROM_ASSIGN(Assembly assembly, assemble(program, index, joins, partition, traits, &program != &program_));
-    return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options_, machines, build,
+    return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options_, devices, build,
                                          nothing_matches, wanted_keys(program, index, source), in_order_);
   }
 
@@ -329,11 +329,11 @@ class ExecutionImpl : public Execution {
   }
 
   /// Those that run tiles over the source; none: the CPU does.
-  std::vector<DeviceMachine*> machines_for(const ChunkSource& source) const {
+  std::vector<Device*> devices_for(const ChunkSource& source) const {
     if (options_.machine == nullptr || source.total_rows() < options_.device_rows) return {};
-    std::vector<DeviceMachine*> machines = options_.more_machines;
-    machines.insert(machines.begin(), options_.machine);
-    return machines;
+    std::vector<Device*> devices = options_.more_machines;
+    devices.insert(devices.begin(), options_.machine);
+    return devices;
   }
 
   /// What the joins of the last pipeline ask of columns that the source has statistics of.
@@ -378,7 +378,7 @@ class ExecutionImpl : public Execution {
     return phys;
   }
 
-  /// What the finished table of the whole inner side is kept under; without a name: nowhere.
+  /// What the finished table of the whole inner side is cached under; without a name: nowhere.
   columnar::RowsOrigin origin_of(uint32_t join) const {
     const BuildText made = build_text(program_, join, join_needs(program_, join), options_.single_byte_encoding);
     if (made.text.empty()) return {};
@@ -386,31 +386,31 @@ class ExecutionImpl : public Execution {
         sources_[program_.pipelines[program_.joins[join].build_pipeline].source]->origin(made.columns);
     if (origin.name.empty()) return origin;
     origin.name = "j" + made.text + origin.name;
-    if (origin.name.size() > ColumnKeeper::kMostMirroredNameBytes) origin.name.clear();
+    if (origin.name.size() > DeviceCache::kMostMirroredNameBytes) origin.name.clear();
     return origin;
   }
 
-  /// nullptr: nothing is to be kept of the join.
-  std::shared_ptr<KeptJoin> keepable(uint32_t join, const std::vector<DeviceMachine*>& machines) const {
-    const auto keeps = [](DeviceMachine* machine) { return machine->keeper() != nullptr; };
-    if (inner_[join].measured || std::none_of(machines.begin(), machines.end(), keeps)) return nullptr;
+  /// nullptr: the join table is not to be cached.
+  std::shared_ptr<CachedJoin> cacheable(uint32_t join, const std::vector<Device*>& devices) const {
+    const auto keeps = [](Device* device) { return device->cache() != nullptr; };
+    if (inner_[join].measured || std::none_of(devices.begin(), devices.end(), keeps)) return nullptr;
     columnar::RowsOrigin origin = origin_of(join);
-    return origin.name.empty() ? nullptr : std::make_shared<KeptJoin>(std::move(origin));
+    return origin.name.empty() ? nullptr : std::make_shared<CachedJoin>(std::move(origin));
   }
 
-  /// True: `kept` is on one of the machines, and is the join's table now.
-  Result<bool> take_kept(uint32_t join, const std::shared_ptr<KeptJoin>& kept,
-                         const std::vector<DeviceMachine*>& machines, const InterruptCheck& interrupt) {
+  /// True: `cached` is on one of the devices, and is the join's table now.
+  Result<bool> take_cached(uint32_t join, const std::shared_ptr<CachedJoin>& cached,
+                           const std::vector<Device*>& devices, const InterruptCheck& interrupt) {
     const auto keep_going = [&interrupt] {
       interrupt();
       return true;
     };
     const std::vector<Phys> keys = phys_of(program_.joins[join].inner_keys);
     const std::vector<Phys> payload = phys_of(program_.joins[join].payload);
-    STROM_ASSIGN(std::optional<JoinImage> image, kept->find(machines, keys, payload, keep_going));
+    STROM_ASSIGN(std::optional<JoinImage> image, cached->find(devices, keys, payload, keep_going));
     if (!image) return false;
     build_rows_scanned_[join] = image->scanned_rows;
-    builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), kept);
+    builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), std::move(*image), cached);
     ++past_stats_.device_joins.kept;
     if (declined_build_) declined_build_(program_.joins[join].build_pipeline, {});
     return true;
@@ -420,19 +420,19 @@ class ExecutionImpl : public Execution {
   Status run_build(uint32_t index, const InterruptCheck& interrupt) {
     const uint32_t join = join_of(index);
     if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
-    std::vector<DeviceMachine*> machines;
-    if (is_main_join(join)) machines = machines_for(*sources_[program_.pipelines.back().source]);
-    const std::shared_ptr<KeptJoin> kept = keepable(join, machines);
-    if (kept != nullptr) {
-      STROM_ASSIGN(const bool is_there, take_kept(join, kept, machines, interrupt));
+    std::vector<Device*> devices;
+    if (is_main_join(join)) devices = devices_for(*sources_[program_.pipelines.back().source]);
+    const std::shared_ptr<CachedJoin> cached = cacheable(join, devices);
+    if (cached != nullptr) {
+      STROM_ASSIGN(const bool is_there, take_cached(join, cached, devices, interrupt));
       if (is_there) return {};
     }
     STROM_ASSIGN(const bool is_as_read, build_table(index, join, interrupt));
-    if (!machines.empty()) ++past_stats_.device_joins.built;
-    if (kept == nullptr || !options_.device_keeps_joins || !is_as_read || origin_of(join).name != kept->name())
+    if (!devices.empty()) ++past_stats_.device_joins.built;
+    if (cached == nullptr || !options_.device_keeps_joins || !is_as_read || origin_of(join).name != cached->name())
       return {};
-    kept->set_built(build_rows_scanned_[join]);
-    builds_[join]->keep(kept);
+    cached->set_built(build_rows_scanned_[join]);
+    builds_[join]->set_cached(cached);
     return {};
   }
 
@@ -452,7 +452,7 @@ class ExecutionImpl : public Execution {
     const std::vector<Phys> keys = phys_of(program_.joins[join].inner_keys);
     const std::vector<Phys> payload = phys_of(program_.joins[join].payload);
     const bool divisible = !keys.empty() && is_main_join(join);
-    InnerParts& inner = inner_[join];
+    InnerPartitions& inner = inner_[join];
     for (;;) {
       builds_[join].reset();
       builds_[join] = std::make_unique<JoinBuild>(keys, payload, join_needs(program_, join), inner.current());
@@ -469,7 +469,7 @@ class ExecutionImpl : public Execution {
       if (declined_build_) declined_build_(index, declined);
       if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget))
         build.measure();
-      if (const InnerSizes* sizes = build.sizes()) {
+      if (const BucketSizes* sizes = build.sizes()) {
         inner = {sizes->parts(options_.join_memory_budget, most_parts(join)), 0, true, sizes->rows()};
         continue;
       }
@@ -514,7 +514,7 @@ class ExecutionImpl : public Execution {
   const std::vector<const ChunkSource*> sources_;
   const Options options_;
   std::vector<std::unique_ptr<JoinBuild>> builds_;
-  std::vector<InnerParts> inner_;  // for each join
+  std::vector<InnerPartitions> inner_;  // for each join
   std::vector<int64_t> build_rows_scanned_;
   const PipelineRun* building_ = nullptr;
   uint32_t building_pipeline_ = 0;
@@ -578,7 +578,7 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
   options.threads = std::max(1, options.threads);
   options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
   options.device_morsel_rows = std::clamp<int64_t>(options.device_morsel_rows, 1, kMostDeviceMorselRows);
-  if (options.run == nullptr) options.run = run_morsel_for(options.isa);
+  if (options.run == nullptr) options.run = inst::run_morsel_for(options.isa);
   return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
 }
 

@@ -2,7 +2,6 @@
 // PostgreSQL executor node, a test) pulls result batches; it is the only thread that ever leaves the engine.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,18 +9,18 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "columnar/batch.hpp"
 #include "engine/block/tile.hpp"
-#include "engine/exec/key_range.hpp"
+#include "engine/op/output/result_batch.hpp"
+#include "engine/op/pipeline/statistics.hpp"
+#include "engine/op/scan/chunk_source.hpp"
 #include "engine/plan/ir.hpp"
+#include "engine/platform/isa.hpp"
 
 namespace strom::engine::exec {
 
-/// Instruction sets that the tile code is built for.
-enum class Isa : uint8_t { kBaseline, kV2, kV3, kV4 };
-const char* isa_name(Isa isa);  // "x86-64-v2", "AVX2", "AVX-512", "baseline"
-/// Best level of this machine; lowered by environment STROM_ISA=v2|v3|v4 for tests.
-Isa best_isa();
+using platform::best_isa;
+using platform::Isa;
+using platform::isa_name;
 
 /// Rows that a worker takes at a time: small enough for a quick stop and an even load. Environment STROM_MORSEL_ROWS
 /// lowers it, so that tests run many threads over few rows.
@@ -30,139 +29,17 @@ int64_t default_morsel_rows();
 /// Of a device. Environment STROM_DEVICE_MORSEL_ROWS lowers it, likewise.
 int64_t default_device_morsel_rows();
 
-/// Prepares a source's chunks on the caller's thread, one after another, while engine threads read earlier ones.
-class ChunkFeeder {
- public:
-  virtual ~ChunkFeeder() = default;
-  /// Makes the next chunk ready; false at the end. The caller's thread; may throw like an
-  /// InterruptCheck.
-  virtual bool feed() = 0;
-  /// After feed() has said that there are no more: chunks that are being read may give pages back
-  /// (columnar::PageBatch), so that it is to be asked again.
-  virtual bool is_waiting() const { return false; }
-  /// Whether chunks may be pages for a device to read. Before the first feed() of a run.
-  virtual void let_devices_read(bool allowed) { (void)allowed; }
-  /// How many chunks may be ready or being read at a time, for so many threads; at least 1. Asked once, before feed().
-  virtual int64_t limit(int threads) = 0;
-  /// Chunks begin anew. The caller's thread, when no thread reads any and all declined rows have been taken.
-  virtual void rewind() = 0;
-  /// The rows of a chunk have been processed; `declined`: PostgreSQL will ask for some of them. Any thread.
-  virtual void release(int64_t chunk, bool declined) = 0;
-};
-
-/// Where a pipeline's rows come from. chunk() is called by engine threads at the same time and must not call
-/// PostgreSQL; the views must stay valid as long as a copy of the chunk's BatchView is held, and text until the
-/// Execution is gone unless stable_text() says otherwise. A source is read more than once, from chunk 0 on, when an
-/// inner side does not fit its budget.
-class ChunkSource {
- public:
-  virtual ~ChunkSource() = default;
-  virtual int64_t chunk_count() const = 0;
-  /// Rows of all chunks together; decides how many threads are worth starting.
-  virtual int64_t total_rows() const = 0;
-  /// Rows of chunk `index` with the columns of plan::Source in order; layouts must load into the declared types.
-  virtual Result<columnar::BatchView> chunk(int64_t index) const = 0;
-  /// Columns of chunk `index` that threads can load each by itself, with one call of load_column(), before one of them
-  /// asks for the chunk: they take long. 0: nothing can be loaded so. For sources without a feeder; errors are
-  /// chunk()'s.
-  virtual int64_t loadable_columns(int64_t index) const {
-    (void)index;
-    return 0;
-  }
-  virtual void load_column(int64_t index, int64_t column) const { (void)index, (void)column; }
-  /// Not nullptr: chunk_count() is not asked, and chunk() is called once for each chunk that was fed, which is one
-  /// morsel; the view is valid until the chunk is released.
-  virtual ChunkFeeder* feeder() const { return nullptr; }
-  /// Stands for what is in chunk `index` in any query, but for chance: devices keep their columns by it. Of a fed
-  /// chunk: on the thread that feeds, before it is handed out.
-  virtual uint64_t place(int64_t index) const { return static_cast<uint64_t>(index); }
-  /// Which part of the source it is of, likewise; see Options::near_machines.
-  virtual uint32_t part(int64_t index) const {
-    (void)index;
-    return 0;
-  }
-  /// Rows of a chunk from `begin` on, up to those of the next one, belong to stripe `number`.
-  struct Stripe {
-    int64_t begin;
-    uint64_t number;
-  };
-  /// Of a fed chunk that is held: what belongs together whether or not the source is cut into chunks in the same way
-  /// each time. A stripe's rows are in neighbouring chunks.
-  virtual std::vector<Stripe> stripes(int64_t index) const { return {{0, static_cast<uint64_t>(index)}}; }
-  /// False when text, too, is valid only while the chunk's BatchView is held: what is kept of it is then copied.
-  virtual bool stable_text() const { return true; }
-  /// True when text columns may have compressed values (columnar::ColumnView::has_packed) and numerics are as they are
-  /// stored: loading such a column takes time.
-  virtual bool converts_late() const { return false; }
-  /// True when may_hold() can rule out chunks by their values of `column`; for sources without a feeder.
-  virtual bool has_bounds(uint32_t column) const {
-    (void)column;
-    return false;
-  }
-  /// False when no row of chunk `index` has one of `keys` in `column`. Called by engine threads.
-  virtual bool may_hold(int64_t index, uint32_t column, const KeyRange& keys) const {
-    (void)index, (void)column, (void)keys;
-    return true;
-  }
-  /// Names what `columns` of all rows hold, without reading any. What was read between two questions is what the name
-  /// says if both have the same answer. The caller's thread; may throw like an InterruptCheck.
-  virtual columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const {
-    (void)columns;
-    return {};
-  }
-  /// Names the chunk in an error message, e.g. `record batch 3 of file "..."`.
-  virtual std::string describe(int64_t index) const { return "chunk " + std::to_string(index); }
-};
-
-/// A row that the engine could not evaluate (overflow, division by zero, ...): PostgreSQL decides it.
-struct DeclinedRow {
-  uint32_t pipeline;
-  int64_t chunk;
-  int64_t row;                      // in the columns of the chunk
-  std::vector<int64_t> inner_rows;  // for the first inner_rows.size() joins of the pipeline: row of the join's
-                                    // build table that this row was combined with, or -1 when it is to be
-                                    // looked up again (unique keys)
-  int32_t build_join = -1;  // >= 0: a build row of the pipeline's join at this place that goes on by itself, see
-                            // inner_rows; neither the source nor the joins before it have a row
-};
-
-/// One column of a result batch: dense register values, flags[i] & 1 = null (flags may be null: no nulls).
-struct ResultColumn {
-  plan::ValueType type;
-  const void* values = nullptr;  // phys layout; StrView for text, pointing into stable source memory or the batch
-  const uint8_t* flags = nullptr;
-};
-
-/// Accumulators of one aggregate: count of non-null inputs (or rows), and value columns by AccKind:
-/// kSumI64 and kCountTrue int64, kSumI128 __int128, kSumF32 float, kSumF64 and kAvgF64 double, kSumSquares, kSumDecimal
-/// and kMoments and kPairMoments the structs of registry/aggregates.hpp, all others the argument's phys.
-struct ResultAggregate {
-  const int64_t* counts = nullptr;
-  const void* values = nullptr;
-};
-
-struct ResultBatch {
-  int64_t rows = 0;
-  std::vector<ResultColumn> columns;        // kProject: outputs; kAggregate: group keys
-  std::vector<ResultAggregate> aggregates;  // kAggregate
-  std::vector<uint64_t> places;  // of the rows by the first key of Pipeline::order, in which they are; else empty
-  int grouping_set = -1;         // its groups are of this set alone; -1: of each of Pipeline::grouping_sets,
-                                 // to be merged by the keys that the set has
-  std::shared_ptr<void> memory;  // owns what the pointers above point to
-  int64_t memory_bytes = 0;      // of `memory`
-};
-
 /// Passes over the outer side. Inner sides that would need more go beyond their budget.
 inline constexpr int64_t kMostPasses = 32;
 
-class DeviceMachine;
+class Device;
 
 struct Options {
   Isa isa = best_isa();
-  block::RunMorsel run = nullptr;    // runs tiles; null = the CPU's for `isa`
-  DeviceMachine* machine = nullptr;  // runs tiles of pipelines whose source has `device_rows` or more, by so many
-  int64_t device_rows = 0;           // rows at a time; pieces for which it has no memory run on the CPU
-  std::vector<DeviceMachine*> more_machines{};  // of the same kind: threads are spread over all
+  block::RunMorsel run = nullptr;        // runs tiles; null = the CPU's for `isa`
+  Device* machine = nullptr;             // runs tiles of pipelines whose source has `device_rows` or more, by so many
+  int64_t device_rows = 0;               // rows at a time; pieces for which it has no memory run on the CPU
+  std::vector<Device*> more_machines{};  // of the same kind: threads are spread over all
   // Of `machine` and more_machines, by which morsels are theirs in every query; empty: one only, or by place.
   std::vector<uint32_t> machine_numbers{};
   // For parts of the last pipeline's source the places of machines that its morsels go to if they can; empty: all.
@@ -179,31 +56,6 @@ struct Options {
       1ll << 30;  // for each join table; a larger inner side is joined in up to kMostPasses passes
   const block::Inflater* inflater = nullptr;  // of compressed texts; null: they are PostgreSQL's
   bool single_byte_encoding = false;          // LIKE and char_length: one byte per character instead of UTF-8
-};
-
-struct StageStats {
-  std::string name;  // "scan", "filter", "join 1", "sink"
-  int64_t rows_in = 0, rows_out = 0;
-};
-
-/// Columns for Options::machine.
-struct DeviceBytes {
-  int64_t copied = 0, kept = 0;  // to it now; there from earlier queries
-  DeviceBytes& operator+=(const DeviceBytes& more) {
-    copied += more.copied;
-    kept += more.kept;
-    return *this;
-  }
-};
-
-/// Join tables that pipelines on Options::machine have probed.
-struct DeviceJoins {
-  int64_t built = 0, kept = 0;  // now; there from earlier queries
-  DeviceJoins& operator+=(const DeviceJoins& more) {
-    built += more.built;
-    kept += more.kept;
-    return *this;
-  }
 };
 
 struct Stats {

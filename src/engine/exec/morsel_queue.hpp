@@ -13,18 +13,18 @@
 #include <vector>
 
 #include "engine/block/hash.hpp"
-#include "engine/exec/worker.hpp"
+#include "engine/op/pipeline/worker.hpp"
 
 namespace strom::engine::exec {
 
-/// Which of several devices a morsel belongs to: in every query the same, so that each finds the columns that it kept,
-/// and what one keeps no other does. Where a device is left out, only its morsels go to others (D. Thaler,
-/// C. V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
-class MorselHomes {
+/// Which of several devices a morsel belongs to: in every query the same, so that each finds the columns that it has
+/// cached, and what one caches no other does. Where a device is left out, only its morsels go to others (D. Thaler, C.
+/// V. Ravishankar, "Using name-based mappings to increase hit rates", 1998).
+class MorselAffinity {
  public:
   /// `numbers` tells the devices apart in every query; `near`: for each part of the source the places among them of
   /// those that it prefers, empty: all.
-  MorselHomes(std::vector<uint32_t> numbers, std::vector<std::vector<uint32_t>> near)
+  MorselAffinity(std::vector<uint32_t> numbers, std::vector<std::vector<uint32_t>> near)
       : numbers_(std::move(numbers)), near_(std::move(near)) {}
 
   size_t count() const { return std::max<size_t>(1, numbers_.size()); }
@@ -63,17 +63,17 @@ class MorselHomes {
 class MorselQueue {
  public:
   /// Chunks without any of the `wanted` keys are left out. `lanes`: 0 for none.
-  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselHomes homes,
+  MorselQueue(const ChunkSource& source, int64_t morsel_rows, std::vector<ColumnKeys> wanted, MorselAffinity affinity,
               size_t lanes = 0)
       : source_(source),
         morsel_rows_(morsel_rows),
         wanted_(std::move(wanted)),
-        homes_(std::move(homes)),
+        affinity_(std::move(affinity)),
         lanes_(lanes),
-        shares_(lanes > 0 ? lanes : homes_.count()) {
+        shares_(lanes > 0 ? lanes : affinity_.count()) {
     if (source.feeder() != nullptr) return;
     chunks_ = source.chunk_count();
-    for (int64_t chunk = 0; chunk < chunks_; ++chunk) home_of_chunk(chunk).chunks.push_back(chunk);
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) share_of_chunk(chunk).chunks.push_back(chunk);
   }
 
   /// For a thread of device `device`, 0 where there is none. False at the end; an error of the source is returned once.
@@ -108,10 +108,10 @@ class MorselQueue {
   }
   /// The thread that feeds.
   void add_fed() {
-    Share& home = home_of_chunk(chunks_);
+    Share& share = share_of_chunk(chunks_);
     {
       std::lock_guard lock(mutex_);
-      home.chunks.push_back(chunks_++);
+      share.chunks.push_back(chunks_++);
       if (lanes_ == 0) ++untaken_;
     }
     fed_.notify_one();
@@ -154,7 +154,7 @@ class MorselQueue {
   };
 
   /// With lanes, chunks that are yet to be loaded are all in one share.
-  Share& home_of_chunk(int64_t chunk) { return shares_[lanes_ > 0 ? 0 : homes_.of(source_, chunk, 0)]; }
+  Share& share_of_chunk(int64_t chunk) { return shares_[lanes_ > 0 ? 0 : affinity_.of(source_, chunk, 0)]; }
 
   /// The free lane that is behind the others; nullptr: none has a morsel.
   Share* free_lane() {
@@ -267,7 +267,7 @@ class MorselQueue {
     const auto batch = std::make_shared<const columnar::BatchView>(std::move(view).value());
     if (lanes_ > 0) return deal_out(chunk, batch);
     for (int64_t begin = 0; begin < rows; begin += morsel_rows_)
-      shares_[homes_.of(source_, chunk, begin / morsel_rows_)].morsels.push_back(
+      shares_[affinity_.of(source_, chunk, begin / morsel_rows_)].morsels.push_back(
           {chunk, begin, static_cast<int32_t>(std::min(morsel_rows_, rows - begin)), batch});
     return Status::ok();
   }
@@ -392,7 +392,7 @@ class MorselQueue {
   int64_t chunks_ = 0;  // of a fed source: so far
   const int64_t morsel_rows_;
   const std::vector<ColumnKeys> wanted_;
-  const MorselHomes homes_;
+  const MorselAffinity affinity_;
   const size_t lanes_;
   std::mutex mutex_;
   std::vector<Share> shares_;  // for each device, or each lane

@@ -1,213 +1,62 @@
 // One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Used by
-// exec/execution.cpp only.
+// exec/execution.cpp and exec/inner_sides.cpp.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <deque>
+#include <memory>
 #include <mutex>
-#include <numeric>
 #include <thread>
-#include <tuple>
+#include <vector>
 
-#include "base/blocked_signals.hpp"
-#include "base/no_read_ahead.hpp"
-#include "base/thread_memory.hpp"
-#include "columnar/page_batch.hpp"
-#include "engine/exec/assemble.hpp"
-#include "engine/exec/cpu_worker.hpp"
-#include "engine/exec/device_worker.hpp"
-#include "engine/exec/group_merger.hpp"
-#include "engine/exec/join_table.hpp"
+#include "engine/device/device_pipeline.hpp"
+#include "engine/exec/execution.hpp"
 #include "engine/exec/morsel_queue.hpp"
-#include "engine/exec/sorted_rows.hpp"
+#include "engine/op/hash_agg/group_merger.hpp"
+#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/pipeline/assemble.hpp"
+#include "engine/op/pipeline/worker.hpp"
 
 namespace strom::engine::exec {
 
-/// Result batches that wait for the consumer, per thread.
-inline constexpr size_t kQueuedPerThread = 4;
-inline constexpr auto kPollInterval = std::chrono::milliseconds(10);
-
 /// The workers of one pipeline while it runs.
-class PipelineRun : public WorkerSink {
+class PipelineRun final : public WorkerSink {
  public:
-  /// `machines`: where tiles run; none: on the CPU. `in_order`: groups see the rows in the source's order.
+  /// `devices`: where tiles run; none: on the CPU. `in_order`: groups see the rows in the source's order.
   PipelineRun(const plan::Program& program, uint32_t index, Assembly assembly, const ChunkSource& source,
-              const Options& options, const std::vector<DeviceMachine*>& machines, JoinBuild* build,
-              bool nothing_matches, std::vector<ColumnKeys> wanted, bool in_order)
-      : program_(program),
-        index_(index),
-        assembly_(std::move(assembly)),
-        source_(source),
-        options_(options),
-        build_(build),
-        feeder_(source.feeder()),
-        run_(options.run),
-        morsel_rows_(machines.empty() ? options.morsel_rows : options.device_morsel_rows),
-        lanes_(machines.empty() ? lanes(assembly_, options, in_order) : 0),
-        queue_(source, morsel_rows_, std::move(wanted), homes(program, index, options, machines.size()), lanes_),
-        exhausted_(nothing_matches),
-        groups_(program, index, assembly_, options.memory_budget, lanes_,
-                [this](std::shared_ptr<const ResultBatch> batch) { push(std::move(batch)); }),
-        lane_workers_(lanes_) {
-    for (DeviceMachine* machine : machines) devices_.push_back(std::make_unique<Device>(machine));
-    // What is left is for the parts in which full tables meet.
-    group_budget_ =
-        options.memory_budget / 4 / std::max<int64_t>(1, lanes_ > 0 ? static_cast<int64_t>(lanes_) : options.threads);
-    start_ = std::chrono::steady_clock::now();
-  }
-
+              const Options& options, const std::vector<Device*>& devices, JoinBuild* build, bool nothing_matches,
+              std::vector<ColumnKeys> wanted, bool in_order);
   ~PipelineRun() override { stop(); }
 
   /// The caller's share of the work: one morsel. False when there is none left to take.
-  Result<bool> step(const InterruptCheck& interrupt) {
-    const auto keep_going = [&] {
-      interrupt();
-      return !stopping_.load();
-    };
-    if (!started_) {
-      started_ = true;
-      STROM_TRY(take_seat(&main_seat_, 0, keep_going));
-      if (!exhausted_) start_threads();
-      if (exhausted_) queue_.end_feeding();
-      if (feeder_ != nullptr) feeder_->let_devices_read(main_seat_.device != nullptr && options_.device_reads_files);
-    }
-    if (feeder_ != nullptr && !all_fed_) feed(interrupt);
-    return take_and_run(main_seat_, false, keep_going);
-  }
+  Result<bool> step(const InterruptCheck& interrupt);
 
   /// Waits a moment for the threads; true when all are done.
-  bool wait_a_moment() {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kPollInterval, [&] {
-      return running_ == 0 || !results_.empty() || !error_.is_ok() || out_of_memory_ || has_news_;
-    });
-    has_news_ = false;
-    return running_ == 0;
-  }
-
-  void stop() {
-    {
-      std::lock_guard lock(mutex_);
-      stopping_.store(true);
-    }
-    changed_.notify_all();
-    queue_.stop();
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-  }
-
-  Status error() {
-    std::lock_guard lock(mutex_);
-    if (error_.is_ok() && out_of_memory_) return Status(ErrorCode::kOutOfMemory, "out of memory in an engine thread");
-    return error_;
-  }
-
-  std::shared_ptr<const ResultBatch> pop_result() {
-    std::shared_ptr<const ResultBatch> batch;
-    {
-      std::lock_guard lock(mutex_);
-      if (results_.empty()) return nullptr;
-      batch = std::move(results_.front());
-      results_.pop_front();
-    }
-    changed_.notify_all();
-    return batch;
-  }
-
-  std::vector<DeclinedRow> take_declined_rows() {
-    std::lock_guard lock(mutex_);
-    // Their states are combined with those of groups in the order in which they are decided.
-    if (lanes_ > 0)
-      std::stable_sort(declined_.begin(), declined_.end(), [](const DeclinedRow& a, const DeclinedRow& b) {
-        return std::tie(a.chunk, a.row, a.inner_rows) < std::tie(b.chunk, b.row, b.inner_rows);
-      });
-    return std::exchange(declined_, {});
-  }
+  bool wait_a_moment();
+  void stop();
+  Status error();
+  std::shared_ptr<const ResultBatch> pop_result();
+  std::vector<DeclinedRow> take_declined_rows();
 
   /// After all morsels. False, and there is no group: equal values met that are not the same, so that which stays is a
   /// matter of order; the rows have to be read again by a run `in_order`.
-  Result<bool> finish_groups() {
-    threads_done();
-    STROM_TRY(finish_workers());
-    if (program_.pipelines[index_].sink != plan::SinkKind::kAggregate) return true;
-    std::vector<HostGroupTable*> groups;
-    if (lanes_ > 0) {
-      for (Worker* worker : lane_workers_)
-        if (worker != nullptr) groups.push_back(worker->groups());
-    } else {
-      for (const auto& worker : all_workers_) groups.push_back(worker->groups());
-    }
-    return groups_.finish(groups, lanes_ > 1);
-  }
+  Result<bool> finish_groups();
 
   /// After all morsels: what is left on the device.
-  Status finish_workers() {
-    for (const auto& worker : all_workers_) STROM_TRY(worker->finish());
-    for (const auto& device : devices_)
-      if (device->pipeline) STROM_TRY(device->pipeline->take_matches([] { return true; }));
-    return {};
-  }
-
-  void threads_done() {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    finished_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
-  }
+  Status finish_workers();
+  void threads_done();
 
   // ---- WorkerSink ----
 
-  void take_output(OutputBatch batch) override {
-    if (build_ != nullptr) {
-      std::lock_guard lock(mutex_);
-      build_->append(batch.columns, batch.has_flags, batch.rows, batch.texts, assembly_.copied_outputs);
-      if (measures_ && build_->sizes() == nullptr && build_->memory() > options_.join_memory_budget) build_->measure();
-      return;
-    }
-    auto memory = std::make_shared<OutputBatch>(std::move(batch));
-    auto result = std::make_shared<ResultBatch>();
-    result->rows = memory->rows;
-    result->memory_bytes = memory->memory_bytes;
-    const plan::Pipeline& pipeline = program_.pipelines[index_];
-    for (size_t i = 0; i < pipeline.outputs.size(); ++i)
-      result->columns.push_back({program_.nodes[pipeline.outputs[i]].type, memory->columns[i].data,
-                                 memory->has_flags[i] ? memory->columns[i].flags : nullptr});
-    if (!pipeline.order.empty()) {
-      const int64_t texts = memory->texts.memory();
-      memory->memory = sort_rows(pipeline.order, result.get());
-      result->memory_bytes += texts;
-    }
-    result->memory = std::move(memory);
-    push(std::move(result));
-  }
-
-  std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) override {
-    return groups_.take(std::move(groups), morsel.number);
-  }
-
-  void take_declined(std::vector<DeclinedRow> rows) override {
-    std::lock_guard lock(mutex_);
-    declined_count_ += static_cast<int64_t>(rows.size());
-    std::move(rows.begin(), rows.end(), std::back_inserter(declined_));
-  }
+  void take_output(OutputBatch batch) override;
+  std::unique_ptr<HostGroupTable> take_groups(std::unique_ptr<HostGroupTable> groups, const Morsel& morsel) override;
+  void take_declined(std::vector<DeclinedRow> rows) override;
 
   // ---- statistics ----
 
-  std::vector<StageStats> stages() const {
-    std::vector<StageStats> stages;
-    for (size_t i = 0; i < assembly_.segments.size(); ++i) {
-      StageStats stage{assembly_.segment_names[i], 0, 0};
-      for (const auto& worker : all_workers_) {
-        stage.rows_in += static_cast<int64_t>(worker->rows_in()[i]);
-        stage.rows_out += static_cast<int64_t>(worker->rows_out()[i]);
-      }
-      stages.push_back(std::move(stage));
-    }
-    return stages;
-  }
+  std::vector<StageStats> stages() const;
   double milliseconds() const { return finished_ms_; }
   /// Some group is in more than one batch.
   bool has_partial_groups() const { return groups_.has_partial_groups(); }
@@ -219,317 +68,79 @@ class PipelineRun : public WorkerSink {
   int64_t chunks_skipped() const { return queue_.skipped(); }
   int64_t declined_count() const { return declined_count_; }
   int64_t partial_flushes() const { return groups_.flushes(); }
-  /// Rows of morsels that ran on each of the machines.
-  std::vector<int64_t> machine_rows() const {
-    std::vector<int64_t> rows;
-    for (const auto& device : devices_) rows.push_back(device->rows);
-    return rows;
-  }
-  DeviceBytes device_bytes() const {
-    DeviceBytes bytes;
-    for (const auto& worker : all_workers_) bytes += worker->device_bytes();
-    return bytes;
-  }
-  int64_t device_file_bytes() const {
-    int64_t bytes = 0;
-    for (const auto& device : devices_)
-      if (device->pipeline && device->pipeline->files() != nullptr) bytes += device->pipeline->files()->bytes();
-    for (const auto& worker : all_workers_) bytes += worker->read_bytes();
-    return bytes;
-  }
+  /// Rows of morsels that ran on each of the devices.
+  std::vector<int64_t> machine_rows() const;
+  DeviceBytes device_bytes() const;
+  int64_t device_file_bytes() const;
   int thread_count() const { return lanes_ > 0 ? thread_count_ : static_cast<int>(all_workers_.size()); }
-  int64_t memory() const {
-    int64_t bytes = groups_.peak_memory();
-    for (const auto& worker : all_workers_) bytes += worker->memory();
-    return bytes;
-  }
+  int64_t memory() const;
 
  private:
-  /// One of the machines, with what its workers share once there is one.
-  struct Device {
-    explicit Device(DeviceMachine* its_machine) : machine(its_machine) {}
-    DeviceMachine* const machine;
+  /// One of the devices, with what its workers share once there is one.
+  struct OpenedDevice {
+    explicit OpenedDevice(Device* its_device) : target(its_device) {}
+    Device* const target;
     std::mutex mutex;  // while it is being opened
     bool is_opened = false;
     std::unique_ptr<DevicePipeline> pipeline;  // nullptr: there was no memory for it
     std::atomic<int64_t> rows{0};
   };
 
-  /// The workers of one thread: that of a machine, and one of the CPU for what the machine has no memory for.
-  struct Seat {
+  /// The workers of one thread: that of a device, and one of the CPU for what the device has no memory for.
+  struct WorkerSlot {
     std::vector<Worker*> workers;
-    Device* device = nullptr;  // of the first one; nullptr: the CPU
-    size_t share = 0;          // of the queue
+    OpenedDevice* device = nullptr;  // of the first one; nullptr: the CPU
+    size_t share = 0;                // of the queue
   };
-
-  static MorselHomes homes(const plan::Program& program, uint32_t index, const Options& options, size_t machines) {
-    std::vector<uint32_t> numbers = options.machine_numbers;
-    if (numbers.size() != machines) {
-      numbers.resize(machines);
-      std::iota(numbers.begin(), numbers.end(), 0);
-    }
-    const bool is_last = index + 1 == program.pipelines.size();
-    return {std::move(numbers), is_last ? options.near_machines : std::vector<std::vector<uint32_t>>()};
-  }
+  static MorselAffinity affinity(const plan::Program& program, uint32_t index, const Options& options, size_t devices);
 
   /// How many workers the rows are dealt out to in a fixed way, so that the same rows give the same results at any
   /// time: sums of floats are rounded, and of values that are equal without being the same the last one is the minimum
   /// and maximum. 0: it does not matter which worker gets a row. 1: PostgreSQL's sum of float4, each step of which is
   /// rounded to float4, may be anywhere after some million rows.
-  static size_t lanes(const Assembly& assembly, const Options& options, bool in_order) {
-    bool is_rounded = false, is_coarse = false;
-    for (const block::AggregateCode& aggregate : assembly.aggregates) {
-      using block::AccKind;
-      const AccKind acc = aggregate.acc;
-      is_coarse |= acc == AccKind::kSumF32;
-      is_rounded |= acc == AccKind::kSumF64 || acc == AccKind::kAvgF64 || acc == AccKind::kMoments ||
-                    acc == AccKind::kPairMoments;
-    }
-    if (!is_rounded && !depends_on_order(assembly)) return 0;
-    return is_coarse || in_order ? 1 : static_cast<size_t>(std::max(options.threads, options.lanes));
-  }
+  static size_t lanes(const Assembly& assembly, const Options& options, bool in_order);
 
   /// Takes to a device what workers share.
-  Status open_device(Device* device, const Worker::KeepGoing& keep_going) {
-    const std::lock_guard lock(device->mutex);
-    if (device->is_opened) return {};
-    auto opened = DevicePipeline::open(device->machine, program_, assembly_, keep_going);
-    device->is_opened = true;
-    if (opened.is_ok()) device->pipeline = std::move(opened).value();
-    if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
-    return unless_over_budget(opened.status());
-  }
+  Status open_device(OpenedDevice* device, const Worker::KeepGoing& keep_going);
 
   /// Without memory on the device the CPU does the work.
-  static Status unless_over_budget(const Status& status) {
-    return status.code() == ErrorCode::kOverBudget ? Status::ok() : status;
-  }
+  static Status unless_over_budget(const Status& status);
+  void add_worker(WorkerSlot* slot, std::unique_ptr<Worker> worker);
+  void add_cpu_worker(WorkerSlot* slot);
 
-  void add_worker(Seat* seat, std::unique_ptr<Worker> worker) {
-    seat->workers.push_back(worker.get());
-    std::lock_guard lock(mutex_);
-    all_workers_.push_back(std::move(worker));
-  }
-
-  void add_cpu_worker(Seat* seat) {
-    add_worker(seat,
-               std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this));
-  }
-
-  /// `number`: of the thread; threads take the machines in turns.
-  Status take_seat(Seat* seat, size_t number, const Worker::KeepGoing& keep_going) {
-    seat->share = devices_.empty() ? 0 : number % devices_.size();
-    Device* device = devices_.empty() || exhausted_ ? nullptr : devices_[seat->share].get();
-    if (device != nullptr) STROM_TRY(open_device(device, keep_going));
-    if (device != nullptr && device->pipeline) {
-      auto worker =
-          DeviceWorker::create(program_, index_, assembly_, *device->pipeline, group_budget_, this, keep_going);
-      if (worker.is_ok()) seat->device = device;
-      if (worker.is_ok()) add_worker(seat, std::move(worker).value());
-      if (worker.is_ok() || worker.status().code() != ErrorCode::kOverBudget) return worker.status();
-    }
-    if (lanes_ == 0) add_cpu_worker(seat);
-    return {};
-  }
+  /// `number`: of the thread; threads take the devices in turns.
+  Status fill_slot(WorkerSlot* slot, size_t number, const Worker::KeepGoing& keep_going);
 
   /// The worker of the morsel's lane, which no other thread has now.
-  void take_lane(Seat* seat, const Morsel& morsel) {
-    if (lanes_ == 0) return;
-    Worker*& worker = lane_workers_[morsel.lane];
-    seat->workers.clear();
-    if (worker == nullptr) {
-      add_cpu_worker(seat);
-      worker = seat->workers.front();
-    } else {
-      seat->workers.push_back(worker);
-    }
-  }
+  void take_lane(WorkerSlot* slot, const Morsel& morsel);
 
-  /// On the seat's first worker, and on the CPU where that has no memory.
-  Status run_morsel(Seat& seat, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column) {
-    if (morsel->batch->pages != nullptr && seat.device == nullptr) {
-      morsel->batch->pages->give_back_all();
-      return {};
-    }
-    const int32_t rows = morsel->rows;
-    const Status status = seat.workers[0]->run(morsel, keep_going, column);
-    if (seat.device == nullptr) return status;
-    seat.device->rows += morsel->page_rows;
-    queue_.add_rows(morsel->page_rows);
-    seat.device->rows += status.is_ok() ? rows : rows - morsel->rows;
-    if (status.code() != ErrorCode::kOverBudget) return status;
-    if (seat.workers.size() == 1) add_cpu_worker(&seat);
-    return seat.workers[1]->run(morsel, keep_going, column);
-  }
+  /// On the slot's first worker, and on the CPU where that has no memory.
+  Status run_morsel(WorkerSlot& slot, Morsel* morsel, const Worker::KeepGoing& keep_going, int32_t* column);
 
   /// Keeps chunks ready for the other threads and one for this.
-  void feed(const InterruptCheck& interrupt) {
-    // Of lanes some chunks that were loaded wait for their turn.
-    if (feed_limit_ == 0 && lanes_ > 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.lanes) / 2);
-    if (feed_limit_ == 0) feed_limit_ = std::max<int64_t>(1, feeder_->limit(options_.threads));
-    while (!all_fed_ && !stopping_.load() && queue_.ready() < feed_limit_) {
-      interrupt();
-      if (feeder_->feed()) {
-        queue_.add_fed();
-      } else if (feeder_->is_waiting()) {
-        break;
-      } else {
-        all_fed_ = true;
-        queue_.end_feeding();
-      }
-    }
-  }
-
-  void start_threads() {
-    // What a single morsel could hold is done before a thread would have started. Chunks that are fed are as small for
-    // a device as for the CPU.
-    const int64_t rows = feeder_ != nullptr ? std::min(morsel_rows_, options_.morsel_rows) : morsel_rows_;
-    const int64_t useful = (source_.total_rows() + rows - 1) / rows;
-    int threads = static_cast<int>(std::min<int64_t>(options_.threads, useful));
-    if (lanes_ > 0) threads = std::min(threads, static_cast<int>(lanes_));
-    if (threads <= 1) return;
-    thread_count_ = threads;
-    const base::BlockedSignals blocked;
-    std::lock_guard lock(mutex_);  // the first threads may end while the last are made
-    for (int i = 1; i < threads; ++i) {
-      ++running_;
-      try {
-        threads_.emplace_back([this, i] { thread_main(static_cast<size_t>(i)); });
-      } catch (const std::system_error&) {  // no more threads to be had: the others do the work
-        --running_;
-        return;
-      }
-    }
-  }
-
-  void work_in_thread(size_t number) {
-    const auto keep_going = [this] { return !stopping_.load(); };
-    Seat seat;
-    if (const Status status = take_seat(&seat, number, keep_going); !status.is_ok()) {
-      if (status.code() != ErrorCode::kCancelled) fail(status);
-      return;
-    }
-    for (;;) {
-      if (!room_in_queue()) break;
-      Result<bool> more = take_and_run(seat, true, keep_going);
-      if (!more.is_ok() || !more.value()) break;
-    }
-  }
-
-  void thread_main(size_t number) {
-    if (base::prepare_for_exceptions()) {
-      try {
-        work_in_thread(number);
-      } catch (const std::bad_alloc&) {
-        fail_for_memory();
-      }
-    } else {
-      fail_for_memory();
-    }
-    {
-      std::lock_guard lock(mutex_);
-      --running_;
-    }
-    changed_.notify_all();
-  }
+  void feed(const InterruptCheck& interrupt);
+  void start_threads();
+  void work_in_thread(size_t number);
+  void thread_main(size_t number);
 
   /// Waits until the consumer has taken enough; false when the run is being stopped.
-  bool room_in_queue() {
-    std::unique_lock lock(mutex_);
-    const size_t limit = kQueuedPerThread * static_cast<size_t>(options_.threads);
-    changed_.wait(lock, [&] { return stopping_.load() || results_.size() < limit; });
-    return !stopping_.load();
-  }
-
-  static int64_t declined_rows(const Seat& seat) {
-    int64_t rows = 0;
-    for (const Worker* worker : seat.workers) rows += worker->declined_rows();
-    return rows;
-  }
+  bool room_in_queue();
+  static int64_t declined_rows(const WorkerSlot& slot);
 
   /// What a device may read by itself is not read ahead.
-  Result<bool> next_morsel(const Seat& seat, Morsel* morsel, bool waits) {
-    const base::NoReadAhead guard(seat.device != nullptr && seat.device->pipeline->files() != nullptr);
-    Result<bool> taken = queue_.next(morsel, waits, seat.share);
-    const bool may_be_read = !devices_.empty() && options_.device_reads_files;
-    if (may_be_read && seat.device == nullptr && taken.is_ok() && taken.value()) read_ahead_for_cpu(*morsel);
-    return taken;
-  }
+  Result<bool> next_morsel(const WorkerSlot& slot, Morsel* morsel, bool waits);
 
   /// Somebody else may have loaded its chunk for the device.
-  void read_ahead_for_cpu(const Morsel& morsel) const {
-    std::vector<uint32_t> all(morsel.batch->columns.size());
-    std::iota(all.begin(), all.end(), 0);
-    read_ahead(
-        {morsel.batch.get(), &program_.sources[program_.pipelines[index_].source], &all, morsel.begin, morsel.rows});
-  }
-
-  Result<bool> take_and_run(Seat& seat, bool waits, const Worker::KeepGoing& keep_going) {
-    if (exhausted_ || stopping_.load()) return false;
-    Morsel morsel;
-    Result<bool> taken = next_morsel(seat, &morsel, waits);
-    if (!taken.is_ok()) {
-      fail(taken.status());
-      return taken.status();
-    }
-    if (!taken.value()) return false;
-    take_lane(&seat, morsel);
-    int32_t column = 0;
-    const int64_t declined_before = declined_rows(seat);
-    const Status status = run_morsel(seat, &morsel, keep_going, &column);
-    bool declined = declined_rows(seat) > declined_before;
-    if (lanes_ > 0) groups_.end_morsel(morsel.number);
-    if (queue_.end(morsel, &declined) && feeder_ != nullptr) feeder_->release(morsel.chunk, declined);
-    // The calling thread may have found all lanes taken, or its feeder wait for pages.
-    if (morsel.batch->pages != nullptr || lanes_ > 0) tell_news();
-    if (status.is_ok()) return true;
-    if (status.code() == ErrorCode::kCancelled) return false;
-    if (status.code() != ErrorCode::kCorruptFile) {
-      fail(status);
-      return status;
-    }
-    Status described =
-        Status(status.code(), "corrupt data in " + source_.describe(morsel.chunk))
-            .with_detail("Column " + std::to_string(column + 1) + " of the scan: " + status.message() + ".");
-    fail(described);
-    return described;
-  }
+  void read_ahead_for_cpu(const Morsel& morsel) const;
+  Result<bool> take_and_run(WorkerSlot& slot, bool waits, const Worker::KeepGoing& keep_going);
 
   /// To the calling thread, which may have waited for it.
-  void tell_news() {
-    {
-      std::lock_guard lock(mutex_);
-      has_news_ = true;
-    }
-    changed_.notify_all();
-  }
-
-  void fail(const Status& status) {
-    {
-      std::lock_guard lock(mutex_);
-      if (error_.is_ok()) error_ = status;
-      stopping_.store(true);
-    }
-    changed_.notify_all();
-  }
+  void tell_news();
+  void fail(const Status& status);
 
   /// Without a message, which would need memory.
-  void fail_for_memory() noexcept {
-    {
-      std::lock_guard lock(mutex_);
-      out_of_memory_ = true;
-      stopping_.store(true);
-    }
-    changed_.notify_all();
-  }
-
-  void push(std::shared_ptr<const ResultBatch> batch) {
-    {
-      std::lock_guard lock(mutex_);
-      results_.push_back(std::move(batch));
-    }
-    changed_.notify_all();
-  }
+  void fail_for_memory() noexcept;
+  void push(std::shared_ptr<const ResultBatch> batch);
 
   const plan::Program& program_;
   const uint32_t index_;
@@ -553,8 +164,8 @@ class PipelineRun : public WorkerSink {
   int thread_count_ = 1;
   std::chrono::steady_clock::time_point start_;
   double finished_ms_ = 0;
-  std::vector<std::unique_ptr<Device>> devices_;  // outlive their workers
-  Seat main_seat_;
+  std::vector<std::unique_ptr<OpenedDevice>> devices_;  // outlive their workers
+  WorkerSlot main_slot_;
   std::vector<std::unique_ptr<Worker>> all_workers_;
   std::vector<std::thread> threads_;
   std::mutex mutex_;

@@ -185,7 +185,7 @@ struct NotInt {
   }
 };
 
-/// Shifts by a count outside of the type's width do what PostgreSQL's machine does.
+/// Shifts by a count outside of the type's width do what PostgreSQL's device does.
 template <class Limit>
 struct ShiftLeft {
   template <class R>

@@ -156,10 +156,10 @@ struct ArrayElement {
     ArrayView array;
     if (!open_array(bytes, &array)) return block::kErrorFlag;
     if (array.dimensions != 1) return block::kNullFlag;
-    const int64_t place = static_cast<int64_t>(index) - array.lower(0);
-    if (place < 0 || place >= array.count || array.is_null(place)) return block::kNullFlag;
+    const int64_t element = static_cast<int64_t>(index) - array.lower(0);
+    if (element < 0 || element >= array.count || array.is_null(element)) return block::kNullFlag;
     int64_t offset = array.data;
-    for (int64_t i = 0; i < place; ++i)
+    for (int64_t i = 0; i < element; ++i)
       if (!array.is_null(i) && !Elements::skip(array, &offset)) return block::kErrorFlag;
     typename Elements::Value value{};
     if (!Elements::read(array, &offset, &value)) return block::kErrorFlag;

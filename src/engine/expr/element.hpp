@@ -1,4 +1,4 @@
-// Element functions: one row of an SQL function, single source for all machines. Each is a class (the `functor` column
+// Element functions: one row of an SQL function, single source for all platforms. Each is a class (the `functor` column
 // of registry/functions.def) with
 //   static bool eval(const Context&, R& out, A a[, B b])
 // that returns true when PostgreSQL must decide the row (it would raise an error, or the value does not fit the

@@ -10,7 +10,7 @@ namespace strom::engine::expr {
 inline constexpr char kRegexOfAscii = 'a', kRegexOfAnyText = 'u';
 
 /// Whether `text` has a match of RE2's expression behind the first byte of `regex`. True when PostgreSQL has to decide.
-/// Of engine/exec/regex.cpp.
+/// Of engine/op/call/regex_match.cpp.
 bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches);
 
 template <bool kAnyCase>

@@ -5,16 +5,7 @@
 
 namespace strom::engine::expr {
 
-/// memcmp for single source code: negative, zero or positive.
-STROM_INLINE int compare_bytes(const char* a, const char* b, int64_t len) {
-#if defined(STROM_PLATFORM_CUDA)
-  for (int64_t i = 0; i < len; ++i)
-    if (a[i] != b[i]) return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;
-  return 0;
-#else
-  return len == 0 ? 0 : __builtin_memcmp(a, b, static_cast<size_t>(len));
-#endif
-}
+using platform::compare_bytes;
 
 STROM_INLINE bool text_equal(StrView a, StrView b) { return a.len == b.len && compare_bytes(a.ptr, b.ptr, a.len) == 0; }
 

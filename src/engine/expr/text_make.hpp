@@ -11,11 +11,7 @@ inline constexpr int32_t kMostPadded = 1 << 20;
 
 /// Copies `from` to `to`; returns what is behind it.
 STROM_INLINE char* put(char* to, StrView from) {
-#if defined(STROM_PLATFORM_CUDA)
-  for (int64_t i = 0; i < from.len; ++i) to[i] = from.ptr[i];
-#else
-  if (from.len > 0) __builtin_memcpy(to, from.ptr, static_cast<size_t>(from.len));
-#endif
+  platform::copy_bytes(to, from.ptr, from.len);
   return to + from.len;
 }
 
@@ -243,14 +239,14 @@ struct IntToHex {
   }
 };
 
-/// translate(): each character of `from` becomes the one at its place in `to`, or nothing.
+/// translate(): each character of `from` becomes the one at its index in `to`, or nothing.
 struct TranslateText {
-  /// Place of the character at `c` in `set`, or -1.
-  STROM_INLINE static int64_t place_in(const Context& context, StrView set, const char* c, int64_t size) {
-    int64_t place = 0;
-    for (int64_t i = 0; i < set.len; ++place) {
+  /// Index of the character at `c` in `set`, or -1.
+  STROM_INLINE static int64_t index_in(const Context& context, StrView set, const char* c, int64_t size) {
+    int64_t index = 0;
+    for (int64_t i = 0; i < set.len; ++index) {
       const int64_t step = char_bytes(context, set.ptr + i, set.len - i);
-      if (step == size && compare_bytes(set.ptr + i, c, size) == 0) return place;
+      if (step == size && compare_bytes(set.ptr + i, c, size) == 0) return index;
       i += step;
     }
     return -1;
@@ -264,10 +260,10 @@ struct TranslateText {
     char* at = made;
     for (int64_t i = 0; i < s.len;) {
       const int64_t size = char_bytes(context, s.ptr + i, s.len - i);
-      const int64_t place = place_in(context, from, s.ptr + i, size);
-      if (place < 0) {
+      const int64_t index = index_in(context, from, s.ptr + i, size);
+      if (index < 0) {
         at = put(at, {s.ptr + i, size});
-      } else if (const int64_t begin = prefix_bytes(context, to, place); begin < to.len) {
+      } else if (const int64_t begin = prefix_bytes(context, to, index); begin < to.len) {
         at = put(at, {to.ptr + begin, char_bytes(context, to.ptr + begin, to.len - begin)});
       }
       i += size;

@@ -2,10 +2,6 @@
 // count characters.
 #pragma once
 
-#if !defined(STROM_PLATFORM_CUDA)
-#include <cstring>
-#endif
-
 #include "engine/expr/text.hpp"
 
 namespace strom::engine::expr {
@@ -33,16 +29,8 @@ STROM_INLINE bool has_wide_chars(StrView s) {
 
 /// Where `needle` (not empty) begins in `s` at or behind byte `from`, or -1.
 STROM_INLINE int64_t find_bytes(StrView s, int64_t from, StrView needle) {
-#if defined(STROM_PLATFORM_CUDA)
-  for (int64_t i = from; i + needle.len <= s.len; ++i)
-    if (s.ptr[i] == needle.ptr[0] && compare_bytes(s.ptr + i, needle.ptr, needle.len) == 0) return i;
-  return -1;
-#else
-  if (from >= s.len) return -1;
-  const void* found =
-      memmem(s.ptr + from, static_cast<size_t>(s.len - from), needle.ptr, static_cast<size_t>(needle.len));
-  return found == nullptr ? -1 : static_cast<const char*>(found) - s.ptr;
-#endif
+  const int64_t found = platform::find_bytes(s.ptr + from, s.len - from, needle.ptr, needle.len);
+  return found < 0 ? -1 : from + found;
 }
 
 struct LeftText {

@@ -1,4 +1,4 @@
-// The CUDA instantiation of one group of functions, for machine code. Compiled once per group, with STROM_TILE_GROUP
+// The CUDA instantiation of one group of functions, for device code. Compiled once per group, with STROM_TILE_GROUP
 // (the group's name) and STROM_GROUP_HEADER (its header of engine/op/call) defined.
 #include "engine/inst/calls_cuda.cuh"
 

@@ -1,4 +1,4 @@
-// Entry points of the groups of functions on CUDA devices, for machine code: each group is a translation unit of its
+// Entry points of the groups of functions on CUDA devices, for device code: each group is a translation unit of its
 // own and the device linker joins them to the kernel (ptxas comes to no end over all of them as one program). Included
 // by the .cu files of this folder alone.
 #pragma once

@@ -2,14 +2,15 @@
 #pragma once
 
 #include "engine/block/tile.hpp"
+#include "engine/platform/isa.hpp"
 
 namespace strom::engine::inst {
 
-block::RunResult run_morsel_baseline(block::TileState& state);
-#if defined(__x86_64__)
-block::RunResult run_morsel_v2(block::TileState& state);
-block::RunResult run_morsel_v3(block::TileState& state);
-block::RunResult run_morsel_v4(block::TileState& state);
-#endif
+#define STROM_DECLARE_ENTRY(name, level) block::RunResult run_morsel_##name(block::TileState& state);
+STROM_FOR_EACH_ISA(STROM_DECLARE_ENTRY)
+#undef STROM_DECLARE_ENTRY
+
+/// The entry point of a level; of the lowest one where the level is not built.
+block::RunMorsel run_morsel_for(platform::Isa isa);
 
 }  // namespace strom::engine::inst

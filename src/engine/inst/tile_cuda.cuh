@@ -48,12 +48,12 @@ namespace strom::engine::inst {
 /// Block b runs states[b] until its morsel is finished or something is full; launch with kCudaBlockThreads threads.
 __global__ void __launch_bounds__(platform::kCudaBlockThreads, platform::kCudaBlocks)
     run_morsels(block::TileState* states, block::RunResult* results) {
-  const platform::Cuda machine{};
+  const platform::Cuda device{};
   block::TileState& state = states[blockIdx.x];
-  agg::clear_own(machine, state);
-  const block::RunResult result = op::run_morsel(machine, state);
-  agg::merge_own(machine, state);
-  machine.leader([&] { results[blockIdx.x] = result; });
+  agg::clear_own(device, state);
+  const block::RunResult result = op::run_morsel(device, state);
+  agg::merge_own(device, state);
+  device.leader([&] { results[blockIdx.x] = result; });
 }
 
 }  // namespace strom::engine::inst

@@ -1,6 +1,6 @@
 // The program: what a query becomes. Logical, flat, typed, position-independent: the PostgreSQL planner builds it
 // once (plan/builder.hpp), it travels serialised in the plan (plan/serialize.hpp), is verified before it runs
-// (plan/verify.hpp) and printed by EXPLAIN VERBOSE (plan/print.hpp). At start-up exec/assemble.cpp turns it into
+// (plan/verify.hpp) and printed by EXPLAIN VERBOSE (plan/print.hpp). At start-up op/pipeline/assemble.cpp turns it into
 // tile code, when it is known how join tables look and which conjuncts are cheap.
 #pragma once
 
@@ -140,7 +140,7 @@ inline constexpr size_t kMostNodes = 20 << 10;
 inline constexpr size_t kMostAggregates = 1 << 11;
 inline constexpr size_t kMostOutputs = 1 << 12;  // of a sink: columns, keys, payload of a join
 
-/// A column that a projection's batches are sorted by, each on its own; see exec/sorted_rows.hpp. Texts by bytes.
+/// A column that a projection's batches are sorted by, each on its own; see op/sort/sorted_rows.hpp. Texts by bytes.
 struct SortKey {
   uint32_t output = 0;
   bool descending = false, nulls_first = false;

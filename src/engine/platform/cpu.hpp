@@ -28,6 +28,20 @@ STROM_INLINE int64_t fetch_add(int64_t* counter, int64_t value) {
   return before;
 }
 
+/// memcmp: negative, zero or positive.
+STROM_INLINE int compare_bytes(const char* a, const char* b, int64_t bytes) {
+  return bytes == 0 ? 0 : std::memcmp(a, b, static_cast<size_t>(bytes));
+}
+STROM_INLINE void copy_bytes(char* to, const char* from, int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+/// Offset of the first `needle`, which is not empty; -1: there is none.
+STROM_INLINE int64_t find_bytes(const char* in, int64_t bytes, const char* needle, int64_t needle_bytes) {
+  if (bytes <= 0) return -1;
+  const void* found = memmem(in, static_cast<size_t>(bytes), needle, static_cast<size_t>(needle_bytes));
+  return found == nullptr ? -1 : static_cast<const char*>(found) - in;
+}
+
 struct Cpu {
   static constexpr bool kDevice = false;
 

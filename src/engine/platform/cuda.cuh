@@ -29,6 +29,23 @@ __host__ __device__ __forceinline__ int64_t fetch_add(int64_t* counter, int64_t 
 #endif
 }
 
+/// memcmp: negative, zero or positive.
+__host__ __device__ __forceinline__ int compare_bytes(const char* a, const char* b, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; ++i)
+    if (a[i] != b[i]) return static_cast<uint8_t>(a[i]) < static_cast<uint8_t>(b[i]) ? -1 : 1;
+  return 0;
+}
+__host__ __device__ __forceinline__ void copy_bytes(char* to, const char* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; ++i) to[i] = from[i];
+}
+/// Offset of the first `needle`, which is not empty; -1: there is none.
+__host__ __device__ __forceinline__ int64_t find_bytes(const char* in, int64_t bytes, const char* needle,
+                                                       int64_t needle_bytes) {
+  for (int64_t i = 0; i + needle_bytes <= bytes; ++i)
+    if (in[i] == needle[0] && compare_bytes(in + i, needle, needle_bytes) == 0) return i;
+  return -1;
+}
+
 /// An accumulator in shared memory, which has atomic additions of 32 bits alone.
 template <class T>
 struct Own {
@@ -42,10 +59,10 @@ __host__ __device__ __forceinline__ Own<M> part(Own<T> of, M T::* which) {
 struct Cuda {
   static constexpr bool kDevice = true;
 
-  /// Item `index` of the array at byte `place` of the block's shared memory.
+  /// Item `index` of the array at byte `offset` of the block's shared memory.
   template <class T>
-  static __device__ __forceinline__ Own<T> own(uint32_t place, uint32_t index) {
-    return {reinterpret_cast<T*>(own_memory() + place) + index};
+  static __device__ __forceinline__ Own<T> own(uint32_t offset, uint32_t index) {
+    return {reinterpret_cast<T*>(own_memory() + offset) + index};
   }
 
   template <class F>

@@ -1,4 +1,4 @@
-// The two machines. Single-source code (engine/block, expr, agg, op) is written against a platform type P with
+// The two platforms. Single-source code (engine/block, expr, agg, op) is written against a platform type P with
 //   for_each(n, f)   f(i) for every row i < n of the tile: a plain loop on the CPU, shared by a block's threads on CUDA
 //   for_each_shared  the same for iterations that may update the same memory
 //   for_each_alone   by one thread, in order
@@ -10,16 +10,16 @@
 //   mark(flag)       sets a byte that other threads may set, too
 //   add_all          adds a value of each of the tile's threads to one accumulator
 //   add/min/max/...  updates of accumulators that other threads may update, too
-//   own              accumulators in memory of the block's own; on a device only
-// and a function fetch_add(counter, value), and the constant kHostMath: exp(), sin() ... are the host's
-// and includes nothing but this header and plain data. A compiler or machine #ifdef stands here and in the headers
-// of this folder only.
+//   own              accumulators in the block's shared memory; on a device only
+// and functions fetch_add(counter, value), compare_bytes(), copy_bytes(), find_bytes(), and the constant kHostMath:
+// exp(), sin() ... are the host's; and includes nothing but this header and plain data. A compiler or platform #ifdef
+// stands here and in the headers of this folder only.
 #pragma once
 
 namespace strom::engine::platform {
 
-/// Memory of a device's block's own. With what compact() has of it, 8 blocks take 64 kB, which a multiprocessor of any
-/// supported architecture has: registers do not let it run more.
+/// Shared memory of a block for its accumulators. With what compact() has of it, 8 blocks take 64 kB, which a
+/// multiprocessor of any supported architecture has: registers do not let it run more.
 inline constexpr int kOwnBytes = 8064;
 
 }  // namespace strom::engine::platform

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "columnar/layout.hpp"
 #include "format/arrow/decompress.hpp"
 #include "format/arrow/message.hpp"
 
@@ -11,12 +12,12 @@ namespace strom::format::arrow {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
+using columnar::Layout;
+using columnar::ColumnBuilder;
 using Buffer = BatchColumn::Buffer;
 using Column = BatchColumn;
 
-Status append_mapped(NestedBuilder& to, const Column& from, int64_t first, int64_t count) {
+Status append_mapped(ColumnBuilder& to, const Column& from, int64_t first, int64_t count) {
   const auto size = static_cast<int64_t>(from.map->size());
   for (int64_t row = first; row < first + count; ++row) {
     if (from.is_null(row)) {
@@ -32,15 +33,15 @@ Status append_mapped(NestedBuilder& to, const Column& from, int64_t first, int64
   return Status::ok();
 }
 
-Status append_slice(NestedBuilder& to, const Column& from, int64_t first, int64_t count) {
+Status append_slice(ColumnBuilder& to, const Column& from, int64_t first, int64_t count) {
   if (count == 0) return Status::ok();
-  const columnar::NestedField& field = to.field();
-  if (field.dictionary >= 0) {
+  const columnar::Field& field = to.field();
+  if (field.dictionary) {
     if (from.map != nullptr) return append_mapped(to, from, first, count);
-  } else if (field.kind == Kind::kList) {
+  } else if (field.layout == Layout::kList) {
     const int32_t begin = from.offset(first), end = from.offset(first + count);
     STROM_TRY(append_slice(to.child(0), from.children[0], begin, end - begin));
-  } else if (field.kind == Kind::kStruct) {
+  } else if (field.layout == Layout::kStruct) {
     for (size_t i = 0; i < from.children.size(); ++i)
       STROM_TRY(append_slice(to.child(i), from.children[i], first, count));
   }
@@ -57,7 +58,7 @@ class BatchReader {
               const std::vector<const IndexMap*>& maps, std::vector<std::shared_ptr<const void>>& inflated)
       : file_(file), batch_(batch), body_(body), maps_(maps), inflated_(inflated) {}
 
-  Status run(const std::vector<NestedBuilder>& like, int64_t& rows, std::vector<Column>& columns) {
+  Status run(const std::vector<ColumnBuilder>& like, int64_t& rows, std::vector<Column>& columns) {
     rows = batch_.length();
     if (rows < 0) return corrupt("a record batch has a negative number of rows");
     columns.resize(like.size());
@@ -99,7 +100,7 @@ class BatchReader {
     return Status::ok();
   }
 
-  Status load(const NestedBuilder& to, int64_t rows, Column& out) {
+  Status load(const ColumnBuilder& to, int64_t rows, Column& out) {
     if (next_node_ >= vector_size(batch_.nodes())) return corrupt("a record batch has too few columns");
     const auto node =
         vector_element<fbs::FieldNode>(*batch_.nodes(), static_cast<flatbuffers::uoffset_t>(next_node_++));
@@ -110,23 +111,25 @@ class BatchReader {
     if (node.null_count() == 0) out.validity = {};
     const int64_t bitmap = (out.length + 7) / 8;
     if (out.validity.size > 0 && out.validity.size < bitmap) return corrupt("a column's bitmap is too short");
-    const bool is_index = to.field().dictionary >= 0;
-    const Kind kind = to.field().kind;
-    if (is_index || kind != Kind::kStruct) STROM_TRY(next_buffer(out.values));
+    const bool is_index = to.field().dictionary;
+    const Layout layout = to.field().layout;
+    if (is_index || layout != Layout::kStruct) STROM_TRY(next_buffer(out.values));
     if (is_index && !maps_.empty()) out.map = maps_[next_map_++];
     if (is_index) return check_size(out.values, out.length * static_cast<int64_t>(sizeof(int32_t)));
-    switch (kind) {
-      case Kind::kBool: return check_size(out.values, bitmap);
-      case Kind::kBinary:
-      case Kind::kUtf8: STROM_TRY(next_buffer(out.data)); return check_offsets(out, out.data.size);
-      case Kind::kList:
-      case Kind::kStruct: break;
-      case Kind::kOther: return Status(ErrorCode::kUnsupported, "a column of a type that is not written");
-      default: return check_size(out.values, out.length * columnar::fixed_width(to.field()));
+    switch (layout) {
+      case Layout::kBool: return check_size(out.values, bitmap);
+      case Layout::kBinary:
+      case Layout::kUtf8: STROM_TRY(next_buffer(out.data)); return check_offsets(out, out.data.size);
+      case Layout::kList:
+      case Layout::kStruct: break;
+      default:
+        if (!columnar::has_fixed_width(layout, to.field().byte_width))
+          return Status(ErrorCode::kUnsupported, "a column of a type that is not written");
+        return check_size(out.values, out.length * columnar::stored_width(to.field()));
     }
-    for (const NestedBuilder& child : to.children())
-      STROM_TRY(load(child, kind == Kind::kStruct ? out.length : 0, out.children.emplace_back()));
-    return kind == Kind::kList ? check_offsets(out, out.children[0].length) : Status::ok();
+    for (const ColumnBuilder& child : to.children())
+      STROM_TRY(load(child, layout == Layout::kStruct ? out.length : 0, out.children.emplace_back()));
+    return layout == Layout::kList ? check_offsets(out, out.children[0].length) : Status::ok();
   }
 
   Status check_size(const Buffer& buffer, int64_t size) const {
@@ -151,27 +154,10 @@ class BatchReader {
   size_t next_map_ = 0;
 };
 
-/// What a builder holds, as a column to be read.
-Column column_of(const NestedBuilder& from) {
-  const auto buffer = [](const columnar::ByteBuffer& bytes) { return Buffer{bytes.data(), bytes.size()}; };
-  Column column{from.length(), {}, buffer(from.values()), buffer(from.data()), {}, nullptr};
-  if (from.null_count() > 0) column.validity = buffer(from.validity());
-  for (const NestedBuilder& child : from.children()) column.children.push_back(column_of(child));
-  return column;
-}
-
 }  // namespace
 
-bool append_rows(const std::vector<NestedBuilder>& from, std::vector<NestedBuilder>& to) {
-  for (size_t i = 0; i < from.size(); ++i) {
-    const Column column = column_of(from[i]);
-    if (!append_slice(to[i], column, 0, column.length).is_ok()) return false;
-  }
-  return true;
-}
-
 Result<BatchColumns> BatchColumns::load(const FileBytes& file, const fbs::RecordBatch& batch, int64_t body,
-                                        const std::vector<NestedBuilder>& like,
+                                        const std::vector<ColumnBuilder>& like,
                                         const std::vector<const IndexMap*>& maps) {
   try {
     BatchColumns out;
@@ -183,22 +169,13 @@ Result<BatchColumns> BatchColumns::load(const FileBytes& file, const fbs::Record
   }
 }
 
-Status BatchColumns::append_to(std::vector<NestedBuilder>& columns, int64_t first, int64_t count) const {
+Status BatchColumns::append_to(std::vector<ColumnBuilder>& columns, int64_t first, int64_t count) const {
   try {
     for (size_t i = 0; i < columns.size(); ++i) STROM_TRY(append_slice(columns[i], columns_[i], first, count));
     return Status::ok();
   } catch (const std::bad_alloc&) {
     return Status(ErrorCode::kOutOfMemory, "out of memory while reading file \"" + name_ + "\"");
   }
-}
-
-Result<int64_t> append_batch(const FileBytes& message, int64_t metadata_size, std::vector<NestedBuilder>& columns) {
-  STROM_ASSIGN(const Message loaded, load_message(message, 0, metadata_size, "a record batch"));
-  const fbs::RecordBatch* batch = loaded.root().header_as_RecordBatch();
-  if (batch == nullptr) return message.corrupt(0, "a message is no record batch");
-  STROM_ASSIGN(const BatchColumns rows, BatchColumns::load(message, *batch, metadata_size, columns, {}));
-  STROM_TRY(rows.append_to(columns, 0, rows.rows()));
-  return rows.rows();
 }
 
 }  // namespace strom::format::arrow

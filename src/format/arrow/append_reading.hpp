@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "arrow_ipc_generated.h"
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 #include "format/arrow/ipc.hpp"
 
 namespace strom::format::arrow {
@@ -42,12 +42,12 @@ class BatchColumns {
   /// `body` is where the batch's body begins in `file`. `like` has the columns' types; `maps` are for its columns with
   /// dictionaries, depth first, or empty. Errors: kCorruptFile, kUnsupported, kOutOfMemory.
   static Result<BatchColumns> load(const FileBytes& file, const fbs::RecordBatch& batch, int64_t body,
-                                   const std::vector<columnar::NestedBuilder>& like,
+                                   const std::vector<columnar::ColumnBuilder>& like,
                                    const std::vector<const IndexMap*>& maps);
 
   int64_t rows() const { return rows_; }
   /// Appends rows [first, first + count). Errors: kCorruptFile, kUnsupported; then some columns may have got rows.
-  Status append_to(std::vector<columnar::NestedBuilder>& columns, int64_t first, int64_t count) const;
+  Status append_to(std::vector<columnar::ColumnBuilder>& columns, int64_t first, int64_t count) const;
 
  private:
   std::string name_;
@@ -55,10 +55,5 @@ class BatchColumns {
   std::vector<BatchColumn> columns_;
   std::vector<std::shared_ptr<const void>> inflated_;  // what compressed buffers became
 };
-
-/// `message` is one whole record batch: metadata of `metadata_size` bytes with its prefix, and the body. `columns` are
-/// of the file's schema. Appends the rows; how many. Errors: those of BatchColumns.
-Result<int64_t> append_batch(const FileBytes& message, int64_t metadata_size,
-                             std::vector<columnar::NestedBuilder>& columns);
 
 }  // namespace strom::format::arrow

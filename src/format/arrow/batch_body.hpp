@@ -28,6 +28,8 @@ class BatchBody {
   void add_node(int64_t length, int64_t nulls) { nodes_.push_back({length, nulls}); }
   /// `compressor` may be nullptr. The bytes must stay until the body was written, unless they are compressed.
   Status add_buffer(const void* bytes, int64_t size, Compressor* compressor);
+  /// Of a column of views, behind its buffers: how many of them have texts.
+  void add_variadic_count(int64_t count) { variadic_counts_.push_back(count); }
   /// To be called once, after the last buffer.
   void seal();
 
@@ -36,12 +38,14 @@ class BatchBody {
   Codec codec() const { return codec_; }
   const std::vector<Extent>& nodes() const { return nodes_; }
   const std::vector<Extent>& buffers() const { return buffers_; }
+  const std::vector<int64_t>& variadic_counts() const { return variadic_counts_; }
   const std::vector<struct iovec>& pieces() const { return pieces_; }
 
  private:
   int64_t rows_, size_ = 0;
   Codec codec_ = Codec::kNone;
   std::vector<Extent> nodes_, buffers_;
+  std::vector<int64_t> variadic_counts_;
   std::vector<struct iovec> pieces_;
   std::vector<char> compressed_;
 };

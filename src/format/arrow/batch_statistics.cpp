@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "columnar/bounds.hpp"
+#include "columnar/layout.hpp"
 #include "format/arrow/statistics_text.hpp"
 #include "format/arrow/text_extremes.hpp"
 
@@ -13,11 +15,11 @@ namespace strom::format::arrow {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
+using columnar::Layout;
+using columnar::ColumnBuilder;
 
 template <class T>
-Bounds integer_bounds(const NestedBuilder& column) {
+Bounds integer_bounds(const ColumnBuilder& column) {
   if (column.null_count() == column.length()) return std::nullopt;
   const auto* bytes = column.values().data();
   const auto value_at = [bytes](int64_t row) {
@@ -43,7 +45,7 @@ Bounds integer_bounds(const NestedBuilder& column) {
 }
 
 template <class T, class Bits>
-Bounds real_bounds(const NestedBuilder& column) {
+Bounds real_bounds(const ColumnBuilder& column) {
   const auto* bytes = column.values().data();
   bool found = false;
   T lowest{}, highest{};
@@ -67,7 +69,7 @@ Bounds real_bounds(const NestedBuilder& column) {
 }
 
 /// By bytes, as PostgreSQL orders texts under C-like collations.
-Bounds text_bounds(const NestedBuilder& column) {
+Bounds text_bounds(const ColumnBuilder& column) {
   const auto* offsets = column.values().as<int32_t>();
   const auto* bytes = reinterpret_cast<const char*>(column.data().data());
   TextExtremes found;
@@ -102,47 +104,40 @@ void append(std::string& list, std::string_view value) {
 
 }  // namespace
 
-bool can_have_bounds(const columnar::NestedField& field) {
-  if (field.dictionary >= 0) return false;
-  switch (field.kind) {
-    case Kind::kInt:
-    case Kind::kUInt:
-    case Kind::kDate:
-    case Kind::kTime:
-    case Kind::kTimestamp:
-    case Kind::kUtf8: return true;
-    case Kind::kFloat: return field.bits >= 32;
-    case Kind::kDecimal: return field.bits == 128;
-    default: return false;
+bool can_have_bounds(const columnar::Field& field) {
+  if (field.dictionary || !field.unsupported.empty()) return false;
+  columnar::Bounds::Kind kind;
+  switch (field.layout) {
+    case Layout::kDecimal32:
+    case Layout::kDecimal64:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: return false;
+    default: return columnar::bounds_kind(field.layout, &kind);
   }
 }
 
-Bounds bounds_of(const NestedBuilder& column) {
-  const columnar::NestedField& field = column.field();
-  switch (field.kind) {
-    case Kind::kFloat:
-      return field.bits == 32 ? real_bounds<float, int32_t>(column) : real_bounds<double, int64_t>(column);
-    case Kind::kDecimal: return integer_bounds<__int128>(column);
-    case Kind::kUtf8: return text_bounds(column);
-    case Kind::kUInt:
-      switch (field.bits) {
-        case 8: return integer_bounds<uint8_t>(column);
-        case 16: return integer_bounds<uint16_t>(column);
-        case 32: return integer_bounds<uint32_t>(column);
-        default: return integer_bounds<uint64_t>(column);
-      }
+Bounds bounds_of(const ColumnBuilder& column) {
+  switch (column.field().layout) {
+    case Layout::kFloat32: return real_bounds<float, int32_t>(column);
+    case Layout::kFloat64: return real_bounds<double, int64_t>(column);
+    case Layout::kUtf8: return text_bounds(column);
+    case Layout::kUInt8: return integer_bounds<uint8_t>(column);
+    case Layout::kUInt16: return integer_bounds<uint16_t>(column);
+    case Layout::kUInt32: return integer_bounds<uint32_t>(column);
+    case Layout::kUInt64: return integer_bounds<uint64_t>(column);
     default: break;
   }
-  switch (columnar::fixed_width(field)) {
+  switch (columnar::stored_width(column.field())) {
     case 1: return integer_bounds<int8_t>(column);
     case 2: return integer_bounds<int16_t>(column);
     case 4: return integer_bounds<int32_t>(column);
     case 8: return integer_bounds<int64_t>(column);
+    case 16: return integer_bounds<__int128>(column);
     default: return std::nullopt;
   }
 }
 
-std::vector<Bounds> Statistics::of(const std::vector<NestedBuilder>& batch) const {
+std::vector<Bounds> Statistics::of(const std::vector<ColumnBuilder>& batch) const {
   std::vector<Bounds> out;
   for (const size_t column : columns_) out.push_back(bounds_of(batch[column]));
   return out;
@@ -158,7 +153,7 @@ std::vector<Bounds> Statistics::of_batch(size_t batch) const {
   return out;
 }
 
-void Statistics::resume(const columnar::NestedSchema& schema, int64_t batches) {
+void Statistics::resume(const columnar::Schema& schema, int64_t batches) {
   for (size_t i = 0; i < columns_.size(); ++i) {
     const columnar::KeyValues& metadata = schema.fields[columns_[i]].metadata;
     const auto lowest = values_of(metadata, kMinValuesKey), highest = values_of(metadata, kMaxValuesKey);
@@ -171,7 +166,7 @@ void Statistics::resume(const columnar::NestedSchema& schema, int64_t batches) {
   }
 }
 
-void Statistics::put(columnar::NestedSchema& schema) const {
+void Statistics::put(columnar::Schema& schema) const {
   for (size_t i = 0; i < columns_.size(); ++i) {
     std::string lowest, highest;
     for (const Bounds& bounds : bounds_[i]) {

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 
 namespace strom::format::arrow {
 
 /// Numbers, dates, times, timestamps and texts can have them.
-bool can_have_bounds(const columnar::NestedField& field);
+bool can_have_bounds(const columnar::Field& field);
 
 /// Items of statistics_text.hpp. Nothing when all rows are null, or one is NaN.
 using Bounds = std::optional<std::pair<std::string, std::string>>;
-Bounds bounds_of(const columnar::NestedBuilder& column);
+Bounds bounds_of(const columnar::ColumnBuilder& column);
 
 /// Bounds of each batch of a file, for some of its columns.
 class Statistics {
@@ -26,14 +26,14 @@ class Statistics {
 
   const std::vector<size_t>& columns() const { return columns_; }
   /// Of a batch that is about to be written.
-  std::vector<Bounds> of(const std::vector<columnar::NestedBuilder>& batch) const;
+  std::vector<Bounds> of(const std::vector<columnar::ColumnBuilder>& batch) const;
   void add(std::vector<Bounds> batch);
   /// What was added for batch `batch`.
   std::vector<Bounds> of_batch(size_t batch) const;
   /// What a file has already, for `batches` batches; unknown where it has none.
-  void resume(const columnar::NestedSchema& schema, int64_t batches);
+  void resume(const columnar::Schema& schema, int64_t batches);
   /// Into the metadata min_values and max_values.
-  void put(columnar::NestedSchema& schema) const;
+  void put(columnar::Schema& schema) const;
 
  private:
   std::vector<size_t> columns_;

@@ -14,11 +14,14 @@
 
 #include "base/os_error.hpp"
 #include "format/arrow/append_mark.hpp"
-#include "format/arrow/append_reading.hpp"
+#include "columnar/append_view.hpp"
+#include "format/arrow/append_dictionaries.hpp"
+#include "format/arrow/batch_encode.hpp"
 #include "format/arrow/file_end.hpp"
 #include "format/arrow/message.hpp"
 #include "format/arrow/message_writer.hpp"
-#include "format/arrow/nested_schema.hpp"
+#include "format/arrow/reader.hpp"
+#include "format/arrow/schema_decode.hpp"
 #include "format/arrow/schema_encode.hpp"
 #include "format/arrow/statistics_text.hpp"
 #include "format/temporary_name.hpp"
@@ -54,8 +57,8 @@ FileOps& FileOps::system() {
 
 namespace {
 
-using columnar::NestedBuilder;
-using columnar::NestedSchema;
+using columnar::ColumnBuilder;
+using columnar::Schema;
 
 constexpr int64_t kEndOfStreamBytes = 8;
 constexpr int64_t kUnit = 64;  // what messages and footers are aligned to
@@ -63,6 +66,25 @@ constexpr int64_t kUnit = 64;  // what messages and footers are aligned to
 int64_t round_up(int64_t value) { return (value + kUnit - 1) / kUnit * kUnit; }
 
 struct iovec piece(const void* bytes, int64_t size) { return {const_cast<void*>(bytes), static_cast<size_t>(size)}; }
+
+/// The field with the indexes of dictionaries as the numbers that they are.
+columnar::Field field_of_indexes(const columnar::Field& field) {
+  columnar::Field plain = field;
+  plain.metadata.clear();
+  if (field.dictionary) {
+    plain = {};
+    plain.layout = field.index;
+    return plain;
+  }
+  for (columnar::Field& child : plain.children) child = field_of_indexes(child);
+  return plain;
+}
+
+Schema schema_of_indexes(const Schema& schema) {
+  Schema plain;
+  for (const columnar::Field& field : schema.fields) plain.fields.push_back(field_of_indexes(field));
+  return plain;
+}
 
 struct Batch {
   fbs::Block block;
@@ -96,8 +118,10 @@ class Appender final : public FileAppender {
       return Status(ErrorCode::kUnsupported, "file \"" + path_ + "\" cannot be written to")
           .with_detail("It is big-endian or has metadata of another version than 5.");
     }
-    generation().schema = decode_nested_schema(*footer.schema());
-    STROM_TRY(load_blocks(tail, footer.dictionaries(), dictionaries_));
+    STROM_ASSIGN(const DecodedSchema decoded,
+                 decode_schema(tail.bytes, tail.footer_offset, tail.footer.size(), *footer.schema()));
+    generation().schema = decoded.schema;
+    STROM_TRY(dictionaries_.load(tail, footer.dictionaries(), decoded));
     std::vector<fbs::Block> blocks;
     STROM_TRY(load_blocks(tail, footer.record_batches(), blocks));
     load_statistics(blocks);
@@ -107,12 +131,12 @@ class Appender final : public FileAppender {
     old_mtime_ns_ = tail.mapping->identity().mtime_ns;
     old_size_ = size_ = tail.bytes.size;
     footer_ = tail.footer_offset;
-    footer_bytes_ = this->footer();
+    footer_bytes_ = text_of(*encode_footer(batches()));
     return Status::ok();
   }
 
   const std::string& path() const override { return path_; }
-  const NestedSchema& schema() const override { return generation().schema; }
+  const Schema& schema() const override { return generation().schema; }
   const std::vector<size_t>& statistics_columns() const override { return generation().statistics; }
 
   void add_statistics(const std::vector<size_t>& columns) override {
@@ -131,7 +155,7 @@ class Appender final : public FileAppender {
     return Status::ok();
   }
 
-  void clear(NestedSchema schema) override {
+  void clear(Schema schema) override {
     forget_statistics(schema);
     generations_.push_back({std::move(schema), {}, {}});
   }
@@ -141,13 +165,24 @@ class Appender final : public FileAppender {
     batches().resize(mark.batches);
   }
 
-  Status read(const Mark& mark, size_t batch, std::vector<NestedBuilder>& to) const override {
-    const fbs::Block& block = generations_[mark.generation].batches[batch].block;
-    const int64_t size = block.metadata_length() + block.body_length();
-    std::vector<uint64_t> words(static_cast<size_t>(size + 7) / 8);
-    auto* bytes = reinterpret_cast<uint8_t*>(words.data());
-    STROM_TRY(read_at(block.offset(), size, bytes));
-    return append_batch({path_, bytes, size}, block.metadata_length(), to).status();
+  Status read(const Mark& mark, size_t batch, std::vector<ColumnBuilder>& to) const override {
+    const Generation& from = generations_[mark.generation];
+    flatbuffers::FlatBufferBuilder builder;
+    const auto schema = encode_schema(builder, schema_of_indexes(from.schema));
+    const auto block = builder.CreateVectorOfStructs(&from.batches[batch].block, 1);
+    builder.Finish(fbs::CreateFooter(builder, fbs::MetadataVersion::V5, schema, 0, block));
+    STROM_ASSIGN(const auto reader, FileReader::open_pending(path_, text_of(builder)));
+    STROM_ASSIGN(const int64_t rows, reader->batch_rows(0));
+    for (size_t i = 0; i < to.size(); ++i) {
+      STROM_ASSIGN(const LoadedColumn column, reader->column(0, static_cast<int>(i)));
+      STROM_TRY(columnar::append_view(column, 0, rows, to[i], columnar::Indexes::kAsTheyAre));
+    }
+    return Status::ok();
+  }
+
+  Result<std::shared_ptr<columnar::DictionaryBuilder>> dictionary(const columnar::Field& field) override {
+    if (generations_.size() > 1) return std::shared_ptr<columnar::DictionaryBuilder>();
+    return dictionaries_.find(path_, field);
   }
 
   size_t small_batches(int64_t bytes, int64_t full) const override {
@@ -172,9 +207,13 @@ class Appender final : public FileAppender {
     }
   }
 
-  std::string footer() override { return text_of(*encode_footer(batches())); }
+  Result<std::string> footer() override {
+    STROM_TRY(write_dictionaries());
+    return text_of(*encode_footer(batches()));
+  }
 
-  std::string footer(size_t count, bool and_last) override {
+  Result<std::string> footer(size_t count, bool and_last) override {
+    STROM_TRY(write_dictionaries());
     std::vector<Batch> some(batches().begin(), batches().begin() + static_cast<std::ptrdiff_t>(count));
     if (and_last) some.push_back(batches().back());
     return text_of(*encode_footer(some));
@@ -182,6 +221,7 @@ class Appender final : public FileAppender {
 
   Status prepare() override {
     STROM_TRY(check_untouched());
+    STROM_TRY(write_dictionaries());
     if (generations_.size() > 1 || is_mostly_garbage()) return prepare_rewrite();
     const auto builder = encode_footer(batches());
     const auto size = static_cast<int64_t>(builder->GetSize());
@@ -244,7 +284,7 @@ class Appender final : public FileAppender {
 
   /// The batches since clear() was called.
   struct Generation {
-    NestedSchema schema;
+    Schema schema;
     std::vector<size_t> statistics;  // columns whose bounds the batches have
     std::vector<Batch> batches;
   };
@@ -254,9 +294,23 @@ class Appender final : public FileAppender {
   std::vector<Batch>& batches() { return generation().batches; }
   const std::vector<Batch>& batches() const { return generation().batches; }
   /// Dictionaries belong to the file's own schema.
-  const std::vector<fbs::Block>& dictionaries() const {
-    static const std::vector<fbs::Block> none;
-    return generations_.size() == 1 ? dictionaries_ : none;
+  std::vector<fbs::Block> dictionaries() const {
+    return generations_.size() == 1 ? dictionaries_.blocks() : std::vector<fbs::Block>();
+  }
+
+  /// A dictionary that has grown is written whole and takes the old one's place: not every reader knows parts that are
+  /// added. The indexes that are in the file mean the same.
+  Status write_dictionaries() {
+    if (generations_.size() > 1) return Status::ok();
+    return dictionaries_.write_grown([this](int64_t id, const columnar::ColumnBuilder& values, fbs::Block* block) {
+      BatchBody body(values.length());
+      STROM_TRY(add_column(values.view(), body, nullptr));
+      body.seal();
+      reserve_ = footer_size_estimate();
+      STROM_TRY(messages_->write_dictionary(id, body, false));
+      *block = messages_->last_dictionary();
+      return Status::ok();
+    });
   }
 
   Status failed(const char* verb, int error_number) const {
@@ -266,18 +320,6 @@ class Appender final : public FileAppender {
   Status write_at(std::vector<struct iovec> pieces, int64_t offset) {
     const int error_number = options_.ops->write(lock_->fd(), std::move(pieces), offset);
     return error_number == 0 ? Status::ok() : failed("write", error_number);
-  }
-
-  Status read_at(int64_t offset, int64_t size, void* to) const {
-    for (int64_t done = 0; done < size;) {
-      const ssize_t got =
-          pread(lock_->fd(), static_cast<char*>(to) + done, static_cast<size_t>(size - done), offset + done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return failed("read", errno);
-      if (got == 0) return Status(ErrorCode::kFileChanged, "file \"" + path_ + "\" was cut off meanwhile");
-      done += got;
-    }
-    return Status::ok();
   }
 
   Status sync() {
@@ -313,7 +355,7 @@ class Appender final : public FileAppender {
   }
 
   void load_statistics(const std::vector<fbs::Block>& blocks) {
-    NestedSchema& schema = generation().schema;
+    Schema& schema = generation().schema;
     for (size_t i = 0; i < schema.fields.size(); ++i)
       if (find_value(schema.fields[i].metadata, kMinValuesKey) != nullptr && can_have_bounds(schema.fields[i]))
         generation().statistics.push_back(i);
@@ -324,14 +366,14 @@ class Appender final : public FileAppender {
   }
 
   /// Those that are kept up are added again.
-  static void forget_statistics(NestedSchema& schema) {
-    for (columnar::NestedField& field : schema.fields)
+  static void forget_statistics(Schema& schema) {
+    for (columnar::Field& field : schema.fields)
       std::erase_if(field.metadata,
                     [](const auto& item) { return item.first == kMinValuesKey || item.first == kMaxValuesKey; });
   }
 
-  NestedSchema schema_with_statistics(const std::vector<Batch>& batches) const {
-    NestedSchema schema = generation().schema;
+  Schema schema_with_statistics(const std::vector<Batch>& batches) const {
+    Schema schema = generation().schema;
     Statistics statistics(generation().statistics);
     for (const Batch& batch : batches) statistics.add(batch.bounds);
     statistics.put(schema);
@@ -431,6 +473,7 @@ class Appender final : public FileAppender {
   bool is_mostly_garbage() const {
     int64_t live = 0;
     for (const Batch& batch : batches()) live += batch.bytes();
+    for (const fbs::Block& block : this->dictionaries()) live += block.metadata_length() + block.body_length();
     const int64_t garbage = size_ - live;
     return garbage > options_.rewrite_above && garbage > live;
   }
@@ -480,7 +523,7 @@ class Appender final : public FileAppender {
   std::string path_;
   std::unique_ptr<AppendLock> lock_;
   AppendOptions options_;
-  std::vector<fbs::Block> dictionaries_;
+  AppendDictionaries dictionaries_;
   std::vector<Generation> generations_{1};
   AppendMark mark_;
   std::unique_ptr<MessageWriter> messages_;
@@ -504,6 +547,14 @@ Result<std::unique_ptr<FileAppender>> FileAppender::open(const std::string& path
   } catch (const std::bad_alloc&) {
     return Status(ErrorCode::kOutOfMemory, "out of memory while opening file \"" + path + "\"");
   }
+}
+
+bool append_rows(const std::vector<ColumnBuilder>& from, std::vector<ColumnBuilder>& to) {
+  for (size_t i = 0; i < from.size(); ++i) {
+    const columnar::ColumnView& rows = from[i].view();
+    if (!columnar::append_view(rows, 0, rows.length, to[i], columnar::Indexes::kAsTheyAre).is_ok()) return false;
+  }
+  return true;
 }
 
 }  // namespace strom::format::arrow

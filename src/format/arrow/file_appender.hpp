@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "columnar/nested.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/schema.hpp"
+#include "columnar/builder.hpp"
+#include "columnar/dictionary_builder.hpp"
 #include "format/append_lock.hpp"
 #include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::format::arrow {
 
@@ -51,7 +52,7 @@ class FileAppender {
 
   virtual const std::string& path() const = 0;
   /// Of the batches since clear().
-  virtual const columnar::NestedSchema& schema() const = 0;
+  virtual const columnar::Schema& schema() const = 0;
   /// Indexes of columns whose bounds write() gets, and the footer will have: those that have some already.
   virtual const std::vector<size_t>& statistics_columns() const = 0;
   /// Also of these columns.
@@ -59,8 +60,11 @@ class FileAppender {
 
   /// `is_last`: prepare() comes next. `bounds` of statistics_columns(). Errors: kDiskFull, kIoError.
   virtual Status write(const EncodedBatch& batch, std::vector<Bounds> bounds, bool is_last) = 0;
+  /// The dictionary of a field of schema(), or of a part of one, with what the file has in it. What is added to it is
+  /// written when it is needed. nullptr: its values are of a type that cannot be added. Errors: kCorruptFile.
+  virtual Result<std::shared_ptr<columnar::DictionaryBuilder>> dictionary(const columnar::Field& field) = 0;
   /// No record batch is left, and those that come have another schema, which has no dictionaries.
-  virtual void clear(columnar::NestedSchema schema) = 0;
+  virtual void clear(columnar::Schema schema) = 0;
 
   /// To come back to by cut().
   struct Mark {
@@ -69,16 +73,16 @@ class FileAppender {
   };
   virtual Mark mark() const = 0;
   virtual void cut(const Mark& mark) = 0;
-  /// Appends the rows of record batch `batch` of `mark`'s generation.
-  virtual Status read(const Mark& mark, size_t batch, std::vector<columnar::NestedBuilder>& to) const = 0;
+  /// Appends the rows of record batch `batch` of `mark`'s generation. Indexes into dictionaries stay as they are.
+  virtual Status read(const Mark& mark, size_t batch, std::vector<columnar::ColumnBuilder>& to) const = 0;
   /// How many of the last record batches are to be read, removed by cut() and written together with a new one of
   /// `bytes`, so that small ones stay few; none that would make more than `full` bytes.
   virtual size_t small_batches(int64_t bytes, int64_t full) const = 0;
 
-  /// The footer as it would be now, for FileReader::open_pending().
-  virtual std::string footer() = 0;
+  /// The footer as it would be now, for FileReader::open_pending(). Dictionaries that have grown are written before.
+  virtual Result<std::string> footer() = 0;
   /// The same with the first `batches` record batches only, and with the last one of all when `and_last` is true.
-  virtual std::string footer(size_t batches, bool and_last) = 0;
+  virtual Result<std::string> footer(size_t batches, bool and_last) = 0;
 
   /// Everything that takes long or can fail.
   virtual Status prepare() = 0;
@@ -91,6 +95,6 @@ class FileAppender {
 };
 
 /// Appends all rows of `from` to columns of the same fields. False when they are too large for one batch.
-bool append_rows(const std::vector<columnar::NestedBuilder>& from, std::vector<columnar::NestedBuilder>& to);
+bool append_rows(const std::vector<columnar::ColumnBuilder>& from, std::vector<columnar::ColumnBuilder>& to);
 
 }  // namespace strom::format::arrow

@@ -4,9 +4,13 @@
 #include <utility>
 
 #include "base/mapped_file.hpp"
+#include "base/mapped_file.hpp"
+#include "format/arrow/append_dictionaries.hpp"
 #include "format/arrow/append_mark.hpp"
 #include "format/arrow/file_end.hpp"
+#include "format/arrow/file_tail.hpp"
 #include "format/arrow/message.hpp"
+#include "format/arrow/schema_decode.hpp"
 
 namespace strom::format::arrow {
 
@@ -136,6 +140,34 @@ Result<FileStorage> read_storage(const std::string& path) {
   STROM_ASSIGN(auto storage, read_storage(path, {mapping->data(), static_cast<size_t>(mapping->size())}));
   STROM_TRY(mapping->check_unchanged());
   return storage;
+}
+
+namespace {
+
+Status find_all(AppendDictionaries& dictionaries, const std::string& path, const columnar::Field& field,
+                columnar::DictionaryBuilders& all) {
+  if (field.dictionary) {
+    STROM_ASSIGN(auto dictionary, dictionaries.find(path, field));
+    if (dictionary != nullptr) all[field.dictionary_id] = std::move(dictionary);
+    return Status::ok();
+  }
+  for (const columnar::Field& child : field.children) STROM_TRY(find_all(dictionaries, path, child, all));
+  return Status::ok();
+}
+
+}  // namespace
+
+Result<columnar::DictionaryBuilders> load_dictionaries(const std::string& path, const FileStorage& storage) {
+  columnar::DictionaryBuilders all;
+  if (storage.is_stream) return all;
+  STROM_ASSIGN(const FileTail tail, FileTail::open(path));
+  const fbs::Footer& footer = tail.footer.root();
+  STROM_ASSIGN(const DecodedSchema decoded,
+               decode_schema(tail.bytes, tail.footer_offset, tail.footer.size(), *footer.schema()));
+  AppendDictionaries dictionaries;
+  STROM_TRY(dictionaries.load(tail, footer.dictionaries(), decoded));
+  for (const columnar::Field& field : decoded.schema.fields) STROM_TRY(find_all(dictionaries, path, field, all));
+  return all;
 }
 
 const char* codec_text(Codec codec) {

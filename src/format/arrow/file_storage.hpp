@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "columnar/dictionary_builder.hpp"
 #include "columnar/schema.hpp"
 #include "format/arrow/compression.hpp"
 
@@ -42,6 +43,10 @@ struct FileStorage {
 Result<FileStorage> read_storage(const std::string& path);
 /// Of a file's bytes in memory; `name` is for messages.
 Result<FileStorage> read_storage(const std::string& name, std::span<const uint8_t> bytes);
+
+/// The dictionaries of a file by id, in its order, as far as values can be added to them; none of streams. Errors: those
+/// of opening a file; kCorruptFile.
+Result<columnar::DictionaryBuilders> load_dictionaries(const std::string& path, const FileStorage& storage);
 
 /// "none", "lz4", "zstd".
 const char* codec_text(Codec codec);

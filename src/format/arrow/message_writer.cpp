@@ -22,7 +22,8 @@ flatbuffers::Offset<fbs::RecordBatch> encode_batch(flatbuffers::FlatBufferBuilde
     compression = fbs::CreateBodyCompression(
         builder, body.codec() == Codec::kZstd ? fbs::CompressionType::Zstd : fbs::CompressionType::Lz4Frame);
   }
-  return fbs::CreateRecordBatch(builder, body.rows(), node_vector, buffer_vector, compression);
+  const auto variadic = body.variadic_counts().empty() ? 0 : builder.CreateVector(body.variadic_counts());
+  return fbs::CreateRecordBatch(builder, body.rows(), node_vector, buffer_vector, compression, variadic);
 }
 
 struct iovec piece(const void* bytes, int64_t size) { return {const_cast<void*>(bytes), static_cast<size_t>(size)}; }

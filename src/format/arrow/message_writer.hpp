@@ -36,6 +36,8 @@ class MessageWriter {
   int64_t batch_count() const { return static_cast<int64_t>(batches_.size()); }
   /// Of the batch that was written last.
   const fbs::Block& last_batch() const { return batches_.back(); }
+  /// Of the dictionary that was written last.
+  const fbs::Block& last_dictionary() const { return dictionaries_.back(); }
 
  private:
   Status write_message(flatbuffers::FlatBufferBuilder& builder, fbs::MessageHeader kind,

@@ -35,11 +35,12 @@ bool same_fields(const std::vector<columnar::Field>& a, const std::vector<column
 
 bool same_field(const columnar::Field& a, const columnar::Field& b) {
   // All members; a new one does not compile until it is compared.
-  const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, children, type_ids,
-               metadata, unsupported] = a;
+  const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, ordered, index,
+               dictionary_id, children, type_ids, metadata, unsupported] = a;
   return name == b.name && layout == b.layout && nullable == b.nullable && precision == b.precision &&
          scale == b.scale && byte_width == b.byte_width && unit == b.unit && timezone == b.timezone &&
-         dictionary == b.dictionary && same_fields(children, b.children) && type_ids == b.type_ids &&
+         dictionary == b.dictionary && ordered == b.ordered && index == b.index &&
+         dictionary_id == b.dictionary_id && same_fields(children, b.children) && type_ids == b.type_ids &&
          metadata == b.metadata && unsupported == b.unsupported;
 }
 

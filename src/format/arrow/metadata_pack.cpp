@@ -58,8 +58,8 @@ void put_metadata(std::string& to, const columnar::KeyValues& metadata) {
 void put_fields(std::string& to, const std::vector<Field>& fields) {
   put_all(to, fields, [&to](const Field& field) {
     // All members; a new one does not compile until it is written.
-    const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, children, type_ids,
-                 metadata, unsupported] = field;
+    const auto& [name, layout, nullable, precision, scale, byte_width, unit, timezone, dictionary, ordered, index,
+                 dictionary_id, children, type_ids, metadata, unsupported] = field;
     put_text(to, name);
     put(to, static_cast<uint64_t>(layout));
     put(to, nullable);
@@ -67,6 +67,9 @@ void put_fields(std::string& to, const std::vector<Field>& fields) {
     put(to, static_cast<uint64_t>(unit));
     put_text(to, timezone);
     put(to, dictionary);
+    put(to, ordered);
+    put(to, static_cast<uint64_t>(index));
+    put_signed(to, dictionary_id);
     put_fields(to, children);
     put_all(to, type_ids, [&to](int32_t id) { put_signed(to, id); });
     put_metadata(to, metadata);
@@ -186,14 +189,17 @@ columnar::KeyValues read_metadata(Bytes& from) {
   return metadata;
 }
 
+columnar::Layout layout_of(Bytes& from) {
+  return static_cast<columnar::Layout>(from.below(static_cast<uint64_t>(columnar::Layout::kRunEndEncoded) + 1));
+}
+
 std::vector<Field> read_fields(Bytes& from, int depth) {
   std::vector<Field> fields;
   if (depth > kDeepest) return from.fail(), fields;
   for (size_t count = from.length(); count > 0 && !from.has_failed(); --count) {
     Field& field = fields.emplace_back();
     field.name = from.text();
-    field.layout =
-        static_cast<columnar::Layout>(from.below(static_cast<uint64_t>(columnar::Layout::kRunEndEncoded) + 1));
+    field.layout = layout_of(from);
     field.nullable = from.flag();
     field.precision = from.small_number();
     field.scale = from.small_number();
@@ -201,6 +207,9 @@ std::vector<Field> read_fields(Bytes& from, int depth) {
     field.unit = static_cast<columnar::TimeUnit>(from.below(static_cast<uint64_t>(columnar::TimeUnit::kNano) + 1));
     field.timezone = from.text();
     field.dictionary = from.flag();
+    field.ordered = from.flag();
+    field.index = layout_of(from);
+    field.dictionary_id = from.signed_number();
     field.children = read_fields(from, depth + 1);
     for (size_t ids = from.length(); ids > 0 && !from.has_failed(); --ids)
       field.type_ids.push_back(from.small_number());

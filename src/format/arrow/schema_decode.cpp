@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "columnar/layout.hpp"
+#include "format/arrow/arrow_type.hpp"
 
 namespace strom::format::arrow {
 
@@ -120,7 +121,7 @@ class SchemaDecoder {
     STROM_ASSIGN(field->metadata, decode_metadata(from.custom_metadata()));
     field->nullable = from.nullable();
     if (from.type_type() == fbs::Type::NONE || from.type() == nullptr) return bad_field(index_, "no type");
-    STROM_TRY(decode_type(from, index_, *field));
+    STROM_TRY(decode_type(from, *field));
     place->at = *counts;
     if (from.dictionary() == nullptr) return decode_value(from, counts, field, place);
     counts->nodes += 1;
@@ -177,7 +178,10 @@ class SchemaDecoder {
       const int bits = type->bit_width();
       if (bits != 8 && bits != 16 && bits != 32 && bits != 64) return bad_field(index_, "a bad integer width");
       encoding->index_width = bits / 8;
+      field->index = columnar::integer_layout(bits, type->is_signed());
     }
+    field->dictionary_id = encoding->id;
+    field->ordered = from.dictionary()->is_ordered();
     DecodedSchema& values = encoding->values;
     values.places.resize(2);
     const bool placed = std::exchange(placed_, true);
@@ -192,135 +196,99 @@ class SchemaDecoder {
     return Status::ok();
   }
 
-  Status decode_type(const fbs::Field& from, int64_t index, Field& field) {
-    switch (from.type_type()) {
-      case fbs::Type::Int: return decode_int(*from.type_as_Int(), index, field);
-      case fbs::Type::FloatingPoint: return decode_float(*from.type_as_FloatingPoint(), index, field);
-      case fbs::Type::Decimal: return decode_decimal(*from.type_as_Decimal(), index, field);
-      case fbs::Type::Timestamp: return decode_timestamp(*from.type_as_Timestamp(), index, field);
-      case fbs::Type::Bool: field.layout = Layout::kBool; break;
-      case fbs::Type::Utf8: field.layout = Layout::kUtf8; break;
-      case fbs::Type::LargeUtf8: field.layout = Layout::kLargeUtf8; break;
-      case fbs::Type::Utf8View: field.layout = Layout::kUtf8View; break;
-      case fbs::Type::Date: {
-        const fbs::DateUnit unit = from.type_as_Date()->unit();
-        if (unit != fbs::DateUnit::Day && unit != fbs::DateUnit::Millisecond)
-          return bad_field(index, "a bad date unit");
-        field.layout = unit == fbs::DateUnit::Day ? Layout::kDate32 : Layout::kDate64;
-        break;
-      }
+  /// The layout of a type with these parameters; kCorruptFile names the one that is wrong.
+  Status set_layout(Field& field, fbs::Type type, int first, int second, const char* problem) const {
+    const ArrowType* row = find_arrow_type(type, first, second);
+    if (row == nullptr) return bad_field(index_, problem);
+    field.layout = row->layout;
+    return Status::ok();
+  }
+
+  Status decode_type(const fbs::Field& from, Field& field) {
+    constexpr int kUnit = 0;
+    const fbs::Type type = from.type_type();
+    switch (type) {
+      case fbs::Type::Int: return decode_int(*from.type_as_Int(), field);
+      case fbs::Type::FloatingPoint:
+        return set_layout(field, type, static_cast<int>(from.type_as_FloatingPoint()->precision()), kUnit,
+                          "a bad floating-point precision");
+      case fbs::Type::Decimal: return decode_decimal(*from.type_as_Decimal(), field);
+      case fbs::Type::Date:
+        return set_layout(field, type, static_cast<int>(from.type_as_Date()->unit()), kUnit, "a bad date unit");
+      case fbs::Type::Time: return decode_time(*from.type_as_Time(), field);
+      case fbs::Type::Timestamp:
+        field.layout = Layout::kTimestamp;
+        STROM_TRY(decode_unit(from.type_as_Timestamp()->unit(), field));
+        return copy(from.type_as_Timestamp()->timezone(), field.timezone);
+      case fbs::Type::Duration:
+        field.layout = Layout::kDuration;
+        return decode_unit(from.type_as_Duration()->unit(), field);
+      case fbs::Type::Interval:
+        return set_layout(field, type, static_cast<int>(from.type_as_Interval()->unit()), kUnit,
+                          "a bad interval unit");
       case fbs::Type::FixedSizeBinary:
         field.layout = Layout::kFixedBinary;
         field.byte_width = from.type_as_FixedSizeBinary()->byte_width();
-        if (field.byte_width < 0) return bad_field(index, "a negative byte width");
+        if (field.byte_width < 0) return bad_field(index_, "a negative byte width");
         if (field.byte_width == 0) field.unsupported = "type FixedSizeBinary(0)";
-        break;
-      case fbs::Type::Null: field.layout = Layout::kNull; break;
-      case fbs::Type::Binary: field.layout = Layout::kBinary; break;
-      case fbs::Type::LargeBinary: field.layout = Layout::kLargeBinary; break;
-      case fbs::Type::BinaryView: field.layout = Layout::kBinaryView; break;
-      case fbs::Type::Time: return decode_time(*from.type_as_Time(), index, field);
-      case fbs::Type::Duration:
-        field.layout = Layout::kDuration;
-        return decode_unit(from.type_as_Duration()->unit(), index, field);
-      case fbs::Type::Interval:
-        switch (from.type_as_Interval()->unit()) {
-          case fbs::IntervalUnit::YearMonth: field.layout = Layout::kIntervalMonths; break;
-          case fbs::IntervalUnit::DayTime: field.layout = Layout::kIntervalDayTime; break;
-          case fbs::IntervalUnit::MonthDayNano: field.layout = Layout::kIntervalMonthDayNano; break;
-          default: return bad_field(index, "a bad interval unit");
-        }
-        break;
-      case fbs::Type::List: field.layout = Layout::kList; break;
-      case fbs::Type::LargeList: field.layout = Layout::kLargeList; break;
-      case fbs::Type::ListView: field.layout = Layout::kListView; break;
-      case fbs::Type::LargeListView: field.layout = Layout::kLargeListView; break;
-      case fbs::Type::Map: field.layout = Layout::kMap; break;
-      case fbs::Type::Struct_: field.layout = Layout::kStruct; break;
-      case fbs::Type::RunEndEncoded: field.layout = Layout::kRunEndEncoded; break;
+        return Status::ok();
       case fbs::Type::FixedSizeList:
         field.layout = Layout::kFixedList;
         field.byte_width = from.type_as_FixedSizeList()->list_size();
-        if (field.byte_width < 0) return bad_field(index, "a negative list size");
-        break;
-      case fbs::Type::Union: return decode_union(*from.type_as_Union(), index, field);
-      default: field.unsupported = kUnknownType;
+        return field.byte_width < 0 ? bad_field(index_, "a negative list size") : Status::ok();
+      case fbs::Type::Map:
+        field.layout = Layout::kMap;
+        field.ordered = from.type_as_Map()->keys_sorted();
+        return Status::ok();
+      case fbs::Type::Union: return decode_union(*from.type_as_Union(), field);
+      default: break;
     }
+    if (const ArrowType* row = find_arrow_type(type))
+      field.layout = row->layout;
+    else
+      field.unsupported = kUnknownType;
     return Status::ok();
   }
 
-  Status decode_int(const fbs::Int& type, int64_t index, Field& field) {
-    switch (type.bit_width()) {
-      case 8: field.layout = type.is_signed() ? Layout::kInt8 : Layout::kUInt8; return Status::ok();
-      case 16: field.layout = type.is_signed() ? Layout::kInt16 : Layout::kUInt16; return Status::ok();
-      case 32: field.layout = type.is_signed() ? Layout::kInt32 : Layout::kUInt32; return Status::ok();
-      case 64: field.layout = type.is_signed() ? Layout::kInt64 : Layout::kUInt64; return Status::ok();
-      case 128:  // of polars; not in Arrow's specification
-        field.layout = Layout::kFixedBinary;
-        field.byte_width = 16;
-        field.unsupported = type.is_signed() ? "type Int128" : "type UInt128";
-        return Status::ok();
-      default: return bad_field(index, "a bad integer width");
+  Status decode_int(const fbs::Int& type, Field& field) const {
+    if (type.bit_width() == 128) {  // of polars; not in Arrow's specification
+      field.layout = Layout::kFixedBinary;
+      field.byte_width = 16;
+      field.unsupported = type.is_signed() ? "type Int128" : "type UInt128";
+      return Status::ok();
     }
+    return set_layout(field, fbs::Type::Int, type.bit_width(), type.is_signed() ? 1 : 0, "a bad integer width");
   }
 
-  Status decode_float(const fbs::FloatingPoint& type, int64_t index, Field& field) {
-    switch (type.precision()) {
-      case fbs::Precision::Half: field.layout = Layout::kFloat16; return Status::ok();
-      case fbs::Precision::Single: field.layout = Layout::kFloat32; return Status::ok();
-      case fbs::Precision::Double: field.layout = Layout::kFloat64; return Status::ok();
-    }
-    return bad_field(index, "a bad floating-point precision");
-  }
-
-  Status decode_decimal(const fbs::Decimal& type, int64_t index, Field& field) {
+  Status decode_decimal(const fbs::Decimal& type, Field& field) const {
     constexpr int32_t kMaxScale = 127;
-    field.layout = Layout::kDecimal128;
     field.precision = type.precision();
     field.scale = type.scale();
-    switch (type.bit_width()) {
-      case 32: field.layout = Layout::kDecimal32; break;
-      case 64: field.layout = Layout::kDecimal64; break;
-      case 128: break;
-      case 256: field.layout = Layout::kDecimal256; break;
-      default: return bad_field(index, "a bad decimal width");
-    }
+    STROM_TRY(set_layout(field, fbs::Type::Decimal, type.bit_width(), 0, "a bad decimal width"));
     if (field.precision < 1 || field.precision > columnar::max_precision(field.layout))
-      return bad_field(index, "a bad decimal precision");
-    if (field.scale < -kMaxScale || field.scale > kMaxScale) return bad_field(index, "a bad decimal scale");
+      return bad_field(index_, "a bad decimal precision");
+    if (field.scale < -kMaxScale || field.scale > kMaxScale) return bad_field(index_, "a bad decimal scale");
     return Status::ok();
   }
 
-  Status decode_timestamp(const fbs::Timestamp& type, int64_t index, Field& field) {
-    field.layout = Layout::kTimestamp;
-    STROM_TRY(decode_unit(type.unit(), index, field));
-    return copy(type.timezone(), field.timezone);
-  }
-
-  Status decode_time(const fbs::Time& type, int64_t index, Field& field) const {
+  Status decode_time(const fbs::Time& type, Field& field) const {
     field.layout = type.bit_width() == 32 ? Layout::kTime32 : Layout::kTime64;
-    STROM_TRY(decode_unit(type.unit(), index, field));
+    STROM_TRY(decode_unit(type.unit(), field));
     const bool is_coarse = type.unit() == fbs::TimeUnit::Second || type.unit() == fbs::TimeUnit::Millisecond;
-    if (type.bit_width() != (is_coarse ? 32 : 64)) return bad_field(index, "a bad time width");
+    if (type.bit_width() != (is_coarse ? 32 : 64)) return bad_field(index_, "a bad time width");
     return Status::ok();
   }
 
-  Status decode_unit(fbs::TimeUnit unit, int64_t index, Field& field) const {
-    switch (unit) {
-      case fbs::TimeUnit::Second: field.unit = columnar::TimeUnit::kSecond; return Status::ok();
-      case fbs::TimeUnit::Millisecond: field.unit = columnar::TimeUnit::kMilli; return Status::ok();
-      case fbs::TimeUnit::Microsecond: field.unit = columnar::TimeUnit::kMicro; return Status::ok();
-      case fbs::TimeUnit::Nanosecond: field.unit = columnar::TimeUnit::kNano; return Status::ok();
-    }
-    return bad_field(index, "a bad time unit");
+  Status decode_unit(fbs::TimeUnit unit, Field& field) const {
+    if (unit < fbs::TimeUnit::Second || unit > fbs::TimeUnit::Nanosecond) return bad_field(index_, "a bad time unit");
+    field.unit = static_cast<columnar::TimeUnit>(unit);  // same order
+    return Status::ok();
   }
 
-  Status decode_union(const fbs::Union& type, int64_t index, Field& field) const {
+  Status decode_union(const fbs::Union& type, Field& field) const {
     constexpr int64_t kMostChildren = 128;
-    field.layout = type.mode() == fbs::UnionMode::Dense ? Layout::kDenseUnion : Layout::kSparseUnion;
-    if (type.mode() != fbs::UnionMode::Dense && type.mode() != fbs::UnionMode::Sparse)
-      return bad_field(index, "a bad union mode");
-    if (vector_size(type.type_ids()) > kMostChildren) return bad_field(index, "a bad number of children");
+    STROM_TRY(set_layout(field, fbs::Type::Union, static_cast<int>(type.mode()), 0, "a bad union mode"));
+    if (vector_size(type.type_ids()) > kMostChildren) return bad_field(index_, "a bad number of children");
     for (int64_t i = 0; i < vector_size(type.type_ids()); ++i)
       field.type_ids.push_back(vector_element<int32_t>(*type.type_ids(), static_cast<flatbuffers::uoffset_t>(i)));
     return Status::ok();
@@ -339,16 +307,11 @@ Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64
   return SchemaDecoder(file, offset, size).decode(source);
 }
 
-bool same_type(const Field& a, const Field& b) {
-  return a.name == b.name && a.layout == b.layout && a.dictionary == b.dictionary && a.unsupported == b.unsupported &&
-         a.precision == b.precision && a.scale == b.scale && a.byte_width == b.byte_width && a.unit == b.unit &&
-         a.timezone == b.timezone && a.type_ids == b.type_ids &&
-         std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), same_type);
-}
-
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b) {
   return std::equal(a.schema.fields.begin(), a.schema.fields.end(), b.schema.fields.begin(), b.schema.fields.end(),
-                    same_type) &&
+                    [](const Field& one, const Field& other) {
+                      return one.name == other.name && same_type(one, other);
+                    }) &&
          a.places == b.places;
 }
 

@@ -51,9 +51,6 @@ struct DictionaryEncoding {
 /// Errors: kCorruptFile, kUnsupported (big-endian). Fields that cannot be read are marked, see Field::unsupported.
 Result<DecodedSchema> decode_schema(const FileBytes& file, int64_t offset, int64_t size, const fbs::Schema& source);
 
-/// Same name and type, those of the children included, whatever the metadata.
-bool same_type(const columnar::Field& a, const columnar::Field& b);
-
 /// Same columns with the same types, whatever the metadata.
 bool same_columns(const DecodedSchema& a, const DecodedSchema& b);
 

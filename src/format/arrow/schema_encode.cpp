@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "columnar/layout.hpp"
+#include "columnar/utf8.hpp"
+#include "format/arrow/arrow_type.hpp"
 
 namespace strom::format::arrow {
 
@@ -15,57 +17,103 @@ using columnar::Field;
 using columnar::Layout;
 using flatbuffers::FlatBufferBuilder;
 
-using TypeOffset = std::pair<fbs::Type, flatbuffers::Offset<void>>;
-
-TypeOffset int_type(FlatBufferBuilder& builder, int bits, bool is_signed) {
-  return {fbs::Type::Int, fbs::CreateInt(builder, bits, is_signed).Union()};
-}
-
-TypeOffset float_type(FlatBufferBuilder& builder, fbs::Precision precision) {
-  return {fbs::Type::FloatingPoint, fbs::CreateFloatingPoint(builder, precision).Union()};
-}
-
-TypeOffset date_type(FlatBufferBuilder& builder, fbs::DateUnit unit) {
-  return {fbs::Type::Date, fbs::CreateDate(builder, unit).Union()};
-}
-
-TypeOffset timestamp_type(FlatBufferBuilder& builder, const Field& field) {
-  const auto timezone = field.timezone.empty() ? 0 : builder.CreateString(field.timezone);
-  const auto unit = static_cast<fbs::TimeUnit>(field.unit);  // same order
-  return {fbs::Type::Timestamp, fbs::CreateTimestamp(builder, unit, timezone).Union()};
-}
 static_assert(static_cast<int>(columnar::TimeUnit::kSecond) == static_cast<int>(fbs::TimeUnit::Second) &&
               static_cast<int>(columnar::TimeUnit::kNano) == static_cast<int>(fbs::TimeUnit::Nanosecond));
 
-TypeOffset encode_type(FlatBufferBuilder& builder, const Field& field) {
-  switch (field.layout) {
-    case Layout::kBool: return {fbs::Type::Bool, fbs::CreateBool(builder).Union()};
-    case Layout::kInt8: return int_type(builder, 8, true);
-    case Layout::kInt16: return int_type(builder, 16, true);
-    case Layout::kInt32: return int_type(builder, 32, true);
-    case Layout::kInt64: return int_type(builder, 64, true);
-    case Layout::kUInt8: return int_type(builder, 8, false);
-    case Layout::kUInt16: return int_type(builder, 16, false);
-    case Layout::kUInt32: return int_type(builder, 32, false);
-    case Layout::kFloat32: return float_type(builder, fbs::Precision::Single);
-    case Layout::kFloat64: return float_type(builder, fbs::Precision::Double);
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128: {
-      const auto bits = static_cast<int32_t>(8 * columnar::value_width(field.layout, 0));
-      return {fbs::Type::Decimal, fbs::CreateDecimal(builder, field.precision, field.scale, bits).Union()};
+fbs::TimeUnit unit_of(const Field& field) { return static_cast<fbs::TimeUnit>(field.unit); }
+
+/// The parameters of a field's type; those of types that are not here are none.
+flatbuffers::Offset<void> encode_parameters(FlatBufferBuilder& builder, const ArrowType& row, const Field& field) {
+  switch (row.type) {
+    case fbs::Type::Int: return fbs::CreateInt(builder, row.first, row.second != 0).Union();
+    case fbs::Type::FloatingPoint:
+      return fbs::CreateFloatingPoint(builder, static_cast<fbs::Precision>(row.first)).Union();
+    case fbs::Type::Decimal: return fbs::CreateDecimal(builder, field.precision, field.scale, row.first).Union();
+    case fbs::Type::Date: return fbs::CreateDate(builder, static_cast<fbs::DateUnit>(row.first)).Union();
+    case fbs::Type::Time: return fbs::CreateTime(builder, unit_of(field), row.first).Union();
+    case fbs::Type::Timestamp: {
+      const auto timezone = field.timezone.empty() ? 0 : builder.CreateString(field.timezone);
+      return fbs::CreateTimestamp(builder, unit_of(field), timezone).Union();
     }
-    case Layout::kDate32: return date_type(builder, fbs::DateUnit::Day);
-    case Layout::kDate64: return date_type(builder, fbs::DateUnit::Millisecond);
-    case Layout::kTimestamp: return timestamp_type(builder, field);
-    case Layout::kUtf8: return {fbs::Type::Utf8, fbs::CreateUtf8(builder).Union()};
-    case Layout::kLargeUtf8: return {fbs::Type::LargeUtf8, fbs::CreateLargeUtf8(builder).Union()};
-    case Layout::kUtf8View: return {fbs::Type::Utf8View, fbs::CreateUtf8View(builder).Union()};
-    case Layout::kFixedBinary:
-      return {fbs::Type::FixedSizeBinary, fbs::CreateFixedSizeBinary(builder, field.byte_width).Union()};
-    default: break;  // see check_writable()
+    case fbs::Type::Duration: return fbs::CreateDuration(builder, unit_of(field)).Union();
+    case fbs::Type::Interval: return fbs::CreateInterval(builder, static_cast<fbs::IntervalUnit>(row.first)).Union();
+    case fbs::Type::FixedSizeBinary: return fbs::CreateFixedSizeBinary(builder, field.byte_width).Union();
+    case fbs::Type::FixedSizeList: return fbs::CreateFixedSizeList(builder, field.byte_width).Union();
+    case fbs::Type::Map: return fbs::CreateMap(builder, field.ordered).Union();
+    case fbs::Type::Union: {
+      const auto ids = builder.CreateVector(field.type_ids);
+      return fbs::CreateUnion(builder, static_cast<fbs::UnionMode>(row.first), ids).Union();
+    }
+    default: break;
   }
-  return {fbs::Type::NONE, 0};
+  const auto start = builder.StartTable();
+  return builder.EndTable(start);
+}
+
+flatbuffers::Offset<fbs::Field> encode_field(FlatBufferBuilder& builder, const Field& field) {
+  std::vector<flatbuffers::Offset<fbs::Field>> children;
+  for (const Field& child : field.children) children.push_back(encode_field(builder, child));
+  const auto name = builder.CreateString(field.name);
+  const ArrowType& row = arrow_type(field.layout);
+  const auto parameters = encode_parameters(builder, row, field);
+  const auto child_vector = builder.CreateVector(children);  // readers expect it
+  const auto metadata = encode_metadata(builder, field.metadata);
+  flatbuffers::Offset<fbs::DictionaryEncoding> dictionary = 0;
+  if (field.dictionary) {
+    const ArrowType& index = arrow_type(field.index);
+    const auto index_type = fbs::CreateInt(builder, index.first, index.second != 0);
+    dictionary = fbs::CreateDictionaryEncoding(builder, field.dictionary_id, index_type, field.ordered);
+  }
+  return fbs::CreateField(builder, name, field.nullable, row.type, parameters, dictionary, child_vector, metadata);
+}
+
+/// Bytes that are no ASCII as \xHH.
+std::string printable(const std::string& text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F) {
+      out += c;
+    } else {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
+size_t least_children(Layout layout) {
+  switch (columnar::form_of(layout)) {
+    case columnar::Form::kListOffsets:
+    case columnar::Form::kListViews:
+    case columnar::Form::kFixedList: return 1;
+    case columnar::Form::kRunEnds: return 2;
+    default: return 0;
+  }
+}
+
+Status check_field(const Field& field) {
+  const auto bad = [&](const std::string& what, ErrorCode code = ErrorCode::kInvalidParameter) {
+    return Status(code, "column \"" + field.name + "\" has " + what);
+  };
+  if (!columnar::is_utf8(field.name))
+    return Status(ErrorCode::kInvalidParameter,
+                  "a column's name is not valid UTF-8: \"" + printable(field.name) + "\"");
+  for (const auto& [key, value] : field.metadata)
+    if (!columnar::is_utf8(key)) return bad("metadata with a key that is not valid UTF-8");
+  if (!field.unsupported.empty()) return bad(field.unsupported, ErrorCode::kUnsupported);
+  if (arrow_type(field.layout).type == fbs::Type::NONE) return bad("a type that is not written");
+  const int most = columnar::max_precision(field.layout);
+  if (columnar::is_decimal(field.layout) && (field.precision < 1 || field.precision > most)) {
+    return bad("decimal precision " + std::to_string(field.precision))
+        .with_detail(std::string(columnar::layout_name(field.layout)) + " has 1 to " + std::to_string(most) +
+                     " digits.");
+  }
+  if (field.layout == Layout::kFixedBinary && field.byte_width < 1)
+    return bad("byte width " + std::to_string(field.byte_width));
+  if (field.children.size() < least_children(field.layout)) return bad("a list without a type of elements");
+  for (const Field& child : field.children) STROM_TRY(check_field(child));
+  return Status::ok();
 }
 
 }  // namespace
@@ -82,39 +130,18 @@ MetadataOffset encode_metadata(FlatBufferBuilder& builder, const columnar::KeyVa
 }
 
 Status check_writable(const columnar::Schema& schema) {
-  for (const Field& field : schema.fields) {
-    const std::string column = "column \"" + field.name + "\"";
-    if (!field.unsupported.empty()) return Status(ErrorCode::kUnsupported, column + " uses " + field.unsupported);
-    if (field.layout == Layout::kUtf8View) {
-      return Status(ErrorCode::kUnsupported, column + " cannot be written with layout Utf8View")
-          .with_hint("Use Utf8 or LargeUtf8.");
-    }
-    if (!columnar::is_basic(field.layout))
-      return Status(ErrorCode::kUnsupported,
-                    column + " cannot be written with layout " + columnar::layout_name(field.layout));
-    const int most = columnar::max_precision(field.layout);
-    if (columnar::is_decimal(field.layout) && (field.precision < 1 || field.precision > most)) {
-      return Status(ErrorCode::kInvalidParameter, column + " has decimal precision " + std::to_string(field.precision))
-          .with_detail(std::string(columnar::layout_name(field.layout)) + " has 1 to " + std::to_string(most) +
-                       " digits.");
-    }
-    if (field.layout == Layout::kFixedBinary && field.byte_width < 1) {
-      return Status(ErrorCode::kInvalidParameter, column + " has byte width " + std::to_string(field.byte_width));
-    }
-  }
+  for (const auto& [key, value] : schema.metadata)
+    if (!columnar::is_utf8(key))
+      return Status(ErrorCode::kInvalidParameter,
+                    "metadata with a key that is not valid UTF-8: \"" + printable(key) + "\"");
+  for (const Field& field : schema.fields) STROM_TRY(check_field(field));
   return Status::ok();
 }
 
 flatbuffers::Offset<fbs::Schema> encode_schema(FlatBufferBuilder& builder, const columnar::Schema& schema) {
   std::vector<flatbuffers::Offset<fbs::Field>> fields;
   fields.reserve(schema.fields.size());
-  for (const Field& field : schema.fields) {
-    const auto name = builder.CreateString(field.name);
-    const auto [type, type_offset] = encode_type(builder, field);
-    const auto children = builder.CreateVector(std::vector<flatbuffers::Offset<fbs::Field>>{});  // readers expect it
-    const auto metadata = encode_metadata(builder, field.metadata);
-    fields.push_back(fbs::CreateField(builder, name, field.nullable, type, type_offset, 0, children, metadata));
-  }
+  for (const Field& field : schema.fields) fields.push_back(encode_field(builder, field));
   const auto field_vector = builder.CreateVector(fields);
   const auto metadata = encode_metadata(builder, schema.metadata);
   return fbs::CreateSchema(builder, fbs::Endianness::Little, field_vector, metadata);

@@ -3,19 +3,19 @@
 
 #include <utility>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "format/arrow/append_reading.hpp"
 #include "format/arrow/message.hpp"
-#include "format/arrow/nested_schema.hpp"
+#include "format/arrow/schema_decode.hpp"
 
 namespace strom::format::arrow {
 
-using columnar::NestedBuilder;
-using columnar::NestedField;
+using columnar::ColumnBuilder;
+using columnar::Field;
 
 namespace {
 
-std::vector<std::string> texts_of(const NestedBuilder& column) {
+std::vector<std::string> texts_of(const ColumnBuilder& column) {
   std::vector<std::string> out;
   const auto* offsets = column.values().as<int32_t>();
   for (int64_t row = 0; row < column.length(); ++row) {
@@ -29,7 +29,7 @@ std::vector<std::string> texts_of(const NestedBuilder& column) {
 
 int64_t StreamRows::count() const { return batch_.rows(); }
 
-Status StreamRows::append_to(std::vector<NestedBuilder>& columns, int64_t first, int64_t count) const {
+Status StreamRows::append_to(std::vector<ColumnBuilder>& columns, int64_t first, int64_t count) const {
   return batch_.append_to(columns, first, count);
 }
 
@@ -39,7 +39,7 @@ struct StreamDecoder::Maps {
   std::vector<const IndexMap*> by_column;  // with a dictionary, depth first
 };
 
-StreamDecoder::StreamDecoder(std::string name, const std::vector<NestedBuilder>& columns, LabelsById labels)
+StreamDecoder::StreamDecoder(std::string name, const std::vector<ColumnBuilder>& columns, LabelsById labels)
     : name_(std::move(name)), columns_(columns), labels_(std::move(labels)), maps_(std::make_unique<Maps>()) {}
 
 StreamDecoder::~StreamDecoder() = default;
@@ -48,23 +48,23 @@ Status StreamDecoder::corrupt(const std::string& what) const {
   return Status(ErrorCode::kCorruptFile, "corrupt Arrow stream of " + name_).with_detail("It has " + what + ".");
 }
 
-void StreamDecoder::find_maps(const NestedField& theirs, const NestedField& ours) {
-  if (ours.dictionary >= 0) {
-    maps_->by_column.push_back(&maps_->all[{theirs.dictionary, ours.dictionary}]);
+void StreamDecoder::find_maps(const Field& theirs, const Field& ours) {
+  if (ours.dictionary) {
+    maps_->by_column.push_back(&maps_->all[{theirs.dictionary_id, ours.dictionary_id}]);
     return;
   }
   for (size_t i = 0; i < ours.children.size(); ++i) find_maps(theirs.children[i], ours.children[i]);
 }
 
-Status StreamDecoder::take_schema(const columnar::NestedSchema& schema) {
+Status StreamDecoder::take_schema(const columnar::Schema& schema) {
   if (has_schema_) return corrupt("two schemas");
   const auto differs = [&](const std::string& what) {
     return Status(ErrorCode::kTypeMismatch, name_ + " gives other columns than expected").with_detail(what);
   };
   if (schema.fields.size() != columns_.size()) return differs("Their number is another.");
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const NestedField& ours = columns_[i].field();
-    if (!schema.fields[i].same_type(ours)) {
+    const Field& ours = columns_[i].field();
+    if (!same_type(schema.fields[i], ours)) {
       return differs("Column " + std::to_string(i + 1) + " is " + columnar::type_text(schema.fields[i]) + ", not " +
                      columnar::type_text(ours) + ".");
     }
@@ -101,14 +101,15 @@ Status StreamDecoder::feed(const uint8_t* bytes, int64_t size, const TakeRows& t
     if (body_size < 0 || body_size > room) return corrupt("a message that is cut off");
     const FileBytes whole{name_, bytes, body + body_size};
     if (const fbs::Schema* schema = message.root().header_as_Schema(); schema != nullptr) {
-      STROM_TRY(take_schema(decode_nested_schema(*schema)));
+      STROM_ASSIGN(const DecodedSchema decoded, decode_schema(whole, at, body - at, *schema));
+      STROM_TRY(take_schema(decoded.schema));
     } else if (!has_schema_) {
       return corrupt("no schema at its beginning");
     } else if (const auto* dictionary = message.root().header_as_DictionaryBatch(); dictionary != nullptr) {
       if (dictionary->data() == nullptr) return corrupt("an empty dictionary");
-      NestedField text;
-      text.kind = columnar::Kind::kUtf8;
-      std::vector<NestedBuilder> values;
+      Field text;
+      text.layout = columnar::Layout::kUtf8;
+      std::vector<ColumnBuilder> values;
       values.emplace_back(text);
       STROM_ASSIGN(const auto batch, BatchColumns::load(whole, *dictionary->data(), body, values, {}));
       STROM_TRY(batch.append_to(values, 0, batch.rows()));

@@ -12,7 +12,7 @@
 
 #include "base/status.hpp"
 #include "columnar/labels.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 
 namespace strom::format::arrow {
 
@@ -26,7 +26,7 @@ class StreamRows {
   /// What they took in the stream.
   int64_t bytes() const { return bytes_; }
   /// Rows [first, first + count). Errors: kCorruptFile, kUnsupported; kOutOfMemory.
-  Status append_to(std::vector<columnar::NestedBuilder>& columns, int64_t first, int64_t count) const;
+  Status append_to(std::vector<columnar::ColumnBuilder>& columns, int64_t first, int64_t count) const;
 
  private:
   const BatchColumns& batch_;
@@ -43,7 +43,7 @@ class StreamDecoder {
 
   /// `name` stands for the stream in messages. `columns`, which outlive the decoder, say what types are wanted, and
   /// `labels` what the indexes of their dictionaries mean.
-  StreamDecoder(std::string name, const std::vector<columnar::NestedBuilder>& columns, LabelsById labels);
+  StreamDecoder(std::string name, const std::vector<columnar::ColumnBuilder>& columns, LabelsById labels);
   ~StreamDecoder();
 
   /// One or more whole messages. Rows that come are given to `take`. Errors: kCorruptFile; kTypeMismatch when the
@@ -56,13 +56,13 @@ class StreamDecoder {
 
  private:
   struct Maps;
-  Status take_schema(const columnar::NestedSchema& schema);
-  void find_maps(const columnar::NestedField& theirs, const columnar::NestedField& ours);
+  Status take_schema(const columnar::Schema& schema);
+  void find_maps(const columnar::Field& theirs, const columnar::Field& ours);
   Status add_labels(int64_t id, const std::vector<std::string>& labels, bool is_delta);
   Status corrupt(const std::string& what) const;
 
   std::string name_;
-  const std::vector<columnar::NestedBuilder>& columns_;
+  const std::vector<columnar::ColumnBuilder>& columns_;
   LabelsById labels_;
   std::unique_ptr<Maps> maps_;
   bool has_schema_ = false, is_done_ = false;

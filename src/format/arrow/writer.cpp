@@ -5,71 +5,79 @@
 #include <utility>
 
 #include "columnar/layout.hpp"
+#include "format/arrow/batch_encode.hpp"
+#include "format/arrow/existing_content.hpp"
 #include "format/arrow/message_writer.hpp"
 #include "format/arrow/schema_encode.hpp"
-#include "format/staged_file.hpp"
 
 namespace strom::format::arrow {
 
 namespace {
 
 using columnar::BatchView;
+using columnar::ColumnBuilder;
 using columnar::ColumnView;
 using columnar::Field;
 using columnar::Layout;
+using columnar::Schema;
 
 class Writer final : public FileWriter {
  public:
-  Writer(std::unique_ptr<StagedFile> file, columnar::Schema schema)
-      : messages_(std::move(file), false), schema_(std::move(schema)) {}
+  Writer(std::unique_ptr<ByteSink> sink, Schema schema, bool stream)
+      : messages_(std::move(sink), stream), schema_(std::move(schema)) {}
 
-  Status write_start() { return messages_.start(schema_encoder()); }
-
-  Status write(const BatchView& batch) override {
-    return keep_failure(within_memory([&] { return write_batch(batch); }));
-  }
-
-  void set_metadata(int field, columnar::KeyValues metadata) override {
-    if (field < 0) {
-      schema_.metadata = std::move(metadata);
-    } else if (static_cast<size_t>(field) < schema_.fields.size()) {
-      schema_.fields[static_cast<size_t>(field)].metadata = std::move(metadata);
-    }
-  }
-
-  Status finish() override {
-    return keep_failure(within_memory([&] { return messages_.finish(schema_encoder()); }));
-  }
-
- private:
-  const std::string& path() const { return messages_.sink().path(); }
-
-  MessageWriter::SchemaEncoder schema_encoder() const {
+  MessageWriter& messages() { return messages_; }
+  MessageWriter::SchemaEncoder encoder() const {
     return [this](flatbuffers::FlatBufferBuilder& builder) { return encode_schema(builder, schema_); };
   }
 
-  template <class F>
-  Status within_memory(F f) const {
-    if (!failure_.is_ok()) return failure_;
-    try {
-      return f();
-    } catch (const std::bad_alloc&) {
-      return Status(ErrorCode::kOutOfMemory, "out of memory while writing file \"" + path() + "\"");
-    }
+  Status write_dictionary(int64_t id, const ColumnBuilder& values, bool is_delta) override {
+    return guarded([&] {
+      BatchBody body(values.length());
+      STROM_TRY(add_column(values.view(), body, nullptr));
+      body.seal();
+      return messages_.write_dictionary(id, body, is_delta);
+    });
   }
 
-  /// After a failure, part of a message may be in the file: nothing more can be written, and finish() must not succeed.
-  Status keep_failure(Status status) {
-    if (!status.is_ok()) failure_ = status;
-    return status;
+  Result<BatchPlace> write(const EncodedBatch& batch) override {
+    STROM_TRY(guarded([&] { return messages_.write_batch(batch.body()); }));
+    const fbs::Block& block = messages_.last_batch();
+    return BatchPlace{messages_.batch_count() - 1, block.offset(), block.metadata_length(), block.body_length()};
+  }
+
+  Status write(const BatchView& batch) override {
+    return guarded([&] { return write_view(batch); });
+  }
+
+  Schema& schema() override { return schema_; }
+  int64_t batch_count() const override { return messages_.batch_count(); }
+  int64_t position() const override { return messages_.sink().position(); }
+
+  Status finish() override {
+    return guarded([&] { return messages_.finish(encoder()); });
+  }
+
+ private:
+  /// After a failure part of a message may be written: nothing can follow, and finish() must not succeed.
+  template <class F>
+  Status guarded(F f) {
+    if (!failure_.is_ok()) return failure_;
+    try {
+      failure_ = f();
+    } catch (const std::bad_alloc&) {
+      failure_ =
+          Status(ErrorCode::kOutOfMemory, "out of memory while writing file \"" + messages_.sink().path() + "\"");
+    }
+    return failure_;
   }
 
   Status invalid(const std::string& what) const {
-    return Status(ErrorCode::kInvalidParameter, "could not write a record batch to file \"" + path() + "\"")
+    return Status(ErrorCode::kInvalidParameter, "could not write a record batch to file \"" + messages_.sink().path() + "\"")
         .with_detail(what + ".");
   }
 
-  Status write_batch(const BatchView& batch) {
+  Status write_view(const BatchView& batch) {
     if (batch.columns.size() != schema_.fields.size()) {
       return invalid("It has " + std::to_string(batch.columns.size()) + " columns where the file has " +
                      std::to_string(schema_.fields.size()));
@@ -77,7 +85,7 @@ class Writer final : public FileWriter {
     BatchBody body(batch.rows);
     for (size_t i = 0; i < batch.columns.size(); ++i) {
       STROM_TRY(check_column(schema_.fields[i], batch.columns[i], batch.rows));
-      STROM_TRY(add_column(batch.columns[i], body));
+      STROM_TRY(add_column(batch.columns[i], body, nullptr));
     }
     body.seal();
     return messages_.write_batch(body);
@@ -85,7 +93,7 @@ class Writer final : public FileWriter {
 
   Status check_column(const Field& field, const ColumnView& column, int64_t rows) const {
     const std::string name = "Column \"" + field.name + "\"";
-    if (column.layout != field.layout ||
+    if (column.layout != (field.dictionary ? Layout::kDictionary : field.layout) ||
         (field.layout == Layout::kFixedBinary && column.byte_width != field.byte_width) ||
         (field.layout == Layout::kTimestamp && column.unit != field.unit)) {
       return invalid(name + " has layout " + columnar::layout_name(column.layout) +
@@ -97,8 +105,8 @@ class Writer final : public FileWriter {
     if (column.null_count < 0 || column.null_count > rows || (column.null_count > 0 && column.validity == nullptr)) {
       return invalid(name + " has nulls without a validity bitmap, or more nulls than rows");
     }
-    if (columnar::has_offsets(field.layout) && rows > 0) {
-      const bool large = field.layout == Layout::kLargeUtf8;
+    if (columnar::has_offsets(column.layout) && rows > 0) {
+      const bool large = columnar::value_width(field.layout, 0) == sizeof(int64_t);
       const auto offset = [&](int64_t row) -> int64_t {
         return large ? static_cast<const int64_t*>(column.values)[row]
                      : static_cast<const int32_t*>(column.values)[row];
@@ -110,37 +118,48 @@ class Writer final : public FileWriter {
     return Status::ok();
   }
 
-  static Status add_column(const ColumnView& column, BatchBody& body) {
-    const auto add = [&body](const void* bytes, int64_t size) { return body.add_buffer(bytes, size, nullptr); };
-    const int64_t bitmap = (column.length + 7) / 8;
-    body.add_node(column.length, column.null_count);
-    STROM_TRY(add(column.validity, column.null_count > 0 ? bitmap : 0));
-    const int64_t width = columnar::value_width(column.layout, column.byte_width);
-    if (column.layout == Layout::kBool) return add(column.values, bitmap);
-    if (!columnar::has_offsets(column.layout)) return add(column.values, column.length * width);
-    if (column.length == 0) {  // one offset, as for any other number of rows
-      STROM_TRY(add(kPadding, width));
-      return add(nullptr, 0);
-    }
-    STROM_TRY(add(column.values, (column.length + 1) * width));
-    return add(column.data, column.data_size);
-  }
-
   MessageWriter messages_;
-  columnar::Schema schema_;
+  Schema schema_;
   Status failure_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, columnar::Schema schema, bool overwrite,
+EncodedBatch::EncodedBatch(std::unique_ptr<BatchBody> body) : body_(std::move(body)) {}
+EncodedBatch::EncodedBatch(EncodedBatch&&) noexcept = default;
+EncodedBatch& EncodedBatch::operator=(EncodedBatch&&) noexcept = default;
+EncodedBatch::~EncodedBatch() = default;
+int64_t EncodedBatch::bytes() const { return body_->size(); }
+
+Result<EncodedBatch> encode_batch(const std::vector<ColumnBuilder>& columns, int64_t rows, Compressor& compressor) {
+  auto body = std::make_unique<BatchBody>(rows);
+  for (const ColumnBuilder& column : columns) STROM_TRY(add_column(column.view(), *body, &compressor));
+  body->seal();
+  return EncodedBatch(std::move(body));
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(std::unique_ptr<ByteSink> sink, Schema schema,
+                                                           bool stream) {
+  STROM_TRY(check_writable(schema));
+  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), stream);
+  STROM_TRY(writer->messages().start(writer->encoder()));
+  return std::unique_ptr<FileWriter>(std::move(writer));
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::resume(std::unique_ptr<ByteSink> sink, const ExistingFile& existing,
+                                                           Schema schema) {
+  STROM_TRY(check_writable(schema));
+  auto writer = std::make_unique<Writer>(std::move(sink), std::move(schema), false);
+  writer->messages().resume(existing.content->dictionaries, existing.content->batches);
+  return std::unique_ptr<FileWriter>(std::move(writer));
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, Schema schema, bool overwrite,
                                                        PageCache cache) {
   try {
     STROM_TRY(check_writable(schema));
     STROM_ASSIGN(auto file, StagedFile::create(path, overwrite, cache));
-    auto writer = std::make_unique<Writer>(std::move(file), std::move(schema));
-    STROM_TRY(writer->write_start());
-    return std::unique_ptr<FileWriter>(std::move(writer));
+    return create(std::move(file), std::move(schema), false);
   } catch (const std::bad_alloc&) {
     return Status(ErrorCode::kOutOfMemory, "out of memory while creating file \"" + path + "\"");
   }

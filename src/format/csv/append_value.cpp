@@ -10,9 +10,9 @@ namespace strom::format::csv {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Layout;
 using columnar::TimeUnit;
 
 constexpr int64_t kMillisPerDay = 86'400'000;
@@ -28,7 +28,7 @@ Appended outcome(Parsed parsed) {
 }
 
 template <class T>
-void append_number(T value, int32_t bits, NestedBuilder& column) {
+void append_number(T value, int32_t bits, ColumnBuilder& column) {
   switch (bits) {
     case 8: column.append(static_cast<uint8_t>(value)); break;
     case 16: column.append(static_cast<uint16_t>(value)); break;
@@ -38,7 +38,7 @@ void append_number(T value, int32_t bits, NestedBuilder& column) {
 }
 
 /// Most numbers are short and have no sign.
-bool append_short_integer(std::string_view text, int32_t bits, NestedBuilder& column) {
+bool append_short_integer(std::string_view text, int32_t bits, ColumnBuilder& column) {
   if (text.empty() || text.size() > (bits == 64 ? 18u : 9u) || bits < 32) return false;
   int64_t value = 0;
   for (const char c : text) {
@@ -51,7 +51,7 @@ bool append_short_integer(std::string_view text, int32_t bits, NestedBuilder& co
 }
 
 template <class T>
-Appended append_real(std::string_view text, NestedBuilder& column) {
+Appended append_real(std::string_view text, ColumnBuilder& column) {
   T value;
   const Parsed parsed = parse_real(text, value);
   if (parsed == Parsed::kExact) column.append(value);
@@ -59,7 +59,7 @@ Appended append_real(std::string_view text, NestedBuilder& column) {
 }
 
 /// The nearest number.
-Appended append_half(std::string_view text, NestedBuilder& column) {
+Appended append_half(std::string_view text, ColumnBuilder& column) {
   double value;
   const Parsed parsed = parse_real(text, value);
   if (parsed == Parsed::kExact) column.append(base::double_to_half(value));
@@ -68,16 +68,17 @@ Appended append_half(std::string_view text, NestedBuilder& column) {
 
 bool is_date32(int64_t days) { return days == static_cast<int32_t>(days); }
 
-Appended append_date(std::string_view text, NestedBuilder& column) {
+Appended append_date(std::string_view text, ColumnBuilder& column) {
   int64_t days;
   const Parsed parsed = parse_date(text, days);
   if (parsed != Parsed::kExact) return outcome(parsed);
-  if (column.field().bits == 32 && !is_date32(days)) return Appended::kTooLarge;
-  append_number(column.field().bits == 32 ? days : days * kMillisPerDay, column.field().bits, column);
+  const bool is_short = column.field().layout == Layout::kDate32;
+  if (is_short && !is_date32(days)) return Appended::kTooLarge;
+  append_number(is_short ? days : days * kMillisPerDay, is_short ? 32 : 64, column);
   return Appended::kDone;
 }
 
-Appended append_text(std::string_view text, NestedBuilder& column) {
+Appended append_text(std::string_view text, ColumnBuilder& column) {
   if (!columnar::is_utf8(text)) return Appended::kNotUtf8;
   return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Appended::kDone : Appended::kFull;
 }
@@ -108,49 +109,59 @@ int32_t fraction_digits(std::string_view text) {
 
 }  // namespace
 
-Appended append_value(std::string_view text, NestedBuilder& column) {
-  const NestedField& field = column.field();
-  switch (field.kind) {
-    case Kind::kUtf8: return append_text(text, column);
-    case Kind::kInt: {
-      if (append_short_integer(text, field.bits, column)) return Appended::kDone;
+Appended append_value(std::string_view text, ColumnBuilder& column) {
+  const Field& field = column.field();
+  const auto bits = static_cast<int32_t>(8 * columnar::stored_width(field));
+  switch (field.layout) {
+    case Layout::kUtf8: return append_text(text, column);
+    case Layout::kInt8:
+    case Layout::kInt16:
+    case Layout::kInt32:
+    case Layout::kInt64: {
+      if (append_short_integer(text, bits, column)) return Appended::kDone;
       int64_t value;
-      const Parsed parsed = parse_integer(text, field.bits, value);
-      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      const Parsed parsed = parse_integer(text, bits, value);
+      if (parsed == Parsed::kExact) append_number(value, bits, column);
       return outcome(parsed);
     }
-    case Kind::kUInt: {
-      if (append_short_integer(text, field.bits, column)) return Appended::kDone;
+    case Layout::kUInt8:
+    case Layout::kUInt16:
+    case Layout::kUInt32:
+    case Layout::kUInt64: {
+      if (append_short_integer(text, bits, column)) return Appended::kDone;
       uint64_t value;
-      const Parsed parsed = parse_unsigned(text, field.bits, value);
-      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      const Parsed parsed = parse_unsigned(text, bits, value);
+      if (parsed == Parsed::kExact) append_number(value, bits, column);
       return outcome(parsed);
     }
-    case Kind::kFloat:
-      if (field.bits == 16) return append_half(text, column);
-      return field.bits == 32 ? append_real<float>(text, column) : append_real<double>(text, column);
-    case Kind::kDecimal:
-      return outcome(parse_decimal(text, field.precision, field.scale, field.bits, column.append_fixed()));
-    case Kind::kBool: {
+    case Layout::kFloat16: return append_half(text, column);
+    case Layout::kFloat32: return append_real<float>(text, column);
+    case Layout::kFloat64: return append_real<double>(text, column);
+    case Layout::kDecimal128:
+    case Layout::kDecimal256:
+      return outcome(parse_decimal(text, field.precision, field.scale, bits, column.append_fixed()));
+    case Layout::kBool: {
       bool value;
       const Parsed parsed = parse_bool(text, value);
       if (parsed == Parsed::kExact) column.append_bool(value);
       return outcome(parsed);
     }
-    case Kind::kDate: return append_date(text, column);
-    case Kind::kTime: {
+    case Layout::kDate32:
+    case Layout::kDate64: return append_date(text, column);
+    case Layout::kTime32:
+    case Layout::kTime64: {
       int64_t value;
       const Parsed parsed = parse_time(text, field.unit, value);
-      if (parsed == Parsed::kExact) append_number(value, field.bits, column);
+      if (parsed == Parsed::kExact) append_number(value, bits, column);
       return outcome(parsed);
     }
-    case Kind::kTimestamp: {
+    case Layout::kTimestamp: {
       int64_t value;
       const Parsed parsed = parse_timestamp(text, field.unit, !field.timezone.empty(), value);
       if (parsed == Parsed::kExact) column.append(value);
       return outcome(parsed);
     }
-    case Kind::kBinary:
+    case Layout::kBinary:
       return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Appended::kDone : Appended::kFull;
     default: return Appended::kMalformed;
   }
@@ -248,38 +259,34 @@ void TypeGuess::merge(const TypeGuess& other) {
   has_upper_f_ = has_upper_f_ || other.has_upper_f_;
 }
 
-void TypeGuess::choose(NestedField& field, bool reals, bool is_sample) const {
+void TypeGuess::choose(Field& field, bool reals, bool is_sample) const {
   constexpr int32_t kMost128 = 38, kMost256 = 76, kMicroDigits = 6, kOrdinary = 18;
   const auto has = [&](Candidate candidate) { return seen_ > 0 && (open_ & candidate) != 0; };
-  const auto set = [&](Kind kind, int32_t bits) {
-    field.kind = kind;
-    field.bits = bits;
-  };
   const int32_t digits = std::max(whole_ + scale_, 1);
   const bool unit_fits = fraction_ <= kMicroDigits || nanos_fit_;
   field.unit = fraction_ > kMicroDigits ? TimeUnit::kNano : TimeUnit::kMicro;
   if (has(kBool) && has_upper_t_ == has_upper_f_) {
-    set(Kind::kBool, 0);
+    field.layout = Layout::kBool;
   } else if (has(kInt)) {
-    set(Kind::kInt, 64);
+    field.layout = Layout::kInt64;
   } else if (has(kDecimal) && digits <= kMost256 && !reals) {
-    set(Kind::kDecimal, digits <= kMost128 ? 128 : 256);
+    field.layout = digits <= kMost128 ? Layout::kDecimal128 : Layout::kDecimal256;
     // Numbers that were not seen may have more digits before the point.
     field.precision = !is_sample || digits > kMost128 ? digits : digits > kOrdinary ? kMost128 : kOrdinary;
     field.scale = scale_;
   } else if (has(kReal) && (reals || !has(kDecimal))) {
-    set(Kind::kFloat, 64);
+    field.layout = Layout::kFloat64;
   } else if (has(kDate)) {
-    set(Kind::kDate, 32);
+    field.layout = Layout::kDate32;
   } else if (has(kTime)) {
-    set(Kind::kTime, 64);
+    field.layout = Layout::kTime64;
   } else if (has(kStamp) && unit_fits) {
-    set(Kind::kTimestamp, 0);
+    field.layout = Layout::kTimestamp;
   } else if (has(kStampZone) && unit_fits) {
-    set(Kind::kTimestamp, 0);
+    field.layout = Layout::kTimestamp;
     field.timezone = "UTC";
   } else {
-    set(Kind::kUtf8, 0);
+    field.layout = Layout::kUtf8;
   }
 }
 

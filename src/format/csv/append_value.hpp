@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 #include "format/csv/parse_value.hpp"
 #include "format/csv/row_reader.hpp"
 
@@ -13,7 +13,7 @@ namespace strom::format::csv {
 enum class Appended : uint8_t { kDone, kMalformed, kTooLarge, kTooPrecise, kNotUtf8, kFull };
 
 /// Appends a field that is not NULL. The column is of a type without children and dictionary.
-Appended append_value(std::string_view text, columnar::NestedBuilder& column);
+Appended append_value(std::string_view text, columnar::ColumnBuilder& column);
 
 /// Learns from texts which types can hold all of them, exactly.
 class TypeGuess {
@@ -24,7 +24,7 @@ class TypeGuess {
   void merge(const TypeGuess& other);
   /// Sets the type of `field`. `reals`: numbers with a decimal point become Float64 rather than decimals. `is_sample`:
   /// not all texts were seen, so that decimals get more digits than those that were.
-  void choose(columnar::NestedField& field, bool reals, bool is_sample) const;
+  void choose(columnar::Field& field, bool reals, bool is_sample) const;
 
  private:
   enum Candidate : uint32_t {

@@ -15,7 +15,7 @@ namespace strom::format::mysqlwire {
 
 namespace {
 
-using columnar::NestedBuilder;
+using columnar::ColumnBuilder;
 
 template <class T>
 T load(const uint8_t* bytes) {
@@ -85,11 +85,11 @@ struct Slice {
   std::string_view text() const { return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)}; }
 };
 
-Problem append_bytes(NestedBuilder& column, const void* bytes, int64_t size) {
+Problem append_bytes(ColumnBuilder& column, const void* bytes, int64_t size) {
   return column.append_bytes(bytes, size) ? Problem::kNone : Problem::kFull;
 }
 
-Problem append_fixed(NestedBuilder& column, const Slice& value) {
+Problem append_fixed(ColumnBuilder& column, const Slice& value) {
   switch (value.size) {
     case 1: column.append(value.bytes[0]); break;
     case 2: column.append(load<uint16_t>(value.bytes)); break;
@@ -99,7 +99,7 @@ Problem append_fixed(NestedBuilder& column, const Slice& value) {
   return Problem::kNone;
 }
 
-Problem append_bit(NestedBuilder& column, const Slice& value) {
+Problem append_bit(ColumnBuilder& column, const Slice& value) {
   if (value.size < 1 || value.size > 8) return Problem::kWidth;
   uint64_t bits = 0;
   for (int64_t i = 0; i < value.size; ++i) bits = bits << 8 | value.bytes[i];
@@ -107,9 +107,10 @@ Problem append_bit(NestedBuilder& column, const Slice& value) {
   return Problem::kNone;
 }
 
-Problem append_decimal(NestedBuilder& column, const Slice& value) {
-  const columnar::NestedField& field = column.field();
-  switch (csv::parse_decimal(value.text(), field.precision, field.scale, field.bits, column.append_fixed())) {
+Problem append_decimal(ColumnBuilder& column, const Slice& value) {
+  const columnar::Field& field = column.field();
+  const auto bits = static_cast<int32_t>(8 * columnar::stored_width(field));
+  switch (csv::parse_decimal(value.text(), field.precision, field.scale, bits, column.append_fixed())) {
     case csv::Parsed::kExact: return Problem::kNone;
     case csv::Parsed::kMalformed: return Problem::kDigits;
     case csv::Parsed::kTooLarge: return Problem::kTooLarge;
@@ -118,12 +119,12 @@ Problem append_decimal(NestedBuilder& column, const Slice& value) {
   return Problem::kDigits;
 }
 
-Problem append_text(NestedBuilder& column, const Slice& value) {
+Problem append_text(ColumnBuilder& column, const Slice& value) {
   if (!columnar::is_utf8(value.text())) return Problem::kUtf8;
   return append_bytes(column, value.bytes, value.size);
 }
 
-Problem append_uuid(NestedBuilder& column, const Slice& value) {
+Problem append_uuid(ColumnBuilder& column, const Slice& value) {
   constexpr int kBytes = 16;
   uint8_t* out = column.append_fixed();
   int digits = 0;
@@ -161,7 +162,7 @@ bool read_date(const Slice& value, DateTime& out) {
   return out.hour < 24 && out.minute < 60 && out.second < 60 && out.micros < 1'000'000;
 }
 
-Problem append_date(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
+Problem append_date(const WireColumn& wire, ColumnBuilder& column, const Slice& value) {
   DateTime date;
   if (!read_date(value, date)) return Problem::kWidth;
   int64_t days;
@@ -182,7 +183,7 @@ Problem append_date(const WireColumn& wire, NestedBuilder& column, const Slice& 
   return Problem::kNone;
 }
 
-Problem append_printed(NestedBuilder& column, char* text, int size, int decimals, uint32_t micros) {
+Problem append_printed(ColumnBuilder& column, char* text, int size, int decimals, uint32_t micros) {
   if (decimals > 0 && decimals <= 6) {
     size += std::snprintf(text + size, 16, ".%06u", micros);
     size -= 6 - decimals;
@@ -190,7 +191,7 @@ Problem append_printed(NestedBuilder& column, char* text, int size, int decimals
   return append_bytes(column, text, size);
 }
 
-Problem append_date_text(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
+Problem append_date_text(const WireColumn& wire, ColumnBuilder& column, const Slice& value) {
   DateTime date;
   if (!read_date(value, date)) return Problem::kWidth;
   char text[64];
@@ -226,7 +227,7 @@ bool read_time(const Slice& value, Time& out) {
   return value.bytes[5] < 24 && out.minutes < 60 && out.seconds < 60 && out.micros < 1'000'000;
 }
 
-Problem append_time(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
+Problem append_time(const WireColumn& wire, ColumnBuilder& column, const Slice& value) {
   Time time;
   if (!read_time(value, time)) return Problem::kWidth;
   const int64_t micros = time.all_micros();
@@ -247,7 +248,7 @@ Problem append_time(const WireColumn& wire, NestedBuilder& column, const Slice& 
   if (micros < 0 || time.hours >= 24) return Problem::kTimeRange;
   const int64_t micros_per_unit = 1'000'000 / csv::units_per_second(column.field().unit);
   if (micros % micros_per_unit != 0) return Problem::kRange;
-  if (column.field().bits == 32) {
+  if (column.field().layout == columnar::Layout::kTime32) {
     column.append(static_cast<int32_t>(micros / micros_per_unit));
   } else {
     column.append(micros / micros_per_unit);
@@ -255,23 +256,23 @@ Problem append_time(const WireColumn& wire, NestedBuilder& column, const Slice& 
   return Problem::kNone;
 }
 
-Problem append_geometry(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
+Problem append_geometry(const WireColumn& wire, ColumnBuilder& column, const Slice& value) {
   constexpr int64_t kSrid = 4, kLeast = kSrid + 5;  // and the WKB's byte order and type
   if (value.size < kLeast) return Problem::kGeometry;
   if (load<uint32_t>(value.bytes) != wire.srid) return Problem::kSrid;
   return append_bytes(column, value.bytes + kSrid, value.size - kSrid);
 }
 
-Problem append_vector(NestedBuilder& column, const Slice& value) {
+Problem append_vector(ColumnBuilder& column, const Slice& value) {
   if (value.size % 4 != 0) return Problem::kVector;
-  NestedBuilder& elements = column.child(0);
-  if (value.size / 4 > NestedBuilder::kMaxOffset - elements.length()) return Problem::kFull;
+  ColumnBuilder& elements = column.child(0);
+  if (value.size / 4 > ColumnBuilder::kMaxOffset - elements.length()) return Problem::kFull;
   for (int64_t at = 0; at < value.size; at += 4) elements.append(load<uint32_t>(value.bytes + at));
   column.append_list();
   return Problem::kNone;
 }
 
-Problem append_value(const WireColumn& wire, NestedBuilder& column, const Slice& value) {
+Problem append_value(const WireColumn& wire, ColumnBuilder& column, const Slice& value) {
   switch (wire.wire) {
     case Wire::kFixed: return append_fixed(column, value);
     case Wire::kTinyBool:
@@ -330,7 +331,7 @@ bool is_null(const uint8_t* nulls, size_t column) {
 
 }  // namespace
 
-RowDecoder::RowDecoder(std::vector<WireColumn> wires, std::vector<NestedBuilder>* columns)
+RowDecoder::RowDecoder(std::vector<WireColumn> wires, std::vector<ColumnBuilder>* columns)
     : wires_(std::move(wires)), columns_(columns) {
   for (WireColumn& wire : wires_) {
     if (wire.labels != nullptr) wire.lookup = std::make_shared<columnar::LabelLookup>(wire.labels);
@@ -353,7 +354,7 @@ Status RowDecoder::append(const uint8_t* bytes, int64_t size) {
   const uint8_t* const end = bytes + size;
   for (size_t i = 0; i < wires_.size(); ++i) {
     const WireColumn& wire = wires_[i];
-    NestedBuilder& column = (*columns_)[i];
+    ColumnBuilder& column = (*columns_)[i];
     if (is_null(nulls, i)) {
       column.append_null();
       continue;

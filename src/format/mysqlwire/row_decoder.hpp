@@ -9,7 +9,7 @@
 
 #include "base/status.hpp"
 #include "columnar/labels.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 
 namespace strom::format::mysqlwire {
 
@@ -53,7 +53,7 @@ struct WireColumn {
 class RowDecoder {
  public:
   /// `columns` belong to the caller, who may clear them between calls. As many as `wires`.
-  RowDecoder(std::vector<WireColumn> wires, std::vector<columnar::NestedBuilder>* columns);
+  RowDecoder(std::vector<WireColumn> wires, std::vector<columnar::ColumnBuilder>* columns);
 
   /// One row. Errors, which name row and column: kCorruptFile for bytes that are no such row, kNumericOutOfRange,
   /// kUnsupported and kInvalidParameter for values that the column cannot hold. Nothing can follow an error.
@@ -63,7 +63,7 @@ class RowDecoder {
 
  private:
   std::vector<WireColumn> wires_;
-  std::vector<columnar::NestedBuilder>* columns_;
+  std::vector<columnar::ColumnBuilder>* columns_;
   int64_t rows_ = 0;
 };
 

@@ -7,8 +7,8 @@ namespace strom::format::pgwire {
 
 namespace {
 
-using columnar::Kind;
-using columnar::NestedField;
+using columnar::Field;
+using columnar::Layout;
 
 // Types that are built into PostgreSQL have numbers that never change (pg_type.dat).
 enum : uint32_t {
@@ -42,7 +42,7 @@ enum : uint32_t {
   kXid8 = 5069,
 };
 
-void set_numeric(int32_t modifier, const NumericChoice& choice, NestedField& field, WireColumn& wire) {
+void set_numeric(int32_t modifier, const NumericChoice& choice, Field& field, WireColumn& wire) {
   constexpr int32_t kHeader = 4;  // of every modifier
   constexpr int32_t kMaxDecimal128 = 38, kMaxDecimal256 = 76;
   int32_t precision = 0, scale = 0;
@@ -59,20 +59,18 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, NestedField& fie
   switch (as) {
     case NumericChoice::As::kDecimal:
       wire.wire = Wire::kDecimal;
-      field.kind = Kind::kDecimal;
-      field.bits = precision <= kMaxDecimal128 ? 128 : 256;
+      field.layout = precision <= kMaxDecimal128 ? Layout::kDecimal128 : Layout::kDecimal256;
       field.precision = precision;
       field.scale = scale;
       break;
     case NumericChoice::As::kText:
       wire.wire = Wire::kNumericText;
-      field.kind = Kind::kUtf8;
+      field.layout = Layout::kUtf8;
       break;
     case NumericChoice::As::kReal:
       wire.wire = Wire::kNumericReal;
       wire.may_round = choice.may_round;
-      field.kind = Kind::kFloat;
-      field.bits = 64;
+      field.layout = Layout::kFloat64;
       break;
   }
 }
@@ -80,42 +78,41 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, NestedField& fie
 }  // namespace
 
 bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& numeric, const std::string& timezone,
-                      NestedField& field, WireColumn& wire) {
-  const auto set = [&](Wire form, Kind kind, int32_t bits = 0) {
+                      Field& field, WireColumn& wire) {
+  const auto set = [&](Wire form, Layout layout) {
     wire.wire = form;
-    field.kind = kind;
-    field.bits = bits;
+    field.layout = layout;
   };
   const auto fixed = [&](int32_t width) {
-    set(Wire::kFixed, Kind::kFixedBinary);
+    set(Wire::kFixed, Layout::kFixedBinary);
     field.byte_width = width;
   };
   switch (type) {
-    case kBool: set(Wire::kBool, Kind::kBool); break;
-    case kInt2: set(Wire::kInt, Kind::kInt, 16); break;
-    case kInt4: set(Wire::kInt, Kind::kInt, 32); break;
-    case kInt8: set(Wire::kInt, Kind::kInt, 64); break;
+    case kBool: set(Wire::kBool, Layout::kBool); break;
+    case kInt2: set(Wire::kInt, Layout::kInt16); break;
+    case kInt4: set(Wire::kInt, Layout::kInt32); break;
+    case kInt8: set(Wire::kInt, Layout::kInt64); break;
     case kOid:
     case kXid:
-    case kCid: set(Wire::kInt, Kind::kUInt, 32); break;
-    case kXid8: set(Wire::kInt, Kind::kUInt, 64); break;
-    case kFloat4: set(Wire::kInt, Kind::kFloat, 32); break;
-    case kFloat8: set(Wire::kInt, Kind::kFloat, 64); break;
+    case kCid: set(Wire::kInt, Layout::kUInt32); break;
+    case kXid8: set(Wire::kInt, Layout::kUInt64); break;
+    case kFloat4: set(Wire::kInt, Layout::kFloat32); break;
+    case kFloat8: set(Wire::kInt, Layout::kFloat64); break;
     case kNumeric: set_numeric(modifier, numeric, field, wire); break;
     case kText:
     case kVarchar:
     case kBpchar:
     case kName:
-    case kJson: set(Wire::kText, Kind::kUtf8); break;
-    case kJsonb: set(Wire::kJsonb, Kind::kUtf8); break;
+    case kJson: set(Wire::kText, Layout::kUtf8); break;
+    case kJsonb: set(Wire::kJsonb, Layout::kUtf8); break;
     case kInet:
-    case kCidr: set(Wire::kNetwork, Kind::kUtf8); break;
-    case kBytea: set(Wire::kBytes, Kind::kBinary); break;
-    case kDate: set(Wire::kDate, Kind::kDate, 32); break;
-    case kTime: set(Wire::kTime, Kind::kTime, 64); break;
+    case kCidr: set(Wire::kNetwork, Layout::kUtf8); break;
+    case kBytea: set(Wire::kBytes, Layout::kBinary); break;
+    case kDate: set(Wire::kDate, Layout::kDate32); break;
+    case kTime: set(Wire::kTime, Layout::kTime64); break;
     case kTimestampTz: field.timezone = timezone; [[fallthrough]];
-    case kTimestamp: set(Wire::kTimestamp, Kind::kTimestamp); break;
-    case kInterval: set(Wire::kInterval, Kind::kInterval); break;
+    case kTimestamp: set(Wire::kTimestamp, Layout::kTimestamp); break;
+    case kInterval: set(Wire::kInterval, Layout::kIntervalMonthDayNano); break;
     case kUuid: fixed(16); break;
     case kMacaddr: fixed(6); break;
     case kMacaddr8: fixed(8); break;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "columnar/nested.hpp"
+#include "columnar/schema.hpp"
 #include "format/pgwire/copy_decoder.hpp"
 
 namespace strom::format::pgwire {
@@ -24,7 +24,7 @@ inline constexpr uint32_t kTextType = 25;
 /// Sets the type of `field`, and `wire.wire`. False, and nothing is set, for types that are written as their text.
 /// `timezone`: of columns of timestamptz.
 bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& numeric, const std::string& timezone,
-                      columnar::NestedField& field, WireColumn& wire);
+                      columnar::Field& field, WireColumn& wire);
 
 /// The time zone for a setting TimeZone: itself when it is one of the IANA names, which readers know; otherwise UTC.
 std::string arrow_timezone(const std::string& setting);

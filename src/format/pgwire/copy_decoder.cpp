@@ -16,7 +16,7 @@ namespace strom::format::pgwire {
 
 namespace {
 
-using columnar::NestedBuilder;
+using columnar::ColumnBuilder;
 
 constexpr int32_t kEpochDays = 10957;  // from 1970-01-01 to PostgreSQL's epoch, 2000-01-01
 constexpr int64_t kMicrosPerDay = 86'400'000'000;
@@ -102,10 +102,10 @@ Status explain(Problem problem, const std::string& place) {
   return Status(ErrorCode::kInternal, "no problem in " + place);
 }
 
-Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size);
+Problem append(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size);
 
-Problem append_int(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
-  if (size * 8 != column.field().bits) return Problem::kWidth;
+Problem append_int(ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
+  if (size != columnar::stored_width(column.field())) return Problem::kWidth;
   switch (size) {
     case 1: column.append(bytes[0]); break;
     case 2: column.append(load<uint16_t>(bytes)); break;
@@ -116,7 +116,7 @@ Problem append_int(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
   return Problem::kNone;
 }
 
-Problem append_real(const WireColumn& wire, NestedBuilder& column, const NumericView& number) {
+Problem append_real(const WireColumn& wire, ColumnBuilder& column, const NumericView& number) {
   double value = 0;
   const DecimalOutcome outcome = numeric_to_real(number, &value);
   if (outcome == DecimalOutcome::kTooLarge) return Problem::kTooLarge;
@@ -125,7 +125,7 @@ Problem append_real(const WireColumn& wire, NestedBuilder& column, const Numeric
   return Problem::kNone;
 }
 
-Problem append_numeric(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_numeric(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   NumericView number;
   if (!read_numeric(bytes, size, number)) return Problem::kDigits;
   if (wire.wire == Wire::kNumericReal) return append_real(wire, column, number);
@@ -135,25 +135,26 @@ Problem append_numeric(const WireColumn& wire, NestedBuilder& column, const uint
     return column.append_bytes(text.data(), static_cast<int64_t>(text.size())) ? Problem::kNone : Problem::kFull;
   }
   if (!number.is_finite()) return Problem::kNotFinite;
-  const columnar::NestedField& field = column.field();
+  const columnar::Field& field = column.field();
   uint8_t value[32];
-  switch (numeric_to_decimal(number, field.precision, field.scale, field.bits, value)) {
+  const auto width = columnar::stored_width(field);
+  switch (numeric_to_decimal(number, field.precision, field.scale, static_cast<int32_t>(8 * width), value)) {
     case DecimalOutcome::kExact: break;
     case DecimalOutcome::kTooLarge: return Problem::kTooLarge;
     case DecimalOutcome::kTooPrecise: return Problem::kTooPrecise;
   }
-  std::memcpy(column.append_fixed(), value, static_cast<size_t>(field.bits / 8));
+  std::memcpy(column.append_fixed(), value, static_cast<size_t>(width));
   return Problem::kNone;
 }
 
-Problem append_text(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_text(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (wire.check_utf8 && !columnar::is_utf8({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)})) {
     return Problem::kUtf8;
   }
   return column.append_bytes(bytes, size) ? Problem::kNone : Problem::kFull;
 }
 
-Problem append_date(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_date(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 4) return Problem::kWidth;
   const auto days = load<int32_t>(bytes);
   if (days == std::numeric_limits<int32_t>::max() || days == std::numeric_limits<int32_t>::min()) {
@@ -167,7 +168,7 @@ Problem append_date(const WireColumn& wire, NestedBuilder& column, const uint8_t
   return Problem::kNone;
 }
 
-Problem append_timestamp(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_timestamp(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 8) return Problem::kWidth;
   const auto micros = load<int64_t>(bytes);
   if (micros == std::numeric_limits<int64_t>::max() || micros == std::numeric_limits<int64_t>::min()) {
@@ -182,7 +183,7 @@ Problem append_timestamp(const WireColumn& wire, NestedBuilder& column, const ui
 }
 
 /// PostgreSQL has 24:00:00; Arrow's times are below that.
-Problem append_time(NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_time(ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 8) return Problem::kWidth;
   const auto micros = load<int64_t>(bytes);
   if (micros < 0 || micros > kMicrosPerDay) return Problem::kWidth;
@@ -201,7 +202,7 @@ bool is_infinite_interval(int64_t micros, const int32_t (&months_days)[2]) {
   return all(Micros::max(), Days::max()) || all(Micros::min(), Days::min());
 }
 
-Problem append_interval(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_interval(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size != 16) return Problem::kWidth;
   const auto micros = load<int64_t>(bytes);
   const int32_t months_days[2] = {load<int32_t>(bytes + 12), load<int32_t>(bytes + 8)};
@@ -219,7 +220,7 @@ Problem append_interval(const WireColumn& wire, NestedBuilder& column, const uin
 }
 
 /// The next element of an array or field of a record: its length and its bytes.
-Problem append_part(const WireColumn& wire, NestedBuilder& column, const uint8_t*& at, const uint8_t* end) {
+Problem append_part(const WireColumn& wire, ColumnBuilder& column, const uint8_t*& at, const uint8_t* end) {
   if (end - at < 4) return Problem::kLayout;
   const auto size = load<int32_t>(at);
   at += 4;
@@ -233,7 +234,7 @@ Problem append_part(const WireColumn& wire, NestedBuilder& column, const uint8_t
   return problem;
 }
 
-Problem append_array(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_array(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   constexpr int32_t kHeader = 12, kDimension = 8;
   if (size < kHeader) return Problem::kLayout;
   const auto dimensions = load<int32_t>(bytes);
@@ -248,7 +249,7 @@ Problem append_array(const WireColumn& wire, NestedBuilder& column, const uint8_
     const uint8_t* at = bytes + kHeader + kDimension;
     const uint8_t* const end = bytes + size;
     if (count < 0 || count > (end - at) / 4) return Problem::kLayout;
-    if (count > NestedBuilder::kMaxOffset - column.child(0).length()) return Problem::kFull;
+    if (count > ColumnBuilder::kMaxOffset - column.child(0).length()) return Problem::kFull;
     for (int32_t i = 0; i < count; ++i) {
       const Problem problem = append_part(element, column.child(0), at, end);
       if (problem != Problem::kNone) return problem;
@@ -259,7 +260,7 @@ Problem append_array(const WireColumn& wire, NestedBuilder& column, const uint8_
   return Problem::kNone;
 }
 
-Problem append_record(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_record(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   if (size < 4 || load<int32_t>(bytes) != static_cast<int32_t>(wire.children.size())) return Problem::kLayout;
   const uint8_t* at = bytes + 4;
   const uint8_t* const end = bytes + size;
@@ -289,7 +290,7 @@ bool is_out_of_range(Problem problem) {
   }
 }
 
-Problem append_value(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append_value(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   switch (wire.wire) {
     case Wire::kBool:
       if (size != 1) return Problem::kWidth;
@@ -338,7 +339,7 @@ Problem append_value(const WireColumn& wire, NestedBuilder& column, const uint8_
   return Problem::kLayout;
 }
 
-Problem append(const WireColumn& wire, NestedBuilder& column, const uint8_t* bytes, int32_t size) {
+Problem append(const WireColumn& wire, ColumnBuilder& column, const uint8_t* bytes, int32_t size) {
   const Problem problem = append_value(wire, column, bytes, size);
   if (problem == Problem::kNone || !wire.out_of_range_is_null || !is_out_of_range(problem)) return problem;
   column.append_null();  // nothing was appended
@@ -353,12 +354,12 @@ void make_lookups(WireColumn& wire) {
 
 }  // namespace
 
-CopyDecoder::CopyDecoder(std::vector<WireColumn> wires, std::vector<NestedBuilder>* columns)
+CopyDecoder::CopyDecoder(std::vector<WireColumn> wires, std::vector<ColumnBuilder>* columns)
     : wires_(std::move(wires)), columns_(columns) {
   for (size_t i = 0; i < wires_.size(); ++i) {
     make_lookups(wires_[i]);
-    const int32_t bits = wires_[i].wire == Wire::kInt ? (*columns)[i].field().bits : 0;
-    words_.push_back(bits == 32 || bits == 64 ? static_cast<uint8_t>(bits / 8) : 0);
+    const int64_t width = wires_[i].wire == Wire::kInt ? columnar::stored_width((*columns)[i].field()) : 0;
+    words_.push_back(width == 4 || width == 8 ? static_cast<uint8_t>(width) : 0);
   }
 }
 
@@ -463,7 +464,7 @@ Result<int64_t> CopyDecoder::take_plain_row(const uint8_t* bytes, int64_t size) 
   const uint8_t* at = bytes + 2;
   STROM_TRY(append_columns(at, bytes + size));
   if (at == nullptr) {
-    for (NestedBuilder& column : *columns_) column.truncate(before);
+    for (ColumnBuilder& column : *columns_) column.truncate(before);
     return int64_t{0};
   }
   ++rows_;
@@ -479,7 +480,7 @@ std::string CopyDecoder::place_of(size_t column) const {
 Status CopyDecoder::append_columns(const uint8_t*& at, const uint8_t* end) {
   const size_t count = wires_.size();
   for (size_t i = 0; i < count; ++i) {
-    NestedBuilder& column = (*columns_)[i];
+    ColumnBuilder& column = (*columns_)[i];
     if (end - at < 4) return at = nullptr, Status::ok();
     const auto length = load<int32_t>(at);
     at += 4;

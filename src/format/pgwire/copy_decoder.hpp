@@ -13,7 +13,7 @@
 
 #include "base/status.hpp"
 #include "columnar/labels.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
 
 namespace strom::format::pgwire {
 
@@ -56,7 +56,7 @@ struct WireColumn {
 class CopyDecoder {
  public:
   /// `columns` belong to the caller, who may clear them between calls. As many as `wires`.
-  CopyDecoder(std::vector<WireColumn> wires, std::vector<columnar::NestedBuilder>* columns);
+  CopyDecoder(std::vector<WireColumn> wires, std::vector<columnar::ColumnBuilder>* columns);
 
   /// The next bytes, cut anywhere. Errors, which name row and column: kCorruptFile for bytes that are no such data,
   /// kNumericOutOfRange and kUnsupported for values that the column cannot hold.
@@ -92,7 +92,7 @@ class CopyDecoder {
 
   std::vector<WireColumn> wires_;
   std::vector<uint8_t> words_;  // by column: 4 or 8 when it has whole numbers of so many bytes, the most frequent types
-  std::vector<columnar::NestedBuilder>* columns_;
+  std::vector<columnar::ColumnBuilder>* columns_;
   std::vector<uint8_t> pending_;  // the part of a row that has come so far
   int64_t rows_ = 0;
   Place place_ = Place::kHeader;

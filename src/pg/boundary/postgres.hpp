@@ -116,11 +116,6 @@ extern "C" {
 #include "utils/plancache.h"
 #include "utils/pg_locale.h"
 #include "utils/rel.h"
-#if PG_VERSION_NUM >= 160000
-#include "utils/relfilenumbermap.h"
-#else
-#include "utils/relfilenodemap.h"
-#endif
 #include "utils/portal.h"
 #include "utils/resowner.h"
 #include "utils/ruleutils.h"

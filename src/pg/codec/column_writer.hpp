@@ -2,13 +2,15 @@
 // arrow_ipc(). Types become what they become in pg2arrow.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
+#include "columnar/dictionary_builder.hpp"
 #include "format/pgwire/builtin_types.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/type_map.hpp"
@@ -47,7 +49,10 @@ struct RegisterColumn {
 /// Labels of an enum, which are a dictionary of the file.
 using DictionaryLabels = std::vector<std::pair<int64_t, std::vector<std::string>>>;
 
-/// Rows of Datums into one NestedBuilder for each column. Main thread only.
+/// The dictionary of a field of a file, to which values are added; nullptr: they cannot be.
+using DictionaryOf = std::function<columnar::DictionaryBuilder*(const columnar::Field& field)>;
+
+/// Rows of Datums into one ColumnBuilder for each column. Main thread only.
 class RowWriter {
  public:
   explicit RowWriter(WriteSettings settings);
@@ -58,14 +63,14 @@ class RowWriter {
   /// A column, of values with index `source` in append()'s arrays. May throw: kUnsupported.
   void add_column(const std::string& name, SqlType type, int source);
   /// A column of a file that exists; without a source, its values are NULL. May throw: kTypeMismatch.
-  void add_column(const columnar::NestedField& field, const std::string& name, SqlType type, int source);
-  void add_nulls(const columnar::NestedField& field);
-  /// After the last column.
-  void start();
+  void add_column(const columnar::Field& field, const std::string& name, SqlType type, int source);
+  void add_nulls(const columnar::Field& field);
+  /// After the last column. `dictionary_of`: for fields of files.
+  void start(const DictionaryOf& dictionary_of = {});
 
-  const std::vector<columnar::NestedField>& fields() const { return fields_; }
+  const std::vector<columnar::Field>& fields() const { return fields_; }
   const DictionaryLabels& dictionaries() const { return dictionaries_; }
-  std::vector<columnar::NestedBuilder>& columns() { return columns_; }
+  std::vector<columnar::ColumnBuilder>& columns() { return columns_; }
   int64_t rows() const { return rows_; }
   /// Rows that came before those here, so that errors name a row; otherwise they do not.
   void count_rows_from(int64_t before) { first_row_ = before; }
@@ -84,11 +89,11 @@ class RowWriter {
  private:
   friend struct Describer;
   WriteSettings settings_;
-  std::vector<columnar::NestedField> fields_;
+  std::vector<columnar::Field> fields_;
   std::vector<std::unique_ptr<ValueWriter>> writers_;  // nullptr: NULL
   std::vector<int> sources_;
   std::vector<uint8_t> words_;  // bytes of values that are appended as they are, without a call; 0: not so
-  std::vector<columnar::NestedBuilder> columns_;
+  std::vector<columnar::ColumnBuilder> columns_;
   DictionaryLabels dictionaries_;
   std::vector<std::pair<Oid, int64_t>> enums_;  // and their dictionaries
   MemoryContext scratch_, memory_;              // of values; of what writers keep

@@ -141,22 +141,22 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
   bool declined = false;
   switch (type) {
     case TypeId::kBool: column.append_bool(DatumGetBool(value)); break;
-    case TypeId::kInt2: column.append_value(DatumGetInt16(value)); break;
-    case TypeId::kInt4: column.append_value(DatumGetInt32(value)); break;
-    case TypeId::kInt8: column.append_value(static_cast<int64_t>(DatumGetInt64(value))); break;
-    case TypeId::kFloat4: column.append_value(DatumGetFloat4(value)); break;
-    case TypeId::kFloat8: column.append_value(DatumGetFloat8(value)); break;
+    case TypeId::kInt2: column.append(DatumGetInt16(value)); break;
+    case TypeId::kInt4: column.append(DatumGetInt32(value)); break;
+    case TypeId::kInt8: column.append(static_cast<int64_t>(DatumGetInt64(value))); break;
+    case TypeId::kFloat4: column.append(DatumGetFloat4(value)); break;
+    case TypeId::kFloat8: column.append(DatumGetFloat8(value)); break;
     case TypeId::kNumeric:
     case TypeId::kDecimal: {
       __int128 unscaled = 0;
       declined = !numeric_value(value, column.field().scale, &unscaled);
-      if (!declined) column.append_value(unscaled);
+      if (!declined) column.append(unscaled);
       break;
     }
     case TypeId::kDate: {
       const DateADT date = DatumGetDateADT(value);
       declined = DATE_NOT_FINITE(date);
-      if (!declined) column.append_value(static_cast<int32_t>(date + kEpochDays));
+      if (!declined) column.append(static_cast<int32_t>(date + kEpochDays));
       break;
     }
     case TypeId::kTimestamp:
@@ -164,21 +164,21 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
       const Timestamp micros = DatumGetTimestamp(value);
       int64_t unix_micros = 0;
       declined = TIMESTAMP_NOT_FINITE(micros) || __builtin_add_overflow(micros, kEpochMicros, &unix_micros);
-      if (!declined) column.append_value(unix_micros);
+      if (!declined) column.append(unix_micros);
       break;
     }
-    case TypeId::kInt1: column.append_value(int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
-    case TypeId::kFloat2: column.append_value(base::half_to_float(DatumGetUInt16(value))); break;
-    case TypeId::kChar: column.append_value(static_cast<int32_t>(DatumGetUInt8(value))); break;
+    case TypeId::kInt1: column.append(int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
+    case TypeId::kFloat2: column.append(base::half_to_float(DatumGetUInt16(value))); break;
+    case TypeId::kChar: column.append(static_cast<int32_t>(DatumGetUInt8(value))); break;
     case TypeId::kTime:
     case TypeId::kOid:
     case TypeId::kMoney:
     case TypeId::kEnum:
     case TypeId::kMacaddr:
-    case TypeId::kMacaddr8: column.append_value(word_of(type, value)); break;
-    case TypeId::kTimeTz: column.append_value(timetz_bits(value)); break;
+    case TypeId::kMacaddr8: column.append(word_of(type, value)); break;
+    case TypeId::kTimeTz: column.append(timetz_bits(value)); break;
     case TypeId::kInterval:
-    case TypeId::kUuid: column.append_value(bits_of(value)); break;
+    case TypeId::kUuid: column.append(bits_of(value)); break;
     case TypeId::kText:
     case TypeId::kVarchar:
     case TypeId::kBytea:

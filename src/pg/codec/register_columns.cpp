@@ -7,7 +7,7 @@
 
 namespace strom::pg::codec {
 
-using columnar::NestedBuilder;
+using columnar::ColumnBuilder;
 using Form = ValueWriter::Form;
 
 namespace {
@@ -35,7 +35,7 @@ Datum stored_datum(const RegisterColumn& from, int64_t row) {
 }
 
 /// Value by value, as rows come: any type.
-void append_datums(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+void append_datums(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count) {
   constexpr int64_t kRowsBetweenResets = 64, kTextBetweenResets = 1 << 20;
   int64_t reset_at = *writer.text_bytes;
@@ -59,7 +59,7 @@ void append_datums(const ValueWriter& writer, NestedBuilder& to, const RegisterC
 
 /// `count` values of type Stored, made by convert() of registers; it has no values of rows that are NULL to do.
 template <class Register, class Stored, class Convert>
-void append_converted(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count, Convert convert) {
+void append_converted(ColumnBuilder& to, const RegisterColumn& from, int64_t first, int64_t count, Convert convert) {
   const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
   uint8_t* place = to.append_fixed(flags, count);
   const char* values = static_cast<const char*>(from.values) + first * static_cast<int64_t>(sizeof(Register));
@@ -80,20 +80,20 @@ bool all_of(const RegisterColumn& from, int64_t first, int64_t count, Test test)
 
 constexpr auto kAsItIs = [](auto value) { return value; };
 
-bool append_dates(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+bool append_dates(ColumnBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
   if (!all_of<int32_t>(from, first, count, [](int32_t date) { return !DATE_NOT_FINITE(date); })) return false;
   append_converted<int32_t, int32_t>(to, from, first, count, [](int32_t date) { return date + kEpochDays; });
   return true;
 }
 
-bool append_timestamps(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+bool append_timestamps(ColumnBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
   const auto fits = [](int64_t micros) { return !TIMESTAMP_NOT_FINITE(micros) && micros <= INT64_MAX - kEpochMicros; };
   if (!all_of<int64_t>(from, first, count, fits)) return false;
   append_converted<int64_t, int64_t>(to, from, first, count, [](int64_t micros) { return micros + kEpochMicros; });
   return true;
 }
 
-bool append_decimals(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+bool append_decimals(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                      int64_t count) {
   using base::int128;
   const int128 limit = writer.limit;
@@ -111,7 +111,7 @@ bool is_ascii(const uint8_t* bytes, int64_t size) {
   return ascii;
 }
 
-bool append_texts(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+bool append_texts(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                   int64_t count) {
   const auto* texts = static_cast<const registry::StrView*>(from.values) + first;
   const uint8_t* flags = from.flags == nullptr ? nullptr : from.flags + first;
@@ -130,7 +130,7 @@ bool append_texts(const ValueWriter& writer, NestedBuilder& to, const RegisterCo
 }
 
 /// Numerics as they are stored.
-bool append_stored_decimals(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+bool append_stored_decimals(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                             int64_t count) {
   using base::int128;
   const int64_t rows = to.length();
@@ -150,7 +150,7 @@ bool append_stored_decimals(const ValueWriter& writer, NestedBuilder& to, const 
 }
 
 /// Values that stand on pages byte for byte as in the file.
-void append_stored_bytes(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+void append_stored_bytes(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                          int64_t count) {
   const auto width = static_cast<size_t>(writer.field->byte_width);
   const auto* views = static_cast<const registry::StrView*>(from.values) + first;
@@ -163,7 +163,7 @@ void append_stored_bytes(const ValueWriter& writer, NestedBuilder& to, const Reg
   }
 }
 
-void append_stored_bools(NestedBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
+void append_stored_bools(ColumnBuilder& to, const RegisterColumn& from, int64_t first, int64_t count) {
   for (int64_t row = first; row < first + count; ++row) {
     if (is_null(from, row))
       to.append_null();
@@ -174,7 +174,7 @@ void append_stored_bools(NestedBuilder& to, const RegisterColumn& from, int64_t 
 
 /// False, and nothing is appended, for types that are not converted so, and where a value is none that the file may
 /// have.
-bool append_stored(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+bool append_stored(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count) {
   switch (writer.form) {
     case Form::kBool: append_stored_bools(to, from, first, count); return true;
@@ -196,7 +196,7 @@ bool append_stored(const ValueWriter& writer, NestedBuilder& to, const RegisterC
 }
 
 /// The same of the engine's registers.
-bool append_registers(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+bool append_registers(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                       int64_t count) {
   using registry::TypeId;
   switch (from.type) {
@@ -227,11 +227,11 @@ bool append_registers(const ValueWriter& writer, NestedBuilder& to, const Regist
 
 }  // namespace
 
-void append_nulls(NestedBuilder& to, int64_t count) {
+void append_nulls(ColumnBuilder& to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to.append_null();
 }
 
-void append_column(const ValueWriter& writer, NestedBuilder& to, const RegisterColumn& from, int64_t first,
+void append_column(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count) {
   if (from.values == nullptr && from.is_null) return append_nulls(to, count);
   const bool done = from.values != nullptr &&

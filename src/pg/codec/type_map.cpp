@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "columnar/layout.hpp"
+#include "columnar/sql_type.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::codec {
@@ -160,91 +162,42 @@ SqlType named_type(const Field& field, NamedTypes which) {
   return type;
 }
 
-SqlType decimal_type(const Field& field) {
-#if PG_VERSION_NUM < 150000
-  if (field.scale < 0 || field.scale > field.precision) return {NUMERICOID, -1};
-#endif
-  return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
-}
+/// What types are to columnar::sql_type_of(). Everything may throw.
+struct Names {
+  using Type = SqlType;
+  NamedTypes which;
+
+  static SqlType builtin(registry::TypeId type, const Field& field) {
+    if (columnar::is_decimal(field.layout)) return {NUMERICOID, numeric_typmod(field.precision, field.scale)};
+    if (field.layout == Layout::kUInt64) return {NUMERICOID, numeric_typmod(20, 0)};
+    if (type == registry::TypeId::kFloat2) {
+      const Oid half = boundary::guard([] { return type_in_schema(PG_CATALOG_NAMESPACE, "float2"); });
+      return {OidIsValid(half) ? half : Oid{FLOAT4OID}, -1};
+    }
+    return {registry::type_info(type).pg_oid, -1};
+  }
+  std::optional<SqlType> named(const Field& field) const {
+    const SqlType type = named_type(field, which);
+    if (OidIsValid(type.oid) && fit(field, type) != Fit::kNone) return type;
+    return std::nullopt;
+  }
+  static std::optional<SqlType> array_of(const SqlType& element) {
+    const Oid array = boundary::guard([=] {
+      const bool nests = !OidIsValid(element.oid) || OidIsValid(get_element_type(element.oid));
+      return nests ? InvalidOid : get_array_type(element.oid);
+    });
+    return OidIsValid(array) ? std::optional(SqlType{array, element.typmod}) : std::nullopt;
+  }
+  static bool is_json(const SqlType& type) { return type.oid == JSONBOID; }
+};
 
 }  // namespace
 
 std::string unsupported_feature(const Field& field) { return field.unsupported; }
 
-const Field& value_field(const Field& field) {
-  const Field* at = &field;
-  while (at->layout == Layout::kRunEndEncoded) at = &at->children[1];
-  return *at;
-}
+SqlType stored_type_of(const Field& field, NamedTypes which) { return columnar::stored_sql_type(field, Names{which}); }
 
-SqlType stored_type_of(const Field& field, NamedTypes which) {
-  if (!field.unsupported.empty()) return {};
-  switch (field.layout) {
-    case Layout::kBool: return {BOOLOID, -1};
-    case Layout::kInt8:
-    case Layout::kUInt8:
-    case Layout::kInt16: return {INT2OID, -1};
-    case Layout::kUInt16:
-    case Layout::kInt32: return {INT4OID, -1};
-    case Layout::kUInt32:
-    case Layout::kInt64: return {INT8OID, -1};
-    case Layout::kUInt64: return {NUMERICOID, numeric_typmod(20, 0)};
-    case Layout::kFloat16: {
-      const Oid half = boundary::guard([] { return type_in_schema(PG_CATALOG_NAMESPACE, "float2"); });
-      return {OidIsValid(half) ? half : Oid{FLOAT4OID}, -1};
-    }
-    case Layout::kFloat32: return {FLOAT4OID, -1};
-    case Layout::kFloat64: return {FLOAT8OID, -1};
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128:
-    case Layout::kDecimal256: return decimal_type(field);
-    case Layout::kDate32:
-    case Layout::kDate64: return {DATEOID, -1};
-    case Layout::kTime32:
-    case Layout::kTime64: return {TIMEOID, -1};
-    case Layout::kTimestamp: return {static_cast<Oid>(field.timezone.empty() ? TIMESTAMPOID : TIMESTAMPTZOID), -1};
-    case Layout::kDuration:
-    case Layout::kIntervalMonths:
-    case Layout::kIntervalDayTime:
-    case Layout::kIntervalMonthDayNano: return {INTERVALOID, -1};
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View:
-    case Layout::kNull: return {TEXTOID, -1};
-    case Layout::kFixedBinary:
-    case Layout::kBinary:
-    case Layout::kLargeBinary:
-    case Layout::kBinaryView: return {BYTEAOID, -1};
-    case Layout::kList:
-    case Layout::kLargeList:
-    case Layout::kListView:
-    case Layout::kLargeListView:
-    case Layout::kFixedList: {
-      const SqlType element = sql_type_of(field.children[0], which);
-      const bool is_plain = !columnar::is_nested(value_field(field.children[0]).layout) || element.oid != JSONBOID;
-      const Oid array = boundary::guard([=] {
-        const bool nests = !OidIsValid(element.oid) || OidIsValid(get_element_type(element.oid));
-        return nests || !is_plain ? InvalidOid : get_array_type(element.oid);
-      });
-      return OidIsValid(array) ? SqlType{array, element.typmod} : SqlType{JSONBOID, -1};
-    }
-    case Layout::kRunEndEncoded: return sql_type_of(field.children[1], which);
-    case Layout::kMap:
-    case Layout::kStruct:
-    case Layout::kSparseUnion:
-    case Layout::kDenseUnion: return {JSONBOID, -1};
-    case Layout::kDictionary: break;
-  }
-  return {};
-}
-
-SqlType sql_type_of(const Field& field, NamedTypes which) {
-  if (!unsupported_feature(field).empty()) return {};
-  const SqlType named = named_type(field, which);
-  if (OidIsValid(named.oid) && fit(field, named) != Fit::kNone) return named;
-  return stored_type_of(field, which);
-}
+SqlType sql_type_of(const Field& field, NamedTypes which) { return columnar::sql_type_of(field, Names{which}); }
 
 bool has_statistics(const Field& field, SqlType declared) {
   if (columnar::is_text(field.layout)) return declared.oid == TEXTOID || declared.oid == VARCHAROID;
@@ -416,7 +369,7 @@ bool is_loadable(const Field& field, SqlType base) {
     case Layout::kLargeBinary:
     case Layout::kBinaryView: return base.oid == BYTEAOID;
     case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID;
-    default: return columnar::is_basic(field.layout) && base.oid == stored_type_of(field).oid;
+    default: return columnar::has_engine_loader(field.layout) && base.oid == stored_type_of(field).oid;
   }
 }
 
@@ -465,23 +418,6 @@ int declared_scale(SqlType type) { return type.typmod < VARHDRSZ ? 0 : numeric_t
 
 std::string type_name(SqlType type) {
   return boundary::guard([=] { return format_type_with_typemod(type.oid, type.typmod); });
-}
-
-std::string arrow_type_name(const Field& field) {
-  if (!field.unsupported.empty()) return field.unsupported;
-  std::string name = (field.dictionary ? "dictionary-encoded " : "") + std::string(columnar::layout_name(field.layout));
-  if (columnar::is_decimal(field.layout))
-    name += "(" + std::to_string(field.precision) + "," + std::to_string(field.scale) + ")";
-  if (columnar::has_unit(field.layout))
-    name += std::string("(") + columnar::unit_name(field.unit) +
-            (field.timezone.empty() ? ")" : ", " + field.timezone + ")");
-  if (field.layout == Layout::kFixedBinary) name += "(" + std::to_string(field.byte_width) + ")";
-  if (field.children.empty()) return name;
-  const bool has_names = field.layout == Layout::kStruct || columnar::is_union(field.layout);
-  std::string parts;
-  for (const Field& child : field.children)
-    parts += (parts.empty() ? "" : ", ") + (has_names ? child.name + ": " : "") + arrow_type_name(child);
-  return name + "<" + parts + ">";
 }
 
 }  // namespace strom::pg::codec

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "columnar/schema.hpp"
+#include "columnar/sql_type.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "registry/types.hpp"
 
@@ -65,8 +66,7 @@ enum class Conversion : uint8_t {
 /// Of the field itself, not of its children. May throw.
 Conversion conversion_of(const columnar::Field& field, SqlType base);
 
-/// The field whose values `field` has in another form: that of the values of a run-end encoded one.
-const columnar::Field& value_field(const columnar::Field& field);
+using columnar::value_field;
 
 /// What a list's elements are, below all lists that nest in it, which are `dimensions`; nullptr when an array cannot
 /// have so many.
@@ -99,8 +99,5 @@ int declared_scale(SqlType type);
 
 /// "integer", "numeric(10,2)": PostgreSQL's spelling. May throw.
 std::string type_name(SqlType type);
-
-/// "Timestamp(us)", "Decimal128(10,2)": Arrow's spelling, for messages.
-std::string arrow_type_name(const columnar::Field& field);
 
 }  // namespace strom::pg::codec

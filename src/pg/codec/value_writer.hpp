@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "base/stored_numeric.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/builder.hpp"
+#include "columnar/dictionary_builder.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/column_writer.hpp"
 
@@ -35,9 +36,10 @@ struct ValueWriter {
     kFixed,
   };
 
-  void (*append)(const ValueWriter& writer, columnar::NestedBuilder& to, Datum value) = nullptr;
+  /// The value has a place in the column, or it is an ERROR.
+  void (*append)(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value) = nullptr;
   Form form = Form::kOther;
-  const columnar::NestedField* field = nullptr;
+  const columnar::Field* field = nullptr;
   const char* column = "";  // for messages
   int64_t* text_bytes = nullptr;
   base::StoredNumericReader numeric{0};
@@ -53,6 +55,15 @@ struct ValueWriter {
   char align = 'i';
   TupleDesc row = nullptr;
   std::vector<std::pair<Oid, int32_t>> labels;  // sorted
+  // Of fields of files that others wrote, see field_writer.cpp.
+  std::shared_ptr<const columnar::Field> own_field;     // what `field` points to
+  std::vector<int> targets;                             // of composites: the child of the struct for each of `children`
+  int dimensions = 0;                                   // of arrays whose lists nest
+  columnar::DictionaryBuilder* dictionary = nullptr;    // children[0] writes its values
+  std::unique_ptr<columnar::ColumnBuilder> scratch;     // the value that is looked up
+  FmgrInfo input{};                                     // of members of json
+  Oid input_parameter = InvalidOid;
+  const char* refusal = nullptr;                        // why no value can be written
   std::vector<std::unique_ptr<ValueWriter>> children;
 };
 
@@ -61,8 +72,8 @@ struct ValueWriter {
 
 /// Appends `count` rows of a column from row `first` on. Uses and resets the current memory context. As
 /// ValueWriter::append.
-void append_column(const ValueWriter& writer, columnar::NestedBuilder& to, const RegisterColumn& from, int64_t first,
+void append_column(const ValueWriter& writer, columnar::ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                    int64_t count);
-void append_nulls(columnar::NestedBuilder& to, int64_t count);
+void append_nulls(columnar::ColumnBuilder& to, int64_t count);
 
 }  // namespace strom::pg::codec

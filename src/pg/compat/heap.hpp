@@ -3,6 +3,14 @@
 
 #include "pg/boundary/postgres.hpp"
 
+extern "C" {
+#if PG_VERSION_NUM >= 160000
+#include "utils/relfilenumbermap.h"
+#else
+#include "utils/relfilenodemap.h"
+#endif
+}
+
 namespace strom::pg::compat {
 
 /// Adds to the table's count of rows read by scans, as a sequential scan does.

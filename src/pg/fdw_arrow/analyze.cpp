@@ -7,9 +7,11 @@
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/source.hpp"
+#include "pg/files/source.hpp"
 
 namespace strom::pg::fdw_arrow {
+
+using namespace files;
 namespace {
 
 using boundary::guard;

@@ -2,14 +2,16 @@
 // rows of the plan below itself, past ModifyTable, or the columns that an engine node has. Everything else, as COPY and
 // rows that are routed to partitions, goes by modify.cpp.
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/generated_columns.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/fdw_arrow/engine_columns.hpp"
-#include "pg/fdw_arrow/pending.hpp"
+#include "pg/files/pending.hpp"
 
 namespace fdw = strom::pg::fdw_arrow;
 namespace boundary = strom::pg::boundary;
+namespace files = strom::pg::files;
 namespace codec = strom::pg::codec;
 using boundary::entry;
 using boundary::guard;
@@ -18,7 +20,7 @@ namespace {
 
 /// ForeignScanState::fdw_state: plain data.
 struct DirectInsert {
-  fdw::PendingWrite* write;
+  files::PendingWrite* write;
   CommandId command;
   ResultRelInfo* target;
   boundary::ContextOwned<fdw::EngineColumns> columns;  // none: rows one by one
@@ -37,11 +39,9 @@ bool needs_rows(PlannerInfo* root, const ModifyTable* plan, Index rti) {
     return true;
   Relation relation = table_open(planner_rt_fetch(rti, root)->relid, NoLock);
   const TupleConstr* constraints = relation->rd_att->constr;
-  bool needs = relation->rd_rel->relispartition || relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
-               (constraints != nullptr && (constraints->num_check > 0 || constraints->has_generated_stored));
-#if PG_VERSION_NUM >= 180000
-  needs = needs || (constraints != nullptr && constraints->has_generated_virtual);
-#endif
+  const bool needs = relation->rd_rel->relispartition || relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
+               (constraints != nullptr && (constraints->num_check > 0 || constraints->has_generated_stored ||
+                                           strom::pg::compat::has_virtual_columns(*constraints)));
   table_close(relation, NoLock);
   return needs;
 }
@@ -95,7 +95,7 @@ uint64 insert_rows(ForeignScanState* node, const DirectInsert* insert) {
       }
       refuse(node, insert);
     }
-    entry([=] { fdw::write_row(insert->write, slot, insert->command); });
+    entry([=] { files::write_row(insert->write, slot, insert->command); });
   }
 }
 
@@ -136,7 +136,7 @@ uint64 insert_columns(ForeignScanState* node, const DirectInsert* insert) {
     if (bad != 0) {
       entry([=] {
         try {
-          guard([=] { fdw::write_columns(insert->write, columns, bad < 0 ? rows : bad, insert->command); });
+          guard([=] { files::write_columns(insert->write, columns, bad < 0 ? rows : bad, insert->command); });
         } catch (const boundary::PostgresError&) {
           source->check();  // a value that cannot be written may be one of a file that has changed
           throw;
@@ -187,7 +187,7 @@ void strom_arrow_begin_direct(ForeignScanState* node, int eflags) {
   MemoryContext caller = MemoryContextSwitchTo(node->ss.ps.state->es_query_cxt);
   DirectInsert* insert = make_state(node);
   const Oid relid = RelationGetRelid(insert->target->ri_RelationDesc);
-  insert->write = entry([relid] { return fdw::begin_write(relid); });
+  insert->write = entry([relid] { return files::begin_write(relid); });
   node->fdw_state = insert;
   MemoryContextSwitchTo(caller);
 }

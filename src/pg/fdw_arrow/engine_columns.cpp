@@ -138,14 +138,14 @@ const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
       to.constant = slot->tts_values[item.output];
       to.is_null = slot->tts_isnull[item.output];
     } else {
-      const node::Output& output = run_->plan().outputs[static_cast<size_t>(item.output)];
+      const node::OutputSpec& output = run_->plan().outputs[static_cast<size_t>(item.output)];
       const engine::exec::ResultColumn& from = batch->columns[static_cast<size_t>(output.index)];
       to.type = output.type.type;
       to.scale = output.type.scale;
       to.length = output.length;
       to.values = from.values;
       to.flags = from.flags;
-      to.check_text = run_->checks_text();
+      to.check_text = run_->sources().reads_files();
     }
   }
   return columns_;

@@ -1,7 +1,8 @@
 // The SQL functions arrow_fdw_handler and arrow_fdw_validator.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/options.hpp"
+#include "pg/files/arrow_routine.hpp"
+#include "pg/files/options.hpp"
 
 namespace boundary = strom::pg::boundary;
 
@@ -32,11 +33,12 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_handler) {
   routine->IterateDirectModify = strom_arrow_iterate_direct;
   routine->EndDirectModify = strom_arrow_end_direct;
   routine->ExecForeignTruncate = strom_arrow_truncate;
+  strom::pg::files::set_arrow_routine(*routine);
   PG_RETURN_POINTER(routine);
 }
 
 STROM_SQL_FUNCTION(strom_arrow_fdw_validator) {
   List* options = boundary::guard([fcinfo] { return untransformRelOptions(PG_GETARG_DATUM(0)); });
-  strom::pg::fdw_arrow::validate_options(strom::pg::catalog::read_options(options), PG_GETARG_OID(1));
+  strom::pg::files::validate_options(strom::pg::catalog::read_options(options), PG_GETARG_OID(1));
   PG_RETURN_VOID();
 }

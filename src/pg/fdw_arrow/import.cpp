@@ -9,11 +9,13 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/field_index.hpp"
+#include "pg/files/field_index.hpp"
 #include "pg/fdw_arrow/import.hpp"
-#include "pg/fdw_arrow/virtual_value.hpp"
+#include "pg/files/virtual_value.hpp"
 
 namespace strom::pg::fdw_arrow {
+
+using namespace files;
 
 using boundary::guard;
 using boundary::throw_if_failed;
@@ -167,9 +169,9 @@ class Columns {
       if (!OidIsValid(wider.oid) || wider.oid == BPCHAROID || !all_fit(fields_[index], wider))
         throw_if_failed(Status(ErrorCode::kTypeMismatch, "field \"" + column.field + "\" of file \"" +
                                                              files_[file]->path() + "\" has type " +
-                                                             codec::arrow_type_name(found))
+                                                             columnar::type_text(found))
                             .with_detail("In file \"" + files_[column.file]->path() + "\" its type is " +
-                                         codec::arrow_type_name(*column.first) + "."));
+                                         columnar::type_text(*column.first) + "."));
       column.type = wider;
     }
     column.nullable = column.nullable || found.nullable;
@@ -279,10 +281,11 @@ List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
                     errhint("The name after IMPORT FOREIGN SCHEMA is that of the one table to be made.")));
   return strom::pg::boundary::entry([&] {
     namespace fdw = strom::pg::fdw_arrow;
+    namespace files = strom::pg::files;
     auto options = strom::pg::catalog::read_options(stmt->options);
-    const auto importing = strom::pg::boundary::value_or_throw(fdw::take_import_options(&options));
-    const auto parsed = strom::pg::boundary::value_or_throw(fdw::parse_table_options(options));
-    fdw::require_file_privilege();
+    const auto importing = strom::pg::boundary::value_or_throw(files::take_import_options(&options));
+    const auto parsed = strom::pg::boundary::value_or_throw(files::parse_table_options(options));
+    files::require_file_privilege();
     const std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed, importing.named_types);
     fdw::require_declarable(parsed, columns.size());
     const std::string sql =

@@ -7,7 +7,7 @@
 
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/type_map.hpp"
-#include "pg/fdw_arrow/options.hpp"
+#include "pg/files/options.hpp"
 
 namespace strom::pg::fdw_arrow {
 
@@ -23,10 +23,10 @@ struct TableColumn {
 /// that a file names and that are not taken. Throws StatusError
 /// (kTypeMismatch where files differ, kUnsupported for a field that cannot be read, and those of opening files) and
 /// PostgresError.
-std::vector<TableColumn> import_columns(const TableOptions& options, codec::NamedTypes named_types);
+std::vector<TableColumn> import_columns(const files::TableOptions& options, codec::NamedTypes named_types);
 
 /// Throws kTooManyColumns where CREATE FOREIGN TABLE does not take so many.
-void require_declarable(const TableOptions& options, size_t columns);
+void require_declarable(const files::TableOptions& options, size_t columns);
 
 /// CREATE FOREIGN TABLE; `table` is quoted as needed. May throw.
 std::string create_statement(const std::string& table, const std::string& server, std::span<const TableColumn> columns,

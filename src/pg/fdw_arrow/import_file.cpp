@@ -8,6 +8,7 @@
 namespace boundary = strom::pg::boundary;
 namespace catalog = strom::pg::catalog;
 namespace fdw = strom::pg::fdw_arrow;
+namespace files = strom::pg::files;
 using boundary::guard;
 
 namespace {
@@ -142,11 +143,11 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_import_file) {
   const std::string table = argument(0);
   const std::string schema = PG_ARGISNULL(2) ? creation_schema(table) : argument(2);
   const std::vector<catalog::Option> options{{"file", argument(1)}};
-  const fdw::TableOptions parsed = boundary::value_or_throw(fdw::parse_table_options(options));
-  fdw::require_file_privilege();
+  const files::TableOptions parsed = boundary::value_or_throw(files::parse_table_options(options));
+  files::require_file_privilege();
 
   const auto named_types = PG_ARGISNULL(3) ? strom::pg::codec::NamedTypes::kTrusted
-                                           : boundary::value_or_throw(fdw::parse_named_types(argument(3)));
+                                           : boundary::value_or_throw(files::parse_named_types(argument(3)));
   std::vector<fdw::TableColumn> columns = fdw::import_columns(parsed, named_types);
   if (columns.size() > kMostColumns)
     boundary::throw_if_failed(

@@ -2,12 +2,12 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/options.hpp"
-#include "pg/fdw_arrow/pending.hpp"
+#include "pg/files/options.hpp"
+#include "pg/files/pending.hpp"
 
-namespace fdw = strom::pg::fdw_arrow;
 namespace catalog = strom::pg::catalog;
 namespace boundary = strom::pg::boundary;
+namespace files = strom::pg::files;
 using boundary::entry;
 
 namespace {
@@ -23,7 +23,7 @@ void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* sl
 
 /// ResultRelInfo::ri_FdwState: plain data.
 struct Modify {
-  fdw::PendingWrite* write;
+  files::PendingWrite* write;
   CommandId command;
 };
 
@@ -33,7 +33,7 @@ Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
   auto* modify = static_cast<Modify*>(MemoryContextAllocZero(state->ps.state->es_query_cxt, sizeof(Modify)));
   // COPY has no plan, and no command of its own in its state.
   modify->command = state->ps.plan != nullptr ? state->ps.state->es_output_cid : GetCurrentCommandId(true);
-  modify->write = entry([relid] { return fdw::begin_write(relid); });
+  modify->write = entry([relid] { return files::begin_write(relid); });
   return modify;
 }
 
@@ -43,7 +43,7 @@ int strom_arrow_updatable(Relation relation) {
   const Oid relid = RelationGetRelid(relation);
   const bool writable = entry([relid] {
     const catalog::ForeignTable table = catalog::load_foreign_table(relid, {});
-    return boundary::value_or_throw(fdw::parse_table_options(table.options)).writable;
+    return boundary::value_or_throw(files::parse_table_options(table.options)).writable;
   });
   return writable ? 1 << CMD_INSERT : 0;
 }
@@ -60,7 +60,7 @@ void strom_arrow_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
 TupleTableSlot* strom_arrow_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
   const auto* modify = static_cast<const Modify*>(target->ri_FdwState);
   check_constraints(estate, target, slot);
-  entry([=] { fdw::write_row(modify->write, slot, modify->command); });
+  entry([=] { files::write_row(modify->write, slot, modify->command); });
   // The executor has made a slot that forms tuples, which nobody needs here.
   if (target->ri_newTupleSlot != nullptr && target->ri_projectNew == nullptr &&
       !TTS_IS_VIRTUAL(target->ri_newTupleSlot))
@@ -72,7 +72,7 @@ void strom_arrow_truncate(List* relations, DropBehavior, bool) {
   ListCell* cell;
   foreach (cell, relations) {
     const Oid relid = RelationGetRelid(static_cast<Relation>(lfirst(cell)));
-    entry([relid] { fdw::truncate_table(relid); });
+    entry([relid] { files::truncate_table(relid); });
   }
 }
 

@@ -5,15 +5,17 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/foreign_path.hpp"
-#include "pg/fdw_arrow/batch_filter.hpp"
+#include "pg/files/batch_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/columns.hpp"
-#include "pg/fdw_arrow/estimate.hpp"
-#include "pg/fdw_arrow/pending.hpp"
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/columns.hpp"
+#include "pg/files/estimate.hpp"
+#include "pg/files/pending.hpp"
+#include "pg/files/source.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::fdw_arrow {
+
+using namespace files;
 namespace {
 
 // Bytes per row of the referenced columns as the first record batch has them: good enough for a cost, and it does not
@@ -92,11 +94,12 @@ void add_scan_path(PlannerInfo* root, RelOptInfo* rel, const ScanEstimate& scan,
 }  // namespace strom::pg::fdw_arrow
 
 namespace fdw = strom::pg::fdw_arrow;
+namespace files = strom::pg::files;
 using strom::pg::boundary::entry;
 
 void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
-  const Bitmapset* attributes = fdw::referenced_attributes(baserel);
-  auto* scan = static_cast<fdw::ScanEstimate*>(palloc(sizeof(fdw::ScanEstimate)));
+  const Bitmapset* attributes = files::referenced_attributes(baserel);
+  auto* scan = static_cast<files::ScanEstimate*>(palloc(sizeof(files::ScanEstimate)));
   const List* clauses = fdw::estimated_clauses(root, baserel);
   *scan = entry([&] { return fdw::estimate(relid, attributes, clauses); });
   baserel->fdw_private = scan;
@@ -107,7 +110,7 @@ void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
 }
 
 void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
-  const fdw::ScanEstimate& scan = *fdw::estimate_of(baserel);
+  const files::ScanEstimate& scan = *files::estimate_of(baserel);
   fdw::add_scan_path(root, baserel, scan, 0);
   if (!baserel->consider_parallel || baserel->lateral_relids != nullptr) return;
   const int workers = fdw::parallel_workers(baserel, scan);
@@ -116,13 +119,13 @@ void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
 
 ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
                               List* scan_clauses, Plan* outer_plan) {
-  Bitmapset* attributes = fdw::referenced_attributes(baserel);
+  Bitmapset* attributes = files::referenced_attributes(baserel);
   scan_clauses = extract_actual_clauses(scan_clauses, false);
   // Not those of `tlist`: it may be the whole row, of which nothing but reltarget's columns is looked at.
   pull_varattnos(reinterpret_cast<Node*>(scan_clauses), baserel->relid, &attributes);
   List* attnums = entry([&] {
     List* list = NIL;
-    for (AttrNumber attnum : fdw::user_columns(relid, attributes))
+    for (AttrNumber attnum : files::user_columns(relid, attributes))
       list = strom::pg::boundary::guard([list, attnum] { return lappend_int(list, attnum); });
     return list;
   });
@@ -136,5 +139,5 @@ ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid,
 }
 
 bool strom_arrow_parallel_safe(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte) {
-  return !fdw::has_pending_rows(rte->relid);  // workers do not see them
+  return !files::has_pending_rows(rte->relid);  // workers do not see them
 }

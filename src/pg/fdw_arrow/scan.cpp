@@ -7,13 +7,15 @@
 #include "pg/boundary/in_context.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/explain.hpp"
-#include "pg/fdw_arrow/batch_filter.hpp"
+#include "pg/files/batch_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/explain.hpp"
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/explain.hpp"
+#include "pg/files/source.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::fdw_arrow {
+
+using namespace files;
 namespace {
 
 using boundary::entry;
@@ -154,6 +156,7 @@ ArrowScan* state_of(ForeignScanState* node) { return static_cast<ArrowScan*>(nod
 }  // namespace strom::pg::fdw_arrow
 
 using namespace strom::pg::fdw_arrow;
+using namespace strom::pg::files;
 namespace codec = strom::pg::codec;
 
 void strom_arrow_begin(ForeignScanState* node, int eflags) {

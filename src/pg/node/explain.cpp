@@ -6,14 +6,13 @@
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
-#include "pg/fdw_arrow/explain.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/explain.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
 
 namespace strom::pg::node {
 
 using boundary::guard;
-using namespace planner;
 
 namespace {
 
@@ -40,10 +39,10 @@ class Explainer {
   void print() {
     expressions(device("Projection"), output_exprs());
     filter(device("Scan Quals"), probing(), counts_of_scan());
-    for (size_t i = 0; i < plan_.join_count(); ++i) join(i);
-    List* join_filters = plan_part(scan_, kPlanJoinFilters);
+    for (size_t i = 0; i < plan_.joins.size(); ++i) join(i);
+    List* join_filters = plan_.join_filters;
     if (join_filters != NIL) text(device("Join Filter"), conjunction(join_filters));
-    expressions(device("Group Key"), plan_part(scan_, kPlanGroupKeys));
+    expressions(device("Group Key"), plan_.group_keys);
     if (!plan_.grouping_sets.empty())
       number("Grouping Sets", nullptr, static_cast<int64_t>(plan_.grouping_sets.size()));
     if (const engine::plan::TopRows& top = plan_.program.pipelines.back().top; top.rows > 0)
@@ -52,15 +51,15 @@ class Explainer {
     block_ranges(probing());
     kept_columns(probing());
     files(probing());
-    for (size_t i = 0; i < plan_.join_count(); ++i) inner(i);
-    refusals();
+    for (size_t i = 0; i < plan_.joins.size(); ++i) inner(i);
+    unsupported();
     device_choice();
     if (es_->analyze) execution();
     if (es_->verbose) op_codes();
   }
 
  private:
-  size_t probing() const { return plan_.sources.size() - 1; }
+  size_t probing() const { return plan_.pipelines.size() - 1; }
 
   std::string device(const std::string& what) const { return (is_gpu_plan(scan_) ? "GPU " : "CPU ") + what; }
 
@@ -106,11 +105,6 @@ class Explainer {
     });
   }
 
-  double estimate(int index) const {
-    const List* estimates = plan_part(scan_, kPlanEstimates);
-    return floatVal(list_nth(estimates, index));
-  }
-
   void set_executed(RowCounts* counts, size_t pipeline, const std::string& stage) const {
     if (!es_->analyze || pipeline >= stats_.stages.size()) return;
     for (const auto& one : stats_.stages[pipeline]) {
@@ -143,8 +137,8 @@ class Explainer {
 
   RowCounts counts_of_scan() const {
     RowCounts counts;
-    counts.plan_in = estimate(0);
-    counts.plan_out = estimate(1);
+    counts.plan_in = plan_.rows_in;
+    counts.plan_out = plan_.rows_out;
     set_executed(&counts, probing(), "filter");
     return counts;
   }
@@ -171,32 +165,33 @@ class Explainer {
 
   // Those that are shown as joins.
   List* without_memberships(List* filters) {
-    for (size_t i = 0; i < plan_.join_count(); ++i)
-      if (Node* filter = plan_.membership(i)) filters = guard([=] { return list_delete(list_copy(filters), filter); });
+    for (size_t i = 0; i < plan_.joins.size(); ++i)
+      if (Node* filter = plan_.joins[i].membership)
+        filters = guard([=] { return list_delete(list_copy(filters), filter); });
     return filters;
   }
 
   void filter(const std::string& label, size_t pipeline, const RowCounts& counts) {
-    List* filters = pipeline == probing() ? without_memberships(plan_.filters(pipeline)) : plan_.filters(pipeline);
+    List* filters = pipeline == probing() ? without_memberships(plan_.pipelines[pipeline].filters)
+                                          : plan_.pipelines[pipeline].filters;
     if (filters != NIL) counted(label, conjunction(filters), counts);
   }
 
   void join(size_t index) {
     const std::string number = " [" + std::to_string(index + 1) + "]";
-    const auto* outer = static_cast<List*>(list_nth(plan_part(scan_, kPlanOuterKeys), static_cast<int>(index)));
-    const auto* inner = static_cast<List*>(list_nth(plan_part(scan_, kPlanInnerKeys), static_cast<int>(index)));
-    const List* quals = plan_part(scan_, kPlanMatchFilters);
-    auto* further = static_cast<List*>(list_nth(quals, static_cast<int>(index)));
+    const JoinSpec& spec = plan_.joins[index];
+    const List *outer = spec.outer_keys, *inner = spec.inner_keys;
+    List* further = spec.match_filters;
     std::string clauses;
     for (int i = 0; i < list_length(outer); ++i)
       if (inner != NIL)
         clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
     if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
-    if (Node* membership = plan_.membership(index)) clauses = deparse(membership);
+    if (spec.membership != nullptr) clauses = deparse(spec.membership);
     if (clauses.empty()) clauses = "true";
     RowCounts counts;
-    counts.plan_in = estimate(static_cast<int>(index) + 1);
-    counts.plan_out = estimate(static_cast<int>(index) + 2);
+    counts.plan_in = index == 0 ? plan_.rows_out : plan_.joins[index - 1].rows;
+    counts.plan_out = spec.rows;
     const std::string stage = "join " + std::to_string(index + 1);
     set_executed(&counts, probing(), stage);
     set_left(&counts, stage + " matches");
@@ -212,10 +207,10 @@ class Explainer {
 
   // What BRIN indexes were asked, and the table's blocks that they left and ruled out.
   void block_ranges(size_t pipeline) {
-    List* filters = plan_.range_filters(pipeline);
+    List* filters = plan_.pipelines[pipeline].range_filters;
     if (filters == NIL) return;
     std::string value = conjunction(filters);
-    const source::HeapRows* heap = es_->analyze ? run_.heap_rows(pipeline) : nullptr;
+    const source::HeapRows* heap = es_->analyze ? run_.sources().input(pipeline).heap_rows() : nullptr;
     const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
     if (heap != nullptr && plain)
       value += " [fetched: " + std::to_string(heap->fetched_blocks()) +
@@ -229,10 +224,10 @@ class Explainer {
   // What was kept from earlier queries, and what was not: pages of a table, columns of compressed record batches.
   void kept_columns(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
-    if (const source::HeapRows* heap = run_.heap_rows(pipeline)) {
+    if (const source::HeapRows* heap = run_.sources().input(pipeline).heap_rows()) {
       direct_blocks(*heap);
-      cache_use("Pages", heap->kept_blocks(), "Read", heap->fetched_blocks() - heap->kept_blocks());
-    } else if (const source::ArrowRows* files = run_.arrow_rows(pipeline)) {
+      cache_use("Pages", heap->cached_blocks(), "Read", heap->fetched_blocks() - heap->cached_blocks());
+    } else if (const source::ArrowRows* files = run_.sources().input(pipeline).arrow_rows()) {
       const auto counts = files->decompressed_columns();
       cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
     }
@@ -241,7 +236,7 @@ class Explainer {
   // How a table came to a device: from its files, and through shared buffers.
   void direct_blocks(const source::HeapRows& heap) {
     if (!heap.devices_read()) return;
-    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.kept_blocks() - direct;
+    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.cached_blocks() - direct;
     parts("GPU Blocks", "GPU Blocks", nullptr, {{"Direct", direct}, {"Buffers", buffers}});
   }
 
@@ -260,16 +255,16 @@ class Explainer {
       }
       const auto initial = static_cast<char>(name[0] - 'A' + 'a');
       shown += (shown.empty() ? "[" : ", ") + (initial + name.substr(1)) + ": " +
-               (unit == nullptr ? std::to_string(count) : fdw_arrow::format_bytes(count));
+               (unit == nullptr ? std::to_string(count) : files::format_bytes(count));
     }
     if (!shown.empty()) text(label, shown + "]");
   }
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
   void leaves(size_t pipeline) {
-    const Partitions* partitions = run_.partitions(pipeline);
+    const Partitions* partitions = run_.sources().input(pipeline).partitions();
     if (partitions == nullptr) return;
-    const PipelineSource& source = plan_.sources[pipeline];
+    const PipelineSpec& source = plan_.pipelines[pipeline];
     const size_t count = partitions->left().size();
     const bool shorten = count >= kShortenFrom && !guc::pg_strom::explain_developer_mode;
     std::vector<std::string> names;
@@ -306,28 +301,34 @@ class Explainer {
   // Conditions and joins that statistics of files were asked about, and the record batches that they left and ruled
   // out. Joins rule out batches of the probing side only.
   void statistics(size_t pipeline) {
-    const QueryRun::Pruning pruning = run_.pruning(pipeline);
+    PipelineInput& input = run_.sources().input(pipeline);
+    const std::optional<PipelineInput::Pruning> asked = input.pruning();
+    const PipelineInput::Pruning pruning = asked.value_or(PipelineInput::Pruning());
+    PipelineInput::BatchCounts counts = asked ? input.batch_counts() : PipelineInput::BatchCounts();
+    if (asked && pipeline == probing()) {
+      counts.chosen = stats_.chunks_loaded;
+      counts.skipped += stats_.chunks_skipped;
+    }
     std::vector<std::string> conditions;
     for (const Node* clause : pruning.clauses) {
       const std::string condition = deparse(clause);
       conditions.push_back(condition.starts_with('(') ? condition : "(" + condition + ")");
     }
     for (const engine::plan::KeyColumn& key : pruning.keys) {
-      const auto place = static_cast<int>(key.join), at = static_cast<int>(key.key);
-      const auto* outer = static_cast<List*>(list_nth(plan_part(scan_, kPlanOuterKeys), place));
-      const auto* inner = static_cast<List*>(list_nth(plan_part(scan_, kPlanInnerKeys), place));
+      const auto at = static_cast<int>(key.key);
+      const List *outer = plan_.joins[key.join].outer_keys, *inner = plan_.joins[key.join].inner_keys;
       if (inner != NIL)
         conditions.push_back("(" + deparse(list_nth(outer, at)) + " = " + deparse(list_nth(inner, at)) + ")");
-      else if (Node* membership = plan_.membership(key.join))
+      else if (Node* membership = plan_.joins[key.join].membership)
         conditions.push_back(deparse(membership));
     }
-    fdw_arrow::explain_statistics(conditions, es_->analyze ? pruning.loaded : -1, pruning.skipped, es_);
+    files::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
   }
 
   void files(size_t pipeline) {
     statistics(pipeline);
     leaves(pipeline);
-    if (const fdw_arrow::Source* table = run_.table_source(pipeline)) fdw_arrow::explain_source(*table, es_);
+    if (const files::Source* table = run_.sources().input(pipeline).files()) files::explain_source(*table, es_);
   }
 
   void sort_keys() {
@@ -335,7 +336,7 @@ class Explainer {
     if (order.empty()) return;
     std::vector<std::string> keys;
     for (size_t i = 0; i < order.size(); ++i) {
-      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, plan_.order[i].attribute - 1));
+      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, plan_.order[i].output));
       const bool usual = order[i].nulls_first == order[i].descending;
       keys.push_back(deparse(entry->expr) + (order[i].descending ? " DESC" : "") +
                      (usual                  ? ""
@@ -348,7 +349,7 @@ class Explainer {
 
   // A relation that the engine reads itself, so that no PostgreSQL node shows it.
   void inner(size_t index) {
-    const PipelineSource& source = plan_.sources[index];
+    const PipelineSpec& source = plan_.pipelines[index];
     if (source.relid == 0) return;
     const auto* names = es_->rtable_names;
     const std::string name = static_cast<char*>(list_nth(names, static_cast<int>(source.relid) - 1));
@@ -378,22 +379,20 @@ class Explainer {
   }
 
   // Expressions there have the range table indexes of planning time.
-  void refusals() {
-    const List* list = plan_part(scan_, kPlanRefusals);
-    const int offset = range_table_offset(scan_);
+  void unsupported() {
+    const int offset = plan_.relid_offset;
     std::vector<std::string> lines;
-    for (int i = 0; i < list_length(list); ++i) {
-      const auto* refusal = static_cast<List*>(list_nth(list, i));
-      if (linitial(refusal) == nullptr) {
-        lines.emplace_back(strVal(lsecond(refusal)));
+    for (const UnsupportedSpec& one : plan_.unsupported) {
+      if (one.expr == nullptr) {
+        lines.emplace_back(strVal(one.reason));
         continue;
       }
-      Node* expr = guard([=] {
-        auto* copy = static_cast<Node*>(copyObjectImpl(linitial(refusal)));
+      Node* expr = guard([&] {
+        auto* copy = static_cast<Node*>(copyObjectImpl(one.expr));
         OffsetVarNodes(copy, offset, 0);
         return copy;
       });
-      lines.push_back(deparse(expr) + " (" + strVal(lsecond(refusal)) + ")");
+      lines.push_back(deparse(expr) + " (" + strVal(one.reason) + ")");
     }
     if (es_->format == EXPLAIN_FORMAT_TEXT) {
       for (const std::string& line : lines) text("Not Offloaded", line);
@@ -405,20 +404,19 @@ class Explainer {
   // Why the node is for this device, where there was a choice.
   void device_choice() {
     const bool on_gpu = is_gpu_plan(scan_);
-    const List* costs = plan_part(scan_, kPlanDeviceCosts);
-    if (costs == NIL && !on_gpu) return;
+    const bool has_costs = !plan_.device_costs.empty();
+    if (!has_costs && !on_gpu) return;
     std::string choice = on_gpu ? "GPU" : "CPU";
-    const double cpu = costs == NIL ? 0 : floatVal(linitial(costs)), gpu = costs == NIL ? 0 : floatVal(lsecond(costs));
-    const double kept = costs == NIL ? 0 : floatVal(lthird(costs));
-    const bool is_told = on_gpu && (costs == NIL || gpu >= cpu);
-    const bool shows_costs = es_->costs && !hide_ && costs != NIL;
+    const auto [cpu, gpu, kept] = has_costs ? plan_.device_costs.front() : DeviceCostSpec();
+    const bool is_told = on_gpu && (!has_costs || gpu >= cpu);
+    const bool shows_costs = es_->costs && !hide_ && has_costs;
     if (es_->format != EXPLAIN_FORMAT_TEXT) {
       text("Device Choice", choice);
       if (!shows_costs) return;
-      guard([&] {
-        ExplainPropertyFloat("CPU Cost", nullptr, cpu, 2, es_);
-        ExplainPropertyFloat("GPU Cost", nullptr, gpu, 2, es_);
-        if (kept > 0) ExplainPropertyFloat("GPU Bytes Kept", nullptr, kept, 0, es_);
+      guard([this, &costs = plan_.device_costs.front()] {
+        ExplainPropertyFloat("CPU Cost", nullptr, costs.cpu, 2, es_);
+        ExplainPropertyFloat("GPU Cost", nullptr, costs.gpu, 2, es_);
+        if (costs.cached_bytes > 0) ExplainPropertyFloat("GPU Bytes Kept", nullptr, costs.cached_bytes, 0, es_);
       });
       return;
     }
@@ -427,14 +425,14 @@ class Explainer {
       char figures[96];
       std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f", cpu, gpu);
       choice += figures;
-      if (kept > 0) choice += ", kept there: " + fdw_arrow::format_bytes(static_cast<int64_t>(kept));
+      if (kept > 0) choice += ", kept there: " + files::format_bytes(static_cast<int64_t>(kept));
       choice += ")";
     }
     text("Device Choice", choice);
   }
 
   void execution() {
-    if (run_.rechecked() > 0) number("Rechecked", nullptr, run_.rechecked());
+    if (run_.fallback_rows() > 0) number("Rechecked", nullptr, run_.fallback_rows());
     if (stats_.partial_flushes > 0 && !hide_) number("Group Table Flushes", nullptr, stats_.partial_flushes);
     if (stats_.passes > 1 && !hide_) number("Join Passes", nullptr, stats_.passes);
     if (hide_) return;
@@ -447,13 +445,13 @@ class Explainer {
     if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("GPU-Direct SQL", fdw_arrow::format_bytes(stats_.device_file_bytes));
+        text("GPU-Direct SQL", files::format_bytes(stats_.device_file_bytes));
       else
         number("GPU-Direct SQL", "B", stats_.device_file_bytes);
     }
     if (stats_.peak_memory > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("Engine Memory", fdw_arrow::format_bytes(stats_.peak_memory));
+        text("Engine Memory", files::format_bytes(stats_.peak_memory));
       else
         number("Engine Memory", "B", stats_.peak_memory);
     }
@@ -495,7 +493,7 @@ class Explainer {
 
   // "column 0: int4 fact.k": what the others call by its number.
   void load_codes(size_t pipeline, const std::string& index) {
-    const PipelineSource& source = plan_.sources[pipeline];
+    const PipelineSpec& source = plan_.pipelines[pipeline];
     const auto& types = plan_.program.sources[plan_.program.pipelines[pipeline].source].columns;
     std::string columns;
     for (size_t i = 0; i < types.size(); ++i) {
@@ -512,7 +510,7 @@ class Explainer {
     const engine::plan::Program& program = plan_.program;
     const engine::plan::Pipeline& probe = program.pipelines.back();
     load_codes(probing(), "");
-    for (size_t i = 0; i < plan_.join_count(); ++i) load_codes(i, " [" + std::to_string(i + 1) + "]");
+    for (size_t i = 0; i < plan_.joins.size(); ++i) load_codes(i, " [" + std::to_string(i + 1) + "]");
     nodes("Scan Quals OpCode", probe.quals);
     for (size_t i = 0; i < probe.joins.size(); ++i) {
       const std::string index = " [" + std::to_string(i + 1) + "]";
@@ -544,7 +542,7 @@ class Explainer {
 
   CustomScanState* state_;
   QueryRun& run_;
-  const RunPlan& plan_;
+  const PlanSpec& plan_;
   const CustomScan* scan_;
   ExplainState* es_;
   List* context_;

@@ -6,12 +6,12 @@ namespace strom::pg::node {
 
 using boundary::guard;
 
-HostSort::HostSort(CustomScanState* state, const std::vector<SortColumn>& order) {
+HostSort::HostSort(CustomScanState* state, const std::vector<SortSpec>& order) {
   std::vector<AttrNumber> attributes;
   std::vector<Oid> operators, collations;
   std::unique_ptr<bool[]> nulls_first(new bool[order.size()]);
   for (size_t i = 0; i < order.size(); ++i) {
-    attributes.push_back(order[i].attribute);
+    attributes.push_back(static_cast<AttrNumber>(order[i].output + 1));
     operators.push_back(order[i].sort_operator);
     collations.push_back(order[i].collation);
     nulls_first[i] = order[i].nulls_first;

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
-#include "pg/node/run_plan.hpp"
+#include "pg/node/plan_spec.hpp"
 
 namespace strom::pg::node {
 
 class HostSort {
  public:
   /// What it takes up is freed by end(), or with the query.
-  HostSort(CustomScanState* state, const std::vector<SortColumn>& order);
+  HostSort(CustomScanState* state, const std::vector<SortSpec>& order);
 
   /// May ereport.
   void put(TupleTableSlot* row) { tuplesort_puttupleslot(sort_, row); }

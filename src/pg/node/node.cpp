@@ -3,7 +3,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/custom_node.hpp"
 #include "pg/node/engine_node.hpp"
 #include "pg/node/explain.hpp"
@@ -17,7 +17,6 @@ namespace strom::pg::node {
 
 using boundary::ContextOwned;
 using boundary::entry;
-using planner::PlanKind;
 
 namespace {
 
@@ -142,7 +141,7 @@ constexpr CustomExecMethods kExecMethods[] = {engine_methods(kNames[0]), engine_
                                               engine_methods(kNames[4]), engine_methods(kNames[5])};
 
 Node* create_state(CustomScan* plan) {
-  const int kind = static_cast<int>(planner::plan_kind(plan));
+  const int kind = static_cast<int>(plan_kind(plan));
   return make_state<EngineScanState>(&kExecMethods[is_gpu_plan(plan) ? kKinds + kind : kind]);
 }
 

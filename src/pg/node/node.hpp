@@ -9,7 +9,7 @@ namespace strom::pg::node {
 /// Makes the nodes known by name, so that plans can be read back from text (parallel workers, debugging). May ereport.
 void register_methods();
 
-/// Methods of a plan; `kind`: planner::PlanKind.
+/// Methods of a plan; `kind`: PlanKind.
 const CustomScanMethods* scan_methods(int kind, bool on_gpu);
 
 /// True for plans of these nodes.

@@ -29,11 +29,11 @@ std::vector<size_t> members(const Bitmapset* set) {
 
 }  // namespace
 
-Partitions::Partitions(CustomScanState* state, const RunPlan& plan, const PipelineSource& source)
+Partitions::Partitions(CustomScanState* state, const PlanSpec& plan, const PipelineSpec& source)
     : state_(state), was_read_(source.leaves.size()) {
   for (size_t i = 0; i < source.leaves.size(); ++i) left_.push_back(i);
   if (source.pruning == nullptr) return;
-  const int offset = planner::range_table_offset(plan.custom_scan);
+  const int offset = plan.relid_offset;
   const int count = static_cast<int>(source.leaves.size());
   Bitmapset* left = nullptr;
   pruning_ = guard([&] {

@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
-#include "pg/node/run_plan.hpp"
+#include "pg/node/plan_spec.hpp"
 
 namespace strom::pg::node {
 
 class Partitions {
  public:
   /// Evaluates what is known when the execution starts: parameters of the statement, stable functions.
-  Partitions(CustomScanState* state, const RunPlan& plan, const PipelineSource& source);
+  Partitions(CustomScanState* state, const PlanSpec& plan, const PipelineSpec& source);
 
-  /// Leaves for a scan with the present parameters, ascending: indexes into PipelineSource::leaves.
+  /// Leaves for a scan with the present parameters, ascending: indexes into PipelineSpec::leaves.
   std::vector<size_t> choose();
 
   /// Leaves that the execution may read.

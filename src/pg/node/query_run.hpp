@@ -1,28 +1,26 @@
-// One running (or merely explained) engine node: its sources, the engine's execution, and the rows on their way to
-// PostgreSQL. Owned by the node's memory context; node.cpp calls it. C++ code: throws StatusError and PostgresError.
+// One running (or merely explained) engine node: the engine's execution over the node's sources, and the rows on their
+// way to PostgreSQL. Owned by the node's memory context; node.cpp calls it. C++ code: throws StatusError and
+// PostgresError. See docs/dev/executor.md.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/exec/execution.hpp"
-#include "engine/exec/sorted_rows.hpp"
-#include "pg/boundary/early_value.hpp"
 #include "pg/boundary/postgres.hpp"
-#include "pg/node/gpu_session.hpp"
-#include "pg/node/host_sort.hpp"
-#include "pg/node/partitions.hpp"
+#include "pg/node/fallback_rows.hpp"
+#include "pg/node/grouping_cursor.hpp"
+#include "pg/node/machine_choice.hpp"
+#include "pg/node/output_writer.hpp"
+#include "pg/node/parameters.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/node/progress.hpp"
 #include "pg/node/query_statistics.hpp"
-#include "pg/node/recheck.hpp"
-#include "pg/node/run_plan.hpp"
+#include "pg/node/result_cursor.hpp"
+#include "pg/node/sort_stage.hpp"
+#include "pg/node/source_set.hpp"
 #include "pg/node/thread_slots.hpp"
-#include "pg/source/block_ranges.hpp"
-#include "pg/source/heap_rows.hpp"
-#include "pg/source/row_source.hpp"
 
 namespace strom::pg::node {
 
@@ -54,9 +52,9 @@ class QueryRun {
   /// Moves to the next rows; false when there are none. Throws SessionEnds.
   bool next_columns();
   /// All rows that next_columns() has moved to; nullptr: the one row that PostgreSQL decided, for fill_row().
-  const engine::exec::ResultBatch* columns() const { return from_recheck_ ? nullptr : batch_.get(); }
-  /// Text of columns() may be invalid.
-  bool checks_text() const { return reads_files_; }
+  const engine::exec::ResultBatch* columns() const {
+    return row_from_ == RowFrom::kFallback ? nullptr : results_.batch();
+  }
 
   /// The next row is the first again. `same_parameters`: they are as before; `keep_children`: for each child plan, its
   /// rows are still right.
@@ -69,135 +67,68 @@ class QueryRun {
   void abandon();
 
   /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
-  void end_sort();
+  void end_sort() { sort_.end(); }
 
-  const RunPlan& plan() const { return plan_; }
-  /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
-  const fdw_arrow::Source* table_source(size_t pipeline);
-  /// What statistics of files leave out: conditions and joins that they are asked about, and record batches over all
-  /// runs.
-  struct Pruning {
-    std::vector<const Node*> clauses;
-    std::vector<engine::plan::KeyColumn> keys;
-    int64_t loaded = 0, skipped = 0;
-  };
-  Pruning pruning(size_t pipeline);
-  /// nullptr before the pipeline's table was read, and when it is not one of PostgreSQL's.
-  const source::HeapRows* heap_rows(size_t pipeline) const { return heaps_[pipeline]; }
-  /// Of a pipeline that reads one Arrow table and has been opened, else nullptr.
-  const source::ArrowRows* arrow_rows(size_t pipeline) const;
-  /// nullptr when the rows are not those of partitions or inheritance children.
-  const Partitions* partitions(size_t pipeline) const { return partitions_[pipeline].get(); }
-  const source::CollectedRows* collected_rows(size_t child) const { return collected_[child].get(); }
+  const PlanSpec& plan() const { return plan_; }
+  SourceSet& sources() { return sources_; }
+  const SourceSet& sources() const { return sources_; }
   /// Sum over all executions so far, of which the last one ends.
   engine::exec::Stats stats() const;
-  int64_t rechecked() const { return rechecked_; }
+  /// Rows that PostgreSQL decided, of all executions.
+  int64_t fallback_rows() const { return fallback_.count(); }
   /// Of all executions, the last of which has ended.
   NodeWork work() const;
   bool was_started() const { return !past_stats_.milliseconds.empty(); }
   /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
-  const GpuMachines& machines() const { return machines_; }
+  const gpu::GpuMachines& machines() const { return machine_choice_.machines(); }
   /// How the rows came in order; nullptr when they did not, or not yet.
-  const char* sorted_by() const { return sorted_by_; }
+  const char* sorted_by() const { return sort_.sorted_by(); }
 
  private:
-  std::optional<boundary::EarlyValue> evaluate(ExprState* compiled, bool may_raise);
-  void add_batch_filter(size_t pipeline);
-  void restrict_batches(size_t pipeline, source::RowSource* rows);
-  void choose_blocks(size_t pipeline);
-  bool is_file(Index relid) const;
-  std::unique_ptr<source::RowSource> open_table(size_t pipeline, Index relid, const std::vector<int>& positions);
-  source::RowSource* open_source(size_t pipeline);
-  std::string storage_of(const source::RowSource& rows, Index relid);
-  std::vector<std::string> storages_of(size_t pipeline);
-  void choose_machines(engine::exec::Options* options);
-  source::RowSource* row_source(size_t pipeline) const;
-  bool is_large_for_device();
-  void start();
-  /// What is known of the rows of a sub-query when they are collected.
-  struct RowFacts {
-    int64_t rows = 0;
-    bool has_null = false;  // in the first column
+  enum class State : uint8_t {
+    kIdle,     // nothing has been asked for since the beginning or restart()
+    kRunning,  // the engine has more rows, or they are sorted and not all handed out
+    kEnded,    // all rows have been handed out, but for cached ones that are handed out again
   };
-  void collect_child(size_t pipeline);
-  void collect_subplan(size_t pipeline);
-  std::unique_ptr<source::CollectedRows> collect(size_t pipeline, PlanState* child, RowFacts* facts);
-  PlanState* subplan_state(size_t pipeline) const;
-  void forget_changed_subplans();
-  const RowFacts* facts_of_param(size_t param, planner::MembershipParam* fact) const;
-  ExprState* compile(Node* expression);
-  std::vector<engine::plan::Constant> parameters();
-  void release_threads();
-  void tell_collecting(size_t pipeline);
-  void tell_progress();
+  /// What the current row is.
+  enum class RowFrom : uint8_t {
+    kResults,     // a row of results_
+    kFallback,    // one that PostgreSQL decided
+    kHostSort,    // one of sort_ that PostgreSQL sorted
+    kEmptyGroup,  // the group of no rows of an empty grouping set
+  };
+
+  void start();
+  engine::exec::Options options();
+  ResultCursor::Batch next_from_engine();
   bool next_batch();
-  bool next_empty_set();
-  bool has_own_set() const;
   bool next_input_row();
   bool next_sorted_row();
   void collect_sorted_rows();
-  void sort_by_host();
-  void put_batch(std::shared_ptr<const engine::exec::ResultBatch> batch);
-  void put_rechecked_rows();
-  void put_row();
-  void first_row_again();
-  void fill_from_recheck(TupleTableSlot* slot) const;
-  void fill_from_batch(TupleTableSlot* slot, size_t index);
-  void apply_grouping_set(TupleTableSlot* slot) const;
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
-  void keep_batch();
-  void take_declined();
-  void decide_rows(const std::vector<engine::exec::DeclinedRow>& rows);
-  void decide_build_rows(uint32_t pipeline, const std::vector<engine::exec::DeclinedRow>& rows);
-  void note_declined(size_t count);
-  void check_files(bool now);
-  Recheck& recheck();
+  void release_threads();
+  void tell_collecting(size_t pipeline);
+  void tell_progress();
 
   CustomScanState* state_;
-  RunPlan plan_;
-  // For each pipeline, nullptr when its rows are a child plan's or it has not been opened.
-  std::vector<std::unique_ptr<source::RowSource>> tables_;  // also rows of sub-queries
-  std::vector<RowFacts> subplan_facts_;                     // for each pipeline
-  std::vector<source::HeapRows*> heaps_;                    // those of tables_ that are one heap table
-  std::vector<std::unique_ptr<Partitions>> partitions_;     // for each pipeline
-  // For each pipeline; nullptr when statistics of files are not asked.
-  std::vector<std::unique_ptr<fdw_arrow::BatchFilter>> batch_filters_;
-  struct BatchCounts {
-    int64_t chosen = 0, skipped = 0;
-  };
-  std::vector<BatchCounts> batch_counts_;                          // for each pipeline, over all runs
-  std::vector<std::shared_ptr<source::CollectedRows>> collected_;  // for each child plan
-  std::vector<bool> chosen_;  // for each child plan: it has told what to read of a table
-  std::optional<ThreadSlots> slots_;
-  GpuMachines machines_;  // outlive execution_
-  std::vector<std::vector<uint32_t>> near_machines_;
-  std::unique_ptr<engine::exec::Execution> execution_;
-  std::unique_ptr<Recheck> recheck_;
-  std::vector<ExprState*> parameter_expressions_;     // by Constant::param; compiled at the first use
-  std::unique_ptr<engine::exec::SortedRows> sorted_;  // all rows, in an order
-  std::unique_ptr<HostSort> host_sort_;               // instead of it
-  bool from_host_sort_ = false;                       // the current row is that one's
-  const char* sorted_by_ = nullptr;
-  std::shared_ptr<const engine::exec::ResultBatch> batch_;
-  // All batches since the start while keeping_; those from replayed_ on are yet to be handed out again.
-  std::vector<std::shared_ptr<const engine::exec::ResultBatch>> kept_;
-  int64_t kept_bytes_ = 0;
-  size_t replayed_ = 0;
-  int64_t row_ = -1;           // in batch_
-  size_t set_ = 0;             // grouping set that the current row is handed over for
-  size_t empty_sets_ = 0;      // sets that were asked for a group of no rows
-  bool on_row_ = false;        // there is a current row
-  bool from_nothing_ = false;  // it is the group of no rows of an empty set
-  bool from_recheck_ = false;  // the current row is recheck_'s
+  const PlanSpec plan_;
   const bool keep_results_;
   const bool stores_result_;  // see stored_result.hpp
-  bool keeping_ = false;
-  bool reads_files_ = false;  // whose text may be invalid; what is in heap tables was checked when it came
-  bool all_groups_ = false;   // as Execution::has_all_groups() said when the last batch came
-  bool started_ = false, ended_ = false, recheck_bound_ = false, noticed_ = false, was_restarted_ = false;
-  engine::exec::Stats past_stats_;
-  int64_t rechecked_ = 0;
-  std::chrono::steady_clock::time_point files_checked_;
+  SourceSet sources_;
+  Parameters parameters_;
+  MachineChoice machine_choice_;
+  std::optional<ThreadSlots> slots_;
+  std::unique_ptr<engine::exec::Execution> execution_;
+  FallbackRows fallback_;
+  const OutputWriter writer_;
+  ResultCursor results_;
+  SortStage sort_;
+  GroupingCursor grouping_;
+  State run_state_ = State::kIdle;
+  RowFrom row_from_ = RowFrom::kResults;
+  bool has_all_groups_ = false;  // as Execution::has_all_groups() said when the last batch came
+  bool was_restarted_ = false;
+  engine::exec::Stats past_stats_;  // of executions that have ended
   ProgressReport progress_;
 };
 

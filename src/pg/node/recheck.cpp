@@ -17,24 +17,18 @@ using engine::plan::Constant;
 using engine::plan::ValueType;
 using registry::Phys;
 using registry::TypeId;
-using namespace planner;
 
 namespace {
 
-std::vector<ExprState*> compile(const List* exprs, PlanState* parent) {
-  std::vector<ExprState*> states;
-  for (int i = 0; i < list_length(exprs); ++i) {
-    auto* expr = static_cast<Expr*>(list_nth(exprs, i));
-    states.push_back(expr == nullptr ? nullptr : guard([=] { return ExecInitExpr(expr, parent); }));
-  }
-  return states;
+ExprState* compile(Node* expr, PlanState* parent) {
+  return expr == nullptr ? nullptr : guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), parent); });
 }
 
-std::vector<std::vector<ExprState*>> compile_lists(const List* lists, PlanState* parent) {
-  std::vector<std::vector<ExprState*>> result;
-  for (int i = 0; i < list_length(lists); ++i)
-    result.push_back(compile(static_cast<const List*>(list_nth(lists, i)), parent));
-  return result;
+std::vector<ExprState*> compile(const List* exprs, PlanState* parent) {
+  std::vector<ExprState*> states;
+  for (int i = 0; i < list_length(exprs); ++i)
+    states.push_back(compile(static_cast<Node*>(list_nth(exprs, i)), parent));
+  return states;
 }
 
 ExprState* compile_filter(List* filters, PlanState* parent) {
@@ -67,9 +61,8 @@ void convert_key(TypeId from, TypeId to, std::string* bytes) {
 
 }  // namespace
 
-Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
+Recheck::Recheck(CustomScanState* state, const PlanSpec& plan) : plan_(plan) {
   PlanState* parent = &state->ss.ps;
-  const CustomScan* scan = plan.custom_scan;
   context_ = guard([state] { return CreateExprContext(state->ss.ps.state); });
   slot_ = guard([state] {
     return ExecInitExtraTupleSlot(state->ss.ps.state, state->ss.ss_ScanTupleSlot->tts_tupleDescriptor, &TTSOpsVirtual);
@@ -79,19 +72,17 @@ Recheck::Recheck(CustomScanState* state, const RunPlan& plan) : plan_(plan) {
     return AllocSetContextCreateInternal(context_->ecxt_per_query_memory, "rows that PostgreSQL decided",
                                          ALLOCSET_DEFAULT_SIZES);
   });
-  for (size_t i = 0; i < plan.sources.size(); ++i) filters_.push_back(compile_filter(plan.filters(i), parent));
-  const List* match_filters = plan_part(scan, kPlanMatchFilters);
-  for (size_t i = 0; i < plan.join_count(); ++i)
-    match_filters_.push_back(compile_filter(static_cast<List*>(list_nth(match_filters, static_cast<int>(i))), parent));
-  join_filters_ = compile_filter(plan_part(scan, kPlanJoinFilters), parent);
-  outer_keys_ = compile_lists(plan_part(scan, kPlanOuterKeys), parent);
-  inner_keys_ = compile_lists(plan_part(scan, kPlanInnerKeys), parent);
-  key_operators_ = plan_part(scan, kPlanKeyOperators);
-  odd_rows_.resize(plan.join_count());
-  group_keys_ = compile(plan_part(scan, kPlanGroupKeys), parent);
-  arguments_ = compile(plan_part(scan, kPlanArguments), parent);
-  second_arguments_ = compile(plan_part(scan, kPlanSecondArguments), parent);
-  argument_filters_ = compile(plan_part(scan, kPlanArgFilters), parent);
+  for (const PipelineSpec& pipeline : plan.pipelines) filters_.push_back(compile_filter(pipeline.filters, parent));
+  for (const JoinSpec& join : plan.joins) {
+    match_filters_.push_back(compile_filter(join.match_filters, parent));
+    outer_keys_.push_back(compile(join.outer_keys, parent));
+    inner_keys_.push_back(compile(join.inner_keys, parent));
+  }
+  join_filters_ = compile_filter(plan.join_filters, parent);
+  odd_rows_.resize(plan.joins.size());
+  group_keys_ = compile(plan.group_keys, parent);
+  for (const AggregateSpec& one : plan.aggregates)
+    aggregates_.push_back({compile(one.argument, parent), compile(one.second, parent), compile(one.filter, parent)});
 }
 
 void Recheck::bind(std::vector<source::RowSource*> sources) {
@@ -110,7 +101,7 @@ void Recheck::begin_build(uint32_t join) {
 }
 
 void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
-  const std::vector<int>& slots = plan_.sources[pipeline].slots;
+  const std::vector<int>& slots = plan_.pipelines[pipeline].slots;
   values_read_.resize(slots.size());
   nulls_read_.reset(new bool[slots.size()]);
   sources_[pipeline]->read(row.chunk, row.row, context_->ecxt_per_tuple_memory, values_read_.data(), nulls_read_.get());
@@ -211,7 +202,7 @@ void Recheck::keep_odd_row(uint32_t join, int64_t build_row, bool has_odd_key) {
   OddRow odd{build_row, has_odd_key, {}, {}};
   for (ExprState* expr : inner_keys_[join])
     odd.keys.push_back(kept(evaluate(expr), reinterpret_cast<Node*>(expr->expr), known.memory));
-  for (const int slot : plan_.payload_slots[join]) {
+  for (const int slot : plan_.joins[join].payload_slots) {
     const auto* entry = static_cast<const TargetEntry*>(list_nth(plan_.custom_scan->custom_scan_tlist, slot - 1));
     odd.payload.push_back(kept({slot_->tts_values[slot - 1], slot_->tts_isnull[slot - 1]},
                                reinterpret_cast<const Node*>(entry->expr), known.memory));
@@ -247,7 +238,7 @@ void Recheck::decide_build(const DeclinedRow& row, uint32_t join, Execution& exe
   }
   for (size_t i = 0; i < program.joins[join].payload.size(); ++i) {
     const ValueType type = program.nodes[program.joins[join].payload[i]].type;
-    const int attribute = plan_.payload_slots[join][i] - 1;
+    const int attribute = plan_.joins[join].payload_slots[i] - 1;
     Constant value{type, slot_->tts_isnull[attribute], -1, {}};
     if (!value.is_null)
       value.unheld = codec::register_bytes(type.type, type.scale, slot_->tts_values[attribute], &value.bytes) !=
@@ -276,14 +267,14 @@ void Recheck::decide(const DeclinedRow& row, Execution& execution) {
 void Recheck::join(size_t depth, const DeclinedRow& row, Execution& execution) {
   using engine::plan::JoinKind;
   boundary::check_for_interrupts();
-  if (depth == plan_.join_count()) {
+  if (depth == plan_.joins.size()) {
     if (passes(join_filters_)) emit();
     return;
   }
   const engine::plan::Program& program = plan_.program;
   const uint32_t index = program.pipelines.back().joins[depth];
   const JoinKind kind = program.joins[index].kind;
-  if (plan_.membership(index) != nullptr) {  // a filter, which has passed the row; see decide()
+  if (plan_.joins[index].membership != nullptr) {  // a filter, which has passed the row; see decide()
     if (is_in_pass(depth, execution)) join(depth + 1, row, execution);
     return;
   }
@@ -361,15 +352,14 @@ void Recheck::find_odd_candidates(size_t depth, std::vector<int64_t>* candidates
 bool Recheck::keys_equal(size_t depth, size_t key, const Value& outer, const Value& inner) {
   if (outer.is_null || inner.is_null) return false;
   const auto* left = reinterpret_cast<const Node*>(outer_keys_[depth][key]->expr);
-  const auto* operators = static_cast<const List*>(list_nth(key_operators_, static_cast<int>(depth)));
-  const Oid equals = list_nth_oid(operators, static_cast<int>(key));
+  const Oid equals = list_nth_oid(plan_.joins[depth].key_operators, static_cast<int>(key));
   return guard([=] {
     return DatumGetBool(OidFunctionCall2Coll(get_opcode(equals), exprCollation(left), outer.datum, inner.datum));
   });
 }
 
 void Recheck::load_payload(size_t join, int64_t row, const Execution& execution) {
-  const std::vector<int>& slots = plan_.payload_slots[join];
+  const std::vector<int>& slots = plan_.joins[join].payload_slots;
   const auto found = odd_rows_[join].by_build_row.find(row);
   if (found != odd_rows_[join].by_build_row.end()) {
     const OddRow& odd = odd_rows_[join].rows[found->second];
@@ -394,7 +384,7 @@ void Recheck::load_payload(size_t join, int64_t row, const Execution& execution)
 }
 
 void Recheck::clear_payload(size_t join) {
-  for (const int slot : plan_.payload_slots[join]) slot_->tts_isnull[slot - 1] = true;
+  for (const int slot : plan_.joins[join].payload_slots) slot_->tts_isnull[slot - 1] = true;
 }
 
 // Makes a lasting copy of `value` the output `i` of a row.
@@ -423,7 +413,7 @@ void Recheck::emit() {
     return made;
   });
   for (size_t i = 0; i < count; ++i) {
-    const Output& output = plan_.outputs[i];
+    const OutputSpec& output = plan_.outputs[i];
     if (plan_.kind != PlanKind::kAggregation) {
       queue_value({slot_->tts_values[i], slot_->tts_isnull[i]}, i, &row);
       continue;
@@ -434,13 +424,14 @@ void Recheck::emit() {
       queue_value(evaluate(group_keys_[index]), i, &row);
       continue;
     }
+    const Aggregate& aggregate = aggregates_[index];
     Value counted{BoolGetDatum(true), false};
-    if (argument_filters_[index] != nullptr) counted = evaluate(argument_filters_[index]);
+    if (aggregate.filter != nullptr) counted = evaluate(aggregate.filter);
     const bool takes = !counted.is_null && DatumGetBool(counted.datum);
     Value argument{Datum{0}, true};
-    if (takes && arguments_[index] != nullptr) argument = evaluate(arguments_[index]);
+    if (takes && aggregate.argument != nullptr) argument = evaluate(aggregate.argument);
     Value second{Datum{0}, false};
-    if (takes && second_arguments_[index] != nullptr) second = evaluate(second_arguments_[index]);
+    if (takes && aggregate.second != nullptr) second = evaluate(aggregate.second);
     queue_value(guard([&] {
                   MemoryContext caller = MemoryContextSwitchTo(context_->ecxt_per_tuple_memory);
                   Value state;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
-#include "pg/node/run_plan.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/source/row_source.hpp"
 
 namespace strom::pg::node {
@@ -16,7 +16,7 @@ namespace strom::pg::node {
 class Recheck {
  public:
   /// Compiles the expressions; they live as long as the executor state.
-  Recheck(CustomScanState* state, const RunPlan& plan);
+  Recheck(CustomScanState* state, const PlanSpec& plan);
 
   /// Where rows come from, one for each pipeline. Forgets queued rows.
   void bind(std::vector<source::RowSource*> sources);
@@ -82,7 +82,7 @@ class Recheck {
   void queue_value(Value value, size_t i, Row* row);
   void emit();
 
-  const RunPlan& plan_;
+  const PlanSpec& plan_;
   std::vector<source::RowSource*> sources_;
   ExprContext* context_;        // its per-tuple memory is that of the row being decided
   MemoryContext queue_memory_;  // of the queued rows
@@ -91,9 +91,12 @@ class Recheck {
   std::vector<ExprState*> match_filters_;  // for each join; nullptr = none
   ExprState* join_filters_;
   std::vector<std::vector<ExprState*>> outer_keys_, inner_keys_;
-  const List* key_operators_;      // for each join an OidList
   std::vector<OddRows> odd_rows_;  // for each join
-  std::vector<ExprState*> group_keys_, arguments_, second_arguments_, argument_filters_;
+  std::vector<ExprState*> group_keys_;
+  struct Aggregate {
+    ExprState *argument, *second, *filter;  // nullptr = none
+  };
+  std::vector<Aggregate> aggregates_;
   std::vector<Datum> values_read_;  // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;
   std::deque<Row> queue_;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "pg/boundary/postgres.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::node {
 

@@ -1,7 +1,7 @@
 // CpuPreAgg: partial aggregation over a scan or join of ours, below a final aggregation by PostgreSQL. May ereport.
 #include "pg/planner/agg_path.hpp"
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/grouping_sets.hpp"
 #include "pg/planner/lower_check.hpp"

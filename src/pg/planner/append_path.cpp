@@ -1,6 +1,6 @@
 // CpuScan of all partitions of a table that is alone in its query. PostgreSQL drops the paths of such a table and makes
 // them anew from its partitions', which get the query's outputs; ours is added again behind that. May ereport.
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {

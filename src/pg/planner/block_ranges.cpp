@@ -3,7 +3,7 @@
 // runs and explains the look-ups. And TABLESAMPLE. May ereport.
 #include <math.h>
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {

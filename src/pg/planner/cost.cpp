@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "pg/compat/disabled_path.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/device_cost.hpp"
 #include "pg/planner/paths.hpp"

@@ -1,7 +1,7 @@
 #include "pg/planner/cursor_plan.hpp"
 
 #include "pg/node/node.hpp"
-#include "pg/planner/plan_data.hpp"
+#include "pg/node/plan_spec.hpp"
 
 namespace strom::pg::planner {
 
@@ -46,7 +46,7 @@ bool replaces_scan(const Plan* plan, const List* tables) {
     case T_Append: return replaces_scan(reinterpret_cast<const Append*>(plan)->appendplans, tables);
     case T_CustomScan: {
       const auto* scan = reinterpret_cast<const CustomScan*>(plan);
-      return node::is_engine_plan(scan) && plan_kind(scan) == PlanKind::kScan &&
+      return node::is_engine_plan(scan) && node::plan_kind(scan) == node::PlanKind::kScan &&
              list_nth_node(RangeTblEntry, tables, static_cast<int>(scan->scan.scanrelid) - 1)->relkind !=
                  RELKIND_FOREIGN_TABLE;
     }

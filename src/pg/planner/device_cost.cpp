@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/kept_columns.hpp"
-#include "pg/worker/known_service.hpp"
+#include "pg/gpu/known_service.hpp"
 
 namespace strom::pg::planner {
 
@@ -82,7 +82,7 @@ const Times* times(uint32_t device) {
   if (!known.is_looked_up) {
     boundary::entry([] {
       known.times.clear();
-      const service::Calibration* service = worker::known_service();
+      const service::Calibration* service = gpu::known_service();
       if (service == nullptr) return;
       for (const DeviceRates& rates : service->devices) known.times.push_back(times_of(rates));
       if (known.times.empty()) known.times.push_back(times_of(unmeasured()));

@@ -2,10 +2,10 @@
 // engine knows, what was noted while it was planned. May ereport.
 #include <initializer_list>
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/planner/judgement.hpp"
-#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -72,17 +72,13 @@ class Lines {
   }
 
   void engine(const CustomScan* plan, Below* below) {
-    const int offset = range_table_offset(plan);
+    const node::PlanSummary summary = node::summary_of(plan);
     ListCell* cell;
-    foreach (cell, plan_part(plan, kPlanSources)) {
-      const int relid = linitial_int(static_cast<List*>(lfirst(cell)));
-      if (relid > 0)
-        below->tables = list_append_unique_ptr(below->tables, alias_of(static_cast<Index>(relid + offset)));
-    }
-    foreach (cell, plan_part(plan, kPlanRefusals))
-      shown_ = lappend(shown_, strVal(lsecond(static_cast<List*>(lfirst(cell)))));
+    foreach (cell, summary.tables)
+      below->tables = list_append_unique_ptr(below->tables, alias_of(static_cast<Index>(lfirst_int(cell))));
+    shown_ = list_concat(shown_, summary.reasons);
     below->has_engine = true;
-    below->is_grouped = plan_kind(plan) == PlanKind::kAggregation;
+    below->is_grouped = summary.kind == node::PlanKind::kAggregation;
   }
 
   static Index scanned(const Plan* plan) {

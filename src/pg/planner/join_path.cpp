@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "engine/exec/execution.hpp"
-#include "engine/exec/join_limit.hpp"
-#include "pg/guc.hpp"
+#include "engine/op/hash_join/join_limit.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"

@@ -1,8 +1,8 @@
 #include "pg/planner/judgement.hpp"
 
 #include "pg/compat/tree_walk.hpp"
-#include "pg/fdw_arrow/columns.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/columns.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/agg_path.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"

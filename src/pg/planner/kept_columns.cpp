@@ -9,9 +9,9 @@
 #include "columnar/origin.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/guc.hpp"
-#include "pg/worker/known_service.hpp"
+#include "pg/files/source.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/gpu/known_service.hpp"
 #include "service/device_order.hpp"
 
 namespace strom::pg::planner {
@@ -31,7 +31,7 @@ struct Table {
 Table describe(Oid oid) {
   Table table;
   if (guard([oid] { return get_rel_relkind(oid); }) == RELKIND_FOREIGN_TABLE) {
-    const auto source = fdw_arrow::Source::open(oid, {});
+    const auto source = files::Source::open(oid, {});
     for (const auto& file : source->files()) table.labels.push_back(columnar::file_label(file->path()));
     if (!source->files().empty()) table.storage = source->files().front()->path();
     return table;
@@ -53,7 +53,7 @@ struct Found {
   uint32_t device = 0;
 };
 
-Found find(Oid oid, const worker::ServiceContents& contents) {
+Found find(Oid oid, const gpu::ServiceContents& contents) {
   const Table table = describe(oid);
   Found found;
   for (const std::string& label : table.labels) {
@@ -75,7 +75,7 @@ Found find(Oid oid, const worker::ServiceContents& contents) {
 const Found& found_now(Oid oid) {
   static std::map<Oid, Found> known;
   static uint64_t of = 0;
-  const worker::ServiceContents& contents = worker::service_contents(kFresh);
+  const gpu::ServiceContents& contents = gpu::service_contents(kFresh);
   if (contents.number != of || known.size() > kMostTables) known.clear();
   of = contents.number;
   const auto place = known.find(oid);

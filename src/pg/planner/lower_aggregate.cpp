@@ -2,7 +2,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/collation.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::planner {
 

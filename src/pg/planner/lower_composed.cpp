@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/exec/regex.hpp"
+#include "engine/op/call/regex_match.hpp"
 #include "engine/expr/regex.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"

@@ -5,7 +5,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "pg/compat/tree_walk.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 

@@ -1,7 +1,7 @@
 // The hooks, chained behind those of other extensions.
 #include "pg/planner/planner.hpp"
 
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/cursor_plan.hpp"
 #include "pg/planner/device_cost.hpp"
 #include "pg/planner/judgement.hpp"

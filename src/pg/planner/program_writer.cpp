@@ -13,6 +13,7 @@ using boundary::value_or_throw;
 using engine::plan::Aggregate;
 using engine::plan::NodeId;
 using engine::plan::ValueType;
+using node::OutputKind;
 
 namespace {
 
@@ -44,8 +45,7 @@ int blank_padded_length(const Node* expr, registry::TypeId type) {
   return typmod >= VARHDRSZ ? typmod - VARHDRSZ : -1;
 }
 
-}  // namespace
-
+// The place of a column among a node's outputs.
 int output_of(const List* outputs, const Var* column) {
   for (int i = 0; i < list_length(outputs); ++i) {
     const auto* output = static_cast<const Var*>(list_nth(outputs, i));
@@ -53,6 +53,8 @@ int output_of(const List* outputs, const Var* column) {
   }
   throw boundary::StatusError(Status(ErrorCode::kInternal, "sort key is not among the outputs of an engine plan"));
 }
+
+}  // namespace
 
 /// Columns as one pipeline sees them: its own source's, and for the probing pipeline payloads of its joins.
 /// `tried_join`: the one whose quals are written.
@@ -174,15 +176,15 @@ void ProgramWriter::write_join(uint32_t index) {
 // What NOT IN says besides that there is no equal row.
 void ProgramWriter::write_null_rules(const EngineJoin& join, uint32_t index) {
   membership_params_[index] = static_cast<int>(params_.size());
-  NodeId facts[kMembershipParamCount];
-  for (int i = 0; i < kMembershipParamCount; ++i) {
+  NodeId facts[node::kMembershipParamCount];
+  for (int i = 0; i < node::kMembershipParamCount; ++i) {
     facts[i] = builder_.parameter({registry::TypeId::kBool, 0}, static_cast<int32_t>(params_.size()), false);
     params_.push_back(reinterpret_cast<const Node*>(join.membership->subplan));
   }
   engine::plan::Pipeline& probing = program_.pipelines.back();
   const NodeId key = lower(static_cast<uint32_t>(joins_.size()), join.membership->outer_key);
-  probing.quals.push_back(facts[kHasNoNull]);
-  probing.quals.push_back(builder_.logic_or(facts[kIsEmpty], builder_.is_not_null(key)));
+  probing.quals.push_back(facts[node::kHasNoNull]);
+  probing.quals.push_back(builder_.logic_or(facts[node::kIsEmpty], builder_.is_not_null(key)));
 }
 
 void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) {
@@ -203,16 +205,21 @@ void ProgramWriter::add_aggregate(const Aggref& aggregate, const List* outputs) 
   if (index == pipeline.aggregates.size()) {
     pipeline.aggregates.push_back(lowered);
     const auto* argument = aggregate.args != NIL ? static_cast<const TargetEntry*>(linitial(aggregate.args)) : nullptr;
-    arguments_.push_back(argument != nullptr ? reinterpret_cast<const Node*>(argument->expr) : nullptr);
     const bool is_pair = lowered.second != engine::plan::kNoNode;
     const auto* second = is_pair ? static_cast<const TargetEntry*>(lsecond(aggregate.args)) : nullptr;
-    second_arguments_.push_back(second != nullptr ? reinterpret_cast<const Node*>(second->expr) : nullptr);
-    argument_filters_.push_back(reinterpret_cast<const Node*>(aggregate.aggfilter));
+    aggregates_.push_back({argument != nullptr ? reinterpret_cast<const Node*>(argument->expr) : nullptr,
+                           second != nullptr ? reinterpret_cast<const Node*>(second->expr) : nullptr,
+                           reinterpret_cast<const Node*>(aggregate.aggfilter)});
   }
-  const int scale = lowered.arg == engine::plan::kNoNode ? 0 : builder_.node(lowered.arg).type.scale;
+  const bool has_argument = lowered.arg != engine::plan::kNoNode;
+  const ValueType type = has_argument ? builder_.node(lowered.arg).type : ValueType{registry::TypeId::kBool, 0};
   const bool same = info.format == registry::PartialFormat::kSame;
-  const int length = same ? blank_padded_length(arguments_[index], builder_.node(lowered.arg).type.type) : -1;
-  outputs_.push_back({OutputKind::kAggregate, static_cast<int>(index), static_cast<int>(info.format), scale, length});
+  const int length = same ? blank_padded_length(aggregates_[index].argument, type.type) : -1;
+  outputs_.push_back({OutputKind::kAggregate,
+                      static_cast<int>(index),
+                      {},
+                      -1,
+                      {info.acc, info.format, type.type, type.scale, length}});
 }
 
 void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAggregation* aggregation) {
@@ -221,7 +228,7 @@ void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAg
     return;
   }
   if (IsA(expr, GroupingFunc)) {
-    outputs_.push_back({OutputKind::kGrouping, 0, 0, 0, -1});
+    outputs_.push_back({OutputKind::kGrouping, 0, {}, -1, {}});
     return;
   }
   engine::plan::Pipeline& pipeline = program_.pipelines.back();
@@ -236,8 +243,7 @@ void ProgramWriter::add_output(const Node* expr, const List* all, const EngineAg
     if (aggregation != nullptr) group_keys_.push_back(expr);
   }
   const ValueType type = builder_.node(id).type;
-  outputs_.push_back({OutputKind::kColumn, static_cast<int>(index), static_cast<int>(type.type), type.scale,
-                      blank_padded_length(expr, type.type)});
+  outputs_.push_back({OutputKind::kColumn, static_cast<int>(index), type, blank_padded_length(expr, type.type), {}});
 }
 
 // A key is in the set unless its output is NULL there.
@@ -282,6 +288,7 @@ void ProgramWriter::write(const List* outputs, const EngineAggregation* aggregat
   for (int i = 0; i < list_length(order); ++i) {
     const auto* key = static_cast<const EngineSortKey*>(list_nth(order, i));
     const int output = output_of(outputs, key->column);
+    order_.push_back(output);
     probing.order.push_back(
         {static_cast<uint32_t>(outputs_[static_cast<size_t>(output)].index), key->descending, key->nulls_first});
   }

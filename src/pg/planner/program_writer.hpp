@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/plan/ir.hpp"
+#include "pg/node/plan_spec.hpp"
 #include "pg/planner/engine_rel.hpp"
 #include "pg/planner/lower.hpp"
-#include "pg/planner/plan_data.hpp"
 
 namespace strom::pg::planner {
 
@@ -20,17 +20,10 @@ struct SourceColumnRef {
   int position;  // attribute number, or resno in the rows of a PostgreSQL plan
 };
 
-/// Where one output of the node comes from; see OutputField.
-struct OutputRef {
-  OutputKind kind;
-  int index;
-  int format;
-  int scale;
-  int length;
+/// Expressions of an aggregate; nullptr = none.
+struct AggregateRef {
+  const Node *argument, *second, *filter;
 };
-
-/// The place of a column among a node's outputs. Throws when it is not there.
-int output_of(const List* outputs, const Var* column);
 
 class ProgramWriter {
  public:
@@ -41,20 +34,21 @@ class ProgramWriter {
   /// aggregation. `aggregation` and `top` are nullptr for others.
   void write(const List* outputs, const EngineAggregation* aggregation, const EngineTop* top, const List* order);
 
-  const engine::plan::Program& program() const { return program_; }
+  /// To be called once, after write().
+  engine::plan::Program take_program() { return std::move(program_); }
   /// For each pipeline.
   const std::vector<std::vector<SourceColumnRef>>& sources() const { return sources_; }
   /// For each join, the column of its build pipeline behind each payload.
   const std::vector<std::vector<SourceColumnRef>>& payloads() const { return payloads_; }
-  const std::vector<OutputRef>& outputs() const { return outputs_; }
+  const std::vector<node::OutputSpec>& outputs() const { return outputs_; }
+  /// For each sort key its output.
+  const std::vector<int>& order() const { return order_; }
   const std::vector<const Node*>& params() const { return params_; }
   /// For each join the first parameter of its membership, -1 for none.
   int membership_param(size_t join) const { return membership_params_[join]; }
-  /// Expressions of group_keys and of the arguments and filters (nullptr = none) of aggregates, in their order.
+  /// Expressions of group_keys and aggregates, in their order.
   const std::vector<const Node*>& group_keys() const { return group_keys_; }
-  const std::vector<const Node*>& arguments() const { return arguments_; }
-  const std::vector<const Node*>& second_arguments() const { return second_arguments_; }
-  const std::vector<const Node*>& argument_filters() const { return argument_filters_; }
+  const std::vector<AggregateRef>& aggregates() const { return aggregates_; }
 
  private:
   friend class PipelineScope;
@@ -79,9 +73,10 @@ class ProgramWriter {
   std::map<std::pair<uint32_t, uint64_t>, uint32_t> source_places_;  // by pipeline and column
   std::map<std::pair<uint32_t, NodeId>, uint32_t> payload_places_;   // by join and column of the build side
   std::unordered_map<NodeId, size_t> output_places_;                 // of the last pipeline's outputs or group keys
-  std::vector<OutputRef> outputs_;
-  std::vector<int> membership_params_;
-  std::vector<const Node*> params_, group_keys_, arguments_, second_arguments_, argument_filters_;
+  std::vector<node::OutputSpec> outputs_;
+  std::vector<int> membership_params_, order_;
+  std::vector<const Node*> params_, group_keys_;
+  std::vector<AggregateRef> aggregates_;
 };
 
 }  // namespace strom::pg::planner

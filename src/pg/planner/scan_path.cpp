@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "columnar/layout.hpp"
-#include "engine/exec/join_limit.hpp"
+#include "engine/op/hash_join/join_limit.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/columns.hpp"
-#include "pg/fdw_arrow/estimate.hpp"
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/guc.hpp"
+#include "pg/files/arrow_routine.hpp"
+#include "pg/files/columns.hpp"
+#include "pg/files/estimate.hpp"
+#include "pg/files/source.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/judgement.hpp"
 #include "pg/planner/lower.hpp"
@@ -23,10 +23,6 @@
 namespace strom::pg::planner {
 
 namespace {
-
-bool is_arrow_table(const RelOptInfo* rel) {
-  return rel->fdwroutine != nullptr && rel->fdwroutine->BeginForeignScan == strom_arrow_begin;
-}
 
 // Catalogs are small, and are read while a plan is made.
 bool is_heap_table(const RangeTblEntry* rte) {
@@ -67,7 +63,7 @@ const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, cons
   if (root->rowMarks != NIL) return "rows of the query are locked";
   if (!bms_is_empty(rel->lateral_relids)) return "it depends on other tables of the query";
   if (rte->tablesample != nullptr && !is_known_sample(rte)) return "the sampling method is not the engine's";
-  if (wants_more_than_columns(fdw_arrow::referenced_attributes(const_cast<RelOptInfo*>(rel))))
+  if (wants_more_than_columns(files::referenced_attributes(const_cast<RelOptInfo*>(rel))))
     return "a system column or the whole row is needed";
   return nullptr;
 }
@@ -102,7 +98,7 @@ double buffered_part(Relation relation, BlockNumber pages, int asked) {
 double kept_part(Relation relation, BlockNumber pages, const AttrNumber* attributes, int count, int asked) {
   return boundary::entry([=]() -> double {
     if (!source::CachedTable::is_for(relation, pages)) return 0;
-    source::SharedColumns* shared = source::SharedColumns::attach();
+    cache::SharedColumns* shared = cache::SharedColumns::attach();
     return shared == nullptr ? 0 : shared->kept_part(compat::file_of(relation), pages, attributes, count, asked);
   });
 }
@@ -163,10 +159,10 @@ void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_
 // C++: column types from the table's files.
 void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
   boundary::entry([&] {
-    const std::vector<AttrNumber> wanted = fdw_arrow::user_columns(scan->table, attributes);
-    const auto source = fdw_arrow::Source::open(scan->table, wanted);
+    const std::vector<AttrNumber> wanted = files::user_columns(scan->table, attributes);
+    const auto source = files::Source::open(scan->table, wanted);
     for (size_t i = 0; i < wanted.size(); ++i) {
-      const fdw_arrow::SourceColumn& column = source->columns()[i];
+      const files::SourceColumn& column = source->columns()[i];
       ColumnFacts& facts = scan->columns[wanted[i]];
       int32_t typmod = column.type.typmod;
       if (!column.engine_readable) {
@@ -278,7 +274,7 @@ void split_filters(PlannerState* state, EngineScan* scan) {
 
 TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte) {
   if (rte->rtekind != RTE_RELATION) return TableKind::kNone;
-  if (rte->relkind == RELKIND_FOREIGN_TABLE) return is_arrow_table(rel) ? TableKind::kArrow : TableKind::kNone;
+  if (rte->relkind == RELKIND_FOREIGN_TABLE) return files::is_arrow_table(rel) ? TableKind::kArrow : TableKind::kNone;
   return is_heap_table(rte) ? TableKind::kHeap : TableKind::kNone;
 }
 
@@ -364,7 +360,7 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   RelOptInfo* rel = scan->rel;
   // Their share of what passes the filters is small, or none.
   const bool is_file = scan->leaves == NIL && table_kind(rel, root->simple_rte_array[rel->relid]) == TableKind::kArrow;
-  if (const fdw_arrow::ScanEstimate* files = is_file ? fdw_arrow::estimate_of(rel) : nullptr) {
+  if (const files::ScanEstimate* files = is_file ? files::estimate_of(rel) : nullptr) {
     scan->rows_out = fmin(scan->rows_out, clamp_row_est(files->rows_left));
     scan->rows_in = fmax(scan->rows_out, files->rows_left);
   }
@@ -394,7 +390,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   PlannerState* state = make_state(root);
   if (bms_is_member(static_cast<int>(parent), state->judged_parents)) return scan_of(state, parent);
   state->judged_parents = bms_add_member(state->judged_parents, static_cast<int>(parent));
-  const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
+  const Bitmapset* attributes = files::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return nullptr;
   EngineScan* scan = append_scan(state, parent, attributes);
   if (scan == nullptr) return nullptr;
@@ -410,7 +406,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
 // alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition
 // by partition.
 bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
-  if (bms_is_empty(fdw_arrow::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
+  if (bms_is_empty(files::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
   return enable_partitionwise_join || enable_partitionwise_aggregate ||
          bms_equal(root->all_baserels, root->simple_rel_array[parent]->relids);
 }
@@ -447,7 +443,7 @@ bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
 // One table; `all` is the scan that it is a leaf of, or nullptr.
 void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
   if (table_kind(rel, rte) == TableKind::kNone) return;
-  const Bitmapset* attributes = fdw_arrow::referenced_attributes(rel);
+  const Bitmapset* attributes = files::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return;
   const bool has_columns = !bms_is_empty(attributes);
   PlannerState* state = make_state(root);
@@ -469,7 +465,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   const Index parent = topmost_parent(root, relid);
   EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
   if (rte->inh) {
-    if (all != nullptr && parent == relid) offer(root, all, !bms_is_empty(fdw_arrow::referenced_attributes(rel)));
+    if (all != nullptr && parent == relid) offer(root, all, !bms_is_empty(files::referenced_attributes(rel)));
   } else if (all == nullptr || wants_leaf_paths(root, parent)) {
     offer_table(root, rel, rte, all);
   }

@@ -1,6 +1,6 @@
 // ORDER BY over a scan or join of ours without a LIMIT: engine threads sort the rows, and the node hands them over in
 // order. Where they do not fit, or PostgreSQL decides some of them, the node sorts by PostgreSQL's means. May ereport.
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 

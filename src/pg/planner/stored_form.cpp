@@ -1,6 +1,7 @@
 // Statements that ask how values are stored, which those that come out of the engine no longer tell. May ereport.
 #include <utils/fmgroids.h>
 
+#include "pg/compat/toast_chunk.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/planner/paths.hpp"
 
@@ -42,10 +43,7 @@ bool body_asks(Oid function, List** seen) {
 
 bool tells_stored_form(Oid function, void* seen) {
   if (function >= FirstNormalObjectId) return body_asks(function, static_cast<List**>(seen));
-#ifdef F_PG_COLUMN_TOAST_CHUNK_ID
-  if (function == F_PG_COLUMN_TOAST_CHUNK_ID) return true;
-#endif
-  return function == F_PG_COLUMN_SIZE || function == F_PG_COLUMN_COMPRESSION;
+  return function == F_PG_COLUMN_SIZE || function == F_PG_COLUMN_COMPRESSION || compat::is_toast_chunk_id(function);
 }
 
 bool has_such_call(Node* node, void* context) {

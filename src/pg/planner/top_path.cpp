@@ -7,7 +7,7 @@
 #include "pg/compat/ordering.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/compat/window.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
 

@@ -6,7 +6,7 @@
 
 namespace strom::pg::source {
 
-void AppendRows::choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter) {
+void AppendRows::choose(std::vector<size_t> leaves, files::BatchFilter* filter) {
   close();
   chosen_.clear();
   fed_ = false;
@@ -120,11 +120,11 @@ int64_t AppendRows::skipped_chunks() const {
   return skipped;
 }
 
-std::vector<const fdw_arrow::Source*> AppendRows::arrow_tables() const {
-  std::vector<const fdw_arrow::Source*> tables;
+std::vector<const files::Source*> AppendRows::arrow_tables() const {
+  std::vector<const files::Source*> tables;
   for (const Leaf& leaf : leaves_) {
     if (leaf.rows == nullptr) continue;
-    for (const fdw_arrow::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
+    for (const files::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
   }
   return tables;
 }
@@ -159,8 +159,6 @@ void AppendRows::close() {
 }
 
 // ---- Feeding: leaf after leaf, on the calling thread ----
-
-void AppendRows::rewind() { close(); }
 
 int64_t AppendRows::limit(int threads) {
   int64_t least = INT64_MAX;

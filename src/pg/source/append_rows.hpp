@@ -7,21 +7,23 @@
 #include <mutex>
 #include <vector>
 
+#include "pg/source/row_feeder.hpp"
 #include "pg/source/row_source.hpp"
 
 namespace strom::pg::source {
 
-class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
+class AppendRows : public RowSource {
  public:
   /// Makes the source of one leaf, with the columns of this one in order. Main thread; may throw.
   using Open = std::function<std::unique_ptr<RowSource>(size_t leaf)>;
 
   /// `open` is called once for each of the `count` leaves that is chosen at least once.
-  AppendRows(size_t count, Open open) : open_(std::move(open)), leaves_(count) {}
+  AppendRows(size_t count, Open open)
+      : open_(std::move(open)), feeder_(std::make_unique<RowFeeder<AppendRows>>(*this)), leaves_(count) {}
 
   /// The rows are those of these leaves, in this order, without what `filter` rules out (nullptr: nothing). Before a
   /// run, when no engine thread reads. Throws what opening throws.
-  void choose(std::vector<size_t> leaves, fdw_arrow::BatchFilter* filter = nullptr);
+  void choose(std::vector<size_t> leaves, files::BatchFilter* filter = nullptr);
 
   int64_t chunk_count() const override { return chunk_count_; }
   int64_t chunk_rows(int64_t index) const override;
@@ -29,8 +31,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   Result<columnar::BatchView> chunk(int64_t index) const override;
   int64_t loadable_columns(int64_t index) const override;
   void load_column(int64_t index, int64_t column) const override;
-  // As HeapRows: it changes only by what the engine asks its feeder for.
-  engine::exec::ChunkFeeder* feeder() const override { return fed_ ? const_cast<AppendRows*>(this) : nullptr; }
+  engine::exec::ChunkFeeder* feeder() const override { return fed_ ? feeder_.get() : nullptr; }
   bool stable_text() const override;
   bool converts_late() const override { return fed_; }
   std::string describe(int64_t index) const override;
@@ -42,7 +43,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
-  std::vector<const fdw_arrow::Source*> arrow_tables() const override;
+  std::vector<const files::Source*> arrow_tables() const override;
   /// nullptr: not opened yet.
   const RowSource* leaf(size_t index) const { return leaves_[index].rows.get(); }
 
@@ -74,12 +75,12 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
     Leaf* leaf;
   };
 
-  bool feed() override;
-  int64_t limit(int threads) override;
-  void rewind() override;
-  void release(int64_t chunk, bool declined) override;
-  bool is_waiting() const override;
-  void let_devices_read(bool allowed) override;
+  friend class RowFeeder<AppendRows>;
+  bool feed();
+  int64_t limit(int threads);
+  void release(int64_t chunk, bool declined);
+  bool is_waiting() const;
+  void let_devices_read(bool allowed);
 
   Part part_of(int64_t chunk) const;
   void begin_leaf(Leaf* leaf);
@@ -87,6 +88,7 @@ class AppendRows : public RowSource, private engine::exec::ChunkFeeder {
   void reclaim_ended();
 
   const Open open_;
+  const std::unique_ptr<RowFeeder<AppendRows>> feeder_;
   std::vector<Leaf> leaves_;
   std::vector<Leaf*> chosen_;
   bool fed_ = false;         // one of chosen_ is

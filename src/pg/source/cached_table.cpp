@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/source/map_version.hpp"
 
 namespace strom::pg::source {
@@ -107,8 +107,8 @@ columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, B
   Buffer map_page = InvalidBuffer;
   XLogRecPtr last = InvalidXLogRecPtr;
   bool is_visible = true;
-  for (BlockNumber begin = 0; begin < pages && is_visible; begin = group_end(begin)) {
-    const XLogRecPtr version = version_of(relation, begin, std::min(group_end(begin), pages), &map_page);
+  for (BlockNumber begin = 0; begin < pages && is_visible; begin = cache::group_end(begin)) {
+    const XLogRecPtr version = version_of(relation, begin, std::min(cache::group_end(begin), pages), &map_page);
     is_visible = version != InvalidXLogRecPtr;
     if (version != last) columnar::append_name(&origin.name, begin, version);
     last = version;
@@ -190,7 +190,7 @@ void CachedTable::keep(const Fill& fill) {
   for (; next < fill.end; ++next) places.add_page(nullptr, 0);
 
   std::vector<ImageWriter> writers;
-  std::vector<NewColumn> columns;
+  std::vector<cache::NewColumn> columns;
   for (size_t c = 0; c + 1 < columns_.size(); ++c) {
     std::vector<const ColumnPart*> parts;
     for (const auto& [chunk, part] : fill.parts)

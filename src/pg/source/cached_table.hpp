@@ -9,9 +9,14 @@
 #include <vector>
 
 #include "columnar/origin.hpp"
-#include "pg/source/shared_columns.hpp"
+#include "pg/cache/shared_columns.hpp"
 
 namespace strom::pg::source {
+
+using cache::ColumnId;
+using cache::FoundColumn;
+using cache::GroupId;
+using cache::SharedColumns;
 
 class CachedTable {
  public:

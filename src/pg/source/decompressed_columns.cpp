@@ -5,7 +5,7 @@
 #include "base/file_times.hpp"
 #include "columnar/layout.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::source {
 
@@ -57,7 +57,7 @@ uint8_t* put(uint8_t* to, const void* from, int64_t bytes) {
 
 // ---- The main thread ----
 
-std::unique_ptr<DecompressedColumns> DecompressedColumns::open(const fdw_arrow::Source& table,
+std::unique_ptr<DecompressedColumns> DecompressedColumns::open(const files::Source& table,
                                                                std::span<const int64_t> chunks) {
   if (!guc::pg_strom::enable_column_cache || !table.is_compressed() || chunks.empty()) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
@@ -70,7 +70,7 @@ std::unique_ptr<DecompressedColumns> DecompressedColumns::open(const fdw_arrow::
   return columns;
 }
 
-DecompressedColumns::DecompressedColumns(const fdw_arrow::Source& table, SharedColumns* shared)
+DecompressedColumns::DecompressedColumns(const files::Source& table, SharedColumns* shared)
     : table_(table), shared_(shared), slots_(new Slot[table.chunks().size() * table.columns().size()]) {
   turn_ = shared_->begin_scan({InvalidOid, MyDatabaseId, table.relid()});
 }
@@ -84,7 +84,7 @@ DecompressedColumns::Slot& DecompressedColumns::slot(int64_t chunk, size_t colum
 /// The column of the batch of the file of that name, and as version also which file that is, in which state. Both are
 /// hashes: within one table 96 bits tell everything apart.
 GroupId DecompressedColumns::group_of(int64_t chunk, size_t column, uint64_t* version) const {
-  const fdw_arrow::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
+  const files::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
   const auto file = static_cast<size_t>(place.file);
   const std::string& path = table_.files()[file]->path();
   const base::FileIdentity& identity = table_.files()[file]->identity();
@@ -123,7 +123,7 @@ void DecompressedColumns::look_up(int64_t chunk) {
 }
 
 void DecompressedColumns::make_room(int64_t chunk, size_t column, Slot* slot) {
-  const fdw_arrow::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
+  const files::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
   const auto file = static_cast<size_t>(place.file);
   const Layout layout = table_.field(place.file, static_cast<int>(column)).layout;
   const auto bytes = table_.files()[file]->memory_bytes(place.batch, table_.columns()[column].fields[file]);
@@ -140,7 +140,7 @@ void DecompressedColumns::make_room(int64_t chunk, size_t column, Slot* slot) {
 
 void DecompressedColumns::close() {
   for (size_t chunk = 0; turn_.fills && chunk < table_.chunks().size(); ++chunk) {
-    const fdw_arrow::Chunk& place = table_.chunks()[chunk];
+    const files::Chunk& place = table_.chunks()[chunk];
     for (size_t i = 0; i < table_.columns().size(); ++i) {
       Slot& written = slot(static_cast<int64_t>(chunk), i);
       if (written.state.load(std::memory_order_acquire) != State::kWritten) continue;
@@ -148,7 +148,7 @@ void DecompressedColumns::close() {
       if (!table_.unchanged(place.file).is_ok()) continue;
       uint64_t version;
       const GroupId group = group_of(static_cast<int64_t>(chunk), i, &version);
-      NewColumn column{{table_.columns()[i].attnum, 0, 0, 0}, {}, written.size};
+      cache::NewColumn column{{table_.columns()[i].attnum, 0, 0, 0}, {}, written.size};
       column.shape.rows = static_cast<uint32_t>(place.rows);
       shared_->publish(group, version, {column}, written.room);
     }
@@ -164,7 +164,7 @@ bool DecompressedColumns::find(int64_t chunk, size_t column, ColumnView* view) c
   const State state = kept.state.load(std::memory_order_acquire);
   if (state != State::kKept && state != State::kWritten) return false;
   kept_.fetch_add(1, std::memory_order_relaxed);
-  const fdw_arrow::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
+  const files::Chunk& place = table_.chunks()[static_cast<size_t>(chunk)];
   const columnar::Field& field = table_.field(place.file, static_cast<int>(column));
   ImageHeader header;
   std::memcpy(&header, kept.image, sizeof header);

@@ -7,16 +7,21 @@
 #include <memory>
 #include <span>
 
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/source/shared_columns.hpp"
+#include "pg/files/source.hpp"
+#include "pg/cache/shared_columns.hpp"
 
 namespace strom::pg::source {
 
-class DecompressedColumns final : public fdw_arrow::ColumnStore {
+using cache::ColumnId;
+using cache::FoundColumn;
+using cache::GroupId;
+using cache::SharedColumns;
+
+class DecompressedColumns final : public files::ColumnStore {
  public:
   /// For a run over `chunks` of `table`, which outlives the result. nullptr when nothing of it may be kept. Main
   /// thread; throws PostgresError.
-  static std::unique_ptr<DecompressedColumns> open(const fdw_arrow::Source& table, std::span<const int64_t> chunks);
+  static std::unique_ptr<DecompressedColumns> open(const files::Source& table, std::span<const int64_t> chunks);
   ~DecompressedColumns() override;
 
   bool find(int64_t chunk, size_t column, columnar::ColumnView* view) const override;
@@ -43,13 +48,13 @@ class DecompressedColumns final : public fdw_arrow::ColumnStore {
     SharedColumns::Room room{};
   };
 
-  DecompressedColumns(const fdw_arrow::Source& table, SharedColumns* shared);
+  DecompressedColumns(const files::Source& table, SharedColumns* shared);
   Slot& slot(int64_t chunk, size_t column) const;
   GroupId group_of(int64_t chunk, size_t column, uint64_t* version) const;
   void look_up(int64_t chunk);
   void make_room(int64_t chunk, size_t column, Slot* slot);
 
-  const fdw_arrow::Source& table_;
+  const files::Source& table_;
   SharedColumns* const shared_;
   SharedColumns::Turn turn_;
   SharedColumns::Pins pins_;

@@ -9,7 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/codec/numeric.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 
 namespace strom::pg::source {
 
@@ -39,13 +39,13 @@ void DecodedRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* 
   });
 }
 
-ArrowRows::ArrowRows(std::shared_ptr<const fdw_arrow::Source> source)
+ArrowRows::ArrowRows(std::shared_ptr<const files::Source> source)
     : source_(std::move(source)), chosen_(source_->chunks().size()), rows_(source_->total_rows()) {
   std::iota(chosen_.begin(), chosen_.end(), 0);
 }
 
 uint64_t ArrowRows::place(int64_t index) const {
-  const fdw_arrow::Chunk& chunk = batch_of(index);
+  const files::Chunk& chunk = batch_of(index);
   const base::FileIdentity& file = source_->files()[static_cast<size_t>(chunk.file)]->identity();
   return engine::block::combine(engine::block::combine(file.device, file.inode), static_cast<uint64_t>(chunk.batch));
 }
@@ -92,7 +92,7 @@ void ArrowRows::close() {
   decompressed_.reset();
 }
 
-void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
+void ArrowRows::restrict_to(files::BatchFilter& filter) {
   decoded_chunk_ = -1;
   chosen_.clear();
   rows_ = 0;
@@ -106,7 +106,7 @@ void ArrowRows::restrict_to(fdw_arrow::BatchFilter& filter) {
 }
 
 std::string ArrowRows::describe(int64_t index) const {
-  const fdw_arrow::Chunk& chunk = batch_of(index);
+  const files::Chunk& chunk = batch_of(index);
   return "record batch " + std::to_string(chunk.batch) + " of file \"" +
          source_->files()[static_cast<size_t>(chunk.file)]->path() + "\"";
 }
@@ -129,9 +129,9 @@ bool ArrowRows::may_hold(int64_t index, uint32_t column, const engine::exec::Key
 
 // A file may have been replaced by one of another layout since the plan was made.
 void ArrowRows::require_types(const std::vector<engine::plan::ValueType>& types) const {
-  const fdw_arrow::Source& table = *source_;
+  const files::Source& table = *source_;
   for (size_t i = 0; i < types.size(); ++i) {
-    const fdw_arrow::SourceColumn& column = table.columns()[i];
+    const files::SourceColumn& column = table.columns()[i];
     const bool is_numeric = types[i].type == TypeId::kNumeric && !table.files().empty();
     const bool same_scale = !is_numeric || table.field(0, static_cast<int>(i)).scale == types[i].scale;
     if (column.engine_readable && same_scale) continue;
@@ -187,16 +187,16 @@ bool CollectedRows::append_numeric(size_t column, Datum value, UnheldValues* unh
     unheld->emplace_back(column, std::string(reinterpret_cast<const char*>(plain), VARSIZE(plain)));
     if (plain != original) pfree(plain);
   }
-  batches_.back()[column].append_value(held);
+  batches_.back()[column].append(held);
   return true;
 }
 
 void CollectedRows::append(size_t column, Datum value) {
   columnar::ColumnBuilder& builder = batches_.back()[column];
   if (fields_[column].layout == Layout::kInt32 && types_[column].type == TypeId::kDate)
-    builder.append_value(static_cast<int32_t>(DatumGetDateADT(value)));
+    builder.append(static_cast<int32_t>(DatumGetDateADT(value)));
   else if (types_[column].type == TypeId::kTimestamp || types_[column].type == TypeId::kTimestampTz)
-    builder.append_value(static_cast<int64_t>(DatumGetTimestamp(value)));
+    builder.append(static_cast<int64_t>(DatumGetTimestamp(value)));
   else
     codec::append(builder, types_[column].type, value, false);
 }

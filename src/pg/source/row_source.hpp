@@ -13,8 +13,8 @@
 #include "columnar/builder.hpp"
 #include "engine/exec/execution.hpp"
 #include "pg/codec/decode.hpp"
-#include "pg/fdw_arrow/batch_filter.hpp"
-#include "pg/fdw_arrow/source.hpp"
+#include "pg/files/batch_filter.hpp"
+#include "pg/files/source.hpp"
 #include "pg/source/decompressed_columns.hpp"
 #include "pg/source/spill_file.hpp"
 
@@ -35,11 +35,11 @@ class RowSource : public engine::exec::ChunkSource {
   /// kFileChanged when rows that were handed out may not be those of the file that was opened.
   virtual Status unchanged() const { return Status::ok(); }
   /// Leaves out chunks that `filter`, which knows its values, rules out. Before a run; main thread; may throw.
-  virtual void restrict_to(fdw_arrow::BatchFilter& filter) { (void)filter; }
+  virtual void restrict_to(files::BatchFilter& filter) { (void)filter; }
   /// Chunks that are left out.
   virtual int64_t skipped_chunks() const { return 0; }
   /// Arrow tables that have been opened so far.
-  virtual std::vector<const fdw_arrow::Source*> arrow_tables() const { return {}; }
+  virtual std::vector<const files::Source*> arrow_tables() const { return {}; }
   /// A run is about to begin, over the chunks that are chosen now. Main thread; may throw.
   virtual void begin_run() {}
   /// Lets go of what a run holds. Main thread, when no engine thread reads any more; may throw.
@@ -59,7 +59,7 @@ class DecodedRows : public RowSource {
 /// Record batches of an Arrow foreign table.
 class ArrowRows : public DecodedRows {
  public:
-  explicit ArrowRows(std::shared_ptr<const fdw_arrow::Source> source);
+  explicit ArrowRows(std::shared_ptr<const files::Source> source);
 
   int64_t chunk_count() const override { return static_cast<int64_t>(chosen_.size()); }
   int64_t total_rows() const override { return rows_; }
@@ -75,27 +75,25 @@ class ArrowRows : public DecodedRows {
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override {
     return source_->origin(chosen_, columns);
   }
-  void restrict_to(fdw_arrow::BatchFilter& filter) override;
+  void restrict_to(files::BatchFilter& filter) override;
   int64_t skipped_chunks() const override {
     return static_cast<int64_t>(source_->chunks().size()) - static_cast<int64_t>(chosen_.size());
   }
-  std::vector<const fdw_arrow::Source*> arrow_tables() const override { return {source_.get()}; }
+  std::vector<const files::Source*> arrow_tables() const override { return {source_.get()}; }
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override { return source_->all_unchanged(); }
   void begin_run() override { decompressed_ = DecompressedColumns::open(*source_, chosen_); }
   void close() override;
-  const fdw_arrow::Source& source() const { return *source_; }
+  const files::Source& source() const { return *source_; }
   /// Of compressed record batches, in runs that have ended.
   DecompressedColumns::Counts decompressed_columns() const { return counts_; }
 
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
   int64_t place_of(int64_t index) const { return chosen_[static_cast<size_t>(index)]; }
-  const fdw_arrow::Chunk& batch_of(int64_t index) const {
-    return source_->chunks()[static_cast<size_t>(place_of(index))];
-  }
+  const files::Chunk& batch_of(int64_t index) const { return source_->chunks()[static_cast<size_t>(place_of(index))]; }
 
-  std::shared_ptr<const fdw_arrow::Source> source_;
+  std::shared_ptr<const files::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;
   DecompressedColumns::Counts counts_;
   mutable std::mutex mutex_;

@@ -5,7 +5,7 @@
 #include "format/staged_file.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
-#include "pg/fdw_arrow/options.hpp"
+#include "pg/files/options.hpp"
 #include "pg/sqlfn/arrow_output.hpp"
 #include "pg/sqlfn/cursor_columns.hpp"
 
@@ -154,7 +154,7 @@ using namespace strom::pg::sqlfn;
 namespace boundary = strom::pg::boundary;
 
 STROM_SQL_FUNCTION(strom_arrow_export) {
-  strom::pg::fdw_arrow::require_write_privilege();
+  strom::pg::files::require_write_privilege();
   const std::string query = text_argument(fcinfo, 0), path = text_argument(fcinfo, 1);
   if (path.empty() || path.front() != '/')
     boundary::throw_if_failed(

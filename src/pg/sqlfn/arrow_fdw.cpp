@@ -2,10 +2,10 @@
 #include "format/arrow/metadata_cache.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/fdw_arrow/file_list.hpp"
-#include "pg/fdw_arrow/shared_metadata.hpp"
-#include "pg/fdw_arrow/source.hpp"
-#include "pg/fdw_arrow/virtual_value.hpp"
+#include "pg/files/file_list.hpp"
+#include "pg/files/shared_metadata.hpp"
+#include "pg/files/source.hpp"
+#include "pg/files/virtual_value.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace fdw = strom::pg::fdw_arrow;

@@ -130,17 +130,17 @@ void ArrowOutput::start(TupleDesc row, std::unique_ptr<format::ByteSink> sink) {
   rows_->start();
   rows_->count_rows_from(0);
   compressor_ = std::make_unique<format::arrow::Compressor>(settings_.compression);
-  columnar::NestedSchema schema;
+  columnar::Schema schema;
   schema.fields = rows_->fields();
   std::vector<size_t> columns;
   for (size_t i = 0; settings_.statistics && !stream_ && i < schema.fields.size(); ++i)
     if (format::arrow::can_have_bounds(schema.fields[i])) columns.push_back(i);
   statistics_ = format::arrow::Statistics(std::move(columns));
-  writer_ = value_or_throw(format::arrow::NestedWriter::create(std::move(sink), std::move(schema), stream_));
+  writer_ = value_or_throw(format::arrow::FileWriter::create(std::move(sink), std::move(schema), stream_));
   for (const auto& [id, labels] : rows_->dictionaries()) {
-    columnar::NestedField text;
-    text.kind = columnar::Kind::kUtf8;
-    columnar::NestedBuilder values(text);
+    columnar::Field text;
+    text.layout = columnar::Layout::kUtf8;
+    columnar::ColumnBuilder values(text);
     for (const std::string& label : labels) values.append_bytes(label.data(), static_cast<int64_t>(label.size()));
     throw_if_failed(writer_->write_dictionary(id, values, false));
   }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 #include "pg/codec/column_writer.hpp"
 
 namespace strom::pg::sqlfn {
@@ -53,7 +53,7 @@ class ArrowOutput {
   const OutputSettings settings_;
   bool stream_;
   std::unique_ptr<codec::RowWriter> rows_;
-  std::unique_ptr<format::arrow::NestedWriter> writer_;
+  std::unique_ptr<format::arrow::FileWriter> writer_;
   std::unique_ptr<format::arrow::Compressor> compressor_;
   format::arrow::Statistics statistics_{{}};
   int64_t total_rows_ = 0;

@@ -1,11 +1,11 @@
 // SQL functions that show and empty the column cache: what sql/column_cache.sql declares.
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/source/shared_columns.hpp"
+#include "pg/cache/shared_columns.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace compat = strom::pg::compat;
-using strom::pg::source::SharedColumns;
+using strom::pg::cache::SharedColumns;
 
 namespace {
 

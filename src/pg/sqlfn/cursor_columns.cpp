@@ -9,7 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/boundary/context_owned.hpp"
 #include "pg/fdw_arrow/engine_columns.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/source/heap_rows.hpp"
 
 namespace strom::pg::sqlfn {

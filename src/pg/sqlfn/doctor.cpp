@@ -7,11 +7,11 @@
 
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
-#include "pg/node/gpu_session.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/gpu/gpu_session.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/sqlfn/findings_output.hpp"
-#include "pg/worker/service_path.hpp"
+#include "pg/gpu/service_path.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace guc = strom::pg::guc;
@@ -131,8 +131,8 @@ void check_file_rights(std::vector<Finding>* findings) {
 ServiceState service_state() {
   ServiceState state;
   state.is_preloaded = has_us(libraries_of(shared_preload_libraries_string));
-  state.is_wanted = strom::pg::worker::wants_service();
-  const auto client = strom::service::Client::connect(strom::pg::node::gpu_client_options());
+  state.is_wanted = strom::pg::gpu::wants_service();
+  const auto client = strom::service::Client::connect(strom::pg::gpu::gpu_client_options());
   if (client.is_ok())
     state.device = client.value()->welcome().device;
   else

@@ -1,7 +1,7 @@
 // The SQL function pgstrom.explain_support(), see sql/explain_support.sql: plans a query, as EXPLAIN does, and tells
 // what was noted meanwhile (planner/judgement.hpp).
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/planner/judgement.hpp"
 
 extern "C" {

@@ -3,7 +3,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/node/gpu_session.hpp"
+#include "pg/gpu/gpu_session.hpp"
 #include "pg/sqlfn/ask_service.hpp"
 #include "service/device_tasks.hpp"
 
@@ -47,7 +47,7 @@ void put_row(ReturnSetInfo* result, const service::CacheRow& row) {
 STROM_SQL_FUNCTION(strom_gpu_cache_info) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
+  auto connected = service::Client::connect(strom::pg::gpu::gpu_client_options());
   if (!connected.is_ok()) return Datum{0};
   service::AskCache question;
   for (;;) {
@@ -60,7 +60,7 @@ STROM_SQL_FUNCTION(strom_gpu_cache_info) {
 
 /// pgstrom.gpu_cache_reset() -> bytes, of all devices; 0 when there is no service.
 STROM_SQL_FUNCTION(strom_gpu_cache_reset) {
-  service::ClientOptions options = strom::pg::node::gpu_client_options();
+  service::ClientOptions options = strom::pg::gpu::gpu_client_options();
   service::Submit task;
   task.task = static_cast<uint16_t>(service::TaskKind::kForget);
   int64_t all = 0;

@@ -1,7 +1,7 @@
 // SQL function that shows the GPU service's devices, and what it has measured of them: what sql/gpu.sql declares.
 #include "pg/boundary/boundary.hpp"
-#include "pg/node/gpu_session.hpp"
-#include "pg/worker/known_service.hpp"
+#include "pg/gpu/gpu_session.hpp"
+#include "pg/gpu/known_service.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace service = strom::service;
@@ -49,14 +49,14 @@ STROM_SQL_FUNCTION(strom_gpu_devices) {
   constexpr int kPatienceMs = 5000;
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
+  auto connected = service::Client::connect(strom::pg::gpu::gpu_client_options());
   if (!connected.is_ok()) return Datum{0};
   (void)boundary::value_or_throw(connected.value()->request(service::AskDevices{}));
   std::optional<service::Reply> reply = boundary::value_or_throw(connected.value()->wait(kPatienceMs));
   const auto* devices = reply ? std::get_if<service::Devices>(&reply->message) : nullptr;
   if (devices == nullptr)
     throw boundary::StatusError(strom::Status(strom::ErrorCode::kDeviceLost, "the GPU service does not answer"));
-  const service::Calibration* known = strom::pg::worker::known_service();
+  const service::Calibration* known = strom::pg::gpu::known_service();
   for (const service::DeviceRow& row : devices->rows) {
     const bool is_measured = known != nullptr && row.number < known->devices.size();
     boundary::guard([&] { put_device(result, row, is_measured ? &known->devices[row.number] : nullptr); });

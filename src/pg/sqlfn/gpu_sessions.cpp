@@ -1,6 +1,6 @@
 // SQL function that shows the GPU service's ledger: what sql/gpu.sql declares.
 #include "pg/boundary/boundary.hpp"
-#include "pg/node/gpu_session.hpp"
+#include "pg/gpu/gpu_session.hpp"
 #include "pg/sqlfn/ask_service.hpp"
 
 namespace boundary = strom::pg::boundary;
@@ -32,7 +32,7 @@ void put_session(ReturnSetInfo* result, const service::LedgerRow& row) {
 STROM_SQL_FUNCTION(strom_gpu_sessions) {
   boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  auto connected = service::Client::connect(strom::pg::node::gpu_client_options());
+  auto connected = service::Client::connect(strom::pg::gpu::gpu_client_options());
   if (!connected.is_ok()) return Datum{0};
   const uint32_t own = connected.value()->welcome().session;
   uint32_t after = 0;

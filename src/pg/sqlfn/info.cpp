@@ -12,12 +12,7 @@ namespace {
 using Row = std::pair<const char*, std::string>;
 
 std::vector<Row> version_rows() {
-#if defined(__clang__)
-  const char* compiler = "clang " __clang_version__;
-#else
-  const char* compiler = "gcc " __VERSION__;
-#endif
-  return {{"pg_strom", STROM_VERSION}, {"PostgreSQL (built for)", PG_VERSION}, {"compiler", compiler}};
+  return {{"pg_strom", STROM_VERSION}, {"PostgreSQL (built for)", PG_VERSION}, {"compiler", STROM_COMPILER}};
 }
 
 }  // namespace

@@ -16,9 +16,9 @@
 #include "base/mapped_file.hpp"
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/fdw_arrow/options.hpp"
-#include "pg/guc.hpp"
-#include "pg/node/gpu_session.hpp"
+#include "pg/files/options.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/gpu/gpu_session.hpp"
 #include "pg/sqlfn/findings_output.hpp"
 #include "service/remote_machine.hpp"
 
@@ -71,7 +71,7 @@ std::string try_io_uring() {
 
 void ask_service(int descriptor, StorageFacts* facts) {
   using strom::service::RemoteMachine;
-  const auto machine = RemoteMachine::connect(strom::pg::node::gpu_client_options());
+  const auto machine = RemoteMachine::connect(strom::pg::gpu::gpu_client_options());
   if (!machine.is_ok()) {
     facts->no_service = machine.status().message();
     return;
@@ -132,7 +132,7 @@ StorageFacts facts_of(const std::string& path) {
 /// pgstrom.storage_check(path) -> setof (check, status, detail, fix)
 STROM_SQL_FUNCTION(strom_storage_check) {
   guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
-  strom::pg::fdw_arrow::require_file_privilege();
+  strom::pg::files::require_file_privilege();
   const std::string path = guard([fcinfo] { return text_to_cstring(PG_GETARG_TEXT_PP(0)); });
   put_findings(check_storage(facts_of(path)), reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo));
   return Datum{0};

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc.hpp"
-#include "pg/worker/service_path.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/gpu/service_path.hpp"
 
 extern "C" PGDLLEXPORT void strom_gpu_service_main(Datum);
 
@@ -37,9 +37,9 @@ struct Service {
 int start(Service* service) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-  const std::string program = service_program(), socket = service_socket(), module = device_module();
+  const std::string program = gpu::service_program(), socket = gpu::service_socket(), module = gpu::device_module();
   const std::string workers = std::to_string(guc::pg_strom::max_async_tasks), life = std::to_string(ends[0]);
-  const std::string calibration = calibration_file(), limit = std::to_string(guc::pg_strom::gpu_launch_timeout);
+  const std::string calibration = gpu::calibration_file(), limit = std::to_string(guc::pg_strom::gpu_launch_timeout);
   const std::string cache = std::to_string(guc::pg_strom::gpu_cache_percent);
   const char* storage = GetConfigOption("pg_strom.gpudirect_driver", false, false);
   std::vector<const char*> arguments = {
@@ -175,7 +175,7 @@ void wake_up(SIGNAL_ARGS) {
 void register_gpu_service() {
   if (!process_shared_preload_libraries_in_progress) return;
   try {
-    if (!wants_service()) return;
+    if (!gpu::wants_service()) return;
   } catch (const std::exception&) {
     return;
   }

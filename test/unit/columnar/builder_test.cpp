@@ -28,7 +28,7 @@ std::string text(const ColumnView& view, int64_t row) {
 
 TEST(ColumnBuilder, FixedWidthWithoutNulls) {
   ColumnBuilder column(field_of(Layout::kInt64));
-  for (int64_t i = 0; i < 100; ++i) column.append_value(i * i);
+  for (int64_t i = 0; i < 100; ++i) column.append(i * i);
   const ColumnView view = column.view();
   EXPECT_EQ(view.length, 100);
   EXPECT_EQ(view.null_count, 0);
@@ -44,7 +44,7 @@ TEST(ColumnBuilder, FirstNullComesAtAnyRow) {
       if (row == first || row == first + 3) {
         column.append_null();
       } else {
-        column.append_value(static_cast<int16_t>(row));
+        column.append(static_cast<int16_t>(row));
       }
     }
     const ColumnView view = column.view();
@@ -126,7 +126,7 @@ TEST(ColumnBuilder, FixedBinaryIsPaddedWithSpaces) {
 
 TEST(ColumnBuilder, DecimalIsSixteenBytes) {
   ColumnBuilder column(field_of(Layout::kDecimal128));
-  column.append_value(static_cast<__int128>(-5));
+  column.append(static_cast<__int128>(-5));
   column.append_null();
   EXPECT_EQ(column.memory_bytes(), 32 + 1);
   __int128 value = 0;

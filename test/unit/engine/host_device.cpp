@@ -5,7 +5,7 @@
 #include <map>
 #include <mutex>
 
-#include "engine/exec/kept_columns.hpp"
+#include "engine/device/cached_columns.hpp"
 #include "engine/inst/pages_cpu.hpp"
 #include "machines.hpp"
 
@@ -29,10 +29,10 @@ class Region final : public exec::DeviceRegion {
 };
 
 /// Keeps everything that it is offered.
-class Keeper final : public exec::ColumnKeeper {
+class Keeper final : public exec::DeviceCache {
  public:
   Result<std::vector<exec::FoundColumn>> find(const std::vector<std::string>& names,
-                                              const exec::DeviceMachine::KeepGoing&) override {
+                                              const exec::Device::KeepGoing&) override {
     const std::lock_guard lock(mutex_);
     std::vector<exec::FoundColumn> found(names.size());
     for (size_t i = 0; i < names.size(); ++i) {
@@ -45,14 +45,13 @@ class Keeper final : public exec::ColumnKeeper {
     return found;
   }
 
-  Result<exec::FoundColumn> find_mirrored(const std::string& name,
-                                          const exec::DeviceMachine::KeepGoing& keep_going) override {
+  Result<exec::FoundColumn> find_mirrored(const std::string& name, const exec::Device::KeepGoing& keep_going) override {
     STROM_ASSIGN(auto found, find({name}, keep_going));
     return std::move(found[0]);
   }
 
   Result<std::vector<std::unique_ptr<exec::DeviceRegion>>> make_room(const std::vector<exec::OfferedColumn>& columns,
-                                                                     const exec::DeviceMachine::KeepGoing&) override {
+                                                                     const exec::Device::KeepGoing&) override {
     const std::lock_guard lock(mutex_);
     std::vector<std::unique_ptr<exec::DeviceRegion>> rooms;
     for (const exec::OfferedColumn& column : columns) {
@@ -94,7 +93,7 @@ class Keeper final : public exec::ColumnKeeper {
   std::map<std::string, Column> columns_;
 };
 
-class HostDevice final : public exec::DeviceMachine {
+class HostDevice final : public exec::Device {
  public:
   HostDevice(block::RunMorsel run, int states, size_t memory) : run_(run), states_(states), memory_(memory) {}
 
@@ -123,7 +122,7 @@ class HostDevice final : public exec::DeviceMachine {
     return keep_going() ? Status::ok() : Status(ErrorCode::kCancelled, "stopped");
   }
 
-  exec::ColumnKeeper* keeper() override { return &keeper_; }
+  exec::DeviceCache* cache() override { return &keeper_; }
 
  private:
   const block::RunMorsel run_;
@@ -135,7 +134,7 @@ class HostDevice final : public exec::DeviceMachine {
 
 }  // namespace
 
-std::unique_ptr<exec::DeviceMachine> host_device(block::RunMorsel run, int states, size_t memory) {
+std::unique_ptr<exec::Device> host_device(block::RunMorsel run, int states, size_t memory) {
   return std::make_unique<HostDevice>(run, states, memory);
 }
 

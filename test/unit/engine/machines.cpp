@@ -1,7 +1,7 @@
 #include "machines.hpp"
 
 #include "engine/exec/execution.hpp"
-#include "engine/exec/isa.hpp"
+#include "engine/inst/tile_cpu.hpp"
 #ifdef STROM_EMULATED_MODULE_PATH
 #include "../device/test_module.hpp"
 #include "service/local_machine.hpp"
@@ -17,20 +17,20 @@ namespace {
 
 std::vector<Machine> find_machines() {
   std::vector<Machine> found;
-  for (exec::Isa isa : {exec::Isa::kBaseline, exec::Isa::kV2, exec::Isa::kV3, exec::Isa::kV4})
-    if (isa <= exec::best_isa()) found.push_back({exec::isa_name(isa), exec::run_morsel_for(isa), false});
+  for (platform::Isa isa : {platform::Isa::kBaseline, platform::Isa::kV2, platform::Isa::kV3, platform::Isa::kV4})
+    if (isa <= platform::best_isa()) found.push_back({platform::isa_name(isa), inst::run_morsel_for(isa), false});
 #ifndef __SANITIZE_THREAD__  // which does not know fibers
   found.push_back({"CUDA as SIMT", run_morsel_simt, true});
 #endif
-  static const std::unique_ptr<exec::DeviceMachine> apart =
-      host_device(exec::run_morsel_for(exec::best_isa()), 3, size_t{1} << 31);
-  found.push_back({"memory of its own", exec::run_morsel_for(exec::best_isa()), false, apart.get()});
+  static const std::unique_ptr<exec::Device> apart =
+      host_device(inst::run_morsel_for(platform::best_isa()), 3, size_t{1} << 31);
+  found.push_back({"memory of its own", inst::run_morsel_for(platform::best_isa()), false, apart.get()});
 #ifdef STROM_EMULATED_MODULE_PATH
   static const std::unique_ptr<device::Device> device =
       device::Device::open(device::Module::open(device::test::module_path()).value(), 0).value();
   static service::LocalMachine cuda(device.get());
   const bool emulated = device::test::is_emulated();
-  found.push_back({kCudaDevice, exec::run_morsel_for(exec::best_isa()), emulated, &cuda});
+  found.push_back({kCudaDevice, inst::run_morsel_for(platform::best_isa()), emulated, &cuda});
   if (!emulated) {  // all else was tested elsewhere
     const auto others = [](const Machine& machine) { return machine.name != kCudaDevice; };
     found.erase(std::remove_if(found.begin(), found.end(), others), found.end());
@@ -47,7 +47,7 @@ const std::vector<Machine>& machines() {
 }
 
 const Machine& cpu_machine() {
-  static const Machine baseline{"baseline", exec::run_morsel_for(exec::Isa::kBaseline), false};
+  static const Machine baseline{"baseline", inst::run_morsel_for(platform::Isa::kBaseline), false};
   return baseline;
 }
 

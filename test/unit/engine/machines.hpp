@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/block/tile.hpp"
-#include "engine/exec/device_machine.hpp"
+#include "engine/device/device.hpp"
 #include "engine/exec/execution.hpp"
 
 namespace strom::engine::test {
@@ -17,10 +17,10 @@ struct Machine {
   std::string name;
   block::RunMorsel run;
   bool slow;  // emulated: use little data
-  exec::DeviceMachine* device = nullptr;
+  exec::Device* device = nullptr;
 
   /// What a run leaves on it may be there for the next.
-  bool keeps() const { return device != nullptr && device->keeper() != nullptr; }
+  bool keeps() const { return device != nullptr && device->cache() != nullptr; }
   /// Makes an execution run on it.
   void use_by(exec::Options* options) const {
     options->run = run;
@@ -35,7 +35,7 @@ const Machine& cpu_machine();
 
 /// A device with memory apart from the host's, whose tiles run on the CPU. Holds at most
 /// `memory` bytes.
-std::unique_ptr<exec::DeviceMachine> host_device(block::RunMorsel run, int states, size_t memory);
+std::unique_ptr<exec::Device> host_device(block::RunMorsel run, int states, size_t memory);
 
 /// Runs the CUDA kernel with one fiber per thread.
 block::RunResult run_morsel_simt(block::TileState& state);

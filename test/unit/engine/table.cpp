@@ -10,7 +10,7 @@
 #include "base/half.hpp"
 #include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
-#include "json_sample.hpp"
+#include "expr/json_sample.hpp"
 
 namespace strom::engine::test {
 
@@ -241,33 +241,33 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
   if (static_cast<double>(random() % 1000) < null_fraction * 1000) return column.append_null();
   switch (type.type) {
     case TypeId::kBool: return column.append_bool(random() & 1);
-    case TypeId::kInt2: return column.append_value(random_integer<int16_t>(random));
-    case TypeId::kInt4: return column.append_value(random_integer<int32_t>(random));
-    case TypeId::kInt8: return column.append_value(random_integer<int64_t>(random));
-    case TypeId::kFloat4: return column.append_value(random_float<float>(random));
-    case TypeId::kFloat8: return column.append_value(random_float<double>(random));
-    case TypeId::kNumeric: return column.append_value(random_decimal(random));
+    case TypeId::kInt2: return column.append(random_integer<int16_t>(random));
+    case TypeId::kInt4: return column.append(random_integer<int32_t>(random));
+    case TypeId::kInt8: return column.append(random_integer<int64_t>(random));
+    case TypeId::kFloat4: return column.append(random_float<float>(random));
+    case TypeId::kFloat8: return column.append(random_float<double>(random));
+    case TypeId::kNumeric: return column.append(random_decimal(random));
     case TypeId::kDate:
-      return column.append_value(random() % 20 == 0 ? random_integer<int32_t>(random)
+      return column.append(random() % 20 == 0 ? random_integer<int32_t>(random)
                                                     : static_cast<int32_t>(random() % 60000) - 30000);
     case TypeId::kTimestamp:
     case TypeId::kTimestampTz:
-      return column.append_value(random() % 20 == 0
+      return column.append(random() % 20 == 0
                                      ? random_integer<int64_t>(random)
                                      : static_cast<int64_t>(random() % 4000000000000000ull) - 2000000000000000);
-    case TypeId::kTime: return column.append_value(static_cast<int64_t>(random() % 86400000001ull));
-    case TypeId::kInt1: return column.append_value(random_integer<int8_t>(random));
-    case TypeId::kFloat2: return column.append_value(base::half_to_float(static_cast<uint16_t>(random())));
-    case TypeId::kChar: return column.append_value(static_cast<int32_t>(random() % 256));
+    case TypeId::kTime: return column.append(static_cast<int64_t>(random() % 86400000001ull));
+    case TypeId::kInt1: return column.append(random_integer<int8_t>(random));
+    case TypeId::kFloat2: return column.append(base::half_to_float(static_cast<uint16_t>(random())));
+    case TypeId::kChar: return column.append(static_cast<int32_t>(random() % 256));
     case TypeId::kOid:
     case TypeId::kEnum:
-      return column.append_value(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
-    case TypeId::kMacaddr: return column.append_value(static_cast<int64_t>(random() >> 16));
+      return column.append(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
+    case TypeId::kMacaddr: return column.append(static_cast<int64_t>(random() >> 16));
     case TypeId::kMoney:
-    case TypeId::kMacaddr8: return column.append_value(random_integer<int64_t>(random));
+    case TypeId::kMacaddr8: return column.append(random_integer<int64_t>(random));
     case TypeId::kTimeTz: {
       const auto zone = static_cast<uint32_t>(static_cast<int32_t>(random() % 115200) - 57600);
-      return column.append_value(static_cast<__int128>(zone) << 64 | static_cast<__int128>(random() % 86400000001ull));
+      return column.append(static_cast<__int128>(zone) << 64 | static_cast<__int128>(random() % 86400000001ull));
     }
     case TypeId::kInet:
     case TypeId::kCidr: {
@@ -275,14 +275,14 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       return;
     }
     case TypeId::kInterval:
-    case TypeId::kUuid: return column.append_value(random_decimal(random));
+    case TypeId::kUuid: return column.append(random_decimal(random));
     case TypeId::kDecimal: {
       static constexpr int kScales[] = {0, 0, 1, 2, 2, 4, 20, 21, 37, 38, 63};
       __int128 decimal;
       const int scale = kScales[random() % std::size(kScales)];
       if (!base::make_decimal(random_decimal(random), scale, &decimal))
         base::make_decimal(static_cast<int64_t>(random()), scale, &decimal);
-      return column.append_value(decimal);
+      return column.append(decimal);
     }
     case TypeId::kJsonb: {
       std::string bytes = form_json(random_json(random, 3));

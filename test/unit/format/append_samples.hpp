@@ -6,32 +6,31 @@
 #include <string>
 #include <vector>
 
-#include "columnar/nested.hpp"
-#include "columnar/nested_builder.hpp"
+#include "columnar/schema.hpp"
+#include "columnar/builder.hpp"
 #include "format/arrow/reader.hpp"
 
 namespace strom::format::arrow {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
-using columnar::NestedSchema;
+using columnar::Layout;
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Schema;
 using Rows = std::vector<int32_t>;
 
-inline NestedSchema test_schema() {
-  NestedField number, text;
+inline Schema test_schema() {
+  Field number, text;
   number.name = "n";
-  number.bits = 32;
   text.name = "s";
-  text.kind = Kind::kUtf8;
-  NestedSchema schema;
+  text.layout = Layout::kUtf8;
+  Schema schema;
   schema.fields = {number, text};
   return schema;
 }
 
-inline std::vector<NestedBuilder> make_rows(const NestedSchema& schema, int from, int count) {
-  std::vector<NestedBuilder> columns;
-  for (const NestedField& field : schema.fields) columns.emplace_back(field);
+inline std::vector<ColumnBuilder> make_rows(const Schema& schema, int from, int count) {
+  std::vector<ColumnBuilder> columns;
+  for (const Field& field : schema.fields) columns.emplace_back(field);
   for (int i = from; i < from + count; ++i) {
     columns[0].append(int32_t{i});
     const std::string text = "row " + std::to_string(i);

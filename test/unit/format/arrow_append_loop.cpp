@@ -17,7 +17,7 @@
 #include "append_samples.hpp"
 #include "format/append_lock.hpp"
 #include "format/arrow/file_appender.hpp"
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 #include "format/staged_file.hpp"
 
 using namespace strom;
@@ -47,7 +47,7 @@ int64_t count_rows(const std::string& path, Status* status) {
 
 Status create(const std::string& path) {
   STROM_ASSIGN(auto file, StagedFile::create(path, true));
-  STROM_ASSIGN(auto writer, NestedWriter::create(std::move(file), test_schema(), false));
+  STROM_ASSIGN(auto writer, FileWriter::create(std::move(file), test_schema(), false));
   return writer->finish();
 }
 

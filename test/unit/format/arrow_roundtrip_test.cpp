@@ -101,8 +101,8 @@ TEST(ArrowRoundTrip, TenThousandBatches) {
   columnar::ColumnBuilder column(schema.fields[0]);
   for (int32_t i = 0; i < kBatches; ++i) {
     column.clear();
-    column.append_value(i);
-    column.append_value(-i);
+    column.append(i);
+    column.append(-i);
     ASSERT_TRUE(writer.value()->write({2, {column.view()}}).is_ok());
   }
   ASSERT_TRUE(writer.value()->finish().is_ok());
@@ -143,8 +143,8 @@ TEST(ArrowRoundTrip, MetadataSetLateStandsInTheFooter) {
   schema.metadata = {{"was", "here"}};
   auto writer = FileWriter::create(path, schema, false);
   ASSERT_TRUE(writer.is_ok());
-  writer.value()->set_metadata(0, {{"min_values", "1,2,3"}, {"max_values", "4,5,6"}});
-  writer.value()->set_metadata(-1, {{"rows", "0"}});
+  writer.value()->schema().fields[0].metadata = {{"min_values", "1,2,3"}, {"max_values", "4,5,6"}};
+  writer.value()->schema().metadata = {{"rows", "0"}};
   ASSERT_TRUE(writer.value()->finish().is_ok());
   const auto reader = open_ok(path);
   ASSERT_NE(reader, nullptr);

@@ -72,21 +72,21 @@ void append_random(ColumnBuilder& column, std::mt19937_64& random) {
   switch (column.field().layout) {
     case Layout::kBool: column.append_bool(bits & 1); break;
     case Layout::kInt8:
-    case Layout::kUInt8: column.append_value(static_cast<uint8_t>(bits)); break;
+    case Layout::kUInt8: column.append(static_cast<uint8_t>(bits)); break;
     case Layout::kInt16:
-    case Layout::kUInt16: column.append_value(static_cast<uint16_t>(bits)); break;
+    case Layout::kUInt16: column.append(static_cast<uint16_t>(bits)); break;
     case Layout::kInt32:
-    case Layout::kUInt32: column.append_value(static_cast<uint32_t>(bits)); break;
-    case Layout::kDate32: column.append_value(static_cast<int32_t>(bits % 40'000)); break;
-    case Layout::kFloat32: column.append_value(static_cast<float>(static_cast<int64_t>(bits)) / 7); break;
-    case Layout::kFloat64: column.append_value(static_cast<double>(static_cast<int64_t>(bits)) / 7); break;
-    case Layout::kInt64: column.append_value(bits); break;
-    case Layout::kDate64: column.append_value(static_cast<int64_t>(bits % 40'000) * 86'400'000); break;
-    case Layout::kTimestamp: column.append_value(static_cast<int64_t>(bits % 2'000'000'000)); break;
-    case Layout::kDecimal32: column.append_value(static_cast<int32_t>(bits % 1'999'999'999) - 999'999'999); break;
-    case Layout::kDecimal64: column.append_value(static_cast<int64_t>(bits >> 5) - (int64_t{1} << 58)); break;
+    case Layout::kUInt32: column.append(static_cast<uint32_t>(bits)); break;
+    case Layout::kDate32: column.append(static_cast<int32_t>(bits % 40'000)); break;
+    case Layout::kFloat32: column.append(static_cast<float>(static_cast<int64_t>(bits)) / 7); break;
+    case Layout::kFloat64: column.append(static_cast<double>(static_cast<int64_t>(bits)) / 7); break;
+    case Layout::kInt64: column.append(bits); break;
+    case Layout::kDate64: column.append(static_cast<int64_t>(bits % 40'000) * 86'400'000); break;
+    case Layout::kTimestamp: column.append(static_cast<int64_t>(bits % 2'000'000'000)); break;
+    case Layout::kDecimal32: column.append(static_cast<int32_t>(bits % 1'999'999'999) - 999'999'999); break;
+    case Layout::kDecimal64: column.append(static_cast<int64_t>(bits >> 5) - (int64_t{1} << 58)); break;
     case Layout::kDecimal128:
-      column.append_value((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007);
+      column.append((static_cast<__int128>(bits) - (int64_t{1} << 62)) * 1'000'000'007);
       break;
     default: column.append_bytes(std::string(bits % (column.field().byte_width == 7 ? 8 : 30), 'a' + bits % 26));
   }

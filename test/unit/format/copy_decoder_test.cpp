@@ -10,9 +10,9 @@
 namespace strom::format::pgwire {
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
+using columnar::Layout;
+using columnar::ColumnBuilder;
+using columnar::Field;
 
 std::string word(int64_t value, int bytes) {
   std::string out;
@@ -32,37 +32,36 @@ std::string numeric(const std::vector<int>& digits, int weight, int sign, int sc
 
 /// Columns of every wire format that nests or that has rules of its own.
 struct Table {
-  std::vector<NestedField> fields;
+  std::vector<Field> fields;
   std::vector<WireColumn> wires;
-  std::vector<NestedBuilder> columns;
+  std::vector<ColumnBuilder> columns;
 
   Table() {
-    const auto add = [this](Wire wire, Kind kind, int bits) {
-      NestedField& field = fields.emplace_back();
+    const auto add = [this](Wire wire, Layout layout) {
+      Field& field = fields.emplace_back();
       field.name = "c" + std::to_string(fields.size());
-      field.kind = kind;
-      field.bits = bits;
+      field.layout = layout;
       wires.emplace_back().wire = wire;
     };
-    add(Wire::kInt, Kind::kInt, 32);
-    add(Wire::kText, Kind::kUtf8, 0);
+    add(Wire::kInt, Layout::kInt32);
+    add(Wire::kText, Layout::kUtf8);
     wires.back().check_utf8 = true;
-    add(Wire::kDecimal, Kind::kDecimal, 128);
+    add(Wire::kDecimal, Layout::kDecimal128);
     fields.back().precision = 10;
     fields.back().scale = 2;
-    add(Wire::kArray, Kind::kList, 0);
+    add(Wire::kArray, Layout::kList);
     fields.back().children.push_back(fields[0]);
     wires.back().children.push_back(wires[0]);
     wires.back().children[0].oid = 23;
-    add(Wire::kRecord, Kind::kStruct, 0);
+    add(Wire::kRecord, Layout::kStruct);
     fields.back().children = {fields[0], fields[3]};
     wires.back().children = {wires[0], wires[3]};
-    add(Wire::kEnum, Kind::kUtf8, 0);
-    fields.back().dictionary = 0;
+    add(Wire::kEnum, Layout::kUtf8);
+    fields.back().dictionary = true;
     wires.back().labels = std::make_shared<columnar::Labels>(std::vector<std::string>{"a", "bc"});
-    add(Wire::kBool, Kind::kBool, 0);
+    add(Wire::kBool, Layout::kBool);
     columns.reserve(fields.size());
-    for (const NestedField& field : fields) columns.emplace_back(field);
+    for (const Field& field : fields) columns.emplace_back(field);
   }
 };
 
@@ -98,7 +97,7 @@ TEST(CopyDecoder, RowsCutAnywhere) {
     Table table;
     const Status status = decode(table, bytes, piece);
     ASSERT_TRUE(status.is_ok()) << status.message() << " " << status.detail();
-    for (const NestedBuilder& column : table.columns) {
+    for (const ColumnBuilder& column : table.columns) {
       EXPECT_EQ(column.length(), 20);
       EXPECT_EQ(column.null_count(), 6);
     }
@@ -114,9 +113,9 @@ TEST(CopyDecoder, RowsCutAnywhere) {
 }
 
 TEST(CopyDecoder, ValuesWhereTheyLie) {
-  NestedField field;
-  field.kind = columnar::Kind::kBinary;
-  std::vector<NestedBuilder> columns;
+  Field field;
+  field.layout = columnar::Layout::kBinary;
+  std::vector<ColumnBuilder> columns;
   columns.emplace_back(field);
   WireColumn wire;
   wire.wire = Wire::kBytes;
@@ -194,9 +193,8 @@ TEST(CopyDecoder, DamagedBytes) {
 }
 
 TEST(CopyDecoder, KeysAreReportedAndNotStored) {
-  NestedField field;
-  field.bits = 32;
-  std::vector<NestedBuilder> columns;
+  Field field;
+  std::vector<ColumnBuilder> columns;
   columns.emplace_back(field);
   CopyDecoder decoder({WireColumn{Wire::kInt}}, &columns);
   std::vector<std::pair<int64_t, std::string>> changes;

@@ -63,7 +63,7 @@ class FileAppenderTest : public ::testing::Test {
   /// As others write it: without a mark.
   void create(int rows) {
     auto file = StagedFile::create(path_, true);
-    auto writer = NestedWriter::create(std::move(file).value(), schema_, false);
+    auto writer = FileWriter::create(std::move(file).value(), schema_, false);
     if (rows > 0) {
       const auto columns = make_rows(schema_, 0, rows);
       Compressor none({});
@@ -99,7 +99,7 @@ class FileAppenderTest : public ::testing::Test {
   }
 
   std::string folder_, path_;
-  NestedSchema schema_;
+  Schema schema_;
 };
 
 TEST_F(FileAppenderTest, AddsBatchesAndStatistics) {
@@ -165,8 +165,8 @@ TEST_F(FileAppenderTest, MarksAndReading) {
   EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer()).value()), numbers(200, 5));
   appender->cut(middle);
   EXPECT_EQ(rows_of(*FileReader::open_pending(path_, appender->footer()).value()), numbers(0, 15));
-  std::vector<NestedBuilder> columns;
-  for (const NestedField& field : appender->schema().fields) columns.emplace_back(field);
+  std::vector<ColumnBuilder> columns;
+  for (const Field& field : appender->schema().fields) columns.emplace_back(field);
   ASSERT_TRUE(appender->read(start, 0, columns).is_ok());
   ASSERT_TRUE(appender->read(middle, 1, columns).is_ok());
   EXPECT_EQ(columns[0].length(), 15);
@@ -233,7 +233,7 @@ TEST_F(FileAppenderTest, SmallBatchesAreJoined) {
     auto columns = make_rows(appender->schema(), rows, 1);
     constexpr int64_t kFull = 1 << 20;
     const size_t small = appender->small_batches(400, kFull);
-    std::vector<NestedBuilder> joined = make_rows(appender->schema(), 0, 0);
+    std::vector<ColumnBuilder> joined = make_rows(appender->schema(), 0, 0);
     for (size_t batch = mark.batches - small; batch < mark.batches; ++batch)
       ASSERT_TRUE(appender->read(mark, batch, joined).is_ok());
     ASSERT_TRUE(append_rows(columns, joined));

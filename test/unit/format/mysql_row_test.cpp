@@ -10,28 +10,27 @@
 namespace strom::format::mysqlwire {
 namespace {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
+using columnar::Layout;
+using columnar::ColumnBuilder;
+using columnar::Field;
 
 /// A column of each kind.
 class MysqlRow : public testing::Test {
  protected:
   MysqlRow() {
-    add(Wire::kFixed, Kind::kInt, 32, 4);
-    add(Wire::kText, Kind::kUtf8);
-    add(Wire::kDecimal, Kind::kDecimal, 128);
-    add(Wire::kDateTime, Kind::kTimestamp);
-    add(Wire::kTime, Kind::kTime, 64);
-    add(Wire::kGeometry, Kind::kBinary);
-    add(Wire::kBit, Kind::kUInt, 64);
-    for (const NestedField& field : fields_) columns_.emplace_back(field);
+    add(Wire::kFixed, Layout::kInt32, 4);
+    add(Wire::kText, Layout::kUtf8);
+    add(Wire::kDecimal, Layout::kDecimal128);
+    add(Wire::kDateTime, Layout::kTimestamp);
+    add(Wire::kTime, Layout::kTime64);
+    add(Wire::kGeometry, Layout::kBinary);
+    add(Wire::kBit, Layout::kUInt64);
+    for (const Field& field : fields_) columns_.emplace_back(field);
   }
-  void add(Wire wire, Kind kind, int32_t bits = 0, int width = 0) {
-    NestedField& field = fields_.emplace_back();
+  void add(Wire wire, Layout layout, int width = 0) {
+    Field& field = fields_.emplace_back();
     field.name = "c" + std::to_string(fields_.size());
-    field.kind = kind;
-    field.bits = bits;
+    field.layout = layout;
     field.precision = 10;
     field.scale = 2;
     WireColumn& column = wires_.emplace_back();
@@ -40,14 +39,14 @@ class MysqlRow : public testing::Test {
     column.is_sized = width == 0;
   }
   Status append(const std::string& bytes) {
-    for (NestedBuilder& column : columns_) column.clear();
+    for (ColumnBuilder& column : columns_) column.clear();
     RowDecoder decoder(wires_, &columns_);
     return decoder.append(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int64_t>(bytes.size()));
   }
 
-  std::vector<NestedField> fields_;
+  std::vector<Field> fields_;
   std::vector<WireColumn> wires_;
-  std::vector<NestedBuilder> columns_;
+  std::vector<ColumnBuilder> columns_;
 };
 
 std::string bytes(std::initializer_list<int> values) {

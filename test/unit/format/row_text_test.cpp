@@ -272,7 +272,7 @@ TEST(RowText, ValuesThatLookLikeTheNullAreQuoted) {
   std::vector<Field> fields = {field_of("i", Layout::kInt32), field_of("b", Layout::kBool)};
   std::vector<ColumnBuilder> columns(fields.begin(), fields.end());
   for (const int value : {-1, 7}) {
-    columns[0].append_value(int32_t{value});
+    columns[0].append(int32_t{value});
     columns[1].append_bool(value > 0);
   }
   columns[0].append_null();

@@ -9,7 +9,7 @@
 namespace strom::format::arrow {
 namespace {
 
-void expect_equal(const NestedBuilder& a, const NestedBuilder& b) {
+void expect_equal(const ColumnBuilder& a, const ColumnBuilder& b) {
   const auto same = [](const columnar::ByteBuffer& x, const columnar::ByteBuffer& y) {
     return x.size() == y.size() &&
            (x.size() == 0 || std::memcmp(x.data(), y.data(), static_cast<size_t>(x.size())) == 0);
@@ -74,7 +74,7 @@ TEST(StreamDecoder, OtherColumnsAreRefused) {
   auto unused = builders(fields);
   const std::string stream = stream_of(2, 1, unused);
   const auto none = [](const StreamRows&) { return Status::ok(); };
-  fields[0].bits = 64;
+  fields[0].layout = columnar::Layout::kInt64;
   const auto other = builders(fields);
   StreamDecoder decoder("a test", other, same_labels());
   EXPECT_EQ(decoder.feed(bytes_of(stream), static_cast<int64_t>(stream.size()), none).code(), ErrorCode::kTypeMismatch);

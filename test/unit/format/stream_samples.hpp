@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "format/arrow/nested_writer.hpp"
+#include "format/arrow/writer.hpp"
 
 namespace strom::format::arrow {
 
-using columnar::Kind;
-using columnar::NestedBuilder;
-using columnar::NestedField;
-using columnar::NestedSchema;
+using columnar::Layout;
+using columnar::ColumnBuilder;
+using columnar::Field;
+using columnar::Schema;
 
 class Memory final : public ByteSink {
  public:
@@ -35,32 +35,32 @@ class Memory final : public ByteSink {
 
 inline const std::vector<std::string> kLabels = {"a", "bb", "", "dddd"};
 
-inline NestedField field_of(Kind kind, int32_t bits, std::vector<NestedField> children = {}) {
-  NestedField field;
+inline Field field_of(Layout layout, std::vector<Field> children = {}) {
+  Field field;
   field.name = "f";
-  field.kind = kind;
-  field.bits = bits;
-  field.precision = bits == 128 ? 30 : 0;
-  field.byte_width = kind == Kind::kFixedBinary ? 6 : 0;
+  field.layout = layout;
+  field.precision = columnar::is_decimal(layout) ? 30 : 0;
+  field.byte_width = layout == Layout::kFixedBinary ? 6 : 0;
   field.children = std::move(children);
   return field;
 }
 
-inline std::vector<NestedField> all_fields() {
-  NestedField label = field_of(Kind::kUtf8, 0);
-  label.dictionary = 5;
-  const NestedField number = field_of(Kind::kInt, 32), text = field_of(Kind::kUtf8, 0),
-                    boolean = field_of(Kind::kBool, 0);
+inline std::vector<Field> all_fields() {
+  Field label = field_of(Layout::kUtf8);
+  label.dictionary = true;
+  label.dictionary_id = 5;
+  const Field number = field_of(Layout::kInt32), text = field_of(Layout::kUtf8),
+                    boolean = field_of(Layout::kBool);
   return {number,
           boolean,
           text,
           label,
-          field_of(Kind::kDecimal, 128),
-          field_of(Kind::kFixedBinary, 0),
-          field_of(Kind::kInterval, 0),
-          field_of(Kind::kList, 0, {text}),
-          field_of(Kind::kList, 0, {field_of(Kind::kList, 0, {boolean})}),
-          field_of(Kind::kStruct, 0, {number, label, field_of(Kind::kList, 0, {label})})};
+          field_of(Layout::kDecimal128),
+          field_of(Layout::kFixedBinary),
+          field_of(Layout::kIntervalMonthDayNano),
+          field_of(Layout::kList, {text}),
+          field_of(Layout::kList, {field_of(Layout::kList, {boolean})}),
+          field_of(Layout::kStruct, {number, label, field_of(Layout::kList, {label})})};
 }
 
 class Samples {
@@ -68,26 +68,26 @@ class Samples {
   explicit Samples(unsigned seed) : random_(seed) {}
   int64_t below(int64_t end) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(end)); }
 
-  void append(NestedBuilder& to, int64_t null_share) {
+  void append(ColumnBuilder& to, int64_t null_share) {
     if (null_share > 0 && below(null_share) == 0) return to.append_null();
-    const NestedField& field = to.field();
-    if (field.dictionary >= 0) return to.append(static_cast<int32_t>(below(static_cast<int64_t>(kLabels.size()))));
-    switch (field.kind) {
-      case Kind::kBool: return to.append_bool(below(2) == 1);
-      case Kind::kUtf8: {
+    const Field& field = to.field();
+    if (field.dictionary) return to.append(static_cast<int32_t>(below(static_cast<int64_t>(kLabels.size()))));
+    switch (field.layout) {
+      case Layout::kBool: return to.append_bool(below(2) == 1);
+      case Layout::kUtf8: {
         const std::string text(static_cast<size_t>(below(20)), static_cast<char>('a' + below(26)));
         to.append_bytes(text.data(), static_cast<int64_t>(text.size()));
         return;
       }
-      case Kind::kList:
+      case Layout::kList:
         for (int64_t i = below(5); i > 0; --i) append(to.child(0), null_share);
         return to.append_list();
-      case Kind::kStruct:
+      case Layout::kStruct:
         for (size_t i = 0; i < to.children().size(); ++i) append(to.child(i), null_share);
         return to.append_struct();
       default: {
         uint8_t* place = to.append_fixed();
-        for (int64_t i = 0; i < columnar::fixed_width(field); ++i) place[i] = static_cast<uint8_t>(random_());
+        for (int64_t i = 0; i < columnar::stored_width(field); ++i) place[i] = static_cast<uint8_t>(random_());
       }
     }
   }
@@ -96,23 +96,23 @@ class Samples {
   std::mt19937_64 random_;
 };
 
-inline std::vector<NestedBuilder> builders(const std::vector<NestedField>& fields) {
-  return std::vector<NestedBuilder>(fields.begin(), fields.end());
+inline std::vector<ColumnBuilder> builders(const std::vector<Field>& fields) {
+  return std::vector<ColumnBuilder>(fields.begin(), fields.end());
 }
 
 /// A stream of `batches` batches, and what all of its rows are.
-inline std::string stream_of(unsigned seed, int batches, std::vector<NestedBuilder>& all) {
+inline std::string stream_of(unsigned seed, int batches, std::vector<ColumnBuilder>& all) {
   Samples samples(seed), again(seed);
   const int64_t null_share = seed % 3 == 0 ? 0 : seed % 3 == 1 ? 2 : 50;
   const auto must = [](bool holds) {
     if (!holds) abort();
   };
   std::string bytes;
-  NestedSchema schema;
+  Schema schema;
   schema.fields = all_fields();
-  auto writer = std::move(NestedWriter::create(std::make_unique<Memory>(bytes), schema, true)).value();
-  NestedField text = field_of(Kind::kUtf8, 0);
-  NestedBuilder labels(text);
+  auto writer = std::move(FileWriter::create(std::make_unique<Memory>(bytes), schema, true)).value();
+  Field text = field_of(Layout::kUtf8);
+  ColumnBuilder labels(text);
   for (const auto& label : kLabels) labels.append_bytes(label.data(), static_cast<int64_t>(label.size()));
   must(writer->write_dictionary(5, labels, false).is_ok());
   Compressor compressor({seed % 2 == 0 ? Codec::kNone : Codec::kLz4, 0});

@@ -32,7 +32,7 @@ Field field_of(Layout layout) {
 template <class T>
 ValueRange range_of(Layout layout, std::initializer_list<T> values) {
   ColumnBuilder column(field_of(layout));
-  for (const T value : values) column.append_value(value);
+  for (const T value : values) column.append(value);
   return value_range(column.view());
 }
 
@@ -55,7 +55,7 @@ TEST(ValueRange, NullsAndNotANumber) {
   EXPECT_EQ(value_range(column.view()), ValueRange());
   column.append_null();
   EXPECT_EQ(value_range(column.view()), ValueRange());
-  column.append_value(int32_t{3});
+  column.append(int32_t{3});
   EXPECT_EQ(value_range(column.view()), (ValueRange{"3", "3"}));
   EXPECT_EQ(range_of<double>(Layout::kFloat64, {1.0, std::nan(""), 2.0}), ValueRange());
   EXPECT_EQ(range_of<float>(Layout::kFloat32, {std::nanf(""), 2.0F}), ValueRange());
@@ -74,7 +74,7 @@ TEST(ValueRange, AnyPatternOfNulls) {
         column.append_null();
       } else {
         const auto value = static_cast<int64_t>(random() % 1'000'000);
-        column.append_value(value);
+        column.append(value);
         low = std::min(low, value);
         high = std::max(high, value);
       }

@@ -122,9 +122,9 @@ TEST_F(Measured, also_where_nothing_can_be_kept) {
 
 // As of a device that is slower by orders of magnitude: it is asked for little.
 TEST_F(Measured, in_time) {
-  class Slow final : public engine::exec::DeviceMachine {
+  class Slow final : public engine::exec::Device {
    public:
-    explicit Slow(DeviceMachine* machine) : machine_(machine) {}
+    explicit Slow(Device* machine) : machine_(machine) {}
     std::string name() const override { return "slow"; }
     int states_per_worker() const override { return machine_->states_per_worker(); }
     Result<std::unique_ptr<engine::exec::DeviceRegion>> allocate(size_t bytes, bool mirrored,
@@ -137,7 +137,7 @@ TEST_F(Measured, in_time) {
     }
 
    private:
-    DeviceMachine* const machine_;
+    Device* const machine_;
   } slow(&*machine_);
   const auto begin = std::chrono::steady_clock::now();
   const auto rates = calibrate(*device_, &slow, std::chrono::milliseconds(50));

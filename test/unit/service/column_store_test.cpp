@@ -39,11 +39,11 @@ class ColumnStoreTest : public testing::Test {
         EXPECT_TRUE(store_.settle(session, {number, 1, "shape of " + name}).is_ok());
       }
     }
-    EXPECT_EQ(row.shape, row.state == kColumnIsKept ? "shape of " + name : "");
+    EXPECT_EQ(row.shape, row.state == kColumnIsCached ? "shape of " + name : "");
     if (number != 0 && lets_go) {
       EXPECT_TRUE(store_.settle(session, {number, 0, ""}).is_ok());
     }
-    return row.state == kColumnIsKept;
+    return row.state == kColumnIsCached;
   }
   static OfferedColumn offer(const std::string& name, uint64_t units) {
     return {name, "f/" + name.substr(0, 1), 1, units * kUnit};
@@ -51,7 +51,7 @@ class ColumnStoreTest : public testing::Test {
   bool has(const std::string& name) {
     const ColumnRow row = store_.find(99, {name}).at(0);
     store_.end_session(99);
-    return row.state == kColumnIsKept;
+    return row.state == kColumnIsCached;
   }
   uint64_t held() const { return held_ / kUnit; }
   // Memory for a session, as the runner has it.
@@ -121,7 +121,7 @@ TEST_F(ColumnStoreTest, mirrored_ones_have_a_limit_of_their_own) {
       }
     }
     store_.end_session(1);
-    return row.state == kColumnIsKept;
+    return row.state == kColumnIsCached;
   };
   EXPECT_FALSE(use_table("huge", 401));
   EXPECT_FALSE(use_table("huge", 401));

@@ -66,9 +66,9 @@ plan::Program pairs() {
 }
 
 /// The machine without a limit of tiles in a launch; the first launches find the flag set.
-class Unbounded final : public engine::exec::DeviceMachine {
+class Unbounded final : public engine::exec::Device {
  public:
-  Unbounded(DeviceMachine* machine, int stopped) : machine_(machine), stopped_(stopped) {}
+  Unbounded(Device* machine, int stopped) : machine_(machine), stopped_(stopped) {}
   std::string name() const override { return machine_->name(); }
   int states_per_worker() const override { return machine_->states_per_worker(); }
   Result<std::unique_ptr<DeviceRegion>> allocate(size_t bytes, bool mirrored, const KeepGoing& keep_going) override {
@@ -99,7 +99,7 @@ class Unbounded final : public engine::exec::DeviceMachine {
   std::atomic<int> launches = 0, paused = 0;
 
  private:
-  DeviceMachine* const machine_;
+  Device* const machine_;
   const int stopped_;
 };
 
@@ -113,7 +113,7 @@ class Machine : public testing::Test {
 
   /// The count; a failure.
   static Result<int64_t> count(
-      int32_t inner, int32_t outer, engine::exec::DeviceMachine* machine,
+      int32_t inner, int32_t outer, engine::exec::Device* machine,
       const engine::exec::InterruptCheck& interrupt = [] {}) {
     const plan::Program program = pairs();
     const Numbers some(inner), others(outer);

@@ -249,8 +249,8 @@ TEST_F(DeviceService, join_tables_that_stay) {
   RemoteMachine &one = *first.value(), &two = *second.value();
   const std::string name(8000, 'n');
   constexpr size_t kBytes = 100'000;
-  EXPECT_TRUE(one.keeper()->find_mirrored(name, keep_going).value().is_wanted);
-  auto rooms = one.keeper()->make_room({{name, "jf/path", 0, kBytes, true}}, keep_going);
+  EXPECT_TRUE(one.cache()->find_mirrored(name, keep_going).value().is_wanted);
+  auto rooms = one.cache()->make_room({{name, "jf/path", 0, kBytes, true}}, keep_going);
   ASSERT_TRUE(rooms.is_ok()) << rooms.status().message();
   const std::unique_ptr<engine::exec::DeviceRegion> room = std::move(rooms.value()[0]);
   ASSERT_NE(room, nullptr);
@@ -263,11 +263,11 @@ TEST_F(DeviceService, join_tables_that_stay) {
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
   fill.fills[0].from = {room.get(), 8, 8};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
-  EXPECT_EQ(two.keeper()->find_mirrored(name, keep_going).value().region, nullptr);
-  one.keeper()->publish(*room, "join table");
-  ASSERT_TRUE(one.keeper()->find({"other"}, keep_going).is_ok());  // nothing answers a publication itself
+  EXPECT_EQ(two.cache()->find_mirrored(name, keep_going).value().region, nullptr);
+  one.cache()->publish(*room, "join table");
+  ASSERT_TRUE(one.cache()->find({"other"}, keep_going).is_ok());  // nothing answers a publication itself
 
-  auto found = two.keeper()->find_mirrored(name, keep_going);
+  auto found = two.cache()->find_mirrored(name, keep_going);
   ASSERT_TRUE(found.is_ok()) << found.status().message();
   ASSERT_NE(found.value().region, nullptr);
   EXPECT_EQ(found.value().region->device(), room->device());
@@ -286,13 +286,13 @@ TEST_F(DeviceService, join_tables_that_stay) {
   // What is forgotten stays for those who have it.
   ASSERT_TRUE(client->submit({static_cast<uint16_t>(TaskKind::kForget), 0, ""}).is_ok());
   (void)client->wait(10000);
-  EXPECT_EQ(two.keeper()->find_mirrored(name, keep_going).value().region, nullptr);
+  EXPECT_EQ(two.cache()->find_mirrored(name, keep_going).value().region, nullptr);
   EXPECT_EQ(std::memcmp(found.value().region->host(), room->host(), kBytes), 0);
   engine::exec::DeviceWork read;
   read.kept.push_back(found.value().region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
   // Columns have no mirror, and what a session does not have is not shown to it.
-  auto column = one.keeper()->make_room({{"column", "f", 0, 64}}, keep_going);
+  auto column = one.cache()->make_room({{"column", "f", 0, 64}}, keep_going);
   ASSERT_NE(column.value()[0], nullptr);
   EXPECT_EQ(column.value()[0]->host(), nullptr);
   for (const std::string& arguments : {std::string("x"), bytes_of(AskMirror{2}), bytes_of(AskMirror{77})}) {
@@ -319,11 +319,11 @@ TEST_F(DeviceService, columns_that_stay) {
   ASSERT_TRUE(first.is_ok() && second.is_ok());
   RemoteMachine &one = *first.value(), &two = *second.value();
   const std::string name = std::string("name\0of", 7) + std::string(200, 'n');
-  auto found = one.keeper()->find({name, "other"}, keep_going);
+  auto found = one.cache()->find({name, "other"}, keep_going);
   ASSERT_TRUE(found.is_ok() && found.value().size() == 2);
   EXPECT_EQ(found.value()[0].region, nullptr);
   EXPECT_TRUE(found.value()[0].is_wanted);
-  auto rooms = one.keeper()->make_room({{name, "f/path", 3, 1000}, {"huge", "f/path", 4, size_t{1} << 60}}, keep_going);
+  auto rooms = one.cache()->make_room({{name, "f/path", 3, 1000}, {"huge", "f/path", 4, size_t{1} << 60}}, keep_going);
   ASSERT_TRUE(rooms.is_ok()) << rooms.status().message();
   ASSERT_NE(rooms.value()[0], nullptr);
   EXPECT_EQ(rooms.value()[1], nullptr);
@@ -337,12 +337,12 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
   fill.fills[0].from = {mirror.value().get(), 4000, 1000};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);
-  EXPECT_EQ(two.keeper()->find({name}, keep_going).value()[0].region, nullptr);  // nobody finds it yet
-  one.keeper()->publish(*rooms.value()[0], "shape");
+  EXPECT_EQ(two.cache()->find({name}, keep_going).value()[0].region, nullptr);  // nobody finds it yet
+  one.cache()->publish(*rooms.value()[0], "shape");
   fill.fills[0].from = {mirror.value().get(), 0, 10};
   EXPECT_EQ(one.run(fill, keep_going).code(), ErrorCode::kProtocolViolation);  // and nobody writes to it now
 
-  auto kept = std::move(two.keeper()->find({name}, keep_going).value()[0]);
+  auto kept = std::move(two.cache()->find({name}, keep_going).value()[0]);
   ASSERT_NE(kept.region, nullptr);
   EXPECT_EQ(kept.shape, "shape");
   EXPECT_EQ(kept.region->size(), 1000u);
@@ -361,8 +361,8 @@ TEST_F(DeviceService, columns_that_stay) {
 
   // Answers that nobody waits for any more hold nothing.
   kill(process_, SIGSTOP);
-  EXPECT_EQ(two.keeper()->find({name}, [] { return false; }).status().code(), ErrorCode::kCancelled);
-  EXPECT_EQ(two.keeper()->make_room({{"third", "f", 1, 64}}, [] { return false; }).status().code(),
+  EXPECT_EQ(two.cache()->find({name}, [] { return false; }).status().code(), ErrorCode::kCancelled);
+  EXPECT_EQ(two.cache()->make_room({{"third", "f", 1, 64}}, [] { return false; }).status().code(),
             ErrorCode::kCancelled);
   kill(process_, SIGCONT);
   for (int i = 0; i < 20; ++i) {
@@ -373,18 +373,18 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(cache().bytes, 1000u);
   {
     auto dies = RemoteMachine::connect(options);
-    auto held = dies.value()->keeper()->find({name}, keep_going);
+    auto held = dies.value()->cache()->find({name}, keep_going);
     EXPECT_EQ(cache().pinned, 1000u);
   }
   EXPECT_TRUE(unpinned());
 
   // Messages that cannot be.
   const auto client = connect_soon(socket_);
-  const auto keep = static_cast<uint16_t>(TaskKind::kKeep);
+  const auto keep = static_cast<uint16_t>(TaskKind::kMakeRoom);
   for (const std::string& arguments :
-       {std::string("x"), bytes_of(Keep{1, 0, 5, 0}), bytes_of(Keep{1, 0, 0, 0}),
-        bytes_of(Keep{1, 0, 9000, 0}) + std::string(9000, 'x'), bytes_of(Keep{1, 0, 1, 0, 2}) + "x",
-        bytes_of(Keep{1, 0, 1, 300}) + std::string(301, 'x')}) {
+       {std::string("x"), bytes_of(RoomRequest{1, 0, 5, 0}), bytes_of(RoomRequest{1, 0, 0, 0}),
+        bytes_of(RoomRequest{1, 0, 9000, 0}) + std::string(9000, 'x'), bytes_of(RoomRequest{1, 0, 1, 0, 2}) + "x",
+        bytes_of(RoomRequest{1, 0, 1, 300}) + std::string(301, 'x')}) {
     ASSERT_TRUE(client->submit({keep, 0, arguments}).is_ok());
     const Reply reply = std::move(*client->wait(10000).value());
     EXPECT_EQ(status_of(std::get<Failed>(reply.message)).code(), ErrorCode::kProtocolViolation);

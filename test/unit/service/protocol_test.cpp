@@ -1,6 +1,6 @@
 // Messages: what is written is what is read, and nothing else is.
 #include "service/protocol.hpp"
-#include "engine/exec/kept_columns.hpp"
+#include "engine/device/cached_columns.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::vector<Message> one_of_each() {
           AskDevices{},
           devices,
           FindColumns{{"name", std::string("\0x", 2)}},
-          Columns{{{kColumnIsKept, 1, 2, 3, "shape"}, {}}},
+          Columns{{{kColumnIsCached, 1, 2, 3, "shape"}, {}}},
           SettleColumns{{{7, 1, "shape"}, {8, 0, ""}}},
           AskCache{"label"},
           Cache{1, 2, 3, 4, 5, {{"label", 1, 2, 3, 4, 5}, {}}}};
@@ -98,11 +98,11 @@ TEST(Protocol, messages_have_a_limit) {
   full.rows.resize(kLedgerRowsPerMessage);
   for (LedgerRow& row : full.rows) row.name.assign(kMaxNameBytes, 'x');
   EXPECT_TRUE(encode(1, full).is_ok());
-  using engine::exec::ColumnKeeper;
+  using engine::exec::DeviceCache;
   EXPECT_TRUE(encode(1, FindColumns{std::vector<std::string>(kColumnsPerMessage, std::string(256, 'x'))}).is_ok());
   Columns columns;
   columns.rows.resize(kColumnsPerMessage);
-  for (ColumnRow& row : columns.rows) row.shape.assign(ColumnKeeper::kMostShapeBytes, 'x');
+  for (ColumnRow& row : columns.rows) row.shape.assign(DeviceCache::kMostShapeBytes, 'x');
   EXPECT_TRUE(encode(1, columns).is_ok());
   Cache cache;
   cache.rows.resize(kCacheRowsPerMessage);

@@ -118,7 +118,7 @@ STROM_INLINE void select_by(const P& p, TileState& s, uint16_t dst, const uint8_
     case 1: select_values<P, uint8_t>(p, s, dst, take, b, c); break;
     case 4: select_values<P, uint32_t>(p, s, dst, take, b, c); break;
     case 8: select_values<P, uint64_t>(p, s, dst, take, b, c); break;
-    default: select_values<P, expr::uint128>(p, s, dst, take, b, c);
+    default: select_values<P, base::uint128>(p, s, dst, take, b, c);
   }
   if (flagged)
     p.for_each(s.count, [&](int i) {
@@ -185,10 +185,10 @@ STROM_KERNEL void assume(const P& p, TileState& s, const TileInstr& instr) {
   reflag(p, s, instr, [](uint8_t flags, bool holds, uint8_t) -> uint8_t { return holds ? flags : flags | kErrorFlag; });
 }
 
-/// Appends the tile's rows with an error in one of the registers of list `errors` to the declined buffer and leaves
+/// Appends the tile's rows with an error in one of the registers of list `errors` to the fallback buffer and leaves
 /// 1 in scratch_mask for all others. Returns whether there was one. The caller has made sure that they fit.
 template <class P>
-STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
+STROM_KERNEL bool take_fallback_rows(const P& p, TileState& s, ListRef errors) {
   const uint16_t* list = s.code->lists + errors;
   bool flagged = false;
   for (int k = 1; k <= list[0]; ++k) flagged |= s.regs[list[k]].flags != nullptr;
@@ -203,11 +203,11 @@ STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
   });
   if (!p.any(found != 0)) return false;
   p.sync();
-  const int declined = p.compact(s.scratch_mask, s.count, s.scratch_positions);
+  const int found_rows = p.compact(s.scratch_mask, s.count, s.scratch_positions);
   const uint16_t* join_rows = s.code->lists + s.code->segments[s.segment].join_rows;
-  DeclinedBuffer& out = *s.declined;
+  FallbackBuffer& out = *s.fallback;
   const int base = out.count;
-  p.for_each(declined, [&](int k) {
+  p.for_each(found_rows, [&](int k) {
     const int i = s.scratch_positions[k];
     out.rows[base + k] = row_of(s, i);
     for (int j = 0; j < static_cast<int>(s.code->join_count); ++j) {
@@ -217,7 +217,7 @@ STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
     }
   });
   p.sync();
-  p.leader([&] { out.count = base + declined; });
+  p.leader([&] { out.count = base + found_rows; });
   p.for_each(s.count, [&](int i) { s.scratch_mask[i] ^= 1; });
   p.sync();
   return true;
@@ -226,7 +226,7 @@ STROM_KERNEL bool decline_errors(const P& p, TileState& s, ListRef errors) {
 /// kGate: after it no register of list imm has an error; registers of list c keep their values for the rows left.
 template <class P>
 STROM_KERNEL void gate(const P& p, TileState& s, const TileInstr& instr) {
-  if (!decline_errors(p, s, instr.imm)) return;
+  if (!take_fallback_rows(p, s, instr.imm)) return;
   const int kept = p.compact(s.scratch_mask, s.count, s.scratch_positions);
   const uint16_t* alive = s.code->lists + instr.c;
   for (int k = 1; k <= alive[0]; ++k) {
@@ -309,11 +309,11 @@ STROM_INLINE void put_oldest_last(TileState& s, SegmentBuffer& buffer) {
 template <class P>
 STROM_INLINE void filter_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
-  const bool declined = decline_errors(p, s, seg.errors);
+  const bool some_fell_back = take_fallback_rows(p, s, seg.errors);
   const bool all = seg.mask == kNoRegister;
   const uint8_t* mask = all ? s.scratch_mask : values<uint8_t>(s, seg.mask);
   const uint8_t* flags = all ? nullptr : s.regs[seg.mask].flags;
-  if (all && !declined) {
+  if (all && !some_fell_back) {
     p.for_each(s.count, [&](int i) { s.scratch_mask[i] = 1; });
     p.sync();
   }

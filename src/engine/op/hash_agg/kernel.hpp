@@ -3,11 +3,8 @@
 // and nothing is hashed. Single source.
 #pragma once
 
-#include <math.h>
-
 #include "engine/agg/accumulate.hpp"
 #include "engine/block/hash.hpp"
-#include "engine/expr/decimal.hpp"
 
 namespace strom::engine::op {
 
@@ -122,74 +119,18 @@ STROM_KERNEL bool find_groups(const P& p, TileState& s, const TileInstr& instr) 
   return !full;
 }
 
-template <class P, class T, class Wide>
-STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide) {
-  const T* in = values<T>(s, instr.a);
-  const uint8_t* fa = s.regs[instr.a].flags;
-  T* out = static_cast<T*>(s.storage[instr.dst].data);
-  uint8_t* flags = s.storage[instr.dst].flags;
-  unsigned wide = 0;
-  p.for_each(s.count, [&](int i) {
-    out[i] = in[i];
-    const uint8_t flag = fa != nullptr ? fa[i] : 0;
-    const bool too_wide = flag == 0 && is_wide(in[i]);
-    flags[i] = too_wide ? kErrorFlag : flag;
-    wide |= too_wide;
-  });
-  const bool flagged = p.any(wide != 0) || fa != nullptr;
-  p.leader([&] { own(s, instr.dst, flagged); });
-  p.sync();
+/// Whether a tile finds room for its groups. Those of a device are made room for while it runs, see find_groups().
+template <bool kSharesGroups>
+STROM_INLINE bool has_room_for_groups(const TileState& s) {
+  return kSharesGroups || s.code->grouping != Grouping::kHashed || s.groups->capacity - s.groups->count >= kTileRows;
 }
 
-/// kNarrowSum: leaves values to PostgreSQL whose sum could overflow.
-template <class P>
-STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
-  const auto acc = static_cast<AccKind>(instr.imm);
-  const bool moments = acc == AccKind::kMoments || acc == AccKind::kPairMoments;
-  const bool average = acc == AccKind::kAvgF64 || moments;
-  switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
-    case Phys::kI128: {
-      const expr::int128 limit = static_cast<expr::int128>(1)
-                                 << (acc == AccKind::kSumSquares ? agg::kSquareBits : agg::kSummableBits);
-      narrow_sum_typed<P, expr::int128>(p, s, instr, [limit](expr::int128 v) { return v >= limit || v <= -limit; });
-      break;
-    }
-    case Phys::kF32:
-      narrow_sum_typed<P, float>(p, s, instr, [average](float v) {
-        const float size = v < 0 ? -v : v;
-        return average ? !(size < INFINITY) : size > static_cast<float>(agg::kSummableF32) && size < INFINITY;
-      });
-      break;
-    default:
-      const double limit = moments ? agg::kMomentF64 : agg::kAveragableF64;
-      narrow_sum_typed<P, double>(p, s, instr, [average, limit](double v) {
-        const double size = v < 0 ? -v : v;
-        return average ? !(size < limit) : size > agg::kSummableF64 && size < INFINITY;
-      });
-  }
-}
-
-/// End of a kAggregate segment.
+/// End of a kAggregate segment with groups.
 template <class P>
 STROM_INLINE void aggregate_rows(const P& p, TileState& s, uint32_t segment) {
   const Segment& seg = s.code->segments[segment];
   const auto rows = agg::row_counts<P>(s);
   p.leader([&] { s.segment_rows_out[segment] += s.count; });
-  if (seg.mask == kNoRegister) {
-    p.leader([&] { rows.with(0, [&](auto count) { p.add(count, static_cast<int64_t>(s.count)); }); });
-    uint32_t* slots = nullptr;
-    for (uint32_t a = 0; a < s.code->aggregate_count; ++a) {
-      if (agg::reduce(p, s, a)) continue;
-      if (slots == nullptr) {
-        slots = reinterpret_cast<uint32_t*>(s.scratch_positions);
-        p.for_each(s.count, [&](int i) { slots[i] = 0; });
-        p.sync();
-      }
-      agg::accumulate(p, s, a, slots);
-    }
-    p.sync();
-    return;
-  }
   const uint32_t* slots = values<uint32_t>(s, seg.mask);
   p.for_each_shared(s.count, [&](int i) { rows.with(slots[i], [&](auto count) { p.add(count, int64_t{1}); }); });
   for (uint32_t a = 0; a < s.code->aggregate_count; ++a) agg::accumulate(p, s, a, slots);

@@ -49,7 +49,7 @@ STROM_KERNEL void lookup_direct(const P& p, TileState& s, const TileInstr& instr
   p.sync();
 }
 
-/// kProbeHash. Keys with errors keep them, so that the row is declined.
+/// kProbeHash. Keys with errors keep them, so that it becomes a fallback row.
 template <class P>
 STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
   const JoinTable& table = s.joins[instr.imm];
@@ -133,7 +133,7 @@ STROM_KERNEL void is_unmatched(const P& p, TileState& s, const TileInstr& instr)
   p.sync();
 }
 
-/// kInPartition. Keys with errors are in every partition, so that the row is declined and PostgreSQL says which.
+/// kInPartition. Keys with errors are in every partition, so that it becomes a fallback row and PostgreSQL says which.
 template <class P>
 STROM_KERNEL void in_partition(const P& p, TileState& s, const TileInstr& instr) {
   const uint64_t* hashes = values<uint64_t>(s, instr.a);

@@ -27,8 +27,8 @@ inline constexpr uint32_t kVersion = 4, kKnownFlags = 7, kIsAllVisible = 4;
 inline constexpr int kSums = 32;
 inline constexpr uint32_t kPrime = 16777619;
 
-STROM_INLINE uint32_t half_word(const uint8_t* page, uint32_t place) {
-  return columnar::heap::load_bytes<uint16_t>(page + place);
+STROM_INLINE uint32_t half_word(const uint8_t* page, uint32_t offset) {
+  return columnar::heap::load_bytes<uint16_t>(page + offset);
 }
 
 /// Items of the page; -1: its header cannot be, or does not say that all is visible.
@@ -60,9 +60,9 @@ STROM_INLINE uint32_t add_to_sum(uint32_t sum, uint32_t word) {
 /// Of one column of words, the checksum itself counting as 0, and of two more that are 0.
 STROM_INLINE uint32_t sum_column(const uint8_t* page, uint32_t page_size, int column) {
   uint32_t sum = first_sum(column);
-  for (uint32_t place = static_cast<uint32_t>(column) * 4; place < page_size; place += kSums * 4) {
-    auto word = columnar::heap::load_bytes<uint32_t>(page + place);
-    if (place == kChecksum) word &= 0xFFFF0000;
+  for (uint32_t offset = static_cast<uint32_t>(column) * 4; offset < page_size; offset += kSums * 4) {
+    auto word = columnar::heap::load_bytes<uint32_t>(page + offset);
+    if (offset == kChecksum) word &= 0xFFFF0000;
     sum = add_to_sum(sum, word);
   }
   return add_to_sum(add_to_sum(sum, 0), 0);
@@ -178,10 +178,10 @@ STROM_KERNEL void decode_page(const P& p, const PageTask& task, uint32_t number,
   const int tuples = find_tuples(p, bytes, page::count_items(bytes, task.page_size), scratch);
   p.sync();
   p.for_each(tuples, [&](int i) {
-    const auto place = static_cast<uint32_t>(scratch.positions[i]) + 1;
-    const auto item = columnar::heap::read_item(bytes, place);
+    const auto offset_number = static_cast<uint32_t>(scratch.positions[i]) + 1;
+    const auto item = columnar::heap::read_item(bytes, offset_number);
     const int64_t row = int64_t{first_row} + i;
-    task.numbers[row] = static_cast<uint16_t>(place);
+    task.numbers[row] = static_cast<uint16_t>(offset_number);
     (void)page::walk<true>(task, bytes + item.offset(), item.size(), row);
   });
 }

@@ -4,10 +4,13 @@
 
 #include "engine/expr/decimal.hpp"
 #include "engine/expr/row_decimal.hpp"
+#include "engine/agg/narrow.hpp"
 #include "engine/op/call/kernel.hpp"
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
+#include "engine/op/output/kernel.hpp"
+#include "engine/op/reduce/kernel.hpp"
 #include "engine/op/scan/kernel.hpp"
 #include "engine/op/top_rows/kernel.hpp"
 
@@ -16,7 +19,7 @@ namespace strom::engine::op {
 /// kRescale, kNumericToInt, kToDecimal and the like: unary calls with parameters in the instruction.
 template <class P, class R, class F>
 STROM_INLINE void convert_numeric(const P& p, TileState& s, const TileInstr& instr, F convert) {
-  const expr::int128* a = values<expr::int128>(s, instr.a);
+  const base::int128* a = values<base::int128>(s, instr.a);
   R* out = static_cast<R*>(s.storage[instr.dst].data);
   unsigned raised = 0;
   p.for_each(s.count, [&](int i) { raised |= static_cast<unsigned>(convert(a[i], &out[i])); });
@@ -29,9 +32,9 @@ STROM_INLINE void convert_numeric(const P& p, TileState& s, const TileInstr& ins
 template <class P>
 STROM_KERNEL void rescale(const P& p, TileState& s, const TileInstr& instr) {
   const int from = static_cast<int>(instr.imm >> 16), to = static_cast<int>(instr.imm & 0xffff);
-  const expr::int128 up = to > from ? base::power_of_ten(to - from) : 1;
-  const expr::int128 down = from > to ? base::power_of_ten(from - to) : 1;
-  convert_numeric<P, expr::int128>(p, s, instr, [up, down](expr::int128 in, expr::int128* out) {
+  const base::int128 up = to > from ? base::power_of_ten(to - from) : 1;
+  const base::int128 down = from > to ? base::power_of_ten(from - to) : 1;
+  convert_numeric<P, base::int128>(p, s, instr, [up, down](base::int128 in, base::int128* out) {
     return expr::rescale_overflows(in, up, down, out);
   });
 }
@@ -41,13 +44,13 @@ STROM_KERNEL void numeric_to_int(const P& p, TileState& s, const TileInstr& inst
   const int scale = static_cast<int>(instr.imm);
   const auto type = static_cast<registry::TypeId>(instr.c);
   if (type == registry::TypeId::kInt8) {
-    convert_numeric<P, int64_t>(p, s, instr, [scale](expr::int128 in, int64_t* out) {
+    convert_numeric<P, int64_t>(p, s, instr, [scale](base::int128 in, int64_t* out) {
       return expr::decimal_to_int(in, scale, INT64_MIN, INT64_MAX, out);
     });
     return;
   }
   const int64_t highest = type == registry::TypeId::kInt2 ? INT16_MAX : INT32_MAX;
-  convert_numeric<P, int32_t>(p, s, instr, [scale, highest](expr::int128 in, int32_t* out) {
+  convert_numeric<P, int32_t>(p, s, instr, [scale, highest](base::int128 in, int32_t* out) {
     int64_t wide;
     const bool bad = expr::decimal_to_int(in, scale, -highest - 1, highest, &wide);
     *out = static_cast<int32_t>(wide);
@@ -59,27 +62,27 @@ template <class P>
 STROM_KERNEL void numeric_to_float(const P& p, TileState& s, const TileInstr& instr) {
   const int scale = static_cast<int>(instr.imm);
   convert_numeric<P, double>(p, s, instr,
-                             [scale](expr::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
+                             [scale](base::int128 in, double* out) { return expr::decimal_to_double(in, scale, out); });
 }
 
 template <class P>
 STROM_KERNEL void to_decimal(const P& p, TileState& s, const TileInstr& instr) {
   const int scale = static_cast<int>(instr.imm);
-  convert_numeric<P, expr::int128>(
-      p, s, instr, [scale](expr::int128 in, expr::int128* out) { return expr::to_decimal(in, scale, out); });
+  convert_numeric<P, base::int128>(
+      p, s, instr, [scale](base::int128 in, base::int128* out) { return expr::to_decimal(in, scale, out); });
 }
 
 template <class P>
 STROM_KERNEL void fix_decimal(const P& p, TileState& s, const TileInstr& instr) {
   const uint32_t imm = instr.imm;
-  convert_numeric<P, expr::int128>(
-      p, s, instr, [imm](expr::int128 in, expr::int128* out) { return expr::fix_decimal(in, imm, out); });
+  convert_numeric<P, base::int128>(
+      p, s, instr, [imm](base::int128 in, base::int128* out) { return expr::fix_decimal(in, imm, out); });
 }
 
 template <class P>
 STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr) {
-  convert_numeric<P, expr::int128>(p, s, instr,
-                                   [](expr::int128 in, expr::int128* out) { return expr::order_decimal(in, out); });
+  convert_numeric<P, base::int128>(p, s, instr,
+                                   [](base::int128 in, base::int128* out) { return expr::order_decimal(in, out); });
 }
 
 /// A call of a registry function. Defined where tiles are instantiated (engine/inst): on the CPU each group of
@@ -125,7 +128,7 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kToDecimal: to_decimal(p, s, instr); break;
     case TileOp::kFixDecimal: fix_decimal(p, s, instr); break;
     case TileOp::kAlignDecimal: align_decimal(p, s, instr); break;
-    case TileOp::kNarrowSum: narrow_sum(p, s, instr); break;
+    case TileOp::kNarrowSum: agg::narrow_sum(p, s, instr); break;
     case TileOp::kKeepWhere: keep_where(p, s, instr); break;
     case TileOp::kAssume: assume(p, s, instr); break;
     case TileOp::kGate: gate(p, s, instr); break;
@@ -136,35 +139,6 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     default: execute_call(p, s, instr);
   }
   return true;
-}
-
-/// End of a kOutput segment: copies the output registers behind what the buffer holds.
-template <class P>
-STROM_INLINE void output_rows(const P& p, TileState& s, uint32_t segment) {
-  OutputBuffer& out = *s.output;
-  const uint16_t* list = s.code->lists + s.code->outputs;
-  const int base = out.count;
-  for (int k = 1; k <= list[0]; ++k) {
-    const TableColumn& column = out.columns[k - 1];
-    copy_values(p, column.phys, at(column.data, column.phys, base), s.regs[list[k]].data, s.count);
-    const uint8_t* flags = s.regs[list[k]].flags;
-    const bool seen = out.has_flags[k - 1] != 0;
-    if (flags != nullptr) {
-      if (!seen) p.for_each(base, [&](int i) { column.flags[i] = 0; });
-      p.for_each(s.count, [&](int i) { column.flags[base + i] = flags[i]; });
-    } else if (seen) {
-      p.for_each(s.count, [&](int i) { column.flags[base + i] = 0; });
-    }
-    p.sync();
-    p.leader([&] {
-      if (flags != nullptr) out.has_flags[k - 1] = 1;
-    });
-  }
-  p.leader([&] {
-    out.count = base + s.count;
-    s.segment_rows_out[segment] += s.count;
-  });
-  p.sync();
 }
 
 /// Of the rows in the buffer of a segment, which is empty, none has flags.
@@ -179,7 +153,7 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
   p.leader([&] {
     s.segment = segment;
     s.text_mark = s.text.used;
-    s.declined_mark = s.declined->count;
+    s.fallback_mark = s.fallback->count;
     s.groups_full = 0;
     // One look for all threads of a block, which read the budget behind a barrier.
     s.budget = s.stop != nullptr && *s.stop != 0 ? 0 : s.budget - 1;
@@ -215,7 +189,7 @@ STROM_INLINE void untake_input(const P& p, TileState& s, uint32_t segment) {
   p.sync();
   p.leader([&] {
     if (!s.code->keeps_text) s.text.used = s.text_mark;  // a group that stays may have a text of it
-    s.declined->count = s.declined_mark;
+    s.fallback->count = s.fallback_mark;
     ++s.budget;
     s.segment_rows_in[segment] -= s.taken;
     if (s.groups->count > s.groups->capacity) s.groups->count = s.groups->capacity;
@@ -249,7 +223,10 @@ STROM_INLINE bool run_segment(const P& p, TileState& s, uint32_t segment) {
     case SegmentEnd::kExpand: expand_rows(p, s, segment); break;
     case SegmentEnd::kMatch: match_rows(p, s, segment); break;
     case SegmentEnd::kAggregate:
-      aggregate_rows(p, s, segment);
+      if (s.code->grouping == Grouping::kNone)
+        reduce_rows(p, s, segment);
+      else
+        aggregate_rows(p, s, segment);
       p.leader([&] {
         if (segment > 0 && s.buffers[segment].count == 0) forget_flags(s, segment);
       });
@@ -271,16 +248,13 @@ STROM_INLINE int32_t next_segment(const TileState& s) {
   return -1;
 }
 
-/// What must be made room for before `segment` can run over a whole tile. Groups of a device are made room for while it
-/// runs, see find_groups().
+/// What must be made room for before `segment` can run over a whole tile.
 template <bool kSharesGroups>
 STROM_INLINE RunResult room_for(const TileState& s, int32_t segment) {
-  if (s.declined->capacity - s.declined->count < kTileRows * 2) return RunResult::kDeclinedFull;
+  if (s.fallback->capacity - s.fallback->count < kTileRows * 2) return RunResult::kFallbackFull;
   const SegmentEnd kind = s.code->segments[segment].kind;
   if (kind == SegmentEnd::kOutput && s.output->capacity - s.output->count < kTileRows) return RunResult::kOutputFull;
-  if (!kSharesGroups && kind == SegmentEnd::kAggregate && s.code->hashed_groups &&
-      s.groups->capacity - s.groups->count < kTileRows)
-    return RunResult::kGroupsFull;
+  if (kind == SegmentEnd::kAggregate && !has_room_for_groups<kSharesGroups>(s)) return RunResult::kGroupsFull;
   if (s.code->makes_text && (s.text.overflowed != 0 || s.text.used > s.text.capacity / 2)) return RunResult::kTextFull;
   return RunResult::kDone;
 }

@@ -6,6 +6,7 @@
 #include "columnar/text.hpp"
 #include "engine/block/registers.hpp"
 #include "engine/expr/datetime.hpp"
+#include "engine/expr/element.hpp"
 
 namespace strom::engine::op {
 
@@ -66,7 +67,7 @@ STROM_INLINE int64_t days_of_millis(int64_t millis) {
 /// Timestamps of any unit to microseconds since 2000-01-01; nanoseconds are truncated towards minus infinity.
 STROM_INLINE bool timestamp_in_range(int64_t value, TimeUnit unit, int64_t& out) {
   constexpr int64_t kEpoch = static_cast<int64_t>(expr::kUnixToPgDays) * expr::kMicrosPerDay;
-  expr::int128 micros = value;
+  base::int128 micros = value;
   if (unit == TimeUnit::kSecond) micros *= 1000000;
   if (unit == TimeUnit::kMilli) micros *= 1000;
   if (unit == TimeUnit::kNano) {
@@ -235,17 +236,18 @@ STROM_INLINE void load_register_flags(const P& p, TileState& s, uint16_t dst, co
   p.leader([&] { s.regs[dst].flags = flags; });
 }
 
-STROM_INLINE bool inflate(TileState& s, StrView* text) {
-#if defined(STROM_PLATFORM_CUDA)
+/// Devices cannot.
+template <class P>
+STROM_INLINE bool inflate(const P&, TileState& s, StrView* text) {
+  if constexpr (!P::kDevice) {
+    const int64_t size = s.inflater == nullptr ? -1 : s.inflater->size(*text);
+    if (size < 0) return false;
+    char* made = expr::Context{s.code->single_byte, &s.text, 0}.make_text(size);
+    if (made == nullptr || !s.inflater->inflate(*text, made, size)) return false;
+    *text = {made, size};
+    return true;
+  }
   return false;
-#else
-  const int64_t size = s.inflater == nullptr ? -1 : s.inflater->size(*text);
-  if (size < 0) return false;
-  char* made = expr::Context{s.code->single_byte, &s.text, 0}.make_text(size);
-  if (made == nullptr || !s.inflater->inflate(*text, made, size)) return false;
-  *text = {made, size};
-  return true;
-#endif
 }
 
 /// Text of which some is compressed: only now, because earlier segments have left few rows. What cannot be inflated, or
@@ -260,7 +262,7 @@ STROM_KERNEL void load_packed(const P& p, TileState& s, uint16_t dst, const Colu
     const int64_t row = row_of(s, i);
     StrView text = in[row];
     uint8_t flag = flags_in[row];
-    if (flag & kPackedFlag) flag = inflate(s, &text) ? 0 : kErrorFlag;
+    if (flag & kPackedFlag) flag = inflate(p, s, &text) ? 0 : kErrorFlag;
     out[i] = flag == 0 ? text : StrView{nullptr, 0};
     flags[i] = flag;
   });
@@ -272,12 +274,12 @@ template <class P, class F>
 STROM_INLINE void load_numerics(const P& p, TileState& s, uint16_t dst, const ColumnView& c, F convert) {
   const StrView* in = static_cast<const StrView*>(c.values) + s.morsel_begin;
   const uint8_t* flags_in = c.flags == nullptr ? nullptr : c.flags + s.morsel_begin;
-  auto* out = static_cast<expr::int128*>(s.storage[dst].data);
+  auto* out = static_cast<base::int128*>(s.storage[dst].data);
   uint8_t* flags = s.storage[dst].flags;
   unsigned flagged = 0;
   const auto load = [&](int i, int64_t row) {
     const uint8_t flag_in = flags_in == nullptr ? 0 : flags_in[row];
-    expr::int128 value = 0;
+    base::int128 value = 0;
     const uint8_t flag = flag_in != 0 ? flag_in : convert(in[row], value) ? 0 : kErrorFlag;
     out[i] = value;
     flags[i] = flag;
@@ -301,25 +303,24 @@ template <class P>
 STROM_KERNEL void load_stored_numeric(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   const int scale = c.scale;
   if (scale == base::kOwnScale) {
-    load_numerics(p, s, dst, c, [](StrView from, expr::int128& to) {
-#if !defined(STROM_PLATFORM_CUDA)
-      if (base::StoredNumericReader::read_own(from.ptr, from.len, &to)) return true;
-#endif
+    load_numerics(p, s, dst, c, [](StrView from, base::int128& to) {
+      if constexpr (!P::kDevice)
+        if (base::StoredNumericReader::read_own(from.ptr, from.len, &to)) return true;
       return base::numeric_to_decimal(from.ptr, from.len, &to);
     });
     return;
   }
-#if !defined(STROM_PLATFORM_CUDA)
-  if (scale <= base::kOrdinaryScale) {
-    const base::StoredNumericReader reader(scale);
-    load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) {
-      if (reader.read_scaled(from.ptr, from.len, &to)) return true;
-      return base::numeric_to_int128(from.ptr, from.len, scale, &to);
-    });
-    return;
+  if constexpr (!P::kDevice) {
+    if (scale <= base::kOrdinaryScale) {
+      const base::StoredNumericReader reader(scale);
+      load_numerics(p, s, dst, c, [=](StrView from, base::int128& to) {
+        if (reader.read_scaled(from.ptr, from.len, &to)) return true;
+        return base::numeric_to_int128(from.ptr, from.len, scale, &to);
+      });
+      return;
+    }
   }
-#endif
-  load_numerics(p, s, dst, c, [=](StrView from, expr::int128& to) {
+  load_numerics(p, s, dst, c, [=](StrView from, base::int128& to) {
     return base::numeric_to_int128(from.ptr, from.len, scale, &to);
   });
 }

@@ -15,7 +15,7 @@ using namespace block;
 STROM_INLINE int64_t order_of(uint8_t v) { return v; }
 STROM_INLINE int64_t order_of(int32_t v) { return v; }
 STROM_INLINE int64_t order_of(int64_t v) { return v; }
-STROM_INLINE int64_t order_of(expr::int128 v) {
+STROM_INLINE int64_t order_of(base::int128 v) {
   return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : static_cast<int64_t>(v);
 }
 STROM_INLINE int64_t order_of(double v) {
@@ -34,15 +34,15 @@ STROM_INLINE int64_t order_of(StrView v) {
   return static_cast<int64_t>(word ^ uint64_t{1} << 63);
 }
 
-/// kOrderKey: dst (int64) <- place of register a in the order; imm: kOrder... bits. Errors stay.
+/// kOrderKey: dst (int64) <- sort key of register a; imm: kOrder... bits. Errors stay.
 template <class P>
 STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
   const int64_t reverse = instr.imm & kOrderDescending ? -1 : 0;
-  const int64_t null_place = instr.imm & kOrderNullsFirst ? INT64_MIN : INT64_MAX;
+  const int64_t null_key = instr.imm & kOrderNullsFirst ? INT64_MIN : INT64_MAX;
   const uint8_t* fa = s.regs[instr.a].flags;
   int64_t* out = static_cast<int64_t*>(s.storage[instr.dst].data);
   uint8_t* flags = s.storage[instr.dst].flags;
-  const auto place_by = [&](auto zero, auto order) {
+  const auto write_keys_by = [&](auto zero, auto order) {
     using T = decltype(zero);
     const T* in = values<T>(s, instr.a);
     if (fa == nullptr) {
@@ -50,30 +50,30 @@ STROM_KERNEL void order_key(const P& p, TileState& s, const TileInstr& instr) {
       return;
     }
     p.for_each(s.count, [&](int i) {
-      out[i] = fa[i] == 0 ? order(in[i]) ^ reverse : null_place;
+      out[i] = fa[i] == 0 ? order(in[i]) ^ reverse : null_key;
       flags[i] = fa[i] & kErrorFlag;
     });
   };
-  const auto place = [&](auto zero) { place_by(zero, [](auto value) { return order_of(value); }); };
+  const auto write_keys = [&](auto zero) { write_keys_by(zero, [](auto value) { return order_of(value); }); };
   switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
-    case Phys::kBool: place(uint8_t{}); break;
-    case Phys::kI32: place(int32_t{}); break;
-    case Phys::kI64: place(int64_t{}); break;
+    case Phys::kBool: write_keys(uint8_t{}); break;
+    case Phys::kI32: write_keys(int32_t{}); break;
+    case Phys::kI64: write_keys(int64_t{}); break;
     case Phys::kI128:
       if (instr.imm & kOrderUpper)
-        place_by(expr::int128{}, [](expr::int128 value) { return static_cast<int64_t>(value >> 64); });
+        write_keys_by(base::int128{}, [](base::int128 value) { return static_cast<int64_t>(value >> 64); });
       else
-        place(expr::int128{});
+        write_keys(base::int128{});
       break;
-    case Phys::kF32: place(float{}); break;
-    case Phys::kF64: place(double{}); break;
-    case Phys::kStr: place(StrView{}); break;
+    case Phys::kF32: write_keys(float{}); break;
+    case Phys::kF64: write_keys(double{}); break;
+    case Phys::kStr: write_keys(StrView{}); break;
   }
   p.leader([&] { own(s, instr.dst, fa != nullptr); });
   p.sync();
 }
 
-/// kWithinTop: dst (bool) <- register a, a row's place, is not behind the last of the rows that are wanted.
+/// kWithinTop: dst (bool) <- register a, a row's sort key, is not behind the last of the rows that are wanted.
 template <class P>
 STROM_KERNEL void within_top(const P& p, TileState& s, const TileInstr& instr) {
   const int64_t* in = values<int64_t>(s, instr.a);

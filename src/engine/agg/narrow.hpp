@@ -1,0 +1,58 @@
+// Which values are too wide for sums and variances. Single source.
+#pragma once
+
+#include <math.h>
+
+#include "engine/agg/moments.hpp"
+#include "engine/agg/sums.hpp"
+
+namespace strom::engine::agg {
+
+template <class P, class T, class Wide>
+STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide) {
+  const T* in = values<T>(s, instr.a);
+  const uint8_t* fa = s.regs[instr.a].flags;
+  T* out = static_cast<T*>(s.storage[instr.dst].data);
+  uint8_t* flags = s.storage[instr.dst].flags;
+  unsigned wide = 0;
+  p.for_each(s.count, [&](int i) {
+    out[i] = in[i];
+    const uint8_t flag = fa != nullptr ? fa[i] : 0;
+    const bool too_wide = flag == 0 && is_wide(in[i]);
+    flags[i] = too_wide ? kErrorFlag : flag;
+    wide |= too_wide;
+  });
+  const bool flagged = p.any(wide != 0) || fa != nullptr;
+  p.leader([&] { own(s, instr.dst, flagged); });
+  p.sync();
+}
+
+/// kNarrowSum: leaves values to PostgreSQL whose sum could overflow.
+template <class P>
+STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
+  const auto acc = static_cast<AccKind>(instr.imm);
+  const bool moments = acc == AccKind::kMoments || acc == AccKind::kPairMoments;
+  const bool average = acc == AccKind::kAvgF64 || moments;
+  switch (static_cast<Phys>(s.code->register_phys[instr.a])) {
+    case Phys::kI128: {
+      const base::int128 limit = static_cast<base::int128>(1)
+                                 << (acc == AccKind::kSumSquares ? kSquareBits : kSummableBits);
+      narrow_sum_typed<P, base::int128>(p, s, instr, [limit](base::int128 v) { return v >= limit || v <= -limit; });
+      break;
+    }
+    case Phys::kF32:
+      narrow_sum_typed<P, float>(p, s, instr, [average](float v) {
+        const float size = v < 0 ? -v : v;
+        return average ? !(size < INFINITY) : size > static_cast<float>(kSummableF32) && size < INFINITY;
+      });
+      break;
+    default:
+      const double limit = moments ? kMomentF64 : kAveragableF64;
+      narrow_sum_typed<P, double>(p, s, instr, [average, limit](double v) {
+        const double size = v < 0 ? -v : v;
+        return average ? !(size < limit) : size > kSummableF64 && size < INFINITY;
+      });
+  }
+}
+
+}  // namespace strom::engine::agg

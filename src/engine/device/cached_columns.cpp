@@ -1,0 +1,236 @@
+#include "engine/device/cached_columns.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "columnar/layout.hpp"
+#include "engine/op/hash_join/join_limit.hpp"
+
+namespace strom::engine::exec {
+
+using columnar::BatchOrigin;
+using columnar::ColumnView;
+using registry::StrView;
+
+namespace {
+
+/// Columns of a morsel that are larger stay nowhere.
+constexpr size_t kLargestCached = 256 << 20;
+/// A launch reads join tables as well.
+constexpr size_t kMostAsked = DeviceCache::kMostColumns - kMostJoins;
+/// Columns that are filled together.
+constexpr size_t kFilledTogether = 64 << 20;
+
+/// A CopiedColumn without addresses: what who finds the column later knows of it.
+struct Shape {
+  CopiedColumn copied;  // pointers are distances from the region's beginning
+};
+static_assert(std::is_trivially_copyable_v<Shape> && sizeof(Shape) <= DeviceCache::kMostShapeBytes);
+
+/// Adds `by` to each pointer to the device that is one.
+void move_pointers(CopiedColumn* copied, uint64_t by) {
+  const auto move = [by](auto*& pointer) {
+    using T = std::remove_reference_t<decltype(pointer)>;
+    if (pointer != nullptr) pointer = reinterpret_cast<T>(reinterpret_cast<uint64_t>(pointer) + by);
+  };
+  ColumnView& view = copied->view;
+  move(view.validity);
+  move(view.values);
+  move(view.data);
+  move(view.dictionary);
+  move(view.flags);
+  move(copied->texts);
+}
+
+// Distances are counted from one before the region, so that none of them is a null pointer.
+std::string shape_of(const CopiedColumn& copied, const DeviceRegion& region) {
+  Shape shape;
+  std::memset(static_cast<void*>(&shape), 0, sizeof shape);
+  shape.copied = copied;
+  move_pointers(&shape.copied, 1 - reinterpret_cast<uint64_t>(region.device()));
+  return {reinterpret_cast<const char*>(&shape), sizeof shape};
+}
+
+bool is_in(const char* begin, int64_t size, StrView text, int64_t* offset) {
+  if (begin == nullptr || text.ptr < begin) return false;
+  *offset = text.ptr - begin;
+  return *offset < size && text.len <= size - *offset;
+}
+
+}  // namespace
+
+void CachedColumns::let_go() {
+  columns_.clear();
+  batch_.reset();
+}
+
+/// Morsels are as large in every query, whatever else it reads, so that they find each other's columns.
+std::string CachedColumns::name_of(uint32_t column) const {
+  std::string name = batch_->origin->name(column);
+  if (!name.empty()) columnar::append_name(&name, whole_.begin, whole_.rows);
+  return name.size() <= DeviceCache::kMostNameBytes ? name : std::string();
+}
+
+Status CachedColumns::take(const Morsel& morsel, const plan::Source& source, const std::vector<uint32_t>& columns,
+                           const Staging& staging, const Device::KeepGoing& keep_going, int32_t* corrupt_column) {
+  let_go();
+  DeviceCache* cache = device_->cache();
+  if (cache == nullptr || morsel.batch->origin == nullptr) return {};
+  batch_ = morsel.batch;
+  whole_ = {batch_.get(), &source, &columns, morsel.begin, morsel.rows};
+  std::vector<uint32_t> asked;
+  std::vector<std::string> names;
+  for (const uint32_t column : columns) {
+    std::string name = name_of(column);
+    if (name.empty() || asked.size() == kMostAsked) continue;
+    asked.push_back(column);
+    names.push_back(std::move(name));
+  }
+  if (asked.empty()) return {};
+  columns_.resize(batch_->columns.size());
+  STROM_ASSIGN(std::vector<FoundColumn> found, cache->find(names, keep_going));
+  std::vector<Wanted> wanted;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    if (found[i].region != nullptr) {
+      take_found(asked[i], std::move(found[i]));
+    } else if (found[i].is_wanted && !morsel.is_away) {
+      const Result<size_t> bytes = column_bytes(whole_, asked[i]);
+      if (!bytes.is_ok()) {
+        *corrupt_column = static_cast<int32_t>(asked[i]);
+        return bytes.status();
+      }
+      if (bytes.value() > kLargestCached) continue;
+      const BatchOrigin& origin = *batch_->origin;
+      wanted.push_back({asked[i], {names[i], origin.label(), origin.number(asked[i]), bytes.value()}, nullptr});
+    }
+  }
+  return wanted.empty() ? Status::ok() : fill(std::move(wanted), staging, keep_going, corrupt_column);
+}
+
+void CachedColumns::take_found(uint32_t column, FoundColumn found) {
+  Shape shape;
+  if (found.shape.size() != sizeof shape) return;
+  std::memcpy(static_cast<void*>(&shape), found.shape.data(), sizeof shape);
+  move_pointers(&shape.copied, reinterpret_cast<uint64_t>(found.region->device()) - 1);
+  found_bytes_ += static_cast<int64_t>(shape.copied.bytes);
+  columns_[column].emplace();
+  columns_[column]->region = std::move(found.region);
+  columns_[column]->copied = shape.copied;
+}
+
+Status CachedColumns::fill(std::vector<Wanted> wanted, const Staging& staging, const Device::KeepGoing& keep_going,
+                           int32_t* corrupt_column) {
+  std::vector<OfferedColumn> offers;
+  for (const Wanted& column : wanted) offers.push_back(column.offer);
+  STROM_ASSIGN(auto rooms, device_->cache()->make_room(offers, keep_going));
+  for (size_t i = 0; i < wanted.size(); ++i) wanted[i].room = std::move(rooms[i]);
+  std::erase_if(wanted, [](const Wanted& column) { return column.room == nullptr; });
+  read_ahead_wanted(wanted);
+  for (size_t begin = 0; begin < wanted.size();) {
+    size_t end = begin, bytes = 0;
+    do bytes += wanted[end++].offer.bytes;
+    while (end < wanted.size() && bytes + wanted[end].offer.bytes <= kFilledTogether);
+    const Result<const DeviceRegion*> region = staging(bytes);
+    if (region.status().code() == ErrorCode::kOverBudget) return {};
+    STROM_TRY(region.status());
+    STROM_TRY(fill_some(&wanted[begin], wanted.data() + end, *region.value(), keep_going, corrupt_column));
+    begin = end;
+  }
+  return {};
+}
+
+/// Readers may have left it to us.
+void CachedColumns::read_ahead_wanted(const std::vector<Wanted>& wanted) const {
+  std::vector<uint32_t> columns;
+  for (const Wanted& column : wanted) columns.push_back(column.column);
+  ColumnSlice slice = whole_;
+  slice.columns = &columns;
+  read_ahead(slice);
+}
+
+Status CachedColumns::fill_some(Wanted* begin, Wanted* end, const DeviceRegion& staging,
+                                const Device::KeepGoing& keep_going, int32_t* corrupt_column) {
+  DeviceWork work;
+  std::vector<CopiedColumn> copies;
+  size_t at = 0;
+  for (Wanted* column = begin; column != end; ++column) {
+    const DeviceRegion& room = *column->room;
+    auto copied = copy_column(whole_, column->column, staging.host() + at, room.device(), column->offer.bytes);
+    if (!copied.is_ok()) {
+      *corrupt_column = static_cast<int32_t>(column->column);
+      return copied.status();
+    }
+    copies.push_back(copied.value());
+    work.fills.push_back({&room, {&staging, at, copied.value().bytes}});
+    at += column->offer.bytes;
+  }
+  STROM_TRY(device_->run(work, keep_going));
+  if (!batch_->origin->holds()) return {};
+  for (size_t i = 0; begin + i != end; ++i) {
+    filled_bytes_ += static_cast<int64_t>(copies[i].bytes);
+    device_->cache()->publish(*begin[i].room, shape_of(copies[i], *begin[i].room));
+    columns_[begin[i].column].emplace();
+    columns_[begin[i].column]->region = std::move(begin[i].room);
+    columns_[begin[i].column]->copied = copies[i];
+  }
+  return {};
+}
+
+ColumnView CachedColumns::view(uint32_t column, int64_t row) const {
+  return rows_from(columns_[column]->copied, whole_.source->columns[column].phys(),
+                   row - (whole_.begin - whole_.lead()));
+}
+
+std::vector<const DeviceRegion*> CachedColumns::regions() const {
+  std::vector<const DeviceRegion*> regions;
+  for (const auto& cached : columns_)
+    if (cached) regions.push_back(cached->region.get());
+  return regions;
+}
+
+std::optional<StrView> CachedColumns::host_text(StrView text) const {
+  for (uint32_t column = 0; column < columns_.size(); ++column) {
+    int64_t offset;
+    const auto& cached = columns_[column];
+    if (cached && is_in(cached->region->device(), static_cast<int64_t>(cached->region->size()), text, &offset))
+      return host_text(*cached, column, text);
+  }
+  return {};
+}
+
+/// The source still has the column: a text is as far from the beginning of the texts there as it is on the device.
+std::optional<StrView> CachedColumns::host_text(const CachedColumn& cached, uint32_t column, StrView text) const {
+  const ColumnView& on_host = batch_->columns[column];
+  const ColumnView& view = cached.copied.view;
+  int64_t offset;
+  if (cached.copied.texts != nullptr) return listed_text(cached, column, text);
+  if (columnar::has_offsets(view.layout) && !view.is_register) {
+    if (!is_in(view.data, view.data_size, text, &offset)) return {};
+    offset += cached.copied.data_begin;
+    if (text.len > on_host.data_size - offset) return {};
+    return StrView{on_host.data + offset, text.len};
+  }
+  const int64_t width = view.byte_width;
+  if (!is_in(static_cast<const char*>(view.values), view.length * width, text, &offset)) return {};
+  return StrView{static_cast<const char*>(on_host.values) + (whole_.begin - whole_.lead()) * width + offset, text.len};
+}
+
+std::optional<StrView> CachedColumns::listed_text(const CachedColumn& cached, uint32_t column, StrView text) const {
+  int64_t offset;
+  if (!is_in(cached.copied.texts, cached.copied.texts_bytes, text, &offset)) return {};
+  if (cached.texts.empty()) {
+    cached.texts = host_texts(whole_, column, cached.copied.is_dictionary);
+    int64_t end = 0;
+    for (const StrView& each : cached.texts) cached.text_ends.push_back(end += std::max<int64_t>(0, each.len));
+  }
+  const auto found = std::upper_bound(cached.text_ends.begin(), cached.text_ends.end(), offset);
+  if (found == cached.text_ends.end()) return {};
+  const StrView& source = cached.texts[static_cast<size_t>(found - cached.text_ends.begin())];
+  const int64_t inside = offset - (*found - source.len);
+  if (text.len > source.len - inside) return {};
+  return StrView{source.ptr + inside, text.len};
+}
+
+}  // namespace strom::engine::exec

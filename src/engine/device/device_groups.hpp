@@ -1,0 +1,62 @@
+// The group tables of one worker's tile states on a device: one that all states share, or one for each. Used by
+// device_worker.cpp.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/device/device.hpp"
+#include "engine/op/device_image.hpp"
+#include "engine/op/hash_agg/group_table.hpp"
+
+namespace strom::engine::exec {
+
+class DeviceGroups {
+ public:
+  /// `budget`: bytes of all tables.
+  DeviceGroups(const Assembly& assembly, int64_t budget, size_t states);
+
+  size_t count() const { return count_; }
+  size_t table_of(size_t state) const { return count_ == 1 ? 0 : state; }
+  /// Groups that each table has room for.
+  uint32_t capacity() const { return host_.capacity(); }
+  bool has_text() const { return has_text_; }
+
+  /// Takes memory for the tables' arrays. Errors as Device::allocate().
+  Status allocate(Device* device, const Device::KeepGoing& keep_going);
+  /// Writes the tables to where an image has room for count() of block::GroupTable.
+  void write(size_t offset, DeviceImage* image) const;
+  /// Where the host sees these from now on: what the device says of them.
+  void set_tables(block::GroupTable* tables) { tables_ = tables; }
+
+  /// Empties a table, of which the first `used` groups have been touched, by copies that are added to *pending.
+  void reset(size_t table, size_t used, std::vector<DeviceRange>* pending);
+  bool has_groups(size_t table) const { return tables_[table].count > 0; }
+  /// Adds what take() needs to be copied from the device.
+  void want(size_t table, std::vector<DeviceRange>* wanted) const;
+  /// The text where the host has it.
+  using HostText = std::function<registry::StrView(registry::StrView)>;
+  /// Adds the groups of a table to *groups; the table becomes empty.
+  void take(size_t table, const HostText& host_text, HostGroupTable* groups, std::vector<DeviceRange>* pending);
+
+ private:
+  /// A count beyond the capacity tells that groups had no room.
+  uint32_t group_count(size_t table) const { return std::min(tables_[table].count, capacity()); }
+  void find_texts(uint32_t groups, const HostText& host_text);
+
+  const Assembly& assembly_;
+  const size_t count_;
+  HostGroupTable host_;  // what one of the tables is copied to
+  bool has_text_;
+  struct ArrayOffset {
+    size_t offset;       // in the part of each table
+    size_t group_bytes;  // see GroupArray
+  };
+  std::vector<ArrayOffset> arrays_;  // in the order of HostGroupTable::arrays()
+  size_t table_bytes_ = 0;
+  std::unique_ptr<DeviceRegion> region_;
+  block::GroupTable* tables_ = nullptr;
+};
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,108 @@
+// A worker whose tiles run on a device: as many tile states as the device takes at a time, each with a part of the
+// morsel. What is full is handled between launches, as exec/cpu_worker.cpp does it. See docs/dev/gpu-service.md.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/device/device_columns.hpp"
+#include "engine/device/device_groups.hpp"
+#include "engine/op/device_image.hpp"
+#include "engine/device/device_pipeline.hpp"
+#include "engine/device/cached_columns.hpp"
+#include "engine/op/output/worker_output.hpp"
+
+namespace strom::engine::exec {
+
+class DeviceWorker final : public Worker {
+ public:
+  /// Takes the device's memory for all but the morsel's columns. kOverBudget when it is not there.
+  static Result<std::unique_ptr<DeviceWorker>> create(const plan::Program& program, uint32_t pipeline,
+                                                      const Assembly& assembly, const DevicePipeline& shared,
+                                                      int64_t group_budget, WorkerSink* sink,
+                                                      const KeepGoing& keep_going);
+
+  Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
+  Status finish() override;
+  int64_t declined_rows() const override { return declined_rows_; }
+  HostGroupTable* groups() override { return groups_.get(); }
+  const std::vector<uint64_t>& rows_in() const override { return rows_in_; }
+  const std::vector<uint64_t>& rows_out() const override { return rows_out_; }
+  int64_t memory() const override;
+  int64_t read_bytes() const override { return pages_ ? pages_->read_bytes() : 0; }
+  DeviceBytes device_bytes() const override { return {copied_bytes_ + cached_.filled_bytes(), cached_.found_bytes()}; }
+
+ private:
+  /// Places of what each tile state has in work_ and in data_, whose parts of these are of equal size.
+  struct Layout {
+    std::vector<size_t> register_values, register_flags;          // in work_; of constants: not used
+    std::vector<size_t> buffer_rows;                              // in work_, for each segment
+    std::vector<std::vector<std::pair<size_t, size_t>>> carried;  // in work_: values and flags
+    size_t scratch_positions = 0, scratch_mask = 0, scratch_values = 0, local_rows = 0, work_bytes = 0;
+    size_t declined_rows = 0, declined_join_rows = 0, data_bytes = 0;  // in data_
+    size_t text = 0;  // arena of computed text: in data_ where the sink holds it, else in work_
+    std::vector<std::pair<size_t, size_t>> outputs;  // in data_: values and flags
+  };
+
+  DeviceWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, const DevicePipeline& shared,
+               int64_t group_budget, WorkerSink* sink);
+  void lay_out_work();
+  void lay_out_data();
+  Status allocate(const KeepGoing& keep_going);
+  void write_state(size_t state, DeviceImage* image) const;
+  Status take_cached(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status begin_slice(int32_t rows);
+  void divide(const columnar::ColumnView* columns, int64_t lead, int64_t first_row, int32_t rows);
+  void give_budgets();
+  Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
+  Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
+  void take_output(size_t state);
+  void take_groups(size_t table);
+  void hand_groups_on();
+  registry::StrView host_text(registry::StrView text);
+  void update_counts();
+
+  Device& device() const { return shared_.device(); }
+  char* work(size_t state, size_t offset) const { return work_->device() + state * layout_.work_bytes + offset; }
+  char* data(size_t state, size_t offset) const { return data_->device() + state * layout_.data_bytes + offset; }
+  char* host_data(size_t state, size_t offset) const { return data_->host() + state * layout_.data_bytes + offset; }
+  size_t joins() const { return assembly_.code.join_count; }
+  template <class T>
+  T* control(size_t offset) const {
+    return reinterpret_cast<T*>(control_->host() + offset);
+  }
+
+  const plan::Program& program_;
+  const uint32_t pipeline_;
+  const Assembly& assembly_;
+  const DevicePipeline& shared_;
+  const int64_t group_budget_;
+  WorkerSink* const sink_;
+  size_t states_;
+  std::vector<uint32_t> columns_;  // that the tile code loads
+  Layout layout_;
+  // Registers and buffers, which only tiles see; the states and what they say; what they produce; columns.
+  std::unique_ptr<DeviceRegion> work_, control_, data_, slot_;
+  CachedColumns cached_;                // of the morsel
+  std::unique_ptr<DevicePages> pages_;  // from the first morsel of pages on
+  // Places in control_ of arrays with an item for each state; those before control_bytes_ go both ways at every launch.
+  struct {
+    size_t states, results, outputs, output_flags, declined, groups, rows_in, rows_out;
+    size_t stop;  // for all states, on the device only
+  } at_{};
+  size_t control_bytes_ = 0;
+  std::vector<DeviceRange> pending_;  // to be copied in with the next launch
+  std::vector<DeviceFileRange> pending_files_;
+  std::vector<int64_t> chunk_rows_;         // of each state: row of the chunk at which its part of the morsel begins
+  std::unique_ptr<HostGroupTable> groups_;  // what the worker has of groups on the host
+  std::unique_ptr<DeviceGroups> tables_;    // on the device
+  bool groups_were_full_ = false;
+  std::unique_ptr<WorkerOutput> output_;  // unless there are groups
+  bool lost_text_ = false;                // a text that is in none of the regions: an error of the engine
+  std::vector<uint64_t> rows_in_, rows_out_;
+  int64_t rows_since_flush_ = 0, declined_rows_ = 0, copied_bytes_ = 0;
+};
+
+}  // namespace strom::engine::exec

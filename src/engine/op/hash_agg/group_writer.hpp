@@ -1,0 +1,11 @@
+// Aggregation as tile code: how groups are found, and what goes into the accumulators.
+#pragma once
+
+#include "engine/op/pipeline/pipeline_writer.hpp"
+
+namespace strom::engine::exec {
+
+/// Also chooses the pipeline's block::Grouping.
+void write_aggregation(PipelineWriter* writer);
+
+}  // namespace strom::engine::exec

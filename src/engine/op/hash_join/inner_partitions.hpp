@@ -1,0 +1,49 @@
+// How an inner side that outgrows its budget is divided: by the hash of its keys, into parts whose sizes were counted.
+// Used by exec/execution.cpp and op/hash_join/join_table.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/block/hash.hpp"
+
+namespace strom::engine::exec {
+
+/// Rows whose keys hash to the buckets [first, last] of block::partition_bucket.
+struct Partition {
+  uint32_t first = 0, last = block::kPartitionBuckets - 1;
+
+  bool is_whole() const { return first == 0 && last == block::kPartitionBuckets - 1; }
+  bool contains(uint64_t hash) const { return block::in_buckets(hash, first, last); }
+};
+
+/// What the rows of an inner side take, by bucket.
+class BucketSizes {
+ public:
+  void add(uint64_t hash, int64_t bytes) {
+    bytes_[block::partition_bucket(hash)] += bytes;
+    ++rows_;
+  }
+  int64_t rows() const { return rows_; }
+
+  /// Parts that cover all buckets. Each takes at most `budget` bytes, unless one bucket alone takes more or there would
+  /// be more than `most` of them.
+  std::vector<Partition> parts(int64_t budget, size_t most) const;
+
+ private:
+  std::vector<int64_t> bytes_ = std::vector<int64_t>(block::kPartitionBuckets, 0);
+  int64_t rows_ = 0;
+};
+
+/// An inner side in the parts that fit its budget, and the one that the running pass joins with.
+struct InnerPartitions {
+  std::vector<Partition> parts{Partition{}};
+  size_t at = 0;
+  bool measured = false;  // the parts are final
+  int64_t rows = 0;       // of all parts, when they are
+
+  const Partition& current() const { return parts[at]; }
+};
+
+}  // namespace strom::engine::exec

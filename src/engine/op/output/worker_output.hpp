@@ -1,0 +1,72 @@
+// The output buffer of one worker on the host: what leaves it as batches, less the rows that are behind the first ones
+// wanted. Used by the workers of exec/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/op/pipeline/assemble.hpp"
+#include "engine/op/top_rows/partition_tops.hpp"
+#include "engine/op/top_rows/top_keys.hpp"
+#include "engine/op/pipeline/worker.hpp"
+
+namespace strom::engine::exec {
+
+class WorkerOutput {
+ public:
+  /// `budget`: bytes for what is known of the first rows of partitions.
+  WorkerOutput(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, int64_t budget,
+               WorkerSink* sink);
+
+  /// For tile code. Its texts have to be there until flush().
+  block::OutputBuffer* buffer() { return &output_; }
+  /// The sort key behind which rows are not wanted, see TileState::top_last.
+  int64_t top_last() const { return top_ ? top_->last() : 0; }
+  /// Rows that were made elsewhere: copied to the buffer, which is flushed when it is full. `translate` gives
+  /// each text where the host has it.
+  template <class F>
+  void append(const std::vector<block::TableColumn>& columns, const uint8_t* has_flags, int32_t rows, F&& translate) {
+    for (int32_t done = 0; done < rows;) {
+      if (output_.count == output_.capacity) flush();
+      const int32_t begin = output_.count;
+      const int32_t count = append_some(columns, has_flags, done, rows - done);
+      for (size_t i = 0; i < columns.size(); ++i) {
+        if (columns[i].phys != registry::Phys::kStr) continue;
+        auto* texts = static_cast<registry::StrView*>(output_batch_.columns[i].data) + begin;
+        const uint8_t* flags = output_has_flags_[i] ? output_batch_.columns[i].flags + begin : nullptr;
+        for (int32_t row = 0; row < count; ++row)
+          texts[row] = flags != nullptr && flags[row] != 0 ? registry::StrView{nullptr, 0} : translate(texts[row]);
+      }
+      done += count;
+    }
+  }
+  /// Hands on what the buffer holds; its texts are copied before, where they will not last.
+  void flush();
+  int64_t memory() const { return partition_tops_ ? partition_tops_->memory() : 0; }
+
+ private:
+  int32_t append_some(const std::vector<block::TableColumn>& columns, const uint8_t* has_flags, int32_t from,
+                      int32_t rows);
+  void new_output();
+  OutputBatch make_output(int32_t capacity) const;
+  OutputBatch copy_of_output() const;
+  void drop_output_behind_top();
+  void drop_output_behind_partition_tops();
+  std::string partition_of(int32_t row) const;
+  void keep_output(const std::vector<int32_t>& rows);
+  void own_output_text(OutputBatch* batch) const;
+
+  const plan::Program& program_;
+  const uint32_t pipeline_;
+  const Assembly& assembly_;
+  WorkerSink* const sink_;
+  std::optional<TopKeys> top_;
+  std::optional<PartitionTops> partition_tops_;
+  OutputBatch output_batch_;
+  std::vector<uint8_t> output_has_flags_;
+  block::OutputBuffer output_{};
+};
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,34 @@
+#include "engine/op/pipeline/worker.hpp"
+
+#include <cstring>
+
+namespace strom::engine::exec {
+
+ConstantValue::ConstantValue(const plan::Constant& constant)
+    : size(static_cast<size_t>(registry::phys_size(constant.type.phys()))),
+      flag(constant.unheld    ? block::kErrorFlag
+           : constant.is_null ? block::kNullFlag
+                              : 0) {
+  if (flag != 0) return;
+  const registry::StrView text{constant.bytes.data(), static_cast<int64_t>(constant.bytes.size())};
+  if (constant.type.phys() == registry::Phys::kStr)
+    std::memcpy(bytes, &text, sizeof text);
+  else
+    std::memcpy(bytes, constant.bytes.data(), size);
+}
+
+std::vector<DeclinedRow> rows_of(const block::FallbackBuffer& declined, uint32_t pipeline, int64_t chunk, int64_t begin,
+                                 uint32_t joins) {
+  std::vector<DeclinedRow> rows;
+  for (int32_t i = 0; i < declined.count; ++i) {
+    DeclinedRow row{pipeline, chunk, begin + declined.rows[i], {}};
+    for (uint32_t j = 0; j < joins; ++j) {
+      const uint32_t inner = declined.join_rows[static_cast<size_t>(i) * joins + j];
+      row.inner_rows.push_back(inner == block::kNoRow ? -1 : static_cast<int64_t>(inner));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace strom::engine::exec

@@ -1,0 +1,49 @@
+// The sort keys of the first rows of each partition that a worker has found so far, as far as its memory goes: rows of
+// partitions that it does not know count as first ones. Used by op/output/worker_output.cpp only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace strom::engine::exec {
+
+class PartitionTops {
+ public:
+  /// The first sort keys of one partition, in order.
+  using SortKeys = std::vector<int64_t>;
+
+  /// `distinct`: rows with equal sort keys count as one.
+  PartitionTops(int64_t wanted, bool distinct, int64_t budget)
+      : wanted_(static_cast<size_t>(wanted)), distinct_(distinct), budget_(budget) {}
+
+  /// Adds a row of the partition with the bytes `partition`. Its sort keys, which stay where they are; nullptr when
+  /// there is no room.
+  const SortKeys* add(std::string_view partition, int64_t key);
+
+  /// Rows behind this sort key are not among the first ones of their partition.
+  bool is_behind(const SortKeys* keys, int64_t key) const {
+    return keys != nullptr && keys->size() == wanted_ && key > keys->back();
+  }
+
+  /// Counts rows that were added and those that were left out. False when it is not worth going on.
+  bool is_worth_it(int64_t rows, int64_t left_out);
+
+  int64_t memory() const { return memory_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+
+  const size_t wanted_;
+  const bool distinct_;
+  const int64_t budget_;
+  int64_t memory_ = 0, rows_ = 0, left_out_ = 0;
+  std::unordered_map<std::string, SortKeys, Hash, std::equal_to<>> partitions_;
+};
+
+}  // namespace strom::engine::exec

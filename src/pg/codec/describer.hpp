@@ -1,0 +1,54 @@
+// Finds out what values of a SQL type become in Arrow, and how they are appended. Between column_writer.cpp, which has
+// rows of them, describer.cpp, for files of ours, and field_writer.cpp, for fields of files that others wrote.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "pg/codec/column_writer.hpp"
+#include "pg/codec/value_writer.hpp"
+
+namespace strom::pg::codec {
+
+/// Everything here may throw.
+struct Describer {
+  RowWriter& owner;
+  const char* column;  // for messages
+
+  struct Described {
+    columnar::Field field;
+    std::unique_ptr<ValueWriter> writer;
+    bool is_text = false;  // for want of anything better
+  };
+
+  /// What the type becomes in files of ours.
+  Described describe(const std::string& name, SqlType type);
+  /// Appends values of the type to a field of a file; nullptr: it cannot be. `ours` gets what describe() says, but for
+  /// the writer.
+  std::unique_ptr<ValueWriter> describe_for(const columnar::Field& file, SqlType type, Described* ours);
+  /// Writers refer to their fields, which have their place now; those of parts of a file have fields of their own.
+  static void bind(ValueWriter& writer, const columnar::Field& field, const DictionaryOf& dictionary_of);
+
+ private:
+  std::unique_ptr<ValueWriter> new_writer() const;
+  void as_text(Oid type, Described& out);
+  void by_output(Oid type, ValueWriter& writer);
+  void by_input(Oid type, ValueWriter& writer);
+  void describe_plain(SqlType type, Described& out);
+  void describe_enum(Oid type, Described& out);
+  void describe_array(SqlType element, Described& out);
+  void describe_composite(Oid type, Described& out);
+  TupleDesc row_of(Oid composite);
+  static void set_element(ValueWriter& writer, Oid element);
+  void set_function(int wire, Oid type, const columnar::Field& field, ValueWriter& writer);
+
+  bool fit(ValueWriter& writer, const columnar::Field& file, const columnar::Field& ours, SqlType type);
+  bool fit_plain(ValueWriter& writer, const columnar::Field& file, const columnar::Field& ours, SqlType base);
+  bool fit_values(ValueWriter& writer, columnar::Field values, SqlType type);
+  bool fit_list(ValueWriter& writer, const columnar::Field& file, SqlType base);
+  bool fit_composite(ValueWriter& writer, const columnar::Field& file, SqlType base);
+  bool fit_json(ValueWriter& writer, const columnar::Field& file);
+  void refuse(ValueWriter& writer, const columnar::Field& file);
+};
+
+}  // namespace strom::pg::codec

@@ -1,0 +1,33 @@
+// How values of PostgreSQL's types are appended to columns of the types that they become in Arrow. Used by describer.cpp,
+// which chooses, and field_writer.cpp. All are of the form of ValueWriter::append.
+#pragma once
+
+#include "pg/codec/value_writer.hpp"
+
+namespace strom::pg::codec {
+
+template <class T>
+void append_word(const ValueWriter&, columnar::ColumnBuilder& to, Datum value) {
+  to.append(static_cast<T>(value));  // also of floating point: the bits
+}
+
+void append_bool(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_text(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_bytes(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_name(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_output(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_names(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_fixed(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_date(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_timestamp(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_time(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_interval(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_decimal(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_numeric_real(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_enum(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+
+/// Arrays, of as many dimensions as lists nest: the writer's.
+void append_array(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+void append_composite(const ValueWriter& writer, columnar::ColumnBuilder& to, Datum value);
+
+}  // namespace strom::pg::codec

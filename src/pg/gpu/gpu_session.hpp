@@ -1,0 +1,28 @@
+// This session's connections to the GPU service, one for each device that it uses. Used by node/query_run.cpp and the
+// SQL functions about the service.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "service/remote_machine.hpp"
+
+namespace strom::pg::gpu {
+
+using GpuMachines = std::vector<std::shared_ptr<service::RemoteMachine>>;
+
+struct GpuChoice {
+  GpuMachines machines;                     // best first
+  std::vector<std::vector<uint32_t>> near;  // for each path, see engine::exec::Options::near_machines
+};
+
+/// The machines that a query over the files or folders `paths` (empty ones: over none) may run on by pg_strom.device,
+/// at most `most`: none when the CPU is to run it. Throws (55000) when it has to be a GPU and there is no service.
+GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most);
+
+/// How this session introduces itself to the service.
+service::ClientOptions gpu_client_options();
+
+}  // namespace strom::pg::gpu

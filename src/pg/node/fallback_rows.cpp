@@ -1,0 +1,83 @@
+#include "pg/node/fallback_rows.hpp"
+
+#include <string>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc/guc.hpp"
+
+namespace strom::pg::node {
+
+using engine::exec::DeclinedRow;
+using engine::exec::Execution;
+
+Recheck& FallbackRows::evaluator() {
+  if (evaluator_ == nullptr) evaluator_ = std::make_unique<Recheck>(state_, plan_);
+  if (is_bound_) return *evaluator_;
+  std::vector<source::RowSource*> sources;
+  for (size_t i = 0; i < sources_.size(); ++i) sources.push_back(sources_.rows(i));
+  evaluator_->bind(std::move(sources));
+  is_bound_ = true;
+  return *evaluator_;
+}
+
+void FallbackRows::note(size_t count) {
+  using Choice = guc::FallbackChoice;
+  if (count == 0) return;
+  count_ += static_cast<int64_t>(count);
+  const Choice choice = guc::pg_strom::cpu_fallback();
+  if (choice == Choice::kOff)
+    throw boundary::StatusError(
+        Status(ErrorCode::kUnsupported, "engine cannot evaluate some rows")
+            .with_detail("There are at least " + std::to_string(count) +
+                         ", by an overflow, a division by zero or a value out of the engine's range.")
+            .with_hint("Set pg_strom.cpu_fallback to on to let PostgreSQL evaluate them."));
+  if (choice != Choice::kNotice || noticed_) return;
+  noticed_ = true;
+  boundary::guard([] { ereport(NOTICE, (errmsg("PostgreSQL evaluates rows that the engine cannot evaluate"))); });
+}
+
+void FallbackRows::decide_all(const std::vector<DeclinedRow>& rows, Execution& execution) {
+  note(rows.size());
+  for (const DeclinedRow& row : rows) evaluator().decide(row, execution);
+}
+
+void FallbackRows::decide(const std::vector<DeclinedRow>& rows, Execution& execution) {
+  source::RowSource* probing = sources_.rows(sources_.probing());
+  probing->begin_recheck();
+  decide_all(rows, execution);
+  probing->end_recheck();
+}
+
+void FallbackRows::take_from(Execution& execution) {
+  source::RowSource* probing = sources_.rows(sources_.probing());
+  probing->begin_recheck();  // before the engine is asked
+  decide_all(execution.take_declined(), execution);
+  probing->end_recheck();
+}
+
+void FallbackRows::decide_build(uint32_t pipeline, const std::vector<DeclinedRow>& rows, Execution& execution) {
+  note(rows.size());
+  if (rows.empty() && !is_bound_) return;
+  source::RowSource* building = sources_.rows(pipeline);
+  building->begin_recheck();
+  for (uint32_t join = 0; join < plan_.program.joins.size(); ++join) {
+    if (plan_.program.joins[join].build_pipeline != pipeline) continue;
+    evaluator().begin_build(join);
+    for (const DeclinedRow& row : rows) evaluator().decide_build(row, join, execution);
+  }
+  building->end_recheck();
+}
+
+void FallbackRows::fill(TupleTableSlot* slot) const {
+  for (size_t i = 0; i < plan_.outputs.size(); ++i) {
+    slot->tts_values[i] = evaluator_->values()[i];
+    slot->tts_isnull[i] = evaluator_->nulls()[i];
+  }
+}
+
+void FallbackRows::restart() {
+  if (evaluator_ != nullptr) evaluator_->bind({});
+  is_bound_ = false;
+}
+
+}  // namespace strom::pg::node

@@ -1,0 +1,32 @@
+// Which devices an execution may use: the planner's choice, unless pg_strom.device has been set since. Used by
+// QueryRun. C++ code: throws StatusError and PostgresError.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/exec/execution.hpp"
+#include "pg/gpu/gpu_session.hpp"
+#include "pg/node/source_set.hpp"
+
+namespace strom::pg::node {
+
+class MachineChoice {
+ public:
+  MachineChoice(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
+
+  /// Sets what `options` says of devices; its threads are known. All pipelines have begun.
+  void set(engine::exec::Options* options);
+  /// GPUs that the last execution could use, in the order of engine::exec::Stats::machine_rows.
+  const gpu::GpuMachines& machines() const { return machines_; }
+
+ private:
+  void set_machines(engine::exec::Options* options);
+
+  const PlanSpec& plan_;
+  SourceSet& sources_;
+  gpu::GpuMachines machines_;  // outlive the execution
+  std::vector<std::vector<uint32_t>> near_machines_;
+};
+
+}  // namespace strom::pg::node

@@ -1,0 +1,37 @@
+// Puts rows of the engine's results into a node's slot. Values get their storage from the current memory context. Used
+// by QueryRun. May ereport, does not throw.
+#pragma once
+
+#include "engine/exec/execution.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/node/plan_spec.hpp"
+#include "pg/node/source_set.hpp"
+
+namespace strom::pg::node {
+
+class OutputWriter {
+ public:
+  OutputWriter(const PlanSpec& plan, SourceSet& sources) : plan_(plan), sources_(sources) {}
+
+  /// A row, or a group with transition states of its aggregates.
+  void put_row(TupleTableSlot* slot, const engine::exec::ResultBatch& batch, int64_t row) const;
+  /// A group with the results of its aggregates; `averages` tells for each output whether it is an average.
+  void put_group(TupleTableSlot* slot, const engine::exec::ResultBatch& batch, int64_t row, const bool* averages) const;
+  /// The group of no rows.
+  void put_empty_group(TupleTableSlot* slot) const;
+  /// Makes the group in `slot` one of grouping set `set`.
+  void apply_grouping_set(TupleTableSlot* slot, size_t set) const;
+  /// Attributes that are no outputs are null.
+  void clear_others(TupleTableSlot* slot) const;
+
+  /// True when the results of all aggregates are known, and equal keys are the same.
+  bool has_final_groups() const;
+
+ private:
+  void put_column(TupleTableSlot* slot, size_t output, const engine::exec::ResultColumn& column, int64_t row) const;
+
+  const PlanSpec& plan_;
+  SourceSet& sources_;
+};
+
+}  // namespace strom::pg::node

@@ -1,0 +1,32 @@
+// Values of the expressions without columns that a program takes from outside: parameters of the statement, stable
+// functions, what is known of the rows of sub-queries. Used by QueryRun. C++ code: throws PostgresError.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "pg/eval/early_value.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/node/plan_spec.hpp"
+#include "pg/node/subplans.hpp"
+
+namespace strom::pg::node {
+
+class Parameters {
+ public:
+  Parameters(CustomScanState* state, const PlanSpec& plan) : state_(state), plan_(plan) {}
+
+  /// By Constant::param. The sub-queries have been collected.
+  std::vector<engine::plan::Constant> evaluate(const Subplans& subplans);
+
+ private:
+  ExprState* compiled(int param);
+  std::optional<eval::EarlyValue> value_of(ExprState* expression, bool may_raise);
+  engine::plan::Constant evaluate(const engine::plan::Constant& constant);
+
+  CustomScanState* state_;
+  const PlanSpec& plan_;
+  std::vector<ExprState*> expressions_;  // by Constant::param; compiled at the first use
+};
+
+}  // namespace strom::pg::node

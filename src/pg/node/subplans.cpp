@@ -1,0 +1,92 @@
+#include "pg/node/subplans.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc/guc.hpp"
+
+namespace strom::pg::node {
+
+using boundary::guard;
+
+Subplans::Subplans(CustomScanState* state, const PlanSpec& plan)
+    : state_(state), plan_(plan), collected_(plan.pipelines.size()) {
+  // EXPLAIN shows the sub-queries of such.
+  for (const JoinSpec& join : plan.joins)
+    if (Node* filter = join.membership) guard([=] { ExecInitExpr(reinterpret_cast<Expr*>(filter), &state->ss.ps); });
+}
+
+PlanState* Subplans::subplan_state(size_t pipeline) const {
+  return static_cast<PlanState*>(
+      list_nth(state_->ss.ps.state->es_subplanstates, plan_.pipelines[pipeline].subplan - 1));
+}
+
+void Subplans::collect(size_t pipeline) {
+  if (rows(pipeline) != nullptr) return;
+  if (plan_.pipelines[pipeline].subplan != 0)
+    collect_subplan(pipeline);
+  else
+    collected_[pipeline] =
+        run(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.pipelines[pipeline].child)));
+}
+
+// SubPlans of fallback rows share the state, and have to see as well that its parameters have changed.
+void Subplans::collect_subplan(size_t pipeline) {
+  PlanState* child = subplan_state(pipeline);
+  Bitmapset* changed = guard([child] {
+    MemoryContext caller = MemoryContextSwitchTo(child->state->es_query_cxt);
+    Bitmapset* copy = bms_copy(child->chgParam);
+    MemoryContextSwitchTo(caller);
+    ExecReScan(child);
+    return copy;
+  });
+  collected_[pipeline] = run(pipeline, child);
+  child->chgParam = changed;
+}
+
+Subplans::Collected Subplans::run(size_t pipeline, PlanState* plan) const {
+  const PipelineSpec& spec = plan_.pipelines[pipeline];
+  const std::vector<engine::plan::ValueType>& types = plan_.program.sources[pipeline].columns;
+  Collected collected{std::make_unique<source::CollectedRows>(types, spec.subplan != 0)};
+  std::vector<Datum> values(types.size());
+  std::unique_ptr<bool[]> nulls(new bool[types.size()]());
+  const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
+  for (;; ++collected.count) {
+    boundary::check_for_interrupts();
+    TupleTableSlot* slot = guard([plan] {
+      TupleTableSlot* next = ExecProcNode(plan);
+      if (!TupIsNull(next)) slot_getallattrs(next);
+      return next;
+    });
+    if (TupIsNull(slot)) break;
+    for (size_t i = 0; i < types.size(); ++i) {
+      values[i] = slot->tts_values[spec.positions[i] - 1];
+      nulls[i] = slot->tts_isnull[spec.positions[i] - 1];
+    }
+    collected.has_null = collected.has_null || (!types.empty() && nulls[0]);
+    collected.rows->add(values.data(), nulls.get());
+    if (collected.count % 4096 == 4095 && collected.rows->memory_bytes() > limit) collected.rows->spill();
+  }
+  collected.rows->finish();
+  return collected;
+}
+
+std::optional<bool> Subplans::fact(int param) const {
+  for (size_t i = 0; i < plan_.joins.size(); ++i) {
+    const int first = plan_.joins[i].membership_param;
+    const int number = param - first;
+    if (first < 0 || number < 0 || number >= kMembershipParamCount) continue;
+    const Collected& collected = collected_[plan_.program.joins[i].build_pipeline];
+    return number == kHasNoNull ? !collected.has_null : collected.count == 0;
+  }
+  return std::nullopt;
+}
+
+void Subplans::restart(const std::vector<bool>& keep_children) {
+  for (size_t i = 0; i < collected_.size(); ++i) {
+    const PipelineSpec& spec = plan_.pipelines[i];
+    const bool of_changed_subplan = spec.subplan != 0 && subplan_state(i)->chgParam != nullptr;
+    const bool of_changed_child = spec.child >= 0 && !keep_children[static_cast<size_t>(spec.child)];
+    if (of_changed_subplan || of_changed_child) collected_[i] = {};
+  }
+}
+
+}  // namespace strom::pg::node

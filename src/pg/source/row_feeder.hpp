@@ -1,0 +1,25 @@
+// The feeder of a source that is one itself. The engine takes sources as const, and changes them only by what it asks
+// of their feeder: so this holds the source as something that changes. Used by HeapRows and AppendRows.
+#pragma once
+
+#include "engine/exec/execution.hpp"
+
+namespace strom::pg::source {
+
+template <class Rows>
+class RowFeeder final : public engine::exec::ChunkFeeder {
+ public:
+  explicit RowFeeder(Rows& rows) : rows_(rows) {}
+
+  bool feed() override { return rows_.feed(); }
+  bool is_waiting() const override { return rows_.is_waiting(); }
+  void let_devices_read(bool allowed) override { rows_.let_devices_read(allowed); }
+  int64_t limit(int threads) override { return rows_.limit(threads); }
+  void rewind() override { rows_.close(); }
+  void release(int64_t chunk, bool declined) override { rows_.release(chunk, declined); }
+
+ private:
+  Rows& rows_;
+};
+
+}  // namespace strom::pg::source

@@ -1,0 +1,146 @@
+"""clang-tidy with the committed settings, on the lines that changed since the commit in base.txt.
+
+A file is clean for as long as it, the repository's headers below it, .clang-tidy, its compile command and the base are
+what they were: their hash is kept in .strom/style/tidy.json. Of the others, those that were changed last in git come
+first, until the time is up. So a run from nothing checks the newest changes, and the runs after it the rest.
+`--tidy-all` checks all lines of all files.
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import threading
+import time
+
+from layers import Includes
+from tree import CPP, Violation
+
+DATABASE = "build/compile_commands.json"
+STAMPS = ".strom/style/tidy.json"
+SECONDS = 45  # for starting new files; one that runs is waited for
+FOLDERS = ("src", "tools", "test", "bench")
+WHOLE_FILE = [[1, 1_000_000]]
+WARNING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.M)
+HUNK = re.compile(r"^(?:\+\+\+ b/(?P<path>.*)|@@ \S+ \+(?P<line>\d+)(?:,(?P<count>\d+))? @@.*)$", re.M)
+
+
+def commands(tree):
+    """{path: compile command} of the tree's own sources in the compilation database. What is compiled once for each
+    instruction set is looked at once."""
+    found = {}
+    for entry in json.loads((tree.root / DATABASE).read_text()):
+        path = os.path.relpath(os.path.join(entry["directory"], entry["file"]), tree.root)
+        if path.startswith(FOLDERS) and path.endswith(".cpp"):
+            found.setdefault(path, entry.get("command") or shlex.join(entry["arguments"]))
+    known = set(tree.paths())
+    return {path: command for path, command in found.items() if path in known}
+
+
+def changed_lines(tree, base):
+    """{path: [[first, last], …]} of C++ that is not as in the base; moved files have the lines that differ."""
+    found = {}
+    path = None
+    for hunk in HUNK.finditer(tree.git("diff", "-U0", "-M", base, "--", *FOLDERS)):
+        if hunk["path"]:
+            path = hunk["path"]
+        elif path.endswith(CPP) and (count := int(hunk["count"] or 1)):
+            found.setdefault(path, []).append([int(hunk["line"]), int(hunk["line"]) + count - 1])
+    for path in tree.git("ls-files", "--others", "--exclude-standard", "--", *FOLDERS).splitlines():
+        if path.endswith(CPP):
+            found[path] = WHOLE_FILE
+    return found
+
+
+def chosen(compiled, changed, includes):
+    """Sources that changed, and for each header that changed and that none of them includes, one that does."""
+    paths = [path for path in compiled if path in changed]
+    covered = set().union(*(includes.closure(path) for path in paths)) if paths else set()
+    for path in compiled:
+        if (set(changed) & includes.closure(path)) - covered:
+            paths.append(path)
+            covered |= includes.closure(path)
+    return paths
+
+
+def hashes(tree, compiled, paths, includes, base):
+    """{path: hash of all that clang-tidy's answer depends on in the repository}."""
+    single = {}
+
+    def digest(path):
+        if path not in single:
+            single[path] = hashlib.sha256((tree.root / path).read_bytes()).hexdigest()
+        return single[path]
+
+    settings = digest(".clang-tidy")
+    return {path: hashlib.sha256("\n".join([settings, base, compiled[path], *(
+        below + digest(below) for below in sorted(includes.closure(path)))]).encode()).hexdigest() for path in paths}
+
+
+def newest_first(tree, paths):
+    """Paths in the order in which git saw them change last, uncommitted changes first."""
+    order = {}
+    if tree.has_git:
+        names = [line[3:] for line in tree.git("status", "--porcelain").splitlines()]
+        names += tree.git("log", "--format=", "--name-only", "-n", "300").splitlines()
+        for path in names:
+            order.setdefault(path, len(order))
+    return sorted(paths, key=lambda path: (order.get(path, len(order)), path))
+
+
+def tidy(tree, path, line_filter):
+    """What clang-tidy finds in one file and the repository's headers below it."""
+    done = subprocess.run(["clang-tidy-19", "--quiet", "-p", "build", *line_filter, path], cwd=tree.root,
+                          capture_output=True, text=True)
+    lines = {f"{os.path.relpath(file, tree.root)}:{line}: {text}" for file, line, text in WARNING.findall(done.stdout)}
+    if done.returncode != 0 and not lines:
+        lines.add(f"{path}: clang-tidy ends with status {done.returncode}: {done.stderr.strip()[-300:]}")
+    return sorted(lines)
+
+
+def tidy_files(tree, paths, line_filter, seconds):
+    """{path: what clang-tidy finds} of as many of the paths as can be begun in the time."""
+    waiting, lock, results = list(paths), threading.Lock(), {}
+    end = time.monotonic() + seconds
+
+    def work():
+        while True:
+            with lock:
+                if not waiting or time.monotonic() > end:
+                    return
+                path = waiting.pop(0)
+            results[path] = tidy(tree, path, line_filter)
+
+    workers = os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for task in [pool.submit(work) for _ in range(workers)]:
+            task.result()
+    return results
+
+
+def check_tidy(tree, everything=False, base=None, say=print):
+    if not (tree.root / DATABASE).exists():
+        return [Violation("clang-tidy", DATABASE, f"there is no {DATABASE}: ./strom build writes it")]
+    base = base or tree.base()
+    if not everything and not tree.has_commit(base):
+        say(f"        clang-tidy: this tree's history does not reach back to {base}")
+        return []
+    compiled, includes = commands(tree), Includes(tree)
+    changed = {} if everything else changed_lines(tree, base)
+    paths = list(compiled) if everything else chosen(compiled, changed, includes)
+    wanted = hashes(tree, compiled, paths, includes, "everything" if everything else base)
+    stamps_file = tree.root / STAMPS
+    stamps = json.loads(stamps_file.read_text()) if stamps_file.exists() else {}
+    stale = newest_first(tree, [path for path in paths if stamps.get(path) != wanted[path]])
+    names = [{"name": path, "lines": lines} for path, lines in changed.items()]
+    results = tidy_files(tree, stale, [] if everything else [f"--line-filter={json.dumps(names)}"],
+                         float("inf") if everything else SECONDS)
+    stamps.update({path: wanted[path] for path, lines in results.items() if not lines})
+    stamps_file.parent.mkdir(parents=True, exist_ok=True)
+    stamps_file.write_text(json.dumps(stamps, indent=0, sort_keys=True))
+    say(f"        clang-tidy: {len(paths)} files, {len(paths) - len(stale)} clean before, {len(results)} checked now, "
+        f"{len(stale) - len(results)} left to later runs")
+    lines = sorted({line for found in results.values() for line in found})
+    return [Violation("clang-tidy", line.split(":")[0], line) for line in lines]
