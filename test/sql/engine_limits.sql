@@ -39,6 +39,16 @@ UPDATE few SET t = 'updated' WHERE CURRENT OF c;
 FETCH BACKWARD 1 FROM c;
 SELECT * FROM few ORDER BY id;
 ROLLBACK;
+-- So does one over a statement that the planner puts in the place of a function or a CTE.
+CREATE FUNCTION few_rows() RETURNS SETOF few LANGUAGE sql STABLE AS 'SELECT * FROM limits.few WHERE id > 0';
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM few_rows();
+FETCH 2 FROM c;
+FETCH BACKWARD 1 FROM c;
+DECLARE d CURSOR FOR WITH w AS (SELECT * FROM few) SELECT * FROM w WHERE id < 3;
+FETCH 2 FROM d;
+FETCH BACKWARD 1 FROM d;
+ROLLBACK;
 -- One over a join is over no table.
 BEGIN;
 DECLARE c CURSOR FOR SELECT * FROM few a, few b WHERE a.id = b.id + 1;

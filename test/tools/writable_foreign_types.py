@@ -97,15 +97,15 @@ CASES = {
 }
 
 
+NOT_OF_POLARS = ("decimal256", "interval", "list_view", "run_ends", "run_ends16")  # which end with a panic there
+
+
 def read(path):
     return pa.ipc.open_file(str(path)).read_all()
 
 
 def polars_rows(path):
-    try:
-        return polars.read_ipc(str(path), memory_map=False)["v"].to_list()
-    except BaseException as error:  # a panic of Rust is none of Exception
-        return type(error).__name__
+    return polars.read_ipc(str(path))["v"].to_list()
 
 
 for name, (there, good, bad) in CASES.items():
@@ -113,7 +113,6 @@ for name, (there, good, bad) in CASES.items():
     write_batches(path, [pa.record_batch([pa.array([1, 2]), there], names=["id", "v"])])
     path.chmod(0o666)
     old = read(path).column("v").to_pylist()
-    known_to_polars = isinstance(polars_rows(path), list)
     query(f"DROP FOREIGN TABLE IF EXISTS w; IMPORT FOREIGN SCHEMA w FROM SERVER arrow_fdw INTO public OPTIONS (file '{path}', writable 'true')", DB)
     wanted = list(old)
     for i, (sql, value) in enumerate(good):
@@ -133,14 +132,14 @@ for name, (there, good, bad) in CASES.items():
     before = query("SELECT count(*) FROM w", DB)
     for sql, state in bad:
         out, err = psql(f"INSERT INTO w VALUES (99, {sql})", DB)
-        ok(state in err and "v" in err, f"{name}: {sql} is refused", err)
+        ok(state in err and ('column "v"' in err or "Arrow" not in err), f"{name}: {sql} is refused", err)
     equal(query("SELECT count(*) FROM w", DB), before, f"{name}: what is refused is not written")
     table = read(path)
     equal(table.schema.field("v").type, there.type, f"{name}: the file's type stays")
     equal(table.column("v").to_pylist(), wanted, f"{name}: pyarrow reads it")
     table.validate(full=True)
     ok(pa.ipc.open_file(str(path)).num_record_batches < 8, f"{name}: small batches were joined")
-    if known_to_polars:
+    if name not in NOT_OF_POLARS:
         fresh = OUT / "fresh.arrow"  # what polars makes of the same rows
         write_batches(fresh, table.combine_chunks().to_batches())
         equal(polars_rows(path), polars_rows(fresh), f"{name}: polars reads it")
@@ -183,9 +182,9 @@ query("INSERT INTO grows SELECT 'v' || i % 1001, NULL FROM generate_series(1, 10
 with pa.ipc.open_file(str(path)) as reader:
     table = reader.read_all()
     equal(reader.stats.num_dictionary_deltas, 0, "no reader needs to know of deltas")
-equal((len(table), table.column("v").combine_chunks().chunk(0).dictionary.to_pylist()[:3], len(set(table.column("v").to_pylist()))), (101003, ["a", "b", "v1"], 1003), "pyarrow reads the dictionaries")
+equal((len(table), table.column("v").combine_chunks().dictionary.to_pylist()[:3], len(set(table.column("v").to_pylist()))), (101003, ["a", "b", "v1"], 1003), "pyarrow reads the dictionaries")
 equal(query("SELECT count(*), count(DISTINCT v), count(w), count(DISTINCT w) FROM grows", DB), "101003|1003|100002|2", "and so does Arrow_Fdw")
-equal(polars.read_ipc(str(path), memory_map=False)["v"].cast(polars.String).to_list(), table.column("v").to_pylist(), "and polars")
+equal(polars.read_ipc(str(path))["v"].cast(polars.String).to_list(), table.column("v").to_pylist(), "and polars")
 out, err = psql("BEGIN; INSERT INTO grows VALUES ('lost', 'lost'); ROLLBACK", DB)
 equal(read(path).column("v").to_pylist(), table.column("v").to_pylist(), "what is taken back leaves the file")
 done()

@@ -255,17 +255,14 @@ void DeviceWorker::take_output(size_t i) {
   output.count = 0;
 }
 
-/// What the states of a launch have produced, as far as it has to leave them now. Texts do not stay where they are once
-/// the slice is done or the arena is emptied.
-Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_going) {
-  auto* states = control<TileState>(at_.states);
-  auto* outputs = control<block::OutputBuffer>(at_.outputs);
-  auto* declined = control<block::FallbackBuffer>(at_.declined);
-  const auto* results = control<RunResult>(at_.results);
-  DeviceWork work;
-  std::set<size_t> with_groups;
+/// What of the states' results has to be copied from the device, and in *with_groups the group tables among it.
+std::vector<DeviceRange> DeviceWorker::want_results(std::set<size_t>* with_groups) const {
+  const auto* states = control<TileState>(at_.states);
+  const auto* outputs = control<block::OutputBuffer>(at_.outputs);
+  const auto* declined = control<block::FallbackBuffer>(at_.declined);
+  std::vector<DeviceRange> wanted;
   const auto want = [&](size_t i, size_t offset, size_t bytes) {
-    if (bytes > 0) work.out.push_back({data_.get(), i * layout_.data_bytes + offset, bytes});
+    if (bytes > 0) wanted.push_back({data_.get(), i * layout_.data_bytes + offset, bytes});
   };
   for (size_t i = 0; i < states_; ++i) {
     want(i, layout_.declined_rows, static_cast<size_t>(declined[i].count) * sizeof(int32_t));
@@ -276,25 +273,45 @@ Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_go
       want(i, layout_.outputs[c].first, rows * size_of(assembly_.output_phys[c]));
       if (has_flags[c] != 0) want(i, layout_.outputs[c].second, rows);
     }
-    const bool leaves_text =
-        tables_ && tables_->has_text() && (results[i] == RunResult::kDone || results[i] == RunResult::kTextFull);
-    const size_t table = tables_ ? tables_->table_of(i) : 0;
-    if ((results[i] == RunResult::kGroupsFull || leaves_text) && tables_->has_groups(table) &&
-        with_groups.insert(table).second)
-      tables_->want(table, &work.out);
+    if (leaves_groups(i) && with_groups->insert(tables_->table_of(i)).second)
+      tables_->want(tables_->table_of(i), &wanted);
     if (assembly_.code.keeps_text)
       want(i, layout_.text, static_cast<size_t>(std::min(states[i].text.used, states[i].text.capacity)));
   }
+  return wanted;
+}
+
+/// The state's groups have to leave the device now: there is no room for more, or the texts that they have will go.
+bool DeviceWorker::leaves_groups(size_t state) const {
+  if (!tables_ || !tables_->has_groups(tables_->table_of(state))) return false;
+  const RunResult result = control<RunResult>(at_.results)[state];
+  const bool loses_text = result == RunResult::kDone || result == RunResult::kTextFull;
+  return result == RunResult::kGroupsFull || (tables_->has_text() && loses_text);
+}
+
+void DeviceWorker::take_fallback_rows(size_t state, int64_t chunk) {
+  block::FallbackBuffer& buffer = control<block::FallbackBuffer>(at_.declined)[state];
+  if (buffer.count == 0) return;
+  block::FallbackBuffer on_host = buffer;
+  on_host.rows = reinterpret_cast<int32_t*>(host_data(state, layout_.declined_rows));
+  on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(state, layout_.declined_join_rows));
+  declined_rows_ += on_host.count;
+  sink_->take_declined(rows_of(on_host, pipeline_, chunk, chunk_rows_[state], assembly_.code.join_count));
+  buffer.count = 0;
+}
+
+/// What the states of a launch have produced, as far as it has to leave them now. Texts do not stay where they are once
+/// the slice is done or the arena is emptied.
+Status DeviceWorker::take_results(const Morsel& morsel, const KeepGoing& keep_going) {
+  auto* states = control<TileState>(at_.states);
+  const auto* outputs = control<block::OutputBuffer>(at_.outputs);
+  const auto* results = control<RunResult>(at_.results);
+  DeviceWork work;
+  std::set<size_t> with_groups;
+  work.out = want_results(&with_groups);
   if (!work.out.empty()) STROM_TRY(device().run(work, keep_going));
   for (size_t i = 0; i < states_; ++i) {
-    block::FallbackBuffer on_host = declined[i];
-    if (on_host.count > 0) {
-      on_host.rows = reinterpret_cast<int32_t*>(host_data(i, layout_.declined_rows));
-      on_host.join_rows = reinterpret_cast<uint32_t*>(host_data(i, layout_.declined_join_rows));
-      declined_rows_ += on_host.count;
-      sink_->take_declined(rows_of(on_host, pipeline_, morsel.chunk, chunk_rows_[i], assembly_.code.join_count));
-      declined[i].count = 0;
-    }
+    take_fallback_rows(i, morsel.chunk);
     if (outputs[i].count > 0) take_output(i);
   }
   if (output_) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/device/device_columns.hpp"
@@ -58,6 +59,9 @@ class DeviceWorker final : public Worker {
   void give_budgets();
   Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status take_results(const Morsel& morsel, const KeepGoing& keep_going);
+  std::vector<DeviceRange> want_results(std::set<size_t>* with_groups) const;
+  bool leaves_groups(size_t state) const;
+  void take_fallback_rows(size_t state, int64_t chunk);
   void take_output(size_t state);
   void take_groups(size_t table);
   void hand_groups_on();

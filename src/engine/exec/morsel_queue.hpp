@@ -338,22 +338,40 @@ class MorselQueue {
     int running = 0;
   };
 
+  /// Ends when nobody loads a column any more, even if there is no memory.
   void load_columns(int64_t chunk, int64_t count) {
     std::unique_lock lock(mutex_);
+    struct Ending {
+      MorselQueue* queue;
+      std::unique_lock<std::mutex>* lock;
+      std::list<UnloadedColumns>::iterator own;
+      ~Ending() {
+        own->next = own->count;
+        queue->fed_.wait(*lock, [this] { return own->running == 0; });
+        queue->unloaded_columns_.erase(own);
+      }
+    };
     const auto own = unloaded_columns_.insert(unloaded_columns_.end(), UnloadedColumns{chunk, count});
+    const Ending ending{this, &lock, own};
     fed_.notify_all();
     while (own->next < count) load_next_column(&*own, &lock);
-    fed_.wait(lock, [&] { return own->running == 0; });
-    unloaded_columns_.erase(own);
   }
 
   void load_next_column(UnloadedColumns* columns, std::unique_lock<std::mutex>* lock) {
+    struct Running {
+      MorselQueue* queue;
+      UnloadedColumns* columns;
+      std::unique_lock<std::mutex>* lock;
+      ~Running() {
+        lock->lock();
+        if (--columns->running == 0) queue->fed_.notify_all();
+      }
+    };
     const int64_t column = columns->next++;
     ++columns->running;
     lock->unlock();
+    const Running running{this, columns, lock};
     source_.load_column(columns->chunk, column);
-    lock->lock();
-    if (--columns->running == 0 && columns->next == columns->count) fed_.notify_all();
   }
 
   bool has_unloaded_column() const {

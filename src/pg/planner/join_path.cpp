@@ -279,16 +279,55 @@ bool same_refusal(const List* refusals, const Refusal* refusal) {
   return false;
 }
 
+// A join can stand on top of `probing`.
+bool may_probe(PlannerInfo* root, const EngineInput* probing, JoinKind kind) {
+  if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return false;
+  if (marks_matches(kind) && has_late_conditions(probing)) return false;
+  if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return false;
+  return list_length(probing->joins) < static_cast<int>(engine::exec::kMostJoins);
+}
+
+// As in remember(). What is wrong with the other direction is told of the one that PostgreSQL asks for.
+void note_refusal(const PlannerInfo* root, EngineInput* probing, JoinKind kind, Refusal* refusal) {
+  const bool lasting = root->join_search_private == nullptr && !ends_probing(kind);
+  if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
+}
+
+// The engine has a way to run the join.
+bool has_way(const EngineJoin* join) {
+  if (join->outer_keys == NIL && join->passes > 1) return false;  // nothing divides the inner side
+  if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return false;
+  return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // an error of PostgreSQL's, if there are conditions
+}
+
+// A path for `join` on top of `probing`, at `costs`.
+void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput* probing, const EngineJoin& join,
+               const EngineInput& costs, int operations, const List* host_quals) {
+  RelOptInfo* joinrel = offer.result;
+  auto* added = static_cast<EngineJoin*>(palloc(sizeof(EngineJoin)));
+  *added = join;
+  auto* input = static_cast<EngineInput*>(palloc(sizeof(EngineInput)));
+  *input = costs;
+  input->relids = joinrel->relids;
+  input->scan = probing->scan;
+  input->joins = lappend(list_copy(probing->joins), added);
+  input->refusals = list_copy(probing->refusals);
+  input->rows = join.rows;
+  input->operations = probing->operations + operations;
+  input->weight = probing->weight + weight_of(offer.extra->restrictlist, kAnyWeight) +
+                  (join.scan != nullptr ? join.scan->weight : 0);
+  input->host_quals = list_concat_copy(probing->host_quals, host_quals);
+  remember(state, input);
+  add_path(joinrel,
+           reinterpret_cast<Path*>(make_engine_path(state->root, joinrel, joinrel->reltarget, input, nullptr)));
+}
+
 // `probing` is one of the offered join's sides, the other is the inner one.
 void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* probing_rel, JoinKind kind) {
   PlannerInfo* root = state->root;
   RelOptInfo* joinrel = offer.result;
   EngineInput* probing = input_of(state, probing_rel);
-  if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return;
-  if (marks_matches(kind) && has_late_conditions(probing)) return;
-  if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return;
-  if (list_length(probing->joins) >= static_cast<int>(engine::exec::kMostJoins)) return;
-
+  if (!may_probe(root, probing, kind)) return;
   EngineJoin join = {};
   join.inner = probing_rel == offer.outer ? offer.inner : offer.outer;
   join.kind = kind;
@@ -300,15 +339,8 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   int operations = 0;
   List* host_quals = NIL;
   Refusal* refusal = take_clauses(state, &join, offer, probing_rel->relids, &operations, &host_quals);
-  if (refusal != nullptr) {
-    // As in remember(). What is wrong with the other direction is told of the one that PostgreSQL asks for.
-    const bool lasting = root->join_search_private == nullptr && !ends_probing(kind);
-    if (lasting && !same_refusal(probing->refusals, refusal)) probing->refusals = lappend(probing->refusals, refusal);
-    return;
-  }
-  if (join.outer_keys == NIL && join.passes > 1) return;  // nothing divides the inner side
-  if (join.passes > static_cast<double>(engine::exec::kMostPasses)) return;
-  if (join.outer_keys == NIL && kind == JoinKind::kFull) return;  // an error of PostgreSQL's, if there are conditions
+  if (refusal != nullptr) return note_refusal(root, probing, kind, refusal);
+  if (!has_way(&join)) return;
   join.rows = expected_rows(root, joinrel, probing_rel, probing, &join);
   if (host_quals != NIL)
     join.rows = clamp_row_est(
@@ -318,27 +350,11 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   cost_join(&costs, probing, &join, operations, pairs_to_try(root, probing, &join));
   if (is_hopeless(joinrel, known, costs.startup + costs.run)) return;
   if (join.scan == nullptr && !delivers_columns(state, join.inner)) return;
-  if (may_be_unheld(state, join.match_quals, join.inner->relids))
-    return;  // a candidate that is tried cannot be declined
-
-  if (!has_room_for(state, probing, offer.extra->restrictlist, operations + (join.scan ? join.scan->operations : 0)))
-    return;
-
-  auto* added = static_cast<EngineJoin*>(palloc(sizeof(EngineJoin)));
-  *added = join;
-  auto* input = static_cast<EngineInput*>(palloc(sizeof(EngineInput)));
-  *input = costs;
-  input->relids = joinrel->relids;
-  input->scan = probing->scan;
-  input->joins = lappend(list_copy(probing->joins), added);
-  input->refusals = list_copy(probing->refusals);
-  input->rows = join.rows;
-  input->operations = probing->operations + operations + (join.scan != nullptr ? join.scan->operations : 0);
-  input->weight = probing->weight + weight_of(offer.extra->restrictlist, kAnyWeight) +
-                  (join.scan != nullptr ? join.scan->weight : 0);
-  input->host_quals = list_concat_copy(probing->host_quals, host_quals);
-  remember(state, input);
-  add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(root, joinrel, joinrel->reltarget, input, nullptr)));
+  // A candidate that is tried cannot be declined.
+  if (may_be_unheld(state, join.match_quals, join.inner->relids)) return;
+  const int all_operations = operations + (join.scan != nullptr ? join.scan->operations : 0);
+  if (!has_room_for(state, probing, offer.extra->restrictlist, all_operations)) return;
+  add_chain(state, offer, probing, join, costs, all_operations, host_quals);
 }
 
 }  // namespace

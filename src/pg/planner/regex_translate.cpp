@@ -199,40 +199,52 @@ class Reader {
 
   /// A class, a character or a range of a bracket.
   bool member(bool first) {
-    if (take("[:")) {
-      const size_t end = in_.find(":]", at_);
-      const char* members = end == std::string::npos ? nullptr : class_of(in_.substr(at_, end - at_), any_case_);
-      if (members == nullptr) return false;
-      at_ = end + 2;
-      out_.ascii_only = put(members);
-      return peek() != '-' || sees("-]");
-    }
+    if (take("[:")) return named_class();
     if (sees("[.") || sees("[=")) return false;
-    if (peek() == '\\') {
-      const char letter = at_ + 1 < in_.size() ? in_[at_ + 1] : '\0';
-      at_ += 2;
-      const char* members = class_of(letter);
-      const char meant = escaped_character(letter);
-      if (members == nullptr && meant == '\0') return false;
-      if (members != nullptr)
-        out_.ascii_only = put(members);
-      else
-        put_character(meant);
-      return peek() != '-' || sees("-]");
-    }
-    if (peek() == '-') {  // itself at the begin and the end alone
-      if (!first && !sees("-]")) return false;
-      if (in_.compare(at_ + 1, 1, "-") == 0) return false;
-      return character();
-    }
+    if (peek() == '\\') return escaped_member();
+    if (peek() != '-') return range();
+    // Itself at the begin and the end alone.
+    if (!first && !sees("-]")) return false;
+    if (in_.compare(at_ + 1, 1, "-") == 0) return false;
+    return character();
+  }
+
+  /// What stands there is no range's lower end.
+  bool begins_no_range() const { return peek() != '-' || sees("-]"); }
+
+  /// Behind its "[:".
+  bool named_class() {
+    const size_t end = in_.find(":]", at_);
+    const char* members = end == std::string::npos ? nullptr : class_of(in_.substr(at_, end - at_), any_case_);
+    if (members == nullptr) return false;
+    at_ = end + 2;
+    out_.ascii_only = put(members);
+    return begins_no_range();
+  }
+
+  bool escaped_member() {
+    const char letter = at_ + 1 < in_.size() ? in_[at_ + 1] : '\0';
+    at_ += 2;
+    const char* members = class_of(letter);
+    const char meant = escaped_character(letter);
+    if (members == nullptr && meant == '\0') return false;
+    if (members != nullptr)
+      out_.ascii_only = put(members);
+    else
+      put_character(meant);
+    return begins_no_range();
+  }
+
+  /// A character, or a range of two.
+  bool range() {
     const uint32_t low = code_point();
     if (!character()) return false;
-    if (peek() != '-' || sees("-]")) return true;
+    if (begins_no_range()) return true;
     ++at_;
     if (at_ >= in_.size() || peek() == '\\' || peek() == '[' || peek() == '-') return false;
     put("-");
     const uint32_t high = code_point();
-    return low <= high && character() && (peek() != '-' || sees("-]"));
+    return low <= high && character() && begins_no_range();
   }
 
   /// Of the character at hand, for their order.

@@ -127,7 +127,9 @@ TEST(AppendView, EveryLayout) {
       Random random(seed);
       constexpr int64_t kRows = 40, kHalf = 17;
       for (int64_t row = 0; row < kRows; ++row) {
-        if (row == kHalf) ASSERT_TRUE(append_view(first.view(), 0, row, half, Indexes::kAsTheyAre).is_ok());
+        if (row == kHalf) {
+          ASSERT_TRUE(append_view(first.view(), 0, row, half, Indexes::kAsTheyAre).is_ok());
+        }
         random.append(first);
       }
       ASSERT_TRUE(append_view(first.view(), 0, kRows, again, Indexes::kAsTheyAre).is_ok());

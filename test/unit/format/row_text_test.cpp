@@ -316,7 +316,8 @@ TEST(RowText, BinaryByItsType) {
 TEST(RowText, TextsOfAllLengths) {
   for (const Layout layout : {Layout::kUtf8, Layout::kLargeUtf8}) {
     const Field field = field_of("t", layout);
-    std::vector<ColumnBuilder> columns(2, ColumnBuilder(field));
+    std::vector<ColumnBuilder> columns;
+    for (int i = 0; i < 2; ++i) columns.emplace_back(field);
     std::mt19937_64 random(5);
     std::string expected;
     const auto length = [&](int row) -> size_t { return row % 97 == 0 ? random() % 200'000 : random() % 40; };

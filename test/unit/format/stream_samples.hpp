@@ -80,7 +80,8 @@ class Samples {
       }
       case Layout::kList:
         for (int64_t i = below(5); i > 0; --i) append(to.child(0), null_share);
-        return to.append_list();
+        (void)to.append_list();
+        return;
       case Layout::kStruct:
         for (size_t i = 0; i < to.children().size(); ++i) append(to.child(i), null_share);
         return to.append_struct();

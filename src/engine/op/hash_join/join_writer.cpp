@@ -317,6 +317,32 @@ void PipelineWriter::emit_match(size_t position, const std::string& name) {
 
 // ---- needs ----
 
+namespace {
+
+/// All expressions of a pipeline behind its filters, but for group keys.
+std::vector<NodeId> expressions_but_group_keys(const Program& program, uint32_t index) {
+  const Pipeline& pipeline = program.pipelines[index];
+  std::vector<NodeId> ids = sink_nodes(program, index);
+  if (pipeline.sink == SinkKind::kAggregate)
+    ids.erase(ids.begin(), ids.begin() + static_cast<long>(pipeline.group_keys.size()));
+  const auto add = [&ids](const std::vector<NodeId>& more) { ids.insert(ids.end(), more.begin(), more.end()); };
+  add(pipeline.join_quals);
+  for (const uint32_t join : pipeline.joins) {
+    add(program.joins[join].outer_keys);
+    add(program.joins[join].quals);
+  }
+  return ids;
+}
+
+bool reads_payload(const Program& program, NodeId id, uint32_t join) {
+  bool reads = false;
+  plan::visit(program, id,
+              [&](NodeId, const Node& n) { reads |= n.kind == NodeKind::kPayload && n.imm >> 16 == join; });
+  return reads;
+}
+
+}  // namespace
+
 JoinNeeds join_needs(const Program& program, uint32_t join) {
   JoinNeeds needs;
   const plan::Join& self = program.joins[join];
@@ -324,41 +350,19 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   needs.any_match = existence && self.quals.empty();
   needs.matches = plan::marks_matches(self.kind);
   needs.rows = needs.matches || !self.quals.empty();
-  for (const Pipeline& p : program.pipelines) {
+  for (uint32_t index = 0; index < program.pipelines.size(); ++index) {
+    const Pipeline& p = program.pipelines[index];
     if (std::find(p.joins.begin(), p.joins.end(), join) == p.joins.end()) continue;
-    auto reads_rows = [&](NodeId id) {
-      plan::visit(program, id, [&](NodeId, const Node& n) {
-        if (n.kind == NodeKind::kPayload && n.imm >> 16 == join) needs.rows = true;
-      });
-    };
-    for (NodeId id : p.join_quals) reads_rows(id);
-    for (NodeId id : p.outputs) reads_rows(id);
-    if (p.top.rows > 0) reads_rows(p.top.key);
-    for (NodeId id : p.top.checked) reads_rows(id);
-    for (NodeId id : p.top.partition) reads_rows(id);
-    for (uint32_t other : p.joins) {
-      for (NodeId id : program.joins[other].outer_keys) reads_rows(id);
-      for (NodeId id : program.joins[other].quals) reads_rows(id);
-    }
-    for (const plan::Aggregate& a : p.aggregates) {
-      if (a.arg != plan::kNoNode) reads_rows(a.arg);
-      if (a.filter != plan::kNoNode) reads_rows(a.filter);
-      if (a.second != plan::kNoNode) reads_rows(a.second);
-    }
-    for (NodeId id : p.group_keys) {
+    for (const NodeId id : expressions_but_group_keys(program, index)) needs.rows |= reads_payload(program, id, join);
+    for (const NodeId id : p.group_keys) {
       const Node& n = program.nodes[id];
+      const uint32_t column = n.imm & 0xffff;
+      std::vector<uint32_t>& grouped = needs.group_columns;
       if (n.kind != NodeKind::kPayload || plan::may_miss(self.kind))
-        reads_rows(id);
-      else if (n.imm >> 16 == join && std::find(needs.group_columns.begin(), needs.group_columns.end(),
-                                                n.imm & 0xffff) == needs.group_columns.end())
-        needs.group_columns.push_back(n.imm & 0xffff);
+        needs.rows |= reads_payload(program, id, join);
+      else if (n.imm >> 16 == join && std::find(grouped.begin(), grouped.end(), column) == grouped.end())
+        grouped.push_back(column);
     }
-    if (p.sink == SinkKind::kBuild)
-      for (const plan::Join& other : program.joins)
-        if (&program.pipelines[other.build_pipeline] == &p) {
-          for (NodeId id : other.inner_keys) reads_rows(id);
-          for (NodeId id : other.payload) reads_rows(id);
-        }
   }
   return needs;
 }

@@ -259,7 +259,7 @@ class Columns : public testing::TestWithParam<size_t> {};  // lanes
 
 TEST_P(Columns, OfOneChunkAreLoadedByAllThreads) {
   SlowColumns source;
-  MorselQueue queue(source, 100, {}, MorselHomes({}, {}), GetParam());
+  MorselQueue queue(source, 100, {}, MorselAffinity({}, {}), GetParam());
   std::atomic<int64_t> rows = 0;
   const auto run = [&] {
     for (;;) {
