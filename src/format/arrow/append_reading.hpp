@@ -1,4 +1,4 @@
-// Rows of a record batch into NestedBuilders, so that they can be written again together with others. Private to
+// Rows of a record batch into ColumnBuilders, so that they can be written again together with others. Private to
 // src/format/arrow.
 #pragma once
 

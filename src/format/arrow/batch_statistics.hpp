@@ -1,5 +1,5 @@
 // Lowest and highest values of record batches that are written, in the form that stands in the footer's fields
-// (docs/format/arrow.md). Used by all that write with NestedBuilders: tools that dump rows, INSERT, arrow_export.
+// (docs/format/arrow.md). Used by all that write with ColumnBuilders: tools that dump rows, INSERT, arrow_export.
 #pragma once
 
 #include <optional>

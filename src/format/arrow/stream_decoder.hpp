@@ -1,4 +1,4 @@
-// Decoder of the Arrow stream format into NestedBuilders, for whoever gets record batches from another program:
+// Decoder of the Arrow stream format into ColumnBuilders, for whoever gets record batches from another program:
 // pg2arrow from a server that makes them. Everything that it is given is untrusted. Format:
 // https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 #pragma once
