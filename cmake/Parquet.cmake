@@ -1,5 +1,6 @@
-# What the Parquet module is built with: Apache Arrow's C++ libraries, as packages have them (libarrow-dev and
-# libparquet-dev) or as Python's pyarrow brings them along. Sets STROM_PARQUET_FOUND and makes the target strom_libparquet.
+# Libraries of the Parquet module: Apache Arrow's C++ libraries, as packages have them (libarrow-dev and
+# libparquet-dev) or as Python's pyarrow brings them along. Sets STROM_PARQUET_FOUND and makes the target
+# strom_libparquet.
 #
 # STROM_PARQUET: AUTO builds the module where the libraries are found, ON insists, OFF leaves it out.
 # STROM_PYARROW: folder of an installed pyarrow, used where there are no packages. The module finds its libraries there
@@ -30,7 +31,8 @@ function(strom_parquet_from_pyarrow)
   message(STATUS "Parquet: Apache Arrow ${version} of ${STROM_PYARROW}")
 endfunction()
 
-# Libraries that are not sanitized themselves would report what is none of ours. Programs for fuzzing take the module in.
+# Libraries that are not sanitized themselves would report errors that are not ours. Programs for fuzzing take the
+# module in.
 if(NOT STROM_PARQUET STREQUAL OFF AND NOT STROM_SANITIZE)
   add_library(strom_libparquet INTERFACE)
   find_package(Arrow ${oldest_arrow} CONFIG QUIET)

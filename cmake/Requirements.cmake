@@ -1,5 +1,5 @@
-# What the build needs, looked for before anything else, so that all that is missing is told at once, with the command
-# that installs it on Debian and its descendants.
+# Looks for everything that the build needs, before anything else. So one message names all missing packages, with the
+# command that installs them on Debian and its descendants.
 #
 # strom_need(<package> <description> HEADER|PROGRAM|MODULE|LIBRARY <what>…): notes the package when `what` is not found.
 set(strom_missing_packages)

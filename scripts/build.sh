@@ -53,7 +53,7 @@ build_dir() {
 }
 
 # copy_private_pg: the private tree follows the system's PostgreSQL. PostgreSQL finds its files relative to its
-# program, so a copy works anywhere, and what is installed into the copy leaves the system's as it is.
+# program, so a copy works anywhere. Files that are installed into the copy leave the system's as it is.
 copy_private_pg() {
   local tree=$STROM_STATE/pg home share listing
   home=$(dirname "$(system_pg bindir)")
@@ -78,7 +78,7 @@ install_private() {
   local before after
   before=$(installed_files)
   DESTDIR=$STROM_STATE/pg cmake --install "$1" >"$STROM_LOCAL/install.log" || die "the installation failed"
-  # The server's user may be kept from the checkout, where the Parquet module's libraries are.
+  # The server's user may not be able to enter the checkout, where the Parquet module's libraries are.
   if [[ $STROM_STATE != "$STROM_LOCAL"* && -f $(private_pg pkglibdir)/pg_strom_parquet.so ]]; then
     cp -u "$(pyarrow_dir)"/lib{arrow,parquet}.so.[0-9]* "$(private_pg pkglibdir)/"
   fi

@@ -51,7 +51,8 @@ cluster_create() {
 }
 
 # The tests' cluster keeps PostgreSQL's defaults for all that plans depend on, so that their expected output holds on
-# any server (make installcheck). Autovacuum would analyze tables, or keep VACUUM from marking pages, at times of its own.
+# any server (make installcheck). Autovacuum would analyze tables, or keep VACUUM from marking pages, at times of its
+# own.
 cluster_settings() {
   case $1 in
     main)
@@ -83,7 +84,7 @@ cluster_start() {
   cluster_create "$1"
   local dir port
   dir=$(cluster_dir "$1")
-  # A port that is still written down is that of a server that was killed; the next one takes its socket over.
+  # A server that was killed leaves its port in the file. The next server takes over its socket.
   [[ -f $dir.port ]] || free_port >"$dir.port"
   port=$(cluster_port "$1")
   # The server outlives us; a lock that a test run holds on descriptor 9 must not.

@@ -5,7 +5,8 @@
 BUNDLE_ARCHITECTURES=90  # H100, H200; another machine's by --architectures
 BUNDLE_PYTHON=3.12       # of the machine that the bundle is for
 
-# gpu_check [--pack FILE [--architectures LIST] [--python VERSION]] | [--bundle FILE] [--module FILE] [options of check.py]
+# gpu_check [--pack FILE [--architectures LIST] [--python VERSION]] | [--bundle FILE] [--module FILE] [options of
+# check.py]
 gpu_check() {
   local pack="" bundle="" module="" out="" architectures=$BUNDLE_ARCHITECTURES python=$BUNDLE_PYTHON more=()
   take_options gpu-check "pack bundle module out architectures python" "$@"
@@ -84,8 +85,8 @@ pack_bundle() {
   say "$file: $(du -h "$file" | cut -f1), for $(uname -m), GPUs $2, Python $3"
 }
 
-# bundle_libraries FOLDER: the shared libraries that its programs need, without those of the compiler and the C library, which
-# belong to the machine.
+# bundle_libraries FOLDER: the shared libraries that its programs need, without those of the compiler and the C library,
+# which belong to the machine.
 bundle_libraries() {
   local folder=$1
   # Scripts are among them, for which ldd fails.
@@ -109,7 +110,7 @@ check_from_bundle() {
     user=nobody
   fi
   export LD_LIBRARY_PATH=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PYTHONPATH=$folder/python
-  # What the machine has is what its own programs, Python among them, were built for.
+  # Programs of the machine, Python among them, were built for the machine's own libraries: these take precedence.
   local library bindir rc=0
   for library in "$folder"/lib/*; do
     [[ $(ldconfig -p) != *"$(basename "$library") "* ]] || rm "$library"

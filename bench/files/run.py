@@ -161,8 +161,8 @@ class Benchmark:
     # ---- Pruning ----
 
     def measure_pruning(self) -> List[dict]:
-        """Each query with and without statistics over the same file; ideal: what it costs when nothing is read, and of the rest
-        the share of record batches that are read."""
+        """Each query with and without statistics over the same file. The ideal is its cost when nothing is read, plus the rest
+        of its cost times the share of record batches that are read."""
         schema = self.schema("sorted")
         engine = postgres.StromEngine(self.server, schema, self.arguments.threads)
         results = []

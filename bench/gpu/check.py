@@ -84,7 +84,7 @@ class Check:
         self.folder = Path(tempfile.mkdtemp(prefix="strom-gpu-check-", dir="/var/tmp"))
         self.folder.chmod(0o755)
         self.problems: List[str] = []
-        # The server's user may be kept from where the module was built.
+        # The server's user may not be able to enter the folder where the module was built.
         self.module = Path(shutil.copy(arguments.module, self.folder))
         self.module.chmod(0o755)
         self.cluster: Optional[Cluster] = None

@@ -164,7 +164,7 @@ void define_options(CLI::App& app, Options& given) {
       "print the version of the generated data and exit");
 }
 
-/// What the option parser cannot see by itself; empty when all is well.
+/// Contradictions of options that the parser does not see; empty when there are none.
 std::string usage_error(const Options& given) {
   if (given.format == "copy") {
     if (given.tables.size() != 1) return "--format copy needs exactly one table in --tables";

@@ -1,5 +1,5 @@
-"""What a server needs to give its rows away, however fast the client is: the same sessions as our tools have, whose rows
-nobody looks at. Prints the seconds as JSON, like rivals.py. Called by run.py:
+"""The time that a server needs to send its rows, however fast the client is: the same sessions as our tools have, but the
+rows are dropped. Prints the seconds as JSON, like rivals.py. Called by run.py:
 
     floors.py FLOOR THREADS SOURCE TABLE KEY
 """
@@ -64,7 +64,7 @@ def postgres_stream(threads, source, table, key):
 
 
 class MariaSession:
-    """As much of the protocol as a prepared query needs whose rows are dropped as they come: by socket, no password.
+    """The part of the protocol that a prepared query needs when its rows are dropped: by socket, without a password.
     https://mariadb.com/kb/en/clientserver-protocol/"""
 
     def __init__(self, path, user, database):

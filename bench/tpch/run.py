@@ -111,7 +111,7 @@ def exact(rows: list) -> list:
 
 
 def alike(one: object, two: object) -> bool:
-    """For another engine, whose averages and quotients are floating-point numbers."""
+    """For another engine: its averages and quotients are floating-point numbers."""
     numbers = (int, float, decimal.Decimal)
     if isinstance(one, numbers) and isinstance(two, numbers):
         return math.isclose(float(one), float(two), rel_tol=1e-9)

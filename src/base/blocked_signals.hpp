@@ -1,5 +1,5 @@
-// Signals that PostgreSQL handles must reach its main thread only: threads inherit what is blocked where they are
-// started. Used by whoever starts threads, or calls a library that might.
+// Signals that PostgreSQL handles must reach its main thread only. A new thread inherits the blocked signals of the
+// thread that starts it. Used by all code that starts threads, or calls a library that might.
 #pragma once
 
 #include <signal.h>

@@ -67,8 +67,8 @@ Slot* find_slot(uintptr_t address) {
   return nullptr;
 }
 
-/// Puts zero pages from the faulting page to the end of the mapping: what follows a page behind the end of file is
-/// behind it too, and one replacement keeps the number of kernel mappings small.
+/// Puts zero pages from the faulting page to the end of the mapping. If a page lies behind the end of file, so do all
+/// later ones, and one replacement makes few kernel mappings.
 bool replace_missing_pages(uintptr_t address) {
   Slot* slot = find_slot(address);
   if (slot == nullptr) return false;

@@ -1,4 +1,5 @@
-// A file mapped read-only, that outlives being shrunk by somebody else. Used by the readers in src/format.
+// A file mapped read-only. The mapping stays readable when another process shrinks the file. Used by the readers in
+// src/format.
 #pragma once
 
 #include <atomic>
@@ -35,7 +36,7 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   /// than 65536 mappings at once).
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
 
-  /// The mapping that holds these bytes, which somebody keeps alive meanwhile; nullptr when they are elsewhere.
+  /// The mapping that holds these bytes; nullptr when they are elsewhere. The caller knows that it stays alive.
   static std::shared_ptr<const MappedFile> find(const void* data, size_t bytes);
 
   ~MappedFile();
@@ -58,7 +59,7 @@ class MappedFile : public std::enable_shared_from_this<MappedFile> {
   /// A new descriptor of the file under the mapping, which the caller closes; -1 when it cannot be had any more.
   int new_descriptor() const;
 
-  /// A page was missing when somebody read it.
+  /// A page was missing when it was read.
   bool is_poisoned() const;
   /// kFileChanged when is_poisoned(), or when the file has another size or modification time now. A file that was
   /// unlinked or replaced lives on under the mapping and is fine; without a descriptor, nothing more is known of it.

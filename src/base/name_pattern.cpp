@@ -51,8 +51,8 @@ Result<NamePattern> NamePattern::parse(std::string_view text) {
   return pattern;
 }
 
-/// Tries the parts one after another; what has failed once, from a place in the name on, is not tried again. The time
-/// is that of parts times characters.
+/// Tries the parts one after another. A part that has failed at a position of the name is not tried there again. The
+/// time is proportional to parts times characters.
 class NamePattern::Matcher {
  public:
   Matcher(const NamePattern& pattern, std::string_view name, std::vector<std::string_view>* values)
@@ -78,12 +78,12 @@ class NamePattern::Matcher {
       case Kind::kAny:
         for (size_t end = at; end <= name_.size() && !failed_[state_of(index, end)]; ++end) {
           if (take(index, at, end)) return true;
-          failed_[state_of(index, end)] = true;  // what is tried from here on has been, or is next
+          failed_[state_of(index, end)] = true;  // all that could be tried from here on has been tried, or is next
         }
         return false;
       case Kind::kNumber: {
         const size_t last = digits_end_[at];
-        // What has failed from the next digit on has tried all ends but the first.
+        // An attempt that failed from the next digit on has tried all ends but the first.
         const bool tried = at + 1 < last && failed_[state_of(index, at + 1)];
         for (size_t end = tried ? at + 1 : last; end > at; --end)
           if (take(index, at, end)) return true;

@@ -23,8 +23,9 @@ class NamePattern {
 
   const std::vector<Key>& keys() const { return keys_; }
 
-  /// Whether the whole of `name` fits; then `values` gets that of each key, parts of `name`. Of several ways the one
-  /// whose first part is the shortest is taken, then the second and so on; numbers are as long as they can be.
+  /// Whether the whole of `name` fits. Then `values` gets the value of each key, a part of `name`. Of several ways it
+  /// takes the one with the shortest first part, then the shortest second part, and so on. Numbers are as long as they
+  /// can be.
   bool match(std::string_view name, std::vector<std::string_view>* values) const;
 
  private:

@@ -1,11 +1,11 @@
-// Whether a reader of files is to read ahead what it hands out. Used by src/format/arrow, and by who reads it
-// otherwise.
+// Whether a reader of files reads ahead the columns that it hands out. Used by src/format/arrow, and by code that reads
+// the bytes in another way.
 #pragma once
 
 namespace strom::base {
 
-/// While it lives, readers do not read ahead what they hand out to this thread and nobody looks at before it decides
-/// how to read it: columns of fixed width in mapped files.
+/// While it lives, readers do not read ahead columns of fixed width of mapped files that they hand out to this thread:
+/// the thread decides how to read them before it looks at them.
 class NoReadAhead {
  public:
   explicit NoReadAhead(bool is_wanted) : before_(active) { active = before_ || is_wanted; }

@@ -27,7 +27,7 @@ ErrorCode code_of(int error_number) {
   }
 }
 
-/// Of a server, that is another user than who asks.
+/// In a server this is another user than the one who asks.
 std::string effective_user() {
   struct passwd entry, *found = nullptr;
   std::vector<char> buffer(16384);

@@ -1,6 +1,7 @@
-// What the C++ library keeps for each thread to handle exceptions. Where the library came into the process by dlopen(),
-// as with PostgreSQL servers that are not linked to it, that is allocated at the thread's first exception, and the
-// process ends when it cannot be: at a std::bad_alloc of all things. Called by whoever starts a thread that may throw.
+// The C++ library has memory for each thread to handle exceptions. If the library came into the process by dlopen(), as
+// in PostgreSQL servers that are not linked to it, it allocates that memory at the thread's first exception. When the
+// allocation fails, the process ends, even if the exception is a std::bad_alloc. Called by code that starts a thread
+// that may throw.
 #pragma once
 
 #include <cstdlib>

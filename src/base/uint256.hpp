@@ -27,8 +27,8 @@ struct UInt256 {
     return false;
   }
 
-  /// The lowest `bits`, of which there are 128 or 256. Of constant sizes: a copy whose size is not known would load
-  /// both words at once, and wait for the stores that have just made them.
+  /// Stores the lowest 128 or 256 bits. Each copy has a constant size: a copy of unknown size would load both words at
+  /// once, and wait for the stores that have just made them.
   void store(int32_t bits, uint8_t* out) const {
     constexpr size_t kWord = sizeof(uint64_t);
     std::memcpy(out, words, kWord);

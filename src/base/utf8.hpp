@@ -1,4 +1,4 @@
-// Is a run of bytes UTF-8? Used by whoever writes text that came from a file.
+// Is a run of bytes UTF-8? Used by code that writes text from a file.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ struct ModuleTable {
 
   int (*create_stream)(ModuleStream** stream);
   int (*destroy_stream)(ModuleStream* stream);
-  /// Waits; failures of what the stream did show here.
+  /// Waits. Failures of earlier work of the stream are returned here.
   int (*finish_stream)(ModuleStream* stream);
   int (*copy_in)(ModuleStream* stream, void* device, const void* host, size_t bytes);
   int (*copy_out)(ModuleStream* stream, void* host, const void* device, size_t bytes);

@@ -1,5 +1,5 @@
-// What the kernel tells of NVIDIA GPUs, without CUDA and without touching the driver: for the SQL functions that say
-// what is there and what is missing, in processes that must not load CUDA.
+// Facts about NVIDIA GPUs from the kernel, without CUDA and without touching the driver. Used by the SQL functions that
+// tell which GPUs there are and what is missing, in processes that must not load CUDA.
 #pragma once
 
 #include <string>

@@ -93,7 +93,7 @@ int numa_node_of(const fs::path& folder, const fs::path& top) {
   return -1;
 }
 
-/// Adds what is below a block device, whose folder of /sys this is.
+/// Adds the disks below a block device. `folder` is its folder of /sys.
 void add_device(fs::path folder, const std::string& root, int depth, StoragePlace* place) {
   std::error_code error;
   if (fs::exists(folder / "partition", error)) folder = folder.parent_path();

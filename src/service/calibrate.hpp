@@ -11,17 +11,17 @@
 
 namespace strom::service {
 
-/// What a device says of itself; nothing is measured.
+/// Facts that a device tells of itself; nothing is measured.
 DeviceRates facts_of(const device::Device& device);
 
-/// Rates of a device that nothing else uses. Each of the measurements is repeated with more until it takes long enough
-/// to be exact, or `patience` is over; a device that is slow is measured with little. Also when the machine fails, or
-/// has too little memory: kDeviceLost, kOverBudget.
+/// Rates of a device that nothing else uses. Each measurement is repeated with more rows until it takes long enough to
+/// be exact, or `patience` is over. So a slow device is measured with few rows. Errors: kDeviceLost, kOverBudget (too
+/// little memory).
 Result<DeviceRates> calibrate(const device::Device& device, engine::exec::Device* machine,
                               std::chrono::milliseconds patience);
 
-/// One for each device, by number: those of the file where they are of these devices, else measured now and written to
-/// it. That the file cannot be written is told on standard error, and no failure.
+/// The rates of each device, by number. They come from the file if it is of these devices; else they are measured now
+/// and written to it. A file that cannot be written is reported on standard error, and is no failure.
 struct Calibrated {
   const device::Device* device;
   engine::exec::Device* machine;

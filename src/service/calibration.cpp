@@ -20,7 +20,7 @@ constexpr char kTitle[] = "pg_strom GPU calibration 1";
 constexpr size_t kMostBytes = 1 << 20;
 constexpr size_t kMostDevices = 64;
 
-// The lines of a device in their order, each with its name: what is read is what is written.
+// The lines of a device in their order, each with its name. Both the reader and the writer use this list.
 template <class F, class D>
 void fields(F& f, D& d) {
   f("name", d.name), f("architecture", d.architecture), f("address", d.address);
@@ -83,7 +83,7 @@ class Parser {
   bool failed_ = false;
 };
 
-/// FNV-1a: for files that were damaged, not for those that somebody forged.
+/// FNV-1a: it finds damaged files, not forged ones.
 uint64_t checksum(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;

@@ -1,5 +1,5 @@
-// What was measured of the devices: the numbers that the planner's costs of the GPU are made of, and the file that
-// keeps them between starts of the service. Written by pg_strom_gpu_service (calibrate.hpp), read by backends.
+// Measurements of the devices. The planner's costs of the GPU are made of them, and a file preserves them between
+// starts of the service. Written by pg_strom_gpu_service (calibrate.hpp), read by backends.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ bool is_below(const std::string& path, const std::string& folder) {
   return name == "/" || path.size() == name.size() || path[name.size()] == '/';
 }
 
-/// What was told of the file; nullptr: nothing. The innermost folder counts, then a disk.
+/// The setting's entry for the file; nullptr: none. The innermost folder counts, then a disk.
 const OptimalDevices* told(const std::vector<OptimalDevices>& optimal, const std::string& path,
                            const std::vector<std::string>& disks) {
   const OptimalDevices* found = nullptr;
@@ -100,7 +100,7 @@ const OptimalDevices* told(const std::vector<OptimalDevices>& optimal, const std
   return nullptr;
 }
 
-/// What is known of the storage of a file (empty: of none).
+/// Facts about the storage of a file (empty: of none).
 class Storage {
  public:
   Storage(const std::vector<OptimalDevices>& optimal, const std::string& path, const std::string& root) : root_(root) {
@@ -108,7 +108,7 @@ class Storage {
     disks_ = disks_of(path, root);
     told_ = told(optimal, path, disks_);
   }
-  /// Those of the devices that are told for it.
+  /// Those of the devices that the setting names for it.
   std::vector<DeviceRow> told_of(const std::vector<DeviceRow>& devices) const {
     std::vector<DeviceRow> found;
     for (const DeviceRow& device : devices)

@@ -1,5 +1,5 @@
-// Which of several devices a query takes: by what was told (pg_strom.manual_optimal_gpus), by how far they are from the
-// storage, and by what they have to do. Used by backends.
+// Which of several devices a query takes: by pg_strom.manual_optimal_gpus, by their distance from the storage, and by
+// their load. Used by backends.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace strom::service {
 
-/// Devices for what is on a block device or in a folder.
+/// Devices for the files on a block device or in a folder.
 struct OptimalDevices {
   std::string place;              // "nvme0", "/mnt/nfs"
   std::vector<uint32_t> devices;  // by number
@@ -29,12 +29,12 @@ std::vector<std::string> disks_of(const std::string& path, const std::string& ro
 /// known of one of them.
 int distance(const std::string& disk, const std::string& address, const std::string& root = "");
 
-/// The devices for a query over the file `path` (empty: over none), best first: only those that are told for its place,
-/// else all of them, the nearest first; among equals those with the least to do.
+/// The devices for a query over the file `path` (empty: over none), best first: only those that the setting names for
+/// it, else all of them, the nearest first; among equals those with the least to do.
 std::vector<DeviceRow> order_devices(std::vector<DeviceRow> devices, const std::vector<OptimalDevices>& optimal,
                                      const std::string& path, const std::string& root = "");
 
-/// Of the devices those that are as near to the file as any, or are told for it, by number; empty: all are.
+/// Numbers of the devices that are as near to the file as any, or that the setting names for it; empty: all are.
 std::vector<uint32_t> nearest_devices(const std::vector<DeviceRow>& devices, const std::vector<OptimalDevices>& optimal,
                                       const std::string& path, const std::string& root = "");
 

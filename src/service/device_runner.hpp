@@ -17,8 +17,8 @@ inline constexpr int kCachePercent = 80;
 
 class DeviceRunner final : public TaskRunner {
  public:
-  /// `cache_percent`: of the device's memory that tasks may have, for what stays there. `launch_limit`: of the
-  /// machine, see LocalMachine.
+  /// `cache_percent`: share of the tasks' device memory that columns and join tables may have when they stay there.
+  /// `launch_limit`: see LocalMachine.
   static Result<std::unique_ptr<DeviceRunner>> create(std::shared_ptr<const device::Module> module, int device,
                                                       int cache_percent = kCachePercent,
                                                       std::chrono::milliseconds launch_limit = {},

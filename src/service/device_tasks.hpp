@@ -1,5 +1,5 @@
-// Tasks of the GPU service that the engine's machine is made of, as bytes of Submit::arguments and Finished::values:
-// memory on the device, and work on it. docs/format/gpu-service-protocol.md.
+// Tasks of the GPU service by which a backend uses a device, as bytes of Submit::arguments and Finished::values: memory
+// on the device, and work on it. docs/format/gpu-service-protocol.md.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A device of this process as the engine's machine: for the GPU service, which runs on it what its clients ask for, and
-// for tests and measurements without PostgreSQL.
+// A device of this process behind the engine's interface. The GPU service runs its clients' work on it. Tests and
+// measurements use it without PostgreSQL.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace strom::service {
 
-/// Memory of the device; kOverBudget where it has no such memory now, so that the engine does without.
+/// Memory of the device; kOverBudget where the device has not enough now, so that the engine does without.
 Result<device::DeviceMemory> allocate_if_free(const device::Device& device, size_t bytes);
 
 class LocalMachine final : public engine::exec::Device {
@@ -40,7 +40,7 @@ class LocalMachine final : public engine::exec::Device {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// What a run needs for itself; kept for later ones.
+  /// Resources of a run, which later runs use again.
   struct Lane {
     device::Stream stream;
     device::Event end;

@@ -3,7 +3,7 @@
 //                        [--life-descriptor N] [--storage auto|cufile|io_uring|vfs] [--calibration PATH]
 //                        [--launch-limit MILLISECONDS]
 // All devices are used, unless one is named. Exit status: 0 after SIGTERM or when the life descriptor's pipe was
-// closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. What is wrong is told on standard
+// closed, 3 when there is no device, 1 after other failures, 2 when called wrongly. Messages go to standard
 // error.
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -105,7 +105,7 @@ void raise_descriptor_limit() {
 
 using Runners = std::vector<std::unique_ptr<service::DeviceRunner>>;
 
-/// Of all devices that can be used. Those that cannot are told, and left out while there are others.
+/// Runners of all usable devices. An unusable device is reported, and left out if there are others.
 Result<Runners> open_devices(const Arguments& arguments) {
   STROM_ASSIGN(const std::shared_ptr<const device::Module> module, device::Module::open(arguments.module));
   STROM_ASSIGN(const int count, module->count());

@@ -1,5 +1,5 @@
-// Device memory that no session has now, lent to who gives it back at once: the ledger is the scheduler's, who borrows
-// is the column store.
+// Lends device memory that no session has at the moment to a borrower that gives it back at once. The scheduler has the
+// ledger, and the column store borrows.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ class MemoryLender {
   /// 0: so many bytes are lent. Else nothing is, because so many are missing.
   virtual uint64_t lend(uint64_t bytes) = 0;
   virtual void take_back(uint64_t bytes) = 0;
-  /// So much of what is lent cannot be given back now, and tasks that want it have to wait. False when tasks have been
-  /// promised it already.
+  /// So many lent bytes cannot be given back now, and tasks that want them have to wait. False when they are promised
+  /// to tasks already.
   virtual bool pin(uint64_t bytes) = 0;
   virtual void unpin(uint64_t bytes) = 0;
   /// Bytes that are lent, and that tasks have been promised.

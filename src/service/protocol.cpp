@@ -60,7 +60,7 @@ class Reader {
   bool failed_ = false;
 };
 
-// The fields of each message in their order: what is read is what is written.
+// The fields of each message in their order. Both the reader and the writer use this list.
 template <class F, class M>
 void fields(F& f, M& m) {
   using T = std::remove_const_t<M>;

@@ -1,5 +1,6 @@
-// Device memory and mirrors that sessions have let go of, kept for the next that ask for as much: a driver makes and
-// frees memory while the whole device waits, and pinning a mirror takes longer than most queries. Used by the runner.
+// Device memory and mirrors that sessions have released, for later sessions that need regions of the same size. The
+// whole device waits while a driver makes and frees memory, and pinning a mirror takes longer than most queries. Used
+// by the runner.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +12,16 @@
 
 namespace strom::service {
 
-/// Any thread that uses the device. What a region held is still there for the next session, which belongs to the same
-/// user of the operating system.
+/// Any thread that uses the device. A region is not wiped: the next session belongs to the same operating-system user.
 class RegionPool {
  public:
-  /// Keeps at most so many bytes.
+  /// Pools at most so many bytes.
   RegionPool(const device::Device* device, uint64_t limit);
 
-  /// A region of exactly that size, which comes back when nobody holds it any more, at the latest with the pool. Errors
+  /// A region of exactly that size. It comes back when its last holder releases it, at the latest with the pool. Errors
   /// of SharedRegion::create().
   Result<std::shared_ptr<SharedRegion>> take(size_t bytes, bool mirrored);
-  /// Gives all that is kept back to the device; false when that is nothing.
+  /// Gives all pooled memory back to the device; false when there is none.
   bool drain();
 
  private:

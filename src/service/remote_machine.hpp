@@ -1,4 +1,4 @@
-// The GPU service as the engine's machine: what a backend runs its pipelines on. Any thread.
+// The GPU service behind the engine's interface of a device: a backend runs its pipelines on it. Any thread.
 #pragma once
 
 #include <atomic>

@@ -25,14 +25,14 @@ struct Task {
   uint64_t memory = 0;  // bytes of device memory, held from take() to finish(), unless the session keeps it
   std::string arguments;
   std::vector<Descriptor> descriptors;
-  std::atomic<bool> stop = false;  // whoever runs the task looks at it often
+  std::atomic<bool> stop = false;  // the thread that runs the task looks at it often
 
   int overtaken = 0;  // the scheduler's own
 };
 
 /// Sessions share the device by the time that their tasks take, weighted by 2^priority (weighted fair queueing); tasks
 /// of one session start in their order. A task starts when its memory is free. While it waits for that, tasks behind it
-/// may overtake it, but only so often. What no task has is lent; tasks do not wait for what is lent and not pinned.
+/// may overtake it, but only so often. Free memory is lent. Tasks do not wait for lent memory that is not pinned.
 class Scheduler final : public MemoryLender {
  public:
   static constexpr size_t kMostQueued = 1024;  // tasks of one session
@@ -41,7 +41,7 @@ class Scheduler final : public MemoryLender {
   explicit Scheduler(uint64_t device_memory) : device_memory_(device_memory) {}
 
   void add_session(uint32_t session, int32_t process, int32_t priority, std::string name);
-  /// Queued tasks are dropped, running ones told to stop; what they hold is theirs until finish().
+  /// Drops queued tasks and tells running ones to stop. These have their memory until finish().
   void remove_session(uint32_t session);
 
   /// kOutOfMemory when it asks for more than there is, kOverBudget when too many tasks are queued, kProtocolViolation
@@ -52,8 +52,8 @@ class Scheduler final : public MemoryLender {
 
   /// Waits for a task that may start; nullptr after shut_down().
   std::shared_ptr<Task> take();
-  /// The task has run for so long and gives its memory back, but for `kept` bytes, which are the session's from now
-  /// on, and with `returned` bytes that the session had.
+  /// The task has run for so long and gives its memory back. `kept` bytes of it belong to the session from now on;
+  /// `returned` bytes of the session come back with it.
   void finish(const Task& task, uint64_t elapsed_us, uint64_t kept = 0, uint64_t returned = 0);
 
   /// A session that was removed and has no running tasks.
@@ -61,10 +61,10 @@ class Scheduler final : public MemoryLender {
     uint32_t session;
     uint64_t memory;  // that it has kept
   };
-  /// Each is told once; its memory is in use until give_back().
+  /// Returns each session once. Its memory is in use until give_back().
   std::vector<Gone> take_gone();
   void give_back(uint64_t memory);
-  /// Running tasks are told to stop, nothing starts any more.
+  /// Tells running tasks to stop. No task starts any more.
   void shut_down();
 
   /// What there is to do, in all fields of a DeviceRow but those of the device itself.

@@ -1,5 +1,5 @@
-// The GPU service's server: sessions over a UNIX socket, whose tasks run on worker threads. One thread, the one that
-// calls serve(), does all that concerns sockets. See docs/dev/gpu-service.md.
+// The GPU service's server: it has sessions over a UNIX socket, and runs their tasks on worker threads. Only the thread
+// that calls serve() uses sockets. See docs/dev/gpu-service.md.
 #pragma once
 
 #include <unistd.h>
@@ -35,10 +35,10 @@ class TaskRunner {
   /// Runs a task to its end; kCancelled soon after task.stop. Called by several threads at a time. kDeviceLost ends the
   /// service: nothing else can run either.
   virtual Result<TaskOutput> run(Task& task) = 0;
-  /// Gives back what the session has kept; none of its tasks runs.
+  /// Gives back the session's device memory. None of its tasks runs.
   virtual void end_session(uint32_t session) { (void)session; }
 
-  /// Before anything else: who has the memory that no task has. It outlives all but the destructor.
+  /// Called first. The lender has the memory that no task has. It outlives all calls but the destructor.
   virtual void set_lender(MemoryLender* lender) { (void)lender; }
   // Columns that stay on the device. These do not wait for it.
   virtual Columns find_columns(uint32_t session, const FindColumns& request) {

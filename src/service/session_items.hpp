@@ -10,7 +10,7 @@
 
 namespace strom::service {
 
-/// Any thread. Items are released by whoever lets go of them last, without the lock.
+/// Any thread. The last holder of an item releases it, without the lock.
 template <class T>
 class SessionItems {
  public:

@@ -14,7 +14,7 @@
 namespace strom::service {
 namespace {
 
-/// A file in memory whose size stays, so that who maps it is safe.
+/// A file in memory of a fixed size, so that its mappings are safe.
 Result<Descriptor> memory_file(size_t bytes) {
   Descriptor file(memfd_create("pg_strom_gpu", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file.is_open() || ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 ||

@@ -145,7 +145,7 @@ Result<Listener> listen_at(const std::string& path) {
     return Status(ErrorCode::kIoError, "another GPU service listens at \"" + path + "\"");
   }
   STROM_ASSIGN(listener.socket, new_socket(SOCK_NONBLOCK));  // who connected may be gone when accepted
-  // With the lock, whatever socket is there belongs to nobody any more. Other files are not ours to remove.
+  // We have the lock, so a socket that is there belongs to no process any more. Other files are not ours to remove.
   struct stat found;
   if (lstat(path.c_str(), &found) == 0) {
     if (!S_ISSOCK(found.st_mode)) return Status(ErrorCode::kIoError, "\"" + path + "\" is not a socket");

@@ -50,7 +50,7 @@ struct Peer {
 };
 Result<Peer> peer_of(int socket);
 
-/// A socket file with the right to serve it: as long as this lives nobody else can listen at the path.
+/// A socket file with the right to serve it: while this lives no other process can listen at the path.
 struct Listener {
   Descriptor lock, socket;
 };
@@ -59,7 +59,7 @@ struct Listener {
 /// living one kIoError. The lock is on PATH.lock, which stays.
 Result<Listener> listen_at(const std::string& path);
 
-/// Waits for a place in the queue and for each message to be taken. kDeviceLost when nobody listens there.
+/// Waits for a place in the queue and for each message to be taken. kDeviceLost when no process listens there.
 Result<Descriptor> connect_to(const std::string& path, int timeout_ms = 1000);
 
 }  // namespace strom::service

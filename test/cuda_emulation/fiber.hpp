@@ -1,5 +1,5 @@
 // Stackful fibers for simt.cpp: one per CUDA thread. x86-64 switches in ten instructions; elsewhere (or with
-// STROM_SIMT_UCONTEXT) ucontext does it. AddressSanitizer is told of every switch.
+// STROM_SIMT_UCONTEXT) ucontext does it. It reports every switch to AddressSanitizer.
 #pragma once
 
 #include <cstddef>

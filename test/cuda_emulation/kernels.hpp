@@ -43,7 +43,7 @@ __global__ void sum_kernel(const std::int64_t* values, std::uint64_t rows, unsig
   if (threadIdx.x == 0) atomicAdd(total, static_cast<unsigned long long>(sum));
 }
 
-// Position of this thread's row among the kept rows of the block; *total is their number.
+// Position of this thread's row among the block's rows that passed; *total is their number.
 __device__ inline unsigned block_rank(bool keep, unsigned* total) {
   __shared__ unsigned offset[33];
   const unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (blockDim.x + 31) >> 5;

@@ -1,10 +1,9 @@
 """Random queries over random tables."""
 
-from columns import INT_RANGE
-from compare import FLOAT4, TOLERANCE
 from expressions import Expressions
+from query import PAIRS, VARIANCES, Query, random_settings
+from sources import ROW_LIMIT, SMALL_ROW_LIMIT, Source, choose_source, join_keys, key_class, scope_of
 
-ZONES = ["America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "+05:30"]
 TIMES_AND_CODES = ["time", "timetz", "interval", "oid", "money", "enum", "inet"]
 AGGREGATED = {
     "sum": ["int2", "int4", "int8", "numeric", "float4", "float8"],
@@ -12,124 +11,6 @@ AGGREGATED = {
     "min": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"] + TIMES_AND_CODES,
     "max": ["int2", "int4", "int8", "numeric", "float4", "float8", "date", "timestamp", "timestamptz", "text"] + TIMES_AND_CODES,
 }
-VARIANCES = ["var_pop", "var_samp", "variance", "stddev_pop", "stddev_samp", "stddev"]
-PAIRS = ["corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2"]
-PAIRS += ["regr_slope", "regr_sxx", "regr_sxy", "regr_syy"]
-SPREAD_ERROR = 0.05  # of a float's variance: equal values leave rounding errors of their squares
-ROW_LIMIT = 200_000  # of a join, estimated
-SMALL_ROW_LIMIT = 2_000  # where all tables are small, because the engine is slow
-
-
-class Query:
-    """A statement with how it is to be run and compared."""
-
-    def __init__(self, sql, rows=0):
-        self.sql = sql
-        self.rows = rows  # about how many rows it reads, for the tolerance of float4 sums
-        self.parameters = []  # list of lists of (type, text): one EXECUTE for each
-        self.fetches = []  # sizes of the FETCHes, for a cursor
-        self.settings = {}  # of both sessions
-        self.engine_settings = {}  # of the engine's session alone
-        self.approximate = set()  # columns that are sums or averages of floats
-        self.spread = set()  # those of them that are variances
-        self.representative_open = False  # which of several equal values stands for all is open
-        self.raising_order_open = False  # whether an error is raised depends on the plan
-        self.must_offload = False
-        self.computes = False  # of which some rows at least must not be left to PostgreSQL
-        self.by_index = False  # has a condition that BRIN indexes may answer
-        self.kind = ""
-
-    def tolerance(self, oid):
-        if oid == FLOAT4:
-            return TOLERANCE[oid] * max(1, self.rows / 4096)
-        return TOLERANCE.get(oid, 1e-9)
-
-    def slack(self, position):
-        return SPREAD_ERROR if position in self.spread else 0
-
-
-class Source:
-    """A FROM clause: relations with aliases, their join conditions, and the columns in sight."""
-
-    def __init__(self, text, scope, rows, joined):
-        self.text, self.scope, self.rows, self.joined = text, scope, rows, joined
-
-
-def scope_of(table, alias):
-    return [(alias, c) for c in table.columns]
-
-
-def key_class(column):
-    if column.base in INT_RANGE:
-        return "int"
-    return "text" if column.base == "varchar" else column.base
-
-
-def join_source(rng, tables, count):
-    """`count` tables joined by equal keys; the first is the largest."""
-    facts = [t for t in tables if t.rows <= (4000 if count > 2 else 60000)]
-    first = rng.choice(facts or tables)
-    scope, rows = scope_of(first, "t0"), max(first.rows, 1)
-    limit = ROW_LIMIT if any(t.rows > 400 for t in tables) else SMALL_ROW_LIMIT
-    text, conditions = f"{first.name} t0", []
-    for i in range(1, count):
-        small = [t for t in tables if t.rows <= 2500]
-        if not small:
-            break
-        table, alias = rng.choice(small), f"t{i}"
-        keys = join_keys(rng, scope, table, alias)
-        if not keys:
-            continue
-        fan = max(table.rows / max(keys[0][1], 1), 0.5)
-        if rows * fan > limit:
-            continue
-        rows *= fan
-        clause = " AND ".join(k[0] for k in keys)
-        if rng.random() < 0.12:
-            extra = Expressions(rng, scope + scope_of(table, alias))
-            clause += f" AND {extra.comparison(1)}"
-        if rng.random() < 0.6:
-            text += f" JOIN {table.name} {alias} ON {clause}"
-        else:
-            text = (
-                f"{table.name} {alias} CROSS JOIN {text}"
-                if rng.random() < 0.3
-                else f"{text} CROSS JOIN {table.name} {alias}"
-            )
-            conditions.append(clause)
-        scope = scope + scope_of(table, alias)
-    return Source(text, scope, rows, conditions)
-
-
-def join_keys(rng, scope, table, alias):
-    """Equalities between a column in sight and one of `table`, each with the number of its values."""
-    pairs = [
-        (a, c, d)
-        for a, c in scope
-        for d in table.columns
-        if key_class(c) == key_class(d) and (c.domain == d.domain == "key" or rng.random() < 0.03)
-    ]
-    if not pairs:
-        return []
-    # Many values first: the fan-out is bounded by them.
-    found = []
-    for a, c, d in rng.sample(pairs, min(len(pairs), rng.choice([1, 1, 1, 2, 3]))):
-        left, right = f"{a}.{c.name}", f"{alias}.{d.name}"
-        if key_class(c) == "int" and rng.random() < 0.1:
-            left = f"({left}::int8 + 1::int8)"
-        found.append((f"{left} = {right}" if rng.random() < 0.5 else f"{right} = {left}", len(set(d.pool))))
-    return sorted(found, key=lambda k: -k[1])
-
-
-def choose_source(rng, tables):
-    count = rng.choice([1, 1, 1, 2, 2, 3, 4, 5, 6])
-    if count > 1:
-        return join_source(rng, tables, count), count
-    table = rng.choice(tables)
-    text = f"{table.name} t0"
-    if table.heap and rng.random() < 0.15:
-        text += f" TABLESAMPLE {rng.choice(['system', 'bernoulli'])} ({rng.choice([0, 10, 50, 99.5, 100])}) REPEATABLE ({rng.randint(0, 99)})"
-    return Source(text, scope_of(table, "t0"), table.rows, []), 1
 
 
 class Writer:
@@ -702,23 +583,3 @@ def other_value(rng, base, text):
 class _NoColumn:
     def __init__(self, base):
         self.base, self.domain, self.pool, self.modifier, self.name = base, "tame", [], (), "?"
-
-
-def random_settings(rng, query):
-    settings, engine = {}, {}
-    if query.parameters:
-        settings["plan_cache_mode"] = rng.choice(
-            ["force_generic_plan", "force_generic_plan", "force_custom_plan", "auto"]
-        )
-    if rng.random() < 0.15:
-        settings["TimeZone"] = rng.choice(ZONES)
-    engine["pg_strom.cpu_threads"] = rng.choice([1, 2, 4])
-    if rng.random() < 0.3:
-        engine["pg_strom.work_memory"] = rng.choice(["64kB", "64kB", "1MB", "4MB", "4MB"])
-    if rng.random() < 0.2:
-        engine["enable_hashagg"] = "off"
-    if rng.random() < 0.2:
-        engine["join_collapse_limit"] = "1"
-    if query.by_index and rng.random() < 0.7:  # the tables are small: by costs, reading them whole is often better
-        engine["enable_seqscan"] = engine["enable_bitmapscan"] = "off"
-    return settings, engine

@@ -28,8 +28,8 @@ from columns import (
     pool_array,
     quote,
 )
-from expressions import random_regex
-from queries import VARIANCES, Query
+from query import VARIANCES, Query
+from regexes import random_regex
 
 VALUES = 25  # of each type; a null besides
 FEW_VALUES = 10  # where a row takes long

@@ -296,7 +296,7 @@ def heap_ddl(rng, table):
     if rng.random() < 0.5:
         made += array_ddl(rng, table)
     if rng.random() < 0.5:
-        made.append(f"VACUUM {name}")  # whose columns are kept between the queries of the round
+        made.append(f"VACUUM {name}")  # its columns are cached between the queries of the round
     return made
 
 

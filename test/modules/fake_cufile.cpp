@@ -1,4 +1,4 @@
-// Stands in for libcufile.so.0: reads with pread into memory that is the host's, as that of the devices of tests is.
+// Stands in for libcufile.so.0: reads with pread into memory of the host, as the devices of tests have it.
 // STROM_FAKE_CUFILE has words for what is to go wrong: no-driver, refuse (files), short (reads of 1000 bytes), fail
 // (reads). What it did is in its log, which it puts where the real one does.
 #include <sys/types.h>

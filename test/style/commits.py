@@ -37,8 +37,8 @@ def check_commits(tree, base=None, say=print):
         say(f"        commits: this tree's history does not reach back to {base}")
         return []
     found = []
-    for line in tree.git("log", "--no-merges", "--format=%h %s", f"{base}..HEAD").splitlines():
+    for line in tree.git("log", "--no-merges", "--format=%H %s", f"{base}..HEAD").splitlines():
         name, _, subject = line.partition(" ")
         if wrong := problem(subject):
-            found.append(Violation("commits", name, f"{name} {subject}: {wrong}"))
+            found.append(Violation("commits", name, f"{name[:10]} {subject}: {wrong}"))
     return found

@@ -7,7 +7,7 @@ import unicodedata
 from tree import CPP, Violation
 
 COLUMNS = 120
-CELL_COLUMNS = 200
+CELL_COLUMNS = 240
 LINK = re.compile(r"\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^()\s]+)\)")
 SPAN = re.compile(r"`([^`\n]+)`")
 LONG_SPAN = re.compile(r"`[^`]+`")

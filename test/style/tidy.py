@@ -20,7 +20,8 @@ from tree import CPP, Violation
 
 DATABASE = "build/compile_commands.json"
 STAMPS = ".strom/style/tidy.json"
-SECONDS = 45  # for starting new files; one that runs is waited for
+SECONDS = 30  # for starting new files; one that runs is waited for
+MOST_SECONDS = 60  # for one file, which is otherwise left to a later run
 FOLDERS = ("src", "tools", "test", "bench")
 WHOLE_FILE = [[1, 1_000_000]]
 WARNING = re.compile(r"^(\S+?):(\d+):\d+: (?:warning|error): (.*)$", re.M)
@@ -91,9 +92,11 @@ def newest_first(tree, paths):
 
 
 def tidy(tree, path, line_filter):
-    """What clang-tidy finds in one file and the repository's headers below it."""
-    done = subprocess.run(["clang-tidy-19", "--quiet", "-p", "build", *line_filter, path], cwd=tree.root,
-                          capture_output=True, text=True)
+    """What clang-tidy finds in one file and the repository's headers below it; None when it takes too long."""
+    command = ["timeout", "--kill-after=5", str(MOST_SECONDS), "clang-tidy-19", "--quiet", "-p", "build"]
+    done = subprocess.run([*command, *line_filter, path], cwd=tree.root, capture_output=True, text=True)
+    if done.returncode in (124, 137):
+        return None
     lines = {f"{os.path.relpath(file, tree.root)}:{line}: {text}" for file, line, text in WARNING.findall(done.stdout)}
     if done.returncode != 0 and not lines:
         lines.add(f"{path}: clang-tidy ends with status {done.returncode}: {done.stderr.strip()[-300:]}")
@@ -111,7 +114,9 @@ def tidy_files(tree, paths, line_filter, seconds):
                 if not waiting or time.monotonic() > end:
                     return
                 path = waiting.pop(0)
-            results[path] = tidy(tree, path, line_filter)
+            found = tidy(tree, path, line_filter)
+            if found is not None:
+                results[path] = found
 
     workers = os.cpu_count() or 1
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:

@@ -24,7 +24,7 @@ QUERIES = (
     "SELECT count(*), sum(a) FROM t WHERE s LIKE '%7%'",
     "SELECT sum(b) FROM t WHERE n BETWEEN 10 AND 500 AND a % 3 = 1",
     "SELECT count(z), min(z), max(d), count(f), count(u), count(c) FROM t",
-    "SELECT sum(10000000 / (a - 77)) FROM t WHERE a <> 77",  # rows that are declined for nothing keep their places
+    "SELECT sum(10000000 / (a - 77)) FROM t WHERE a <> 77",  # fallback rows without an error keep their tids
     "SELECT count(*) FROM t WHERE a * 100000 > 5",  # overflows: an error, or not, the same in both
 )
 
@@ -250,7 +250,7 @@ def crowd():
 
 
 def wide_values():
-    """Columns that cannot be kept, in part of a table's groups."""
+    """Columns that cannot be cached, in part of a table's groups."""
     query(
         """DROP TABLE IF EXISTS wide;
         CREATE TABLE wide (i int, n numeric(38,3), x numeric, t text, p text) WITH (autovacuum_enabled = off);
@@ -273,7 +273,7 @@ def wide_values():
 
 
 def rows_for_postgresql():
-    """Declined rows of kept groups are found again: also where items have gaps."""
+    """Fallback rows of cached groups are found again, also where items have gaps."""
     make_table("gaps", 30000)
     session = connect()
     session.execute("DELETE FROM gaps WHERE a % 3 = 0")
@@ -318,7 +318,7 @@ def killed():
 
 
 def compressed_files():
-    """Columns of compressed files are kept as long as the file is the same: replaced, rewritten in place, set back in time."""
+    """Columns of compressed files are cached as long as the file is the same: replaced, rewritten in place, set back in time."""
     place = folder("column_cache_files")
     path = place / "t.arrow"
 

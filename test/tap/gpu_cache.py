@@ -42,7 +42,7 @@ def connect(device="gpu", **settings):
 
 
 def columns_of(session, statement):
-    """Bytes of columns that were kept, and that were copied."""
+    """Bytes of columns that were cached, and that were copied."""
     return plan_sums(session, statement, "GPU Columns Kept", "GPU Columns Copied")
 
 
@@ -201,7 +201,7 @@ def changing_tables():
             warm(session, (late,))
             agree(session, (late,), f"the new column after {change}")
     ok(looks > 10, "columns were kept between the changes", looks)
-    # An older snapshot than what was kept since.
+    # A snapshot that is older than the cached columns.
     session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     before = answer(session, HEAP[0])
     other.execute("UPDATE t SET b = b * 2 WHERE a % 9 = 1")

@@ -57,7 +57,7 @@ def nodes_of(session, query):
 
 
 def columns_of(session, query):
-    """Bytes of columns that were kept, and that were copied."""
+    """Bytes of columns that were cached, and that were copied."""
     text = json.dumps(session.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}").fetchone()[0])
     return [sum(int(n) for n in re.findall(rf'"GPU Columns {what}": (\d+)', text)) for what in ("Kept", "Copied")]
 
@@ -214,7 +214,7 @@ try:
     equal(pieces("north"), most, "of which no two keep the same")
     equal(spread.execute(north).fetchall(), wanted_north, "with the same answers")
 
-    # What is there already needs no copy: with rates of a slow link a query goes to the GPU once its columns are kept.
+    # Cached columns need no copy: with rates of a slow link a query goes to the GPU once its columns are cached.
     def set_rates(**rates):
         """In the file of measurements, of all devices."""
         text = measured.read_text()

@@ -41,7 +41,7 @@ QUERIES = (
     "SELECT count(*), sum(10000000 / (h.grp - 100)) FROM t JOIN h ON h.id = t.a",
     "SELECT count(*), sum(t.b) FROM t JOIN h ON h.id = t.a AND 1000 / (h.id - 7) > -500 WHERE h.id <> 7",
 )
-FOUND = QUERIES[:14]  # all inner sides of which are kept
+FOUND = QUERIES[:14]  # all of their inner sides are cached
 
 
 def connect(device="gpu", **settings):
@@ -52,7 +52,7 @@ def connect(device="gpu", **settings):
 
 
 def tables_of(session, statement):
-    """Join tables that were kept, and that were built."""
+    """Join tables that were cached, and that were built."""
     return tuple(plan_sums(session, statement, "GPU Join Tables Kept", "GPU Join Tables Built"))
 
 
@@ -243,7 +243,7 @@ def changing_tables():
         agree(session, QUERIES[:11], f"after {change}")
         agree(other, QUERIES[:3], f"after {change}, in the session that did it")
     ok(looks > 8, "tables were kept between the changes", looks)
-    # An older snapshot than what was kept since.
+    # A snapshot that is older than the cached tables.
     session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
     before = [answer(session, s) for s in QUERIES[:6]]
     other.execute("UPDATE h SET grp = grp + 2, name = 'new ' || id WHERE id % 9 = 1")

@@ -113,7 +113,7 @@ def crash_server(connect, module, session, watcher):
 
 
 def share_little_memory(connect, statements, clients, kept_of):
-    """Many sessions on a device that has not enough for all: whoever needs memory takes it from what is kept. How much of
+    """Many sessions on a device that has not enough for all: a session that needs memory takes it from the cache. How much of
     it was found, by kept_of(session, statement), and the bytes that are kept in the end."""
     session = connect("cpu")
     wanted = {s: both(session, s)[1] for s in statements}

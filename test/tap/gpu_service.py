@@ -207,7 +207,7 @@ try:
     server.running = False
     # Its processes notice one after the other, and until the last has, no new server starts there.
     ok(eventually(lambda: not processes_of(server.data), seconds=30), "as all its processes do")
-    # Where nobody has waited for the dead process yet, its number is still taken.
+    # Until its parent has waited for the dead process, its number is still taken.
     (server.data / "postmaster.pid").unlink()
     (server.socket / ".s.PGSQL.55999.lock").unlink()
 

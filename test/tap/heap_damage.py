@@ -36,7 +36,7 @@ ALLOWED = {"XX001", "XX000", "XX002", "58P01", "22021", "54000"}
 
 
 class Item:
-    """A tuple of a page: its place, and that of its data."""
+    """A tuple of a page: the offsets of the tuple and of its data."""
 
     def __init__(self, page, number):
         self.line = 24 + 4 * (number - 1)

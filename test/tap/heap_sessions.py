@@ -264,7 +264,7 @@ def held_cursor():
 
 
 def buffers():
-    """Buffers and their times are told as of a sequential scan."""
+    """EXPLAIN shows buffers and their times as for a sequential scan."""
     make_tables()
     query("CREATE INDEX account_brin ON account USING brin (id) WITH (pages_per_range = 4)", DB)
     pages = int(query("SELECT pg_relation_size('account') / 8192", DB))

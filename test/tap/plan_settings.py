@@ -72,7 +72,7 @@ def statements(a, b):
         yield f"SELECT {group} AS g FROM {a} WHERE id < 300 ORDER BY id"
 
 
-# What is set between the executions; the first is that of planning.
+# Settings between the executions; the first one is in force when planning.
 SETTINGS = (
     ("SET TimeZone = 'UTC'", "SET TimeZone = 'Asia/Tokyo'", "SET TimeZone = 'America/New_York'", "RESET TimeZone"),
     ("SET TimeZone = 'America/New_York'", "SET TimeZone = 'UTC'", "SET TimeZone = 'Europe/Berlin'", "SET TIME ZONE INTERVAL '-03:30'"),

@@ -157,7 +157,7 @@ def _threads(pid):
 
 
 def _goes_on(pid, thread):
-    """A thread that somebody has waited for may be listed a little longer."""
+    """A thread that has been joined may be listed a little longer."""
     exiting = 0x4  # PF_EXITING
     try:
         with open(f"/proc/{pid}/task/{thread}/stat", encoding="utf-8") as stat:

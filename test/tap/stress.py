@@ -365,7 +365,7 @@ equal(
 session.execute("RESET ROLE")
 query("DROP OWNED BY strom_stress_reader; DROP ROLE strom_stress_reader", DB)
 
-# A hundred sessions with joins and groups. The cap is that of max_engine_threads' default.
+# A hundred sessions with joins and groups. The cap is the default of max_engine_threads.
 SESSIONS = 95
 CROWD = (
     "SELECT h.d, count(*), sum(b.v), max(b.k) FROM big b JOIN heap h ON b.k = h.k JOIN many m ON m.k = h.k "

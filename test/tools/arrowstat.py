@@ -146,6 +146,12 @@ def check_statistics():
     equal(arrowstat("--refresh", path), (0, "", ""), "nothing to refresh")
     equal(path.read_bytes() == original, True, "leaves the file alone")
     equal(arrowstat("--add", path), (0, "", ""), "--add")
+    check_added(path, batches, before, sizes, original)
+    check_shown(path, batches)
+    check_removed(path, before, original)
+
+
+def check_added(path, batches, before, sizes, original):
     after, after_sizes = read(path)
     equal(after_sizes, sizes, "record batches are the same")
     same_but_statistics(before, after, "--add")
@@ -166,6 +172,8 @@ def check_statistics():
     equal(path.read_bytes()[:len(original) - 200] == original[:len(original) - 200], True, "nothing before the footer was written")
     equal(arrowstat("--check", path), (0, "", ""), "--check")
 
+
+def check_shown(path, batches):
     out = arrowstat("--columns=i4", path)[1]
     values = [v for v in batches[0].column("i4").to_pylist() if v is not None]
     ok(f"[0] {min(values)} .. {max(values)}\n" in out and "[2] unknown" in out and "i8" not in out, "--show", out)
@@ -174,6 +182,8 @@ def check_statistics():
     equal(shown[2]["batches"][0], {"min": str(min(values)), "max": str(max(values))}, "--json has values")
     ok(shown[12]["batches"][1]["min"].count("-") >= 2 or "BC" in shown[12]["batches"][1]["min"], "dates are shown as dates", shown[12])
 
+
+def check_removed(path, before, original):
     equal(arrowstat("--remove", "--stat=i4,f8", path), (0, "", ""), "--remove of two columns")
     after, _ = read(path)
     same_but_statistics(before, after, "--remove of two")

@@ -72,7 +72,7 @@ equal(read(b"a,b\r\n1,2\r\n3,4"), {"a": [1, 3], "b": [2, 4]}, "no line end at th
 equal(read(b"ORC,PAR1\n1,2\n"), {"ORC": [1], "PAR1": [2]}, "names that begin other formats")
 equal(read(b"BZh,PK\n1,2\n"), {"BZh": [1], "PK": [2]}, "names that begin other formats")
 
-# A header alone is told.
+# A header alone gives a warning.
 (OUT / "header.csv").write_text("a,b\n")
 status, out, err = run("tsv2arrow", OUT / "header.csv", "-o", OUT / "out.arrow", "-f")
 ok(status == 0 and "a row of names and no other row" in err, "a header alone", status, err)

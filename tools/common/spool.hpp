@@ -1,5 +1,5 @@
-// Bytes of which nobody knows how many there will be, such as those of standard input, for code that wants all of them
-// in memory. Used by tools that read files, for which - is standard input.
+// Collects bytes whose number is not known, such as those of standard input, for code that wants all of them in memory.
+// Used by tools that read files, for which - is standard input.
 #pragma once
 
 #include <cstddef>

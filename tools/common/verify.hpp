@@ -21,9 +21,9 @@ class Checksum {
   int partial_size_ = 0;
 };
 
-/// Passes everything on to `sink`; after commit() it reads `path` back from where the sink stood at first, and fails
-/// with kIoError when that is not what was appended. The page cache is asked to let go of the file before, so that the
-/// bytes come from where they were stored.
+/// Passes everything on to `sink`. After commit() it reads `path` back from the sink's first position, and fails with
+/// kIoError when the bytes are not those that were appended. It asks the page cache to drop the file before, so that
+/// the bytes come from the storage.
 std::unique_ptr<format::ByteSink> verifying_sink(std::unique_ptr<format::ByteSink> sink, std::string path);
 
 }  // namespace strom::tool

@@ -201,7 +201,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
 }
 
 Status Connection::begin_session() {
-  // What is sent must not depend on the server's settings, and a slow disk must not end the session.
+  // Values must not depend on the server's settings, and a slow disk must not end the session.
   STROM_TRY(run("SET NAMES utf8mb4"));
   STROM_TRY(run("SET SESSION time_zone = '+00:00', net_write_timeout = 86400, net_read_timeout = 86400"));
   // Servers that do not know it have no limit.
@@ -267,7 +267,7 @@ void Connection::cancel() const {
     const std::string sql = "KILL " + std::to_string(mysql_thread_id(connection_));
     mysql_real_query(other.get(), sql.data(), sql.size());
   }
-  // Whoever waits for the server wakes up.
+  // Wakes up a thread that waits for the server.
   shutdown(static_cast<int>(mysql_get_socket(connection_)), SHUT_RDWR);
 }
 

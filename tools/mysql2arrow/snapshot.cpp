@@ -14,7 +14,7 @@ Status begin_all(const std::vector<Connection*>& sessions) {
   return Status::ok();
 }
 
-/// Tables of engines without snapshots, of which a session sees what is there when it reads.
+/// Tables of engines without snapshots: a session sees their rows as they are when it reads.
 Result<std::vector<std::string>> without_snapshots(Connection& session, const std::vector<Table>& tables) {
   std::vector<std::string> names;
   for (const Table& table : tables) {
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> without_snapshots(Connection& session, const st
   return names;
 }
 
-/// Locks what is to be read while the sessions begin, for as long as writers must wait.
+/// Locks the tables while the sessions begin. Writers wait as long.
 Result<std::string> lock(Connection& locks, const std::vector<Table>& tables, bool all_known) {
   const Status flushed = locks.run("FLUSH TABLES WITH READ LOCK");
   if (flushed.is_ok()) return std::string("FLUSH TABLES WITH READ LOCK");

@@ -81,7 +81,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
   }
   auto connection = std::unique_ptr<Connection>(new Connection(raw));
   PQsetNoticeReceiver(raw, discard_notice, nullptr);
-  // What is turned into text must not depend on the session's settings.
+  // Texts of values must not depend on the session's settings.
   STROM_TRY(connection->run(
       "SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres'; SET extra_float_digits = 3; "
       "SET bytea_output = 'hex'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0"));

@@ -6,8 +6,8 @@
 
 namespace strom::pg2arrow {
 
-/// `LINE 2: WHERE x = nope`, and below it a ^ under the character that `position` counts (from 1 on, as servers tell
-/// it). Of a long line only what is near. Empty: there is no such place.
+/// `LINE 2: WHERE x = nope`, and below it a ^ under character `position` (from 1 on, as servers
+/// count). Of a long line only the part around it. Empty: there is no such position.
 std::string error_place(const std::string& sql, int64_t position);
 
 }  // namespace strom::pg2arrow

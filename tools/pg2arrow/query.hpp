@@ -41,7 +41,7 @@ struct Arrangement {
 std::string with_casts(const Connection& connection, const std::string& query, const std::vector<Column>& columns,
                        const Arrangement& arrangement);
 
-/// What the planner says of a query.
+/// The planner's estimates for a query.
 struct Estimate {
   double rows = 0;
   bool is_parallel = false;  // several processes of the server would run it

@@ -117,7 +117,7 @@ Result<std::unique_ptr<tool::Spool>> decompress(const std::string& name, std::st
     is_end = step.is_end;
     STROM_TRY(text->append(buffer.data(), step.made));
   }
-  // What is still in the decompressor, for which the last buffer had no room.
+  // The rest, for which the last buffer had no room.
   for (bool more = !is_end; more && !is_end;) {
     const auto step = work->step({}, buffer.data(), buffer.size());
     more = step.made > 0;

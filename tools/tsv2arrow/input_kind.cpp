@@ -63,6 +63,42 @@ bool begins_as_text(std::string_view text) {
   return base::valid_utf8_prefix(begin.data(), size) > size - kCharacter;
 }
 
+constexpr size_t kNone = std::string_view::npos;
+
+// Whether an odd number of backslashes is before a character, in a dialect that has them.
+bool is_escaped(const format::csv::Dialect& dialect, std::string_view text, size_t at) {
+  if (dialect.quote != 0 || !dialect.backslashes) return false;
+  size_t slashes = 0;
+  while (slashes < at && text[at - slashes - 1] == '\\') ++slashes;
+  return slashes % 2 == 1;
+}
+
+// Whether a carriage return is no part of CR LF. At the end of the text it is the rest of a line end if there are
+// others.
+bool is_bare_return(const format::csv::Dialect& dialect, std::string_view text, size_t at) {
+  if (at + 1 < text.size()) return text[at + 1] != '\n' && !is_escaped(dialect, text, at);
+  return text.find('\n') == kNone;
+}
+
+// The first bare return that is no part of a quoted value or of a comment.
+size_t find_outside_of_quotes(const format::csv::Dialect& dialect, std::string_view text) {
+  bool quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    const bool begins_line = !quoted && (at == 0 || text[at - 1] == '\n');
+    if (begins_line && dialect.comment != 0 && c == dialect.comment) {
+      at = std::min(text.find('\n', at), text.size() - 1);
+    } else if (quoted && dialect.escape != 0 && dialect.escape != dialect.quote && c == dialect.escape) {
+      ++at;
+    } else if (dialect.quote != 0 && c == dialect.quote) {
+      quoted = !quoted;
+    } else if (c == '\r' && !quoted && is_bare_return(dialect, text, at)) {
+      return at;
+    }
+  }
+  return kNone;
+}
+
 }  // namespace
 
 Status check_input_kind(const std::string& name, std::string_view text) {
@@ -78,37 +114,10 @@ Status check_input_kind(const std::string& name, std::string_view text) {
 }
 
 size_t find_bare_return(const format::csv::Dialect& dialect, std::string_view text) {
-  constexpr size_t kNone = std::string_view::npos;
-  const bool has_quotes = dialect.quote != 0, has_backslashes = !has_quotes && dialect.backslashes;
-  const auto is_escaped = [&](size_t at) {
-    size_t slashes = 0;
-    while (has_backslashes && slashes < at && text[at - slashes - 1] == '\\') ++slashes;
-    return slashes % 2 == 1;
-  };
-  // One at the end of all is the rest of a line end if there are others.
-  const auto is_bare = [&](size_t at) {
-    if (at + 1 < text.size()) return text[at + 1] != '\n' && !is_escaped(at);
-    return text.find('\n') == kNone;
-  };
   size_t first = text.find('\r');
-  while (first != kNone && !is_bare(first)) first = text.find('\r', first + 1);
-  if (first == kNone || (!has_quotes && dialect.comment == 0)) return first;
-  // It may be a part of a quoted value, or of a comment.
-  bool quoted = false;
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    const bool begins_line = !quoted && (at == 0 || text[at - 1] == '\n');
-    if (begins_line && dialect.comment != 0 && c == dialect.comment) {
-      at = std::min(text.find('\n', at), text.size() - 1);
-    } else if (quoted && dialect.escape != 0 && dialect.escape != dialect.quote && c == dialect.escape) {
-      ++at;
-    } else if (has_quotes && c == dialect.quote) {
-      quoted = !quoted;
-    } else if (c == '\r' && !quoted && is_bare(at)) {
-      return at;
-    }
-  }
-  return kNone;
+  while (first != kNone && !is_bare_return(dialect, text, first)) first = text.find('\r', first + 1);
+  if (first == kNone || (dialect.quote == 0 && dialect.comment == 0)) return first;
+  return find_outside_of_quotes(dialect, text);
 }
 
 Status bare_return(const std::string& place) {

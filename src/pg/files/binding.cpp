@@ -39,8 +39,8 @@ codec::WriteSettings settings() {
 }
 
 /// For each field the column that writes it, or nullptr; `missing` gets columns without a field.
-std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const Schema& schema,
-                                             const std::string& path, std::vector<const ForeignColumn*>* missing) {
+std::vector<const ForeignColumn*> writers_of(const ForeignTable& table, const Schema& schema, const std::string& path,
+                                             std::vector<const ForeignColumn*>* missing) {
   columnar::Schema names;  // for the index
   for (const Field& field : schema.fields) names.fields.emplace_back().name = field.name;
   const FieldIndex index_of(names);
@@ -138,8 +138,7 @@ std::string binding_signature(const ForeignTable& table) {
 }
 
 std::unique_ptr<Binding> make_binding(const ForeignTable& table, const Schema& schema, const std::string& path,
-                                      bool may_narrow,
-                                      const codec::DictionaryOf& dictionary_of) {
+                                      bool may_narrow, const codec::DictionaryOf& dictionary_of) {
   auto binding = std::make_unique<Binding>();
   binding->signature = binding_signature(table);
   codec::WriteSettings chosen = settings();

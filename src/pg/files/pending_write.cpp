@@ -233,7 +233,8 @@ std::shared_ptr<const FileReader> PendingWrite::reader(CommandId command) {
                                   [command](const CommandStart& one) { return one.command >= command; });
   if (start != commands_.end()) return reader_at(start->position);
   flush(false);
-  if (reader_ == nullptr) reader_ = value_or_throw(FileReader::open_pending(path_, value_or_throw(appender_->footer())));
+  if (reader_ == nullptr)
+    reader_ = value_or_throw(FileReader::open_pending(path_, value_or_throw(appender_->footer())));
   return reader_;
 }
 

@@ -98,8 +98,8 @@ class ArrowRows : public DecodedRows {
   DecompressedColumns::Counts counts_;
   mutable std::mutex mutex_;
   mutable std::map<int64_t, files::LoadedColumns> loaded_;  // of chunks that are being loaded
-  std::vector<int64_t> chosen_;                                 // chunks of source_
-  int64_t rows_ = 0;                                            // in them
+  std::vector<int64_t> chosen_;                             // chunks of source_
+  int64_t rows_ = 0;                                        // in them
   std::vector<codec::Decoder> decoders_;
   std::vector<codec::Place> places_;
   columnar::BatchView decoded_;

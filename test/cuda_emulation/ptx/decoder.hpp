@@ -1,5 +1,5 @@
 // Turns the statements of one function into instructions. The op-codes are decoded by the tables of ops_*.cpp, which
-// take modifiers and operands from here; a modifier that nobody takes is an error, so nothing is ignored by accident.
+// take modifiers and operands from here; a modifier that is not taken is an error, so nothing is ignored by accident.
 #pragma once
 
 #include <initializer_list>
@@ -64,11 +64,11 @@ class Decoder {
   void expect_operands(std::size_t count) const { expect_operands(count, count); }
   const Operand& operand(std::size_t n) const { return statement_->operands[n]; }
 
-  /// How the width of a register relates to that of the instruction.
+  /// How the width of a register relates to the instruction's width.
   enum class Width { kSame, kAtLeast };
   std::uint32_t source(const Operand& operand, Type type, Width width = Width::kSame);
   std::uint32_t source(std::size_t n, Type type, Width width = Width::kSame) { return source(operand(n), type, width); }
-  /// `_` is a slot that nobody reads.
+  /// `_` is a slot that is never read.
   std::uint32_t destination(const Operand& operand, Type type, Width width = Width::kSame);
   std::uint32_t destination(std::size_t n, Type type, Width width = Width::kSame) {
     return destination(operand(n), type, width);

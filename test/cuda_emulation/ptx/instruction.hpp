@@ -91,7 +91,7 @@ struct AlignedDelete {
   void operator()(std::byte* bytes) const { ::operator delete(bytes, std::align_val_t(align)); }
 };
 
-/// One activation of a function by one thread; kept for the next call at the same depth.
+/// One activation of a function by one thread; used again by the next call at the same depth.
 struct Frame {
   const Function* function = nullptr;
   std::vector<std::uint64_t> slots;

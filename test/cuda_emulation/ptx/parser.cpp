@@ -203,7 +203,7 @@ Variable Parser::parse_variable(Space space) {
     if (word == ".align") {
       const std::uint64_t align = expect_integer("an alignment");
       if (!std::has_single_bit(align) || align > kMaxAlign) fail("bad alignment");
-      // The alignment after .ptr is that of what the pointer points to.
+      // The alignment after .ptr is the alignment of the pointer's target.
       if (variable.type.kind == 0) variable.align = align;
     } else if (word == ".attribute") {
       fail("attribute of a variable is not emulated");

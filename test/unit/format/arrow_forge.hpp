@@ -19,7 +19,7 @@ struct ForgedBatch {
   std::vector<fbs::Buffer> buffers;
   std::vector<int64_t> variadic_counts;
   std::vector<uint64_t> body;
-  int64_t body_length = -1;        // in the message; -1 = that of `body`
+  int64_t body_length = -1;        // in the message; -1 = the length of `body`
   int64_t block_body_length = -1;  // in the footer
   int64_t block_offset = -1;
   int32_t block_metadata_length = -1;

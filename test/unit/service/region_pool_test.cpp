@@ -1,4 +1,4 @@
-// Memory that is kept for the next session.
+// Memory that is pooled for the next session.
 #include "service/region_pool.hpp"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ TEST_F(RegionPoolTest, same_size_comes_back) {
     EXPECT_EQ(region->device(), device);
     const auto copy = region;
     region.reset();
-    EXPECT_NE(pool.take(kSize, true).value()->device(), device);  // somebody holds it still
+    EXPECT_NE(pool.take(kSize, true).value()->device(), device);  // it is still held
   }
   EXPECT_EQ(free_memory(), before);
 }

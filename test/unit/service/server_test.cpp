@@ -229,7 +229,7 @@ TEST_F(ServerTest, a_killed_service_is_replaced) {
   EXPECT_EQ(client->wait(kPatience).status().code(), ErrorCode::kDeviceLost);
   EXPECT_EQ(client->poll().status().code(), ErrorCode::kDeviceLost);
 
-  // The socket of the dead service is still there, and nobody listens.
+  // The socket of the dead service is still there, and no process listens.
   struct stat found;
   ASSERT_EQ(stat(socket_path_.c_str(), &found), 0);
   ClientOptions wanted;
