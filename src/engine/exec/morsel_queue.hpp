@@ -211,9 +211,13 @@ class MorselQueue {
         return true;
       } else if ((from = share_with(&Share::chunks, device)) != nullptr) {
         STROM_TRY(load_chunk(from, &lock));
-      } else if (loading_ == 0 || all_fed_ || !waits) {
+      } else if (loading_ == 0 || all_fed_) {
         return false;
-      } else if (!load_other_column(&lock)) {
+      } else if (load_other_column(&lock)) {
+        continue;
+      } else if (!waits) {
+        return false;
+      } else {
         fed_.wait(lock, [&] {
           return share_with(&Share::morsels, device) != nullptr || loading_ == 0 || all_fed_ || has_unloaded_column();
         });
@@ -238,10 +242,12 @@ class MorselQueue {
       if (is_end || is_stopped_) return false;
       if (!unloaded.empty() && untaken_ + loading_ < most) {
         STROM_TRY(load_chunk(&shares_[0], &lock));
-      } else if (!waits) {
-        return false;
-      } else if (!load_other_column(&lock)) {
+      } else if (load_other_column(&lock)) {
+        continue;
+      } else if (waits) {
         fed_.wait(lock);
+      } else {
+        return false;
       }
     }
   }
