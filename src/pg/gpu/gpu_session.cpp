@@ -111,7 +111,7 @@ Result<GpuChoice> choose_machines(const std::vector<std::string>& paths, size_t 
 
 service::ClientOptions gpu_client_options() {
   service::ClientOptions options;
-  options.socket_path = worker::service_socket();
+  options.socket_path = service_socket();
   options.name = std::to_string(MyProcPid) + " " + (application_name == nullptr ? "" : application_name);
   return options;
 }
@@ -124,7 +124,7 @@ GpuChoice gpu_machines(const std::vector<std::string>& paths, size_t most) {
   if (std::any_of(connections.begin(), connections.end(), is_dead)) connections.clear();
   const auto now = std::chrono::steady_clock::now();
   if (choice == DeviceChoice::kAuto && any_connection() == nullptr &&
-      (now - failed < kPatience || access(worker::service_socket().c_str(), F_OK) != 0))
+      (now - failed < kPatience || access(service_socket().c_str(), F_OK) != 0))
     return {};
   Result<GpuChoice> chosen = choose_machines(paths, most);
   if (chosen.is_ok()) {
