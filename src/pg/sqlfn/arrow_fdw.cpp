@@ -8,7 +8,7 @@
 #include "pg/files/virtual_value.hpp"
 
 namespace boundary = strom::pg::boundary;
-namespace fdw = strom::pg::files;
+namespace files = strom::pg::files;
 using boundary::guard;
 
 namespace {
@@ -33,8 +33,8 @@ class MetadataRows {
 
   void add(const std::string* field, const strom::columnar::KeyValues& metadata) const {
     for (const auto& [key, value] : metadata) {
-      const std::string texts[] = {file_, field != nullptr ? fdw::server_text(*field) : std::string(),
-                                   fdw::server_text(key), fdw::server_text(value)};
+      const std::string texts[] = {file_, field != nullptr ? files::server_text(*field) : std::string(),
+                                   files::server_text(key), files::server_text(value)};
       guard([&] {
         Datum values[] = {ObjectIdGetDatum(relid_), 0, 0, 0, 0};
         bool nulls[5] = {false, false, field == nullptr, false, false};
@@ -55,7 +55,7 @@ class MetadataRows {
 /// pgstrom.arrow_fdw_check_pattern(filename, pattern) -> text
 STROM_SQL_FUNCTION(strom_arrow_fdw_check_pattern) {
   const auto argument = [fcinfo](int n) { return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(n)); }); };
-  const auto pattern = boundary::value_or_throw(fdw::PathPattern::parse(argument(1)));
+  const auto pattern = boundary::value_or_throw(files::PathPattern::parse(argument(1)));
   std::vector<std::string> values;
   std::string answer = "false";
   if (pattern.match(argument(0), &values)) {
@@ -72,7 +72,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_check_pattern) {
 /// pgstrom.arrow_fdw_metadata_stats() -> json
 STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_stats) {
   const auto stats = strom::format::arrow::metadata_cache().stats();
-  const int64_t shared = fdw::shared_metadata_bytes();
+  const int64_t shared = files::shared_metadata_bytes();
   return guard([&stats, shared] {
     return CStringGetTextDatum(
         psprintf(R"({"total_cache_sz": %lld, "total_cache_usage": %lld, "num_file_entries": %lld, )"
@@ -92,7 +92,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_info) {
     LockRelationOid(relid, AccessShareLock);
   });
   auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
-  const auto source = fdw::Source::open(relid, {});
+  const auto source = files::Source::open(relid, {});
   for (const auto& file : source->files()) {
     boundary::check_for_interrupts();
     const MetadataRows rows(result, relid, file->path());
