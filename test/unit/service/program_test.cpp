@@ -289,7 +289,7 @@ TEST_F(DeviceService, join_tables_that_stay) {
   EXPECT_EQ(two.cache()->find_mirrored(name, keep_going).value().region, nullptr);
   EXPECT_EQ(std::memcmp(found.value().region->host(), room->host(), kBytes), 0);
   engine::exec::DeviceWork read;
-  read.kept.push_back(found.value().region.get());
+  read.cached.push_back(found.value().region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
   // Columns have no mirror, and what a session does not have is not shown to it.
   auto column = one.cache()->make_room({{"column", "f", 0, 64}}, keep_going);
@@ -348,7 +348,7 @@ TEST_F(DeviceService, columns_that_stay) {
   EXPECT_EQ(kept.region->size(), 1000u);
   EXPECT_EQ(kept.region->device(), rooms.value()[0]->device());
   engine::exec::DeviceWork read;
-  read.kept.push_back(kept.region.get());
+  read.cached.push_back(kept.region.get());
   EXPECT_TRUE(two.run(read, keep_going).is_ok());
   EXPECT_EQ(RemoteMachine::connect(options).value()->run(read, keep_going).code(), ErrorCode::kProtocolViolation);
   rooms.value().clear();
