@@ -191,6 +191,7 @@ void ImageWriter::write(uint8_t* to) const {
 void ImageWriter::write_values(uint8_t* to) const {
   for (const ColumnPart* part : parts_) {
     const auto rows = static_cast<size_t>(part->rows_);
+    if (rows == 0) continue;  // such a part may have no memory
     const auto* narrow = reinterpret_cast<const int32_t*>(part->values_.data());
     const auto* wide = reinterpret_cast<const int64_t*>(part->values_.data());
     if (part->width_ == shape_.width)
