@@ -2,14 +2,12 @@
 // FILE is that page.
 //   functions_page > docs/user/functions.md
 #include <cstring>
-#include <fstream>
-#include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "generated_page.hpp"
 #include "registry/aggregates.hpp"
 #include "registry/functions.hpp"
 #include "registry/types.hpp"
@@ -145,20 +143,4 @@ std::string functions_page() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string page = functions_page();
-  if (argc == 1) {
-    std::cout << page;
-    return 0;
-  }
-  if (argc != 3 || std::strcmp(argv[1], "--check") != 0) {
-    std::cerr << "usage: functions_page [--check FILE]\n";
-    return 2;
-  }
-  std::ifstream file(argv[2]);
-  std::stringstream content;
-  content << file.rdbuf();
-  if (file && content.str() == page) return 0;
-  std::cerr << argv[2] << " is not what functions_page prints\n";
-  return 1;
-}
+int main(int argc, char** argv) { return generated_page(argc, argv, "functions_page", functions_page()); }

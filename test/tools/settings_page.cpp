@@ -2,11 +2,10 @@
 //   settings_page > docs/user/settings.md
 #include <cctype>
 #include <climits>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <sstream>
 #include <string>
+
+#include "generated_page.hpp"
 
 namespace {
 
@@ -111,20 +110,4 @@ std::string settings_page() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const std::string page = settings_page();
-  if (argc == 1) {
-    std::cout << page;
-    return 0;
-  }
-  if (argc != 3 || std::strcmp(argv[1], "--check") != 0) {
-    std::cerr << "usage: settings_page [--check FILE]\n";
-    return 2;
-  }
-  std::ifstream file(argv[2]);
-  std::stringstream content;
-  content << file.rdbuf();
-  if (file && content.str() == page) return 0;
-  std::cerr << argv[2] << " is not what settings_page prints\n";
-  return 1;
-}
+int main(int argc, char** argv) { return generated_page(argc, argv, "settings_page", settings_page()); }

@@ -96,8 +96,8 @@ class SortedWriter {
   }
 
   Status write_batch(int64_t begin, int64_t end) {
-    const columnar::Schema copied = copied_schema();
-    std::vector<ColumnBuilder> columns(copied.fields.begin(), copied.fields.end());
+    const std::vector<Field>& fields = writer_->schema().fields;
+    std::vector<ColumnBuilder> columns(fields.begin(), fields.end());
     for (ColumnBuilder& column : columns) columnar::attach_dictionaries(column, dictionaries_);
     STROM_TRY(run_pieces(static_cast<int64_t>(columns.size()), copy_.threads, [&](int64_t column, int) {
       const auto i = static_cast<size_t>(column);
