@@ -1,0 +1,90 @@
+// Gets from a region that is mapped read-only, while the server changes it: one-sided, without a lock and without
+// asking anybody. Used by client libraries, by `strom-kv` and by tests. Allocates nothing and throws nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.hpp"
+#include "store/region/format.hpp"
+
+namespace strom::store::region {
+
+enum class GetResult : uint8_t {
+  kFound,
+  kNotFound,
+  kSmallBuffer,  // `Value::bytes` says how many are needed
+  kUnstable,     // the key changed under every attempt: ask the server
+  kMoved,        // the region is no longer the table's: attach again
+};
+
+/// What was read. The memory is the caller's.
+struct Value {
+  void* buffer = nullptr;  // aligned to 8 bytes
+  size_t capacity = 0;     // record_bytes() of key and payload at least
+  size_t bytes = 0;        // of the payload
+  const void* payload = nullptr;
+  uint32_t generation = 0;
+  bool is_found = false;
+  GetResult result = GetResult::kNotFound;
+};
+
+struct Key {
+  const void* data;
+  size_t bytes;
+};
+
+/// Reads of memory that a one-sided reader over a network would have done.
+struct ReaderCounts {
+  uint64_t gets = 0, bucket_reads = 0, record_reads = 0, retries = 0;
+};
+
+/// One thread's view of a region.
+class Reader {
+ public:
+  /// Looks at the header and at nothing else. `memory` is the whole region, page-aligned, and stays mapped. Errors:
+  /// kCorruptFile, kUnsupported (a version or kind of checksum that this reader does not know).
+  static Result<Reader> attach(const void* memory, uint64_t bytes);
+
+  GetResult get(Key key, Value& value);
+  /// get() of several keys, whose memory is fetched together; each value's `result` is set.
+  void get_many(const Key* keys, Value* values, size_t count);
+
+  State state() const { return static_cast<State>(load_word(&header_->state, __ATOMIC_ACQUIRE)); }
+  const Header& header() const { return *header_; }
+  const uint8_t* memory() const { return memory_; }
+  const ReaderCounts& counts() const { return counts_; }
+
+  /// Attempts before kUnstable.
+  static constexpr int kAttempts = 1000;
+
+ private:
+  enum class Probe : uint8_t { kFound, kAbsent, kTorn, kSmallBuffer };
+
+  Reader(const Header* header, uint64_t bytes)
+      : header_(header),
+        memory_(reinterpret_cast<const uint8_t*>(header)),
+        bytes_(bytes),
+        region_id_(header->region_id),
+        bucket_slots_(header->bucket_slots),
+        entries_(reinterpret_cast<const Entry*>(memory_ + header->buckets_offset)) {}
+
+  GetResult get_at(const KeyHash& hash, Key key, Value& value);
+  Probe probe_all(const KeyHash& hash, Key key, Value& value);
+  Probe probe(uint64_t bucket, uint32_t fingerprint, Key key, Value& value);
+  const Entry* bucket_at(uint64_t bucket) const { return entries_ + bucket * bucket_slots_; }
+  Probe read_record(const Entry& entry, uint64_t bucket, Key key, Value& value);
+
+  const Header* header_;
+  const uint8_t* memory_;
+  uint64_t bytes_;
+  uint64_t region_id_;
+  uint32_t bucket_slots_;
+  const Entry* entries_;
+  ReaderCounts counts_;
+};
+
+/// Errors of a header that cannot be used; see Reader::attach().
+Status check_header(const void* memory, uint64_t bytes);
+
+}  // namespace strom::store::region

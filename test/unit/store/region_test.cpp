@@ -1,0 +1,182 @@
+// The published region: what is put is found, what is not whole is not believed, extents come back, limits are kept.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "store/region/size_classes.hpp"
+#include "test_region.hpp"
+
+namespace strom::store::region {
+namespace {
+
+std::string key_of(uint64_t number) { return {reinterpret_cast<const char*>(&number), sizeof(number)}; }
+
+TEST(SizeClasses, HoldWhatTheyAreFor) {
+  for (uint64_t bytes = 1; bytes <= record_bytes(kMaxKey, kMaxPayload); bytes += bytes < 5000 ? 1 : 997) {
+    const uint32_t size_class = class_of(bytes);
+    ASSERT_LT(size_class, kClasses);
+    ASSERT_GE(bytes_of_class(size_class), bytes);
+    if (size_class > 0) {
+      ASSERT_LT(bytes_of_class(size_class - 1), bytes);
+    }
+    ASSERT_EQ(bytes_of_class(size_class) % kUnit, 0u);
+  }
+}
+
+TEST(Region, FollowsAMapOverRandomChanges) {
+  for (const uint32_t slots : {kSlots, 1U}) {
+    TestRegion region(3000, 1 << 10, slots);
+    TestReader reader(region);
+    std::map<std::string, std::string> model;
+    std::mt19937_64 random(slots);
+    for (int step = 0; step < 60000; ++step) {
+      std::string key = key_of(random() % 4000).substr(0, 3 + random() % 2);
+      if (random() % 3 != 0 && (model.size() < 2990 || model.contains(key))) {
+        const std::string payload(random() % 700, static_cast<char>(random()));
+        ASSERT_TRUE(region.put(key, payload).is_ok());
+        model[key] = payload;
+      } else if (random() % 2 == 0) {
+        ASSERT_EQ(region.writer().erase(key), model.erase(key) == 1);
+      }
+      const auto found = model.find(key);
+      ASSERT_EQ(reader.get(key), found == model.end() ? GetResult::kNotFound : GetResult::kFound);
+      if (found != model.end()) {
+        ASSERT_EQ(reader.payload(), found->second);
+      }
+    }
+    const auto counts = check(region.memory(), region.bytes(), [&](auto key, auto payload, uint32_t) {
+      const auto found = model.find(std::string(key));
+      if (found == model.end() || found->second != payload) return Status(ErrorCode::kInternal, "another row");
+      return Status::ok();
+    });
+    ASSERT_TRUE(counts.is_ok()) << counts.status().message();
+    EXPECT_EQ(counts.value().rows, model.size());
+    EXPECT_EQ(region.writer().rows(), model.size());
+  }
+}
+
+TEST(Region, FillsUpToItsLimitAndSaysSo) {
+  constexpr uint64_t kRows = 200000;
+  TestRegion region(kRows, 64);
+  for (uint64_t i = 0; i < kRows; ++i) ASSERT_TRUE(region.put(key_of(i), "value").is_ok()) << i;
+  const Status full = region.put(key_of(kRows), "value");
+  EXPECT_EQ(full.code(), ErrorCode::kOverBudget);
+  EXPECT_TRUE(region.put(key_of(5), "other").is_ok());
+  const auto counts = check(region.memory(), region.bytes());
+  ASSERT_TRUE(counts.is_ok()) << counts.status().message();
+  EXPECT_EQ(counts.value().rows, kRows);
+  EXPECT_EQ(counts.value().stash, 0u);
+  TestReader reader(region);
+  for (uint64_t i = 0; i < kRows; ++i) ASSERT_EQ(reader.get(key_of(i)), GetResult::kFound);
+  EXPECT_LT(static_cast<double>(reader.reader().counts().bucket_reads), 1.4 * kRows);
+  EXPECT_EQ(reader.get(key_of(kRows)), GetResult::kNotFound);
+}
+
+TEST(Region, UsesExtentsAgainAndZeroesThem) {
+  TestRegion region(100, 1 << 10);
+  const std::string secret = "a secret that is gone";
+  for (int round = 0; round < 20000; ++round)
+    ASSERT_TRUE(
+        region.put(key_of(1), round % 2 == 0 ? secret : std::string(static_cast<size_t>(round % 900), 'x')).is_ok());
+  ASSERT_TRUE(region.writer().erase(key_of(1)));
+  while (region.writer().reserve(64).is_ok()) {
+  }
+  const std::string_view all(reinterpret_cast<const char*>(region.memory()), region.bytes());
+  EXPECT_EQ(all.find(secret), std::string_view::npos);
+}
+
+TEST(Region, AnyChangedByteIsNoticed) {
+  TestRegion region(50, 256);
+  std::mt19937_64 random(7);
+  for (uint64_t i = 0; i < 50; ++i) ASSERT_TRUE(region.put(key_of(i), std::string(i * 3, 'v')).is_ok());
+  TestReader reader(region);
+  const uint64_t used = region.writer().header().extents_end;
+  for (int round = 0; round < 3000; ++round) {
+    const uint64_t at =
+        region.writer().header().extents_offset + random() % (used - region.writer().header().extents_offset);
+    uint8_t& byte = region.memory()[at];
+    const uint8_t before = byte;
+    byte ^= static_cast<uint8_t>(1U << (random() % 8));
+    for (uint64_t i = 0; i < 50; ++i)
+      if (reader.get(key_of(i)) == GetResult::kFound) {
+        ASSERT_EQ(reader.payload(), std::string(i * 3, 'v'));
+      }
+    byte = before;
+  }
+}
+
+TEST(Region, AForeignHeaderIsRefused) {
+  TestRegion region(10);
+  auto& header = *reinterpret_cast<Header*>(region.memory());
+  EXPECT_TRUE(check_header(region.memory(), region.bytes()).is_ok());
+  EXPECT_EQ(check_header(region.memory(), 100).code(), ErrorCode::kCorruptFile);
+  EXPECT_EQ(check_header(region.memory(), region.bytes() - 1).code(), ErrorCode::kCorruptFile);
+  for (size_t at = 0; at < offsetof(Header, checksum); ++at) {
+    region.memory()[at] ^= 1;
+    EXPECT_FALSE(check_header(region.memory(), region.bytes()).is_ok()) << at;
+    region.memory()[at] ^= 1;
+  }
+  header.version = kVersion + 1;
+  EXPECT_EQ(check_header(region.memory(), region.bytes()).code(), ErrorCode::kUnsupported);
+}
+
+TEST(Region, AMovedRegionIsNotRead) {
+  TestRegion region(10);
+  ASSERT_TRUE(region.put("key", "value").is_ok());
+  TestReader reader(region);
+  EXPECT_EQ(reader.get("key"), GetResult::kFound);
+  region.writer().set_state(State::kMoved);
+  EXPECT_EQ(reader.get("key"), GetResult::kMoved);
+}
+
+TEST(Region, ASmallBufferLearnsWhatIsNeeded) {
+  TestRegion region(10, 100000);
+  ASSERT_TRUE(region.put("key", std::string(70000, 'x')).is_ok());
+  Reader reader = region.reader();
+  std::vector<uint64_t> buffer(4);
+  Value value;
+  value.buffer = buffer.data();
+  value.capacity = buffer.size() * sizeof(uint64_t);
+  ASSERT_EQ(reader.get({"key", 3}, value), GetResult::kSmallBuffer);
+  buffer.resize(value.bytes / sizeof(uint64_t));
+  value.buffer = buffer.data();
+  value.capacity = value.bytes;
+  ASSERT_EQ(reader.get({"key", 3}, value), GetResult::kFound);
+  EXPECT_EQ(value.bytes, 70000u);
+}
+
+TEST(Region, ManyKeysAtOnceAreThoseOneByOne) {
+  TestRegion region(1000, 64);
+  for (uint64_t i = 0; i < 1000; i += 2) ASSERT_TRUE(region.put(key_of(i), std::to_string(i)).is_ok());
+  Reader reader = region.reader();
+  std::vector<uint64_t> numbers(1000);
+  std::vector<uint64_t> buffers(1000 * 16);
+  std::vector<Key> keys;
+  std::vector<Value> values(1000);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    numbers[i] = i;
+    keys.push_back({&numbers[i], sizeof(uint64_t)});
+    values[i].buffer = &buffers[i * 16];
+    values[i].capacity = 128;
+  }
+  reader.get_many(keys.data(), values.data(), keys.size());
+  for (uint64_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(values[i].result, i % 2 == 0 ? GetResult::kFound : GetResult::kNotFound);
+    if (i % 2 == 0) {
+      ASSERT_EQ(std::string(static_cast<const char*>(values[i].payload), values[i].bytes), std::to_string(i));
+    }
+  }
+}
+
+TEST(Region, OfOneRowKeepsItsLimit) {
+  TestRegion small(1, 64);
+  ASSERT_TRUE(small.put("first", "1").is_ok());
+  EXPECT_EQ(small.put("second", "2").code(), ErrorCode::kOverBudget);
+  TestReader reader(small);
+  EXPECT_EQ(reader.get("first"), GetResult::kFound);
+  EXPECT_EQ(reader.get("second"), GetResult::kNotFound);
+}
+
+}  // namespace
+}  // namespace strom::store::region
