@@ -1,4 +1,5 @@
-"""The 60 statements that an index, a LIMIT, a small table or a nested loop answers best, and the tables they ask.
+"""The 76 statements that an index, a LIMIT, a small table, a nested loop or a sub-query for each row answers best, and
+the tables they ask.
 Called by run.py. `{n}` in a statement is another number in each execution, so that no result is remembered."""
 from __future__ import annotations
 
@@ -50,6 +51,13 @@ create table event_2023 partition of event for values from ('2023-01-01') to ('2
 create table event_2024 partition of event for values from ('2024-01-01') to ('2025-01-01');
 insert into event select timestamp '2023-01-01' + i * interval '5 minutes', i % 20, 'e' || i from generate_series(0, 200000) i;
 create index on event (at);
+-- Points that meet forty others each, and few rows for sub-queries.
+create table point (k int not null, g int not null, a int not null);
+insert into point select i, i % 500, i % 97 from generate_series(1, 20000) i;
+create table other (g int not null, v int not null);
+insert into other select i % 500, i from generate_series(1, 20000) i;
+create table few (b int not null);
+insert into few select i from generate_series(1, 2000) i;
 create function customer_total(wanted int) returns numeric language plpgsql stable as $$
   declare sum_of numeric := 0; p record;
   begin
@@ -58,7 +66,7 @@ create function customer_total(wanted int) returns numeric language plpgsql stab
   end $$;
 """
 NAMES = ("account", "branch", "teller", "history", "country", "customer", "product", "purchase", "line", "setting",
-         "tree", "event")  # fmt: skip
+         "tree", "event", "point", "other", "few")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,24 @@ _GROUPS: Tuple[Tuple[str, Tuple[str, ...]], ...] = (
         "select count(*) from customer c join purchase p on p.customer_id = c.id where c.email = 'c{n}@example.org'",
         "select a.aid, b.balance from account a join branch b using (bid) where a.aid between {n} and {n} + 10",
         "select (select name from country k where k.id = c.country_id) from customer c where c.id between 100 and 110",
+    )),
+    ("sub-query", (
+        "select count(*) from point join other using (g) where k < 400 and (select count(*) from few where b % 10 = a % 10) > 500",
+        "select count(*) from point join other using (g) where k < 400 and (select count(*) from few where b % 10 = a % 10) > 100",
+        "select count(*) from point join other using (g) where k < 100 and a::numeric(10,2)::float8 <> all (select b from few where b > 600 and b % 3 = k % 2 + 5)",
+        "select count(*) from point left join other using (g) where k < 100 and (select count(*) from few where b % 10 = a % 10) > 100",
+        "select count(*) from point p left join other o on o.g = p.g and (select count(*) from few where b % 10 = p.a % 10) > 500 where k < 100",
+        "select count(*) from point p join other o using (g) where k < 20 and (select count(*) from few where b % 10 = (p.a + o.v) % 10) > 100",
+        "select k, (select count(*) from few where b % 10 = a % 10) from point where k < 200",
+        "select sum((select count(*) from few where b % 10 = a % 10)) from point where k < 200",
+        "select a % 5, count(*) filter (where (select count(*) from few where b % 10 = a % 10) > 100) from point where k < 200 group by 1",
+        "select (select count(*) from few where b % 10 = a % 10), count(*) from point where k < 200 group by 1",
+        "select a, count(*) from point where k < 2000 group by a having count(*) > (select count(*) from few where b % 100 = a)",
+        "select k from point where k < 200 order by (select count(*) from few where b % 10 = a % 10), k limit 5",
+        "select count(*) from point where k < 200 and (a > 95 or exists (select from few where b % 10 = a % 10 and b > 1500))",
+        "select count(*) from point where k < 200 and case when a > 50 then (select max(b) from few where b % 10 = a % 10) > 1990 else k > 100 end",
+        "select count(*) from point, lateral (select max(b) m from few where b % 10 = a % 10) x where k < 200 and m > 1990",
+        "select count(*) from purchase p where p.customer_id = {n} % 50000 + 1 and p.total > (select avg(q.total) from purchase q where q.customer_id = p.customer_id)",
     )),
     ("write", (
         "update account set balance = balance + 1 where aid = {n}",

@@ -82,6 +82,47 @@ RESET pg_strom.work_memory;
 RESET pg_strom.cpu_tuple_cost;
 RESET pg_strom.cpu_operator_cost;
 RESET cpu_operator_cost;
+-- What PostgreSQL evaluates at a scan, it evaluates once for each row of the scan, however many rows a join makes of it,
+-- and behind a join only if that finds one row at most.
+CREATE TABLE points (k int, g int, a int);
+INSERT INTO points SELECT i, i % 50, i % 97 FROM generate_series(1, 2000) i;
+CREATE TABLE copies (g int, v int);
+INSERT INTO copies SELECT i % 50, i FROM generate_series(1, 2000) i;
+CREATE TABLE names (g int PRIMARY KEY, v int);
+INSERT INTO names SELECT i, i FROM generate_series(0, 24) i;
+VACUUM ANALYZE points, copies, names;
+CREATE TABLE scan_queries (q text);
+INSERT INTO scan_queries VALUES
+($$select count(*) from points join copies using (g) where points.k < 81 and (select count(*) from few where few.k % 10 = points.a % 10) > 4$$),
+($$select * from points left join copies using (g) where points.k < 81 and (select count(*) from few where few.k % 10 = points.a % 10) > 4$$),
+($$select * from points join copies using (g) join names using (g) where points.k < 81 and points.a::numeric(10,2)::float8 <> all (select few.k from few where few.k > 20 and few.k % 3 = points.k % 2 + 5)$$),
+($$select * from points join names using (g) where points.k < 81 and (select count(*) from few where few.k % 10 = points.a % 10) > 4$$),
+($$select * from points where points.k < 81 and (select count(*) from few where few.k % 10 = points.a % 10) > 4 and exists (select 1 from copies where copies.g = points.g)$$);
+SELECT r.*, q FROM scan_queries, run_both(q) r;
+-- The most calls of a sub-query.
+CREATE FUNCTION subplan_loops(q text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || q INTO plan;
+  RETURN (SELECT max((node ->> 'Actual Loops')::float8)
+    FROM jsonb_path_query(plan, '$.** ? (@."Parent Relationship" == "SubPlan")') node);
+END $$;
+SELECT subplan_loops(q) <= 80 AS once, q FROM scan_queries;
+-- Their costs are in those of every path.
+CREATE FUNCTION total_cost(q text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE plan jsonb;
+BEGIN
+  EXECUTE 'EXPLAIN (FORMAT JSON) ' || q INTO plan;
+  RETURN plan -> 0 -> 'Plan' -> 'Total Cost';
+END $$;
+SET pg_strom.enabled = off;
+CREATE TABLE plain_costs AS SELECT q, total_cost(q) AS cost FROM (SELECT q FROM scan_queries UNION ALL VALUES
+($$select * from points join copies using (g) where (select count(*) from few where few.k % 10 = (points.a + copies.v) % 10) > 4$$),
+($$select * from points left join copies using (g) where (select count(*) from few where few.k % 10 = (points.a + copies.v) % 10) > 4$$),
+($$select * from points where g not in (select g from names) and (select count(*) from few where few.k % 10 = points.a % 10) > 4$$)) v;
+RESET pg_strom.enabled;
+SELECT total_cost(q) > 0.004 * cost AS "has costs of sub-queries", q FROM plain_costs;
+DROP TABLE points, copies, names, scan_queries, plain_costs;
 -- The error is PostgreSQL's.
 SELECT id FROM parts WHERE 10 / (id - 3) NOT IN (SELECT k FROM few);
 SELECT id FROM parts WHERE y + 1000 NOT IN (SELECT k FROM few);

@@ -159,7 +159,7 @@ void offer_grouping(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* groupe
                                     : estimate_groups(root, parse->groupClause, extra->targetList, input->rows);
   EngineAggregation* aggregation = make_aggregation(target, groups);
   aggregation->sets = sets;
-  EnginePath* partial = make_engine_path(root, input_rel, target, input, aggregation);
+  EnginePath* partial = make_engine_path(input_rel, target, input, aggregation);
 
   AggClauseCosts costs;
   MemSet(&costs, 0, sizeof(costs));
@@ -187,7 +187,7 @@ void offer_distinct(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* distin
     return;
   }
   const double groups = estimate_groups(root, parse->distinctClause, root->processed_tlist, input->rows);
-  EnginePath* partial = make_engine_path(root, input_rel, target, input, make_aggregation(target, groups));
+  EnginePath* partial = make_engine_path(input_rel, target, input, make_aggregation(target, groups));
   AggPath* finalized = create_agg_path(root, distinct_rel, reinterpret_cast<Path*>(partial), target, AGG_HASHED,
                                        AGGSPLIT_SIMPLE, parse->distinctClause, NIL, nullptr, groups);
   offer_final_distinct(root, partial, finalized);

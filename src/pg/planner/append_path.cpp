@@ -15,7 +15,7 @@ Path* rows_of_partitions(PlannerInfo* root, RelOptInfo* rel) {
   EngineInput* input = input_of(state, rel);
   // Without columns there are no rows to be handed over.
   if (input == nullptr || input->scan->leaves == NIL || rel->reltarget->exprs == NIL) return nullptr;
-  return reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr));
+  return reinterpret_cast<Path*>(make_engine_path(rel, rel->reltarget, input, nullptr));
 }
 
 void add_final_path(PlannerInfo* root, RelOptInfo* rel, Path* path) {

@@ -175,8 +175,8 @@ void cost_order(EnginePath* path) {
   rows->total_cost += compare;
 }
 
-EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
-                             EngineAggregation* aggregation, EngineTop* top) {
+EnginePath* make_engine_path(RelOptInfo* parent, PathTarget* target, EngineInput* input, EngineAggregation* aggregation,
+                             EngineTop* top) {
   auto* path = reinterpret_cast<EnginePath*>(palloc0(sizeof(EnginePath)));
   path->custom.path.type = T_CustomPath;
   path->custom.path.pathtype = T_CustomScan;
@@ -224,15 +224,8 @@ EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* 
   if (top != nullptr && top->partition != NIL)
     work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
   if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->heap_share;
-  if (input->host_quals != NIL && input->joins == NIL) {
-    QualCost host;
-    cost_qual_eval(&host, input->host_quals, root);
-    start += host.startup;
-    work += host.per_tuple * produced;
-  } else {
-    // Every path of this join evaluates them on as many rows, and those of PostgreSQL do not charge for all of it.
-    work += ::cpu_operator_cost * list_length(input->host_quals) * produced;
-  }
+  start += input->host_cost.startup;
+  work += input->host_cost.per_tuple * produced;
   compat::set_disabled_parts(&path->custom.path, disabled_parts(input));
   path->custom.path.rows = rows;
   path->custom.path.startup_cost = start + target->cost.startup;

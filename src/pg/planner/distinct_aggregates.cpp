@@ -127,7 +127,7 @@ void offer_distinct_aggregates(PlannerInfo* root, RelOptInfo* input_rel, RelOptI
   if (target == nullptr) return;
   const double rows = estimate_num_groups(root, target->exprs, input->rows, nullptr, nullptr);
   if (rows > input->rows * kWorthwhileShare) return;
-  EnginePath* engine = make_engine_path(root, input_rel, target, input, make_aggregation(target, rows));
+  EnginePath* engine = make_engine_path(input_rel, target, input, make_aggregation(target, rows));
   Path* path = reinterpret_cast<Path*>(engine);
   if (root->group_pathkeys != NIL)
     path = reinterpret_cast<Path*>(create_sort_path(root, grouped_rel, path, root->group_pathkeys, -1));

@@ -42,9 +42,13 @@ HTAB* make_inputs(MemoryContext memory) {
   return hash_create("engine inputs", 64, &control, HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
 }
 
-bool cheaper(const EngineInput* a, const EngineInput* b) { return a->startup + a->run < b->startup + b->run; }
+bool cheaper(const EngineInput* a, const EngineInput* b) { return work_of(a) < work_of(b); }
 
 }  // namespace
+
+Cost work_of(const EngineInput* input) {
+  return input->startup + input->run + input->host_cost.startup + input->host_cost.per_tuple * input->rows;
+}
 
 PlannerState* find_state(PlannerInfo* root) {
   for (StateNode* node = states; node != nullptr; node = node->next)

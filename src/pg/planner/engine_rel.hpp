@@ -104,6 +104,7 @@ struct EngineInput {
   double rows;
   Cost startup;         // before the first row: tables to probe
   Cost run;             // all rows, without handing them to PostgreSQL
+  QualCost host_cost;   // of host_quals, sub-queries included
   DeviceWorkload work;  // all zeros where no GPU can be chosen
 };
 
@@ -184,6 +185,9 @@ bool has_room_for(PlannerState* state, const EngineInput* input, const List* exp
 
 /// Keeps `input` when it is the cheapest for its relids so far.
 void remember(PlannerState* state, EngineInput* input);
+
+/// What all rows cost before they are handed to PostgreSQL, and what its filters on them cost.
+Cost work_of(const EngineInput* input);
 
 /// The cheapest chain that produces `rel`, or nullptr.
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel);

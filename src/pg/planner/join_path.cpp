@@ -167,11 +167,14 @@ bool host_can_take(PlannerState* state, const RestrictInfo* clause) {
 }
 
 // Filters of the probing side that PostgreSQL evaluates can as well be evaluated behind a join that keeps its rows or
-// drops them.
-bool can_follow_join(const PlannerInfo* root, const List* quals, JoinKind kind) {
+// drops them. They must not be evaluated more often than at the scan, however wrong the estimates are: a sub-query may
+// be among them.
+bool can_follow_join(const PlannerInfo* root, const List* quals, const OfferedJoin& offer, JoinKind kind) {
   if (quals == NIL) return true;
   if (root->qual_security_level > 0) return false;  // clauses of the join must not see what these hide
   if (marks_matches(kind)) return false;
+  const bool keeps_number = kind == JoinKind::kSemi || kind == JoinKind::kAnti || offer.extra->inner_unique;
+  if (!keeps_number) return false;
   ListCell* cell;
   foreach (cell, quals) {
     const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
@@ -266,7 +269,7 @@ double pairs_to_try(PlannerInfo* root, const EngineInput* outer, const EngineJoi
 // join costs, at least.
 bool is_hopeless(const RelOptInfo* joinrel, const EngineInput* known, Cost least) {
   constexpr double kTooDear = 2;
-  if (known != nullptr && known->startup + known->run <= least) return true;
+  if (known != nullptr && work_of(known) <= least) return true;
   if (joinrel->pathlist == NIL) return false;
   const auto* cheapest = static_cast<Path*>(linitial(joinrel->pathlist));  // add_path() keeps them in order
   return cheapest->total_cost < disable_cost && least > kTooDear * cheapest->total_cost;
@@ -280,8 +283,9 @@ bool same_refusal(const List* refusals, const Refusal* refusal) {
 }
 
 // A join can stand on top of `probing`.
-bool may_probe(PlannerInfo* root, const EngineInput* probing, JoinKind kind) {
-  if (probing == nullptr || !can_follow_join(root, probing->host_quals, kind) || probing->scan->gated) return false;
+bool may_probe(PlannerInfo* root, const EngineInput* probing, const OfferedJoin& offer, JoinKind kind) {
+  if (probing == nullptr || !can_follow_join(root, probing->host_quals, offer, kind)) return false;
+  if (probing->scan->gated) return false;
   if (marks_matches(kind) && has_late_conditions(probing)) return false;
   if (probing->scan->leaves != NIL && !guc::pg_strom::enable_partitionwise_gpujoin) return false;
   return list_length(probing->joins) < static_cast<int>(engine::exec::kMostJoins);
@@ -317,9 +321,9 @@ void add_chain(PlannerState* state, const OfferedJoin& offer, const EngineInput*
   input->weight = probing->weight + weight_of(offer.extra->restrictlist, kAnyWeight) +
                   (join.scan != nullptr ? join.scan->weight : 0);
   input->host_quals = list_concat_copy(probing->host_quals, host_quals);
+  cost_qual_eval(&input->host_cost, input->host_quals, state->root);
   remember(state, input);
-  add_path(joinrel,
-           reinterpret_cast<Path*>(make_engine_path(state->root, joinrel, joinrel->reltarget, input, nullptr)));
+  add_path(joinrel, reinterpret_cast<Path*>(make_engine_path(joinrel, joinrel->reltarget, input, nullptr)));
 }
 
 // `probing` is one of the offered join's sides, the other is the inner one.
@@ -327,7 +331,7 @@ void offer_chain(PlannerState* state, const OfferedJoin& offer, RelOptInfo* prob
   PlannerInfo* root = state->root;
   RelOptInfo* joinrel = offer.result;
   EngineInput* probing = input_of(state, probing_rel);
-  if (!may_probe(root, probing, kind)) return;
+  if (!may_probe(root, probing, offer, kind)) return;
   EngineJoin join = {};
   join.inner = probing_rel == offer.outer ? offer.inner : offer.outer;
   join.kind = kind;

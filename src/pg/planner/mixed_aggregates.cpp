@@ -296,8 +296,7 @@ class MixedAggregates {
 
   Path* part_of_others() {
     PathTarget* target = partial_without_distinct();
-    EnginePath* path =
-        make_engine_path(root_, input_rel_, target, input_, aggregation_of(target, estimate(nullptr), 0));
+    EnginePath* path = make_engine_path(input_rel_, target, input_, aggregation_of(target, estimate(nullptr), 0));
     return make_relay(grouped_rel_, partial_, reinterpret_cast<Path*>(path),
                       fields(target, [](const Aggref*) { return relay_value(0); }));
   }
@@ -312,7 +311,7 @@ class MixedAggregates {
     const double groups = estimate(argument->expr);
     if (groups > input_->rows * kWorthwhileShare) return nullptr;
     EngineAggregation* aggregation = aggregation_of(target, groups, argument->clause->tleSortGroupRef);
-    EnginePath* grouped = make_engine_path(root_, input_rel_, target, input_, aggregation);
+    EnginePath* grouped = make_engine_path(input_rel_, target, input_, aggregation);
     Path* once = reinterpret_cast<Path*>(
         create_agg_path(root_, grouped_rel_, reinterpret_cast<Path*>(grouped), target, AGG_HASHED, AGGSPLIT_SIMPLE,
                         lappend(list_copy(clauses_), argument->clause), NIL, nullptr, groups));

@@ -67,8 +67,8 @@ void offer_partitions(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* fina
 
 /// A path over `input`, with costs (cost.cpp). `aggregation` nullptr: the path emits the rows that `target` names;
 /// `top` nullptr: all of them.
-EnginePath* make_engine_path(PlannerInfo* root, RelOptInfo* parent, PathTarget* target, EngineInput* input,
-                             EngineAggregation* aggregation, EngineTop* top = nullptr);
+EnginePath* make_engine_path(RelOptInfo* parent, PathTarget* target, EngineInput* input, EngineAggregation* aggregation,
+                             EngineTop* top = nullptr);
 
 /// sort_path.cpp: offers CpuScan or CpuJoin with its rows in the query's order.
 void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordered_rel);

@@ -373,13 +373,14 @@ void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   input->scan = scan;
   input->rows = scan->rows_out;
   input->host_quals = scan->host_quals;
+  cost_qual_eval(&input->host_cost, input->host_quals, root);
   input->operations = scan->operations;
   input->weight = scan->weight;
   cost_scan(input);
   join_memberships(root, input);
   remember(make_state(root), input);
   if (!guc::pg_strom::enable_gpuscan || !has_columns) return;  // counting needs no rows to be handed over
-  add_path(rel, reinterpret_cast<Path*>(make_engine_path(root, rel, rel->reltarget, input, nullptr)));
+  add_path(rel, reinterpret_cast<Path*>(make_engine_path(rel, rel->reltarget, input, nullptr)));
 }
 
 // The one scan of all leaves below `parent`, or nullptr when each is on its own.

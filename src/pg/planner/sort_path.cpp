@@ -59,7 +59,7 @@ void offer_sorted_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ord
   if (input == nullptr || input->rows * row_bytes(input_rel->reltarget) > guc::pg_strom::work_memory * 1024.0) return;
   List* keys = sort_keys(root);
   if (keys == NIL || !is_decided_by_first(root, keys, input->rows)) return;
-  EnginePath* rows = make_engine_path(root, input_rel, input_rel->reltarget, input, nullptr);
+  EnginePath* rows = make_engine_path(input_rel, input_rel->reltarget, input, nullptr);
   rows->order = keys;
   rows->custom.path.pathkeys = root->sort_pathkeys;
   cost_order(rows);

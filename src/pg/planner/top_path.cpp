@@ -72,7 +72,7 @@ void offer_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo* ordere
   PathTarget* target = input_rel->reltarget;
   if (!hides_no_error(state, input, target, top)) return;
 
-  auto* rows = make_engine_path(root, input_rel, target, input, nullptr, top);
+  auto* rows = make_engine_path(input_rel, target, input, nullptr, top);
   Path* path = reinterpret_cast<Path*>(
       create_sort_path(root, ordered_rel, reinterpret_cast<Path*>(rows), root->sort_pathkeys, root->limit_tuples));
   PathTarget* ordered = root->upper_targets[UPPERREL_FINAL];
@@ -225,7 +225,7 @@ void offer_window_top_rows(PlannerInfo* root, RelOptInfo* input_rel, RelOptInfo*
     return;
   const WindowAggPath* planned = planned_window(window_rel);
   if (planned == nullptr) return;
-  auto* rows = make_engine_path(root, input_rel, input_rel->reltarget, input, nullptr, top);
+  auto* rows = make_engine_path(input_rel, input_rel->reltarget, input, nullptr, top);
   Path* sorted = reinterpret_cast<Path*>(
       create_sort_path(root, window_rel, reinterpret_cast<Path*>(rows), root->window_pathkeys, -1));
   add_path(window_rel, window_over(planned, sorted));
