@@ -244,6 +244,8 @@ class Campaign:
                         declined, rows = self.engine.rechecked(query.sql)
                         if rows > 0 and declined >= rows:
                             self.fail(f"row {name}: the engine computes no value of the pairs", [query.sql])
+                    if query.rechecks and self.engine.rechecked(query.sql)[0] == 0:
+                        self.fail(f"row {name}: PostgreSQL evaluates no row", [query.sql])
             except LookupError as error:
                 self.fail(f"row {name}: {error}", [])
             if count == before:

@@ -286,8 +286,8 @@ Datum partial_state_of_row(const PartialType& type, Datum argument, Datum second
       return type.format == PartialFormat::kPolyVarState ? numeric_poly_state(1, value, square)
                                                          : numeric_state(1, value, &square);
     }
-    case PartialFormat::kFloat4:
-    case PartialFormat::kFloat8:
+    case PartialFormat::kFloat4: return Float4GetDatum(static_cast<float>(real()));
+    case PartialFormat::kFloat8: return Float8GetDatum(real());
     case PartialFormat::kAllTrue:
     case PartialFormat::kAnyTrue:
     case PartialFormat::kSame: return argument;

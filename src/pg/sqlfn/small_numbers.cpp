@@ -32,6 +32,19 @@ Datum float2_datum(double value) {
   return UInt16GetDatum(half);
 }
 
+// A transition function of the wider type, on the wider value. It gets arguments of its own: PostgreSQL reads the
+// caller's again, for other grouping sets, and to find out what is DISTINCT.
+Datum call_wider(FunctionCallInfo fcinfo, PGFunction function, Datum value) {
+  LOCAL_FCINFO(call, 2);
+  InitFunctionCallInfoData(*call, fcinfo->flinfo, 2, fcinfo->fncollation, fcinfo->context, fcinfo->resultinfo);
+  call->args[0] = fcinfo->args[0];
+  call->args[1].value = value;
+  call->args[1].isnull = fcinfo->args[1].isnull;
+  const Datum result = function(call);
+  fcinfo->isnull = call->isnull;
+  return result;
+}
+
 int compare(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 int compare(double a, double b) { return float8_cmp_internal(a, b); }
 
@@ -152,19 +165,13 @@ STROM_FUNCTION(strom_float2smaller) {
   return PG_GETARG_DATUM(compare(double{float2_arg(fcinfo, 0)}, double{float2_arg(fcinfo, 1)}) < 0 ? 0 : 1);
 }
 
-// Transition functions: those of the wider type, on the wider value.
-STROM_FUNCTION(strom_int1_sum) {
-  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
-  return int2_sum(fcinfo);
+STROM_FUNCTION(strom_int1_sum) { return call_wider(fcinfo, int2_sum, Int16GetDatum(int1_arg(fcinfo, 1))); }
+STROM_FUNCTION(strom_int1_avg_accum) { return call_wider(fcinfo, int2_avg_accum, Int16GetDatum(int1_arg(fcinfo, 1))); }
+STROM_FUNCTION(strom_int1_avg_accum_inv) {
+  return call_wider(fcinfo, int2_avg_accum_inv, Int16GetDatum(int1_arg(fcinfo, 1)));
 }
-STROM_FUNCTION(strom_int1_avg_accum) {
-  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
-  return int2_avg_accum(fcinfo);
-}
-STROM_FUNCTION(strom_int1_accum) {
-  fcinfo->args[1].value = Int16GetDatum(int1_arg(fcinfo, 1));
-  return int2_accum(fcinfo);
-}
+STROM_FUNCTION(strom_int1_accum) { return call_wider(fcinfo, int2_accum, Int16GetDatum(int1_arg(fcinfo, 1))); }
+STROM_FUNCTION(strom_int1_accum_inv) { return call_wider(fcinfo, int2_accum_inv, Int16GetDatum(int1_arg(fcinfo, 1))); }
 STROM_FUNCTION(strom_float2_sum) {
   if (PG_ARGISNULL(1)) {
     if (PG_ARGISNULL(0)) PG_RETURN_NULL();
@@ -173,9 +180,6 @@ STROM_FUNCTION(strom_float2_sum) {
   if (PG_ARGISNULL(0)) PG_RETURN_FLOAT4(float2_arg(fcinfo, 1));
   return DirectFunctionCall2(float4pl, PG_GETARG_DATUM(0), Float4GetDatum(float2_arg(fcinfo, 1)));
 }
-STROM_FUNCTION(strom_float2_accum) {
-  fcinfo->args[1].value = Float4GetDatum(float2_arg(fcinfo, 1));
-  return float4_accum(fcinfo);
-}
+STROM_FUNCTION(strom_float2_accum) { return call_wider(fcinfo, float4_accum, Float4GetDatum(float2_arg(fcinfo, 1))); }
 
 }  // extern "C"
