@@ -45,7 +45,8 @@ BEGIN
     ('float2um', 'float2', 'float2'), ('float2up', 'float2', 'float2'), ('float2abs', 'float2', 'float2'),
     ('float2larger', 'float2, float2', 'float2'), ('float2smaller', 'float2, float2', 'float2'),
     ('hashfloat2', 'float2', 'int4'), ('hashfloat2extended', 'float2, int8', 'int8'),
-    ('float2_accum', 'float8[], float2', 'float8[]'), ('int1_avg_accum', 'int8[], int1', 'int8[]')
+    ('float2_accum', 'float8[], float2', 'float8[]'), ('int1_avg_accum', 'int8[], int1', 'int8[]'),
+    ('int1_avg_accum_inv', 'int8[], int1', 'int8[]')
   ) AS functions (name, arguments, result) LOOP
     EXECUTE format('CREATE FUNCTION pg_catalog.%s(%s) RETURNS %s AS ''MODULE_PATHNAME'', ''strom_%1$s'' '
                    'LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE', f.name, f.arguments, f.result);
@@ -58,6 +59,8 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.int1_sum(int8, int1) RETURNS int8 AS 'MODULE_PATHNAME', 'strom_int1_sum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.int1_accum(internal, int1) RETURNS internal AS 'MODULE_PATHNAME', 'strom_int1_accum'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+CREATE FUNCTION pg_catalog.int1_accum_inv(internal, int1) RETURNS internal AS 'MODULE_PATHNAME', 'strom_int1_accum_inv'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.float2_sum(float4, float2) RETURNS float4 AS 'MODULE_PATHNAME', 'strom_float2_sum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
@@ -191,12 +194,16 @@ BEGIN
   END LOOP;
 END $do$;
 
--- Aggregates, with the states of int2 and float4.
+-- Aggregates, with the states of int2 and float4. As there, those of int1 have inverse transitions for moving frames.
 CREATE AGGREGATE pg_catalog.sum(int1) (
-  SFUNC = pg_catalog.int1_sum, STYPE = int8, COMBINEFUNC = int8pl, PARALLEL = SAFE);
+  SFUNC = pg_catalog.int1_sum, STYPE = int8, COMBINEFUNC = int8pl, PARALLEL = SAFE,
+  MSFUNC = pg_catalog.int1_avg_accum, MINVFUNC = pg_catalog.int1_avg_accum_inv, MSTYPE = int8[], MINITCOND = '{0,0}',
+  MFINALFUNC = int2int4_sum);
 CREATE AGGREGATE pg_catalog.avg(int1) (
   SFUNC = pg_catalog.int1_avg_accum, STYPE = int8[], INITCOND = '{0,0}', FINALFUNC = int8_avg,
-  COMBINEFUNC = int4_avg_combine, PARALLEL = SAFE);
+  COMBINEFUNC = int4_avg_combine, PARALLEL = SAFE,
+  MSFUNC = pg_catalog.int1_avg_accum, MINVFUNC = pg_catalog.int1_avg_accum_inv, MSTYPE = int8[], MINITCOND = '{0,0}',
+  MFINALFUNC = int8_avg);
 CREATE AGGREGATE pg_catalog.sum(float2) (
   SFUNC = pg_catalog.float2_sum, STYPE = float4, COMBINEFUNC = float4pl, PARALLEL = SAFE);
 CREATE AGGREGATE pg_catalog.avg(float2) (
@@ -215,7 +222,9 @@ BEGIN
       ('stddev_pop', 'stddev_pop'), ('stddev_samp', 'stddev_samp'), ('stddev', 'stddev_samp')) AS aggregates (name, final) LOOP
     EXECUTE format('CREATE AGGREGATE pg_catalog.%s(int1) (SFUNC = pg_catalog.int1_accum, STYPE = internal, SSPACE = 48, '
                    'FINALFUNC = numeric_poly_%s, COMBINEFUNC = numeric_poly_combine, SERIALFUNC = numeric_poly_serialize, '
-                   'DESERIALFUNC = numeric_poly_deserialize, PARALLEL = SAFE)', a.name, a.final);
+                   'DESERIALFUNC = numeric_poly_deserialize, PARALLEL = SAFE, MSFUNC = pg_catalog.int1_accum, '
+                   'MINVFUNC = pg_catalog.int1_accum_inv, MSTYPE = internal, MSSPACE = 48, MFINALFUNC = numeric_poly_%2$s)',
+                   a.name, a.final);
     EXECUTE format('CREATE AGGREGATE pg_catalog.%s(float2) (SFUNC = pg_catalog.float2_accum, STYPE = float8[], '
                    'INITCOND = ''{0,0,0}'', FINALFUNC = float8_%s, COMBINEFUNC = float8_combine, PARALLEL = SAFE)', a.name, a.final);
   END LOOP;
