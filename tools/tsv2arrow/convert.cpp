@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
 
+#include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "dump/output_files.hpp"
 #include "format/arrow/writer.hpp"
@@ -303,36 +303,11 @@ Status Conversion::parse(const Piece& piece, std::vector<ColumnBuilder>& columns
   return Status::ok();
 }
 
-/// Threads that write one after the other, in the order of their pieces.
-class Turns {
- public:
-  /// False when another has failed.
-  bool wait(int64_t piece) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return failed_ || next_ == piece; });
-    return !failed_;
-  }
-  void done(bool ok) {
-    {
-      std::lock_guard lock(mutex_);
-      ++next_;
-      failed_ = failed_ || !ok;
-    }
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int64_t next_ = 0;
-  bool failed_ = false;
-};
-
 Result<DumpResult> Conversion::run() {
   columnar::KeyValues metadata = settings_.metadata;
   tool::Contents contents = contents_;
   STROM_ASSIGN(const auto files, tool::OutputFiles::open(settings_, contents, std::move(metadata), progress_));
-  Turns turns;
+  tool::Turns turns;
   std::vector<std::vector<ColumnBuilder>> builders(static_cast<size_t>(threads_));
   const Status status =
       tool::run_pieces(static_cast<int64_t>(pieces_.size()), threads_, [&](int64_t i, int thread) -> Status {

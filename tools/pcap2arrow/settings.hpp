@@ -1,0 +1,32 @@
+// What pcap2arrow was told on its command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/output.hpp"
+#include "common/progress.hpp"
+#include "format/packets/packet_columns.hpp"
+
+namespace strom::pcap2arrow {
+
+struct Settings {
+  std::vector<std::string> files;  // "-": standard input
+  bool keep_damaged = false;       // what is before the damage of a file is enough
+
+  tool::OutputOptions output;  // its path is a pattern, see path_pattern.hpp
+  int64_t chunk_size = int64_t{64} << 20;
+  int64_t limit_bytes = 0, limit_packets = 0;  // of an output file; 0: none
+  int64_t parallel_write = 1;
+  std::vector<std::string> statistics;  // names; "*": all that can have them
+
+  std::vector<std::string> protocols;  // none: tcp4, udp4, icmp4
+  bool no_payload = false, interface_id = false, nanoseconds = false;
+
+  int64_t threads = 0;
+  tool::ProgressOptions progress;
+  bool verbose = false;
+};
+
+}  // namespace strom::pcap2arrow
