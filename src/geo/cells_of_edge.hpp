@@ -1,0 +1,42 @@
+// The cells of a grid that an edge touches, or could touch: no rounding of coordinates leaves one out. Host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "geo/point.hpp"
+
+namespace strom::geo {
+
+/// Cells of unit size from (0, 0) on, `columns` by `rows`, each at most 2^15.
+struct GridSize {
+  int32_t columns, rows;
+};
+
+/// f(row, first column, last column). `a` and `b` are in units of cells, each with an error below 1e-9.
+template <class F>
+void for_cells_of_edge(GridSize grid, Point a, Point b, F&& f) {
+  constexpr double kMargin = 1e-6;   // more than the errors of points and of the edge's ends
+  constexpr double kUnsure = 1e-10;  // error of a height
+  const auto cell = [](double value, int32_t count) {
+    return std::clamp(static_cast<int32_t>(std::floor(value)), 0, count - 1);
+  };
+  if (a.y > b.y) std::swap(a, b);
+  const double dx = b.x - a.x, dy = b.y - a.y;
+  const double left = std::min(a.x, b.x), right = std::max(a.x, b.x);
+  const int32_t last_row = cell(b.y + kMargin, grid.rows);
+  // Where the edge is level, an error of the height moves the crossing far.
+  const double moved = kMargin + std::abs(dx) * (dy > kUnsure ? std::min(1.0, kUnsure / dy) : 1.0);
+  for (int32_t row = cell(a.y - kMargin, grid.rows); row <= last_row; ++row) {
+    double x0 = a.x, x1 = b.x;
+    if (dy > kUnsure) {
+      x0 = a.x + dx * std::clamp((row - kMargin - a.y) / dy, 0.0, 1.0);
+      x1 = a.x + dx * std::clamp((row + 1 + kMargin - a.y) / dy, 0.0, 1.0);
+    }
+    f(row, cell(std::max(left, std::min(x0, x1) - moved) - kMargin, grid.columns),
+      cell(std::min(right, std::max(x0, x1) + moved) + kMargin, grid.columns));
+  }
+}
+
+}  // namespace strom::geo

@@ -1,0 +1,180 @@
+#include "geo/prepare_polygon.hpp"
+
+#include <cstring>
+
+#include "geo/cells_of_edge.hpp"
+
+namespace strom::geo {
+
+namespace {
+
+constexpr uint32_t kMostStripes = 1 << 20;
+constexpr int64_t kMostRunsOfEdge = 4;  // on average; long edges would fill many stripes
+constexpr double kFarLeft = 1.7976931348623157e308;
+
+/// The runs of each stripe, in order of rings.
+class Stripes {
+ public:
+  Stripes(const Rings& rings, const PreparedPolygon& polygon) : rings_(rings), polygon_(polygon) {}
+
+  int64_t count() {
+    int64_t runs = 0;
+    for_each_edge([&](uint32_t, uint32_t, uint32_t stripe, bool continues) { runs += !continues && stripe != kNone; });
+    return runs;
+  }
+  /// `starts` has one entry more than there are stripes.
+  void fill(uint32_t* starts, uint32_t stripes, EdgeRun* runs) {
+    std::fill(starts, starts + stripes + 1, 0);
+    for_each_edge([&](uint32_t, uint32_t, uint32_t stripe, bool continues) { starts[stripe + 1] += !continues; });
+    for (uint32_t i = 0; i < stripes; ++i) starts[i + 1] += starts[i];
+    std::vector<uint32_t> next(starts, starts + stripes);
+    for_each_edge([&](uint32_t point, uint32_t ring, uint32_t stripe, bool continues) {
+      if (continues)
+        ++runs[next[stripe] - 1].count;
+      else
+        runs[next[stripe]++] = {point, 1, ring};
+    });
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  /// f(first point, ring, stripe, continues): for each stripe of each edge; the ring's edge before is in it, too.
+  template <class F>
+  void for_each_edge(F&& f) {
+    for (uint32_t r = 0; r < rings_.rings.size(); ++r) {
+      const PreparedRing& ring = rings_.rings[r];
+      uint32_t before_low = 1, before_high = 0;
+      for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i) {
+        const uint32_t a = polygon_.stripe_of(rings_.points[i].y), b = polygon_.stripe_of(rings_.points[i + 1].y);
+        const uint32_t low = std::min(a, b), high = std::max(a, b);
+        for (uint32_t stripe = low; stripe <= high; ++stripe)
+          f(i, r, stripe, before_low <= stripe && stripe <= before_high);
+        before_low = low;
+        before_high = high;
+      }
+    }
+  }
+
+  const Rings& rings_;
+  const PreparedPolygon& polygon_;
+};
+
+/// The edge can be uncertain for points far to the left of it: it is_short(), or products with its height underflow.
+bool is_doubtful(Point a, Point b) {
+  constexpr double kLeastHeight = 1e-140;
+  return a.y != b.y && (is_short(a, b) || std::abs(b.y - a.y) < kLeastHeight);
+}
+
+bool has_doubtful_edges(const Rings& rings) {
+  for (const PreparedRing& ring : rings.rings)
+    for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i)
+      if (is_doubtful(rings.points[i], rings.points[i + 1])) return true;
+  return false;
+}
+
+double scale_of(double extent, double count) {
+  constexpr double kLeastExtent = 1e-100;
+  return extent > kLeastExtent ? count / extent : 0;
+}
+
+uint8_t raster_bits_for(size_t points) {
+  uint8_t bits = 6;
+  while (bits < 8 && (size_t{1} << (2 * bits)) < 64 * points) ++bits;
+  return bits;
+}
+
+/// What lies in the cells that no edge touches is found by one point of each row of neighbouring ones.
+void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
+  const PreparedHeader& h = polygon.header();
+  const int32_t side = 1 << h.raster_bits;
+  constexpr uint8_t kUnknown = 0xFE;
+  std::memset(cells, kUnknown, static_cast<size_t>(side) * side);
+  const auto in_cells = [&](Point p) {
+    return Point{(p.x - h.box.min_x) * h.cell_scale_x, (p.y - h.box.min_y) * h.cell_scale_y};
+  };
+  for (uint32_t r = 0; r < h.rings; ++r) {
+    const PreparedRing& ring = polygon.rings()[r];
+    for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i)
+      for_cells_of_edge({side, side}, in_cells(polygon.points()[i]), in_cells(polygon.points()[i + 1]),
+                        [&](int32_t row, int32_t first, int32_t last) {
+                          if (is_doubtful(polygon.points()[i], polygon.points()[i + 1])) first = 0;
+                          std::memset(cells + row * side + first, PreparedPolygon::kBorder, last - first + 1);
+                        });
+  }
+  for (int32_t row = 0; row < side; ++row) {
+    uint8_t known = PreparedPolygon::kBorder;
+    for (int32_t column = 0; column < side; ++column) {
+      uint8_t& cell = cells[row * side + column];
+      if (cell == kUnknown) {
+        if (known == PreparedPolygon::kBorder) {
+          const Point middle{h.box.min_x + (column + 0.5) / h.cell_scale_x, h.box.min_y + (row + 0.5) / h.cell_scale_y};
+          known = static_cast<uint8_t>(polygon.locate_by_edges(middle));
+        }
+        cell = known;
+      } else {
+        known = PreparedPolygon::kBorder;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
+  PreparedHeader h{};
+  h.srid = rings.srid;
+  h.version = PreparedPolygon::kVersion;
+  h.box = rings.box;
+  h.size = sizeof h;
+  h.decidable = rings.decidable;
+  if (!rings.decidable || rings.rings.empty()) {
+    h.box = Box::empty();
+    std::vector<char> image(sizeof h);
+    std::memcpy(image.data(), &h, sizeof h);
+    return image;
+  }
+  h.rings = static_cast<uint32_t>(rings.rings.size());
+  h.points = static_cast<uint32_t>(rings.points.size());
+  // A little to the left of the polygon, PostGIS's rounded arithmetic can miss that an edge is to the right.
+  constexpr double kNear = 1e-14;
+  h.left = has_doubtful_edges(rings) ? -kFarLeft : h.box.min_x - kNear * (h.box.max_x - h.box.min_x);
+  const double width = h.box.max_x - h.box.min_x, height = h.box.max_y - h.box.min_y;
+  h.cell_scale_x = scale_of(width, 1), h.cell_scale_y = scale_of(height, 1);
+  if (raster == Raster::kWith && h.cell_scale_x > 0 && h.cell_scale_y > 0) {
+    h.raster_bits = raster_bits_for(rings.points.size());
+    h.cell_scale_x = scale_of(width, 1 << h.raster_bits);
+    h.cell_scale_y = scale_of(height, 1 << h.raster_bits);
+  }
+  const PreparedPolygon sizes(reinterpret_cast<const char*>(&h));  // knows the stripe of a height
+  Stripes stripes(rings, sizes);
+  int64_t runs = 0;
+  for (h.stripes = std::min(kMostStripes, h.points / 4 + 4);; h.stripes /= 2) {
+    h.stripe_scale = scale_of(height, h.stripes);
+    runs = stripes.count();
+    if (h.stripes == 1 || runs <= kMostRunsOfEdge * h.points) break;
+  }
+  h.runs = static_cast<uint32_t>(runs);
+  const auto place = [&](size_t bytes) {
+    const int64_t at = h.size;
+    h.size += static_cast<int64_t>((bytes + 7) & ~size_t{7});
+    return at;
+  };
+  h.points_at = place(sizeof(Point) * h.points);
+  h.rings_at = place(sizeof(PreparedRing) * h.rings);
+  h.stripes_at = place(sizeof(uint32_t) * (h.stripes + 1));
+  h.runs_at = place(sizeof(EdgeRun) * h.runs);
+  h.cells_at = place(h.raster_bits == 0 ? 0 : size_t{1} << (2 * h.raster_bits));
+
+  std::vector<char> image(static_cast<size_t>(h.size));
+  std::memcpy(image.data(), &h, sizeof h);
+  std::memcpy(image.data() + h.points_at, rings.points.data(), sizeof(Point) * h.points);
+  std::memcpy(image.data() + h.rings_at, rings.rings.data(), sizeof(PreparedRing) * h.rings);
+  stripes.fill(reinterpret_cast<uint32_t*>(image.data() + h.stripes_at), h.stripes,
+               reinterpret_cast<EdgeRun*>(image.data() + h.runs_at));
+  if (h.raster_bits != 0)
+    fill_raster(PreparedPolygon(image.data()), reinterpret_cast<uint8_t*>(image.data() + h.cells_at));
+  return image;
+}
+
+}  // namespace strom::geo

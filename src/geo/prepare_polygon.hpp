@@ -1,0 +1,15 @@
+// Makes images of polygons (prepared_polygon.hpp). Host.
+#pragma once
+
+#include "geo/rings.hpp"
+
+namespace strom::geo {
+
+/// With a raster for a polygon that many points of everywhere are compared with; without one for a polygon that an
+/// index has in front of it.
+enum class Raster : uint8_t { kNone, kWith };
+
+/// The image. Its size is about twice that of the points, and at most 64 KB for the raster.
+std::vector<char> prepare_polygon(const Rings& rings, Raster raster);
+
+}  // namespace strom::geo

@@ -1,0 +1,70 @@
+#include "geo/rings.hpp"
+
+namespace strom::geo {
+
+namespace {
+
+constexpr int64_t kMostPoints = int64_t{1} << 30;
+constexpr double kLargest = 1e150;  // squares of coordinates are finite
+
+template <class Paths>
+Step add_paths(Paths& paths, Rings* rings) {
+  for (;;) {
+    Path path;
+    const Step step = paths.next(&path);
+    if (step != Step::kPath) return step;
+    rings->add(path);
+  }
+}
+
+}  // namespace
+
+void Rings::add(const Path& path) {
+  if (path.type != GeometryType::kPolygon) decidable = false;
+  if (path.count == 0) {
+    // A part with holes and an empty shell does not come from PostGIS.
+    if (path.ring > 0) decidable = false;
+    return;
+  }
+  const bool shell = path.ring == 0;
+  if (!shell && (rings.empty() || rings.back().part != path.part)) decidable = false;
+  if (path.count < 4 || static_cast<int64_t>(points.size()) + path.count > kMostPoints) {
+    decidable = false;
+    return;
+  }
+  const auto first = static_cast<uint32_t>(points.size());
+  for (int64_t i = 0; i < path.count; ++i) {
+    const Point point = path.points.point(i);
+    if (!(point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest)) {
+      decidable = false;
+      return;
+    }
+    box.add(point);
+    points.push_back(point);
+  }
+  if (points[first].x != points.back().x || points[first].y != points.back().y) decidable = false;
+  rings.push_back({first, static_cast<uint32_t>(path.count), path.part, shell ? 1u : 0u});
+}
+
+Rings read_rings(const char* bytes, int64_t size) {
+  Rings rings;
+  SerializedGeometry geometry;
+  if (!SerializedGeometry::open(bytes, size, &geometry)) {
+    rings.decidable = false;
+    return rings;
+  }
+  SerializedPaths paths(geometry);
+  rings.srid = geometry.srid();
+  if (!is_polygonal(geometry.type()) || add_paths(paths, &rings) != Step::kEnd) rings.decidable = false;
+  return rings;
+}
+
+Rings read_wkb_rings(const char* bytes, int64_t size) {
+  Rings rings;
+  WkbPaths paths(bytes, size);
+  if (add_paths(paths, &rings) != Step::kEnd || !is_polygonal(paths.type())) rings.decidable = false;
+  rings.srid = paths.srid();
+  return rings;
+}
+
+}  // namespace strom::geo
