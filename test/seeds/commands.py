@@ -43,9 +43,8 @@ class Places:
 
     def path(self, text):
         """`text` with this run's folders."""
-        for name, folder in self.folders.items():
-            text = re.sub(rf"(?<![\w.]){name}(?=/)", folder, text)
-        return text
+        # All in one pass, since this run's folders may themselves be below /tmp or /dev/shm.
+        return re.sub(rf"(?<![\w.])({'|'.join(self.folders)})(?=/)", lambda found: self.folders[found[0]], text)
 
     def arguments(self, command):
         words = shlex.split(self.path(command).replace("\\\n", " "))
