@@ -30,6 +30,8 @@ build() {
     targets=(pg_strom pg_strom_sql)
     [[ $tests == OFF ]] || targets+=(boundary_test strom_host_device)
   fi
+  # `make install` installs what `make` has built.
+  rm -f "$(build_dir "$preset")/made_by_make"
   local log=$STROM_LOCAL/configure-$preset.log
   if ! cmake --preset "$preset" -DSTROM_TESTS="$tests" "${options[@]}" >"$log" 2>&1; then
     cat "$log" >&2

@@ -71,6 +71,48 @@ def check_makefile():
     ok({"/srv/programs", "/srv/pages/man1"} <= found, "BINDIR and MANDIR", found)
 
 
+def check_make_install():
+    """`make install` installs what `make` has built, and neither builds nor leaves files of its own in the folder. A CMake that
+    only writes down how it was called."""
+    build, log = OUT / "made", OUT / "cmake.log"
+    cmake = OUT / "cmake"
+    cmake.write_text(f"""#!/bin/sh
+echo "$@" >>{log}
+case $1 in
+  --install) echo {OUT}/installed >"$2"/install_manifest.txt; : >{OUT}/installed ;;
+esac
+""")
+    cmake.chmod(0o755)
+
+    def make(*arguments):
+        log.write_text("")
+        result = shell("make", f"BUILD={build}", f"CMAKE={cmake}", *arguments)
+        return result.returncode, result.stderr, log.read_text().splitlines()
+
+    pg_config = f"PG_CONFIG={os.environ['STROM_PG_CONFIG']}"
+    status, err, calls = make("install", pg_config)
+    ok(status != 0 and "nothing is built" in err and 'run "make" first' in err and not calls and not build.exists(), "make install before make", err, calls)
+    build.mkdir()
+    if os.getuid() == 0:
+        shutil.chown(build, os.environ["STROM_SERVER_USER"])
+    status, err, calls = make(pg_config, "PREFIX=/opt/strom")
+    ok(status == 0 and len(calls) == 2 and calls[1] == f"--build {build}", "make", err, calls)
+    for again in ("first", "second"):
+        status, err, calls = make("install", f"DESTDIR={OUT}/staging")
+        equal((status, calls), (0, [f"--install {build}"]), f"the {again} make install: only that")
+    equal({path.stat().st_uid for path in build.glob("install*")}, {build.stat().st_uid}, "the list of files belongs to who owns the folder")
+    status, err, calls = make("install", pg_config, "PREFIX=/opt/strom")
+    ok(status == 0, "the same variables again", err)
+    for other in ("PREFIX=/usr", "PG_CONFIG=/bin/true"):
+        status, err, calls = make("install", other)
+        ok(status != 0 and f"make {other}" in err and not calls, f"{other} after a build for something else", err, calls)
+    status, err, calls = make("uninstall")
+    ok(status == 0 and not (OUT / "installed").exists(), "make uninstall", err)
+    make("configure", pg_config)
+    status, err, calls = make("install", pg_config)
+    ok(status != 0 and "nothing is built" in err, "make install of a folder that was only configured since", err)
+
+
 def check_missing_packages():
     programs = OUT / "programs"
     programs.mkdir()
@@ -146,6 +188,7 @@ def check_role(files):
 
 check_installation()
 check_makefile()
+check_make_install()
 check_missing_packages()
 check_first_steps()
 done()
