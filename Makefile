@@ -33,7 +33,7 @@ all: configure
 configure: require-programs require-postgres
 	@rm -f $(made)
 	$(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DPG_CONFIG=$(pg_config) -DSTROM_TESTS=OFF \
-	  -DSTROM_PYARROW=$(STROM_PYARROW) \
+	  -DSTROM_PYARROW=$(STROM_PYARROW) -DSTROM_PYARROW_RUNPATH=ON \
 	  -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_BINDIR=$(BINDIR) -DCMAKE_INSTALL_MANDIR=$(MANDIR)
 
 # What CMake itself needs; it tells what else is missing.

@@ -3,11 +3,13 @@
 # strom_libparquet.
 #
 # STROM_PARQUET: AUTO builds the module where the libraries are found, ON insists, OFF leaves it out.
-# STROM_PYARROW: folder of an installed pyarrow, used where there are no packages. The module finds its libraries there
-# at run time, or beside itself.
+# STROM_PYARROW: folder of an installed pyarrow, used where there are no packages. The installed module finds its
+# libraries beside itself, and in that folder.
+# STROM_PYARROW_RUNPATH: OFF leaves the folder out, so that the server loads no library from a folder of a user's.
 set(STROM_PARQUET AUTO CACHE STRING "build the Parquet module: AUTO, ON or OFF")
 set_property(CACHE STROM_PARQUET PROPERTY STRINGS AUTO ON OFF)
 set(STROM_PYARROW "" CACHE PATH "folder of pyarrow, with include/ and libparquet.so.*")
+option(STROM_PYARROW_RUNPATH "the installed Parquet module uses the libraries in STROM_PYARROW" ON)
 set(STROM_PARQUET_FOUND FALSE)
 set(oldest_arrow 24)
 
@@ -29,6 +31,10 @@ function(strom_parquet_from_pyarrow)
   set(STROM_PARQUET_FOUND TRUE PARENT_SCOPE)
   set(STROM_PARQUET_RPATH ${STROM_PYARROW} PARENT_SCOPE)
   message(STATUS "Parquet: Apache Arrow ${version} of ${STROM_PYARROW}")
+  if(STROM_PYARROW_RUNPATH AND NOT STROM_PYARROW MATCHES "^/usr/")
+    message(WARNING "The server will load Parquet's libraries from ${STROM_PYARROW}. The folder has to stay. Whoever "
+                    "may write to it, or replace a folder above it, can run code as the server's user.")
+  endif()
 endfunction()
 
 # Libraries that are not sanitized themselves would report errors that are not ours. Programs for fuzzing take the

@@ -23,7 +23,8 @@ build() {
     "-DSTROM_CUDA_ROOT=$STROM_LOCAL/cuda")
   setup "${needs[@]}"
   cd "$STROM_ROOT" || die "no $STROM_ROOT"
-  [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")" "-DSTROM_PYARROW=$(pyarrow_dir)")
+  [[ $preset == asan || $preset == tsan ]] || options+=(-DPG_CONFIG="$(command -v "$PG_CONFIG")" "-DSTROM_PYARROW=$(pyarrow_dir)"
+    -DSTROM_PYARROW_RUNPATH=OFF)
   if [[ -n ${STROM_SERVER:-} ]]; then
     # What does not depend on PostgreSQL was built and tested once, for the system's.
     options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
@@ -80,9 +81,11 @@ install_private() {
   local before after
   before=$(installed_files)
   DESTDIR=$STROM_STATE/pg cmake --install "$1" >"$STROM_LOCAL/install.log" || die "the installation failed"
-  # The server's user may not be able to enter the checkout, where the Parquet module's libraries are.
-  if [[ $STROM_STATE != "$STROM_LOCAL"* && -f $(private_pg pkglibdir)/pg_strom_parquet.so ]]; then
-    cp -u "$(pyarrow_dir)"/lib{arrow,parquet}.so.[0-9]* "$(private_pg pkglibdir)/"
+  # The Parquet module looks for its libraries beside itself. The server's user may not be able to enter the checkout.
+  if [[ -n $(pyarrow_dir) && -f $(private_pg pkglibdir)/pg_strom_parquet.so ]]; then
+    local put=(cp -u)
+    [[ $STROM_STATE != "$STROM_LOCAL"* ]] || put=(ln -sfn)
+    "${put[@]}" "$(pyarrow_dir)"/lib{arrow,parquet}.so.[0-9]* "$(private_pg pkglibdir)/"
   fi
   after=$(installed_files)
   if [[ $before != "$after" ]] && cluster_is_running main; then

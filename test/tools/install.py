@@ -30,6 +30,12 @@ def block(page, after, language):
     return re.search(rf"```{language}\n(.*?)```", text[text.index(after):], re.S).group(1)
 
 
+def run_paths(path):
+    """Folders where a program or library looks for its libraries, besides the system's."""
+    found = subprocess.run(["readelf", "-d", path], capture_output=True, text=True).stdout
+    return [part for entry in re.findall(r"R(?:UN)?PATH\).*\[(.*)\]", found) for part in entry.split(":")]
+
+
 def check_installation():
     for prefix in ("/usr/local", "/opt/strom"):
         root = OUT / prefix.replace("/", "_")
@@ -47,6 +53,8 @@ def check_installation():
         if shutil.which("man"):
             found = shell("man", "-M", place / "share/man", "-w", "pg2arrow")
             equal(found.stdout.strip(), str(place / "share/man/man1/pg2arrow.1"), "man finds a page")
+        places = {part for path in root.rglob("*") if path.is_file() for part in run_paths(path)}
+        ok(all(part == "$ORIGIN" or part.startswith("/usr/") for part in places), "libraries come from the system's folders, or from beside", places)
         libraries = [path for path in root.rglob("pg_strom*.so")]
         ok(libraries and all(prefix not in str(path.relative_to(root)) for path in libraries), "the extension is where the server looks", libraries)
 
