@@ -163,6 +163,15 @@ Result<Listener> listen_at(const std::string& path) {
   return listener;
 }
 
+Result<Descriptor> listen_abstract(const std::string& name) {
+  STROM_ASSIGN(const sockaddr_un address, address_of(name));
+  STROM_ASSIGN(Descriptor socket, new_socket(SOCK_NONBLOCK));
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return base::os_error(errno, "could not bind a socket");
+  if (listen(socket.get(), kBacklog) != 0) return base::os_error(errno, "could not listen at a socket");
+  return socket;
+}
+
 Result<Descriptor> connect_to(const std::string& path, int timeout_ms) {
   STROM_ASSIGN(const sockaddr_un address, address_of(path));
   STROM_ASSIGN(Descriptor socket, new_socket());

@@ -59,6 +59,10 @@ struct Listener {
 /// living one kIoError. The lock is on PATH.lock, which stays.
 Result<Listener> listen_at(const std::string& path);
 
+/// Listens at a name of the abstract namespace, which begins with a zero byte. No file stands for it, and it is free
+/// again when the socket is closed.
+Result<Descriptor> listen_abstract(const std::string& name);
+
 /// Waits for a place in the queue and for each message to be taken. kDeviceLost when no process listens there.
 Result<Descriptor> connect_to(const std::string& path, int timeout_ms = 1000);
 

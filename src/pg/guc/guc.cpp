@@ -47,6 +47,7 @@ namespace {
 #undef STROM_GUC_CHOICES
 
 constexpr GucContext kUserset = PGC_USERSET;
+constexpr GucContext kSuset = PGC_SUSET;
 constexpr GucContext kSighup = PGC_SIGHUP;
 constexpr int kNone = 0;
 constexpr int kKilobytes = GUC_UNIT_KB;

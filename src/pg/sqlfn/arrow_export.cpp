@@ -7,7 +7,7 @@
 #include "pg/boundary/context_owned.hpp"
 #include "pg/files/options.hpp"
 #include "pg/sqlfn/arrow_output.hpp"
-#include "pg/sqlfn/cursor_columns.hpp"
+#include "pg/sqlfn/query_cursor.hpp"
 
 namespace strom::pg::sqlfn {
 namespace {
@@ -17,86 +17,15 @@ using boundary::entry;
 using boundary::guard;
 using boundary::throw_if_failed;
 
-/// Takes rows of the executor.
-struct Receiver {
-  DestReceiver base;
-  ArrowOutput* output;
-  bool flushes;  // full batches; otherwise it stops when one is full
-};
-
-bool receive(TupleTableSlot* slot, DestReceiver* self) {
-  auto* receiver = reinterpret_cast<Receiver*>(self);
-  return entry([=] {
-    receiver->output->add(slot);
-    if (!receiver->output->is_full()) return true;
-    if (receiver->flushes) receiver->output->flush();
-    return receiver->flushes;
-  });
-}
-
-Receiver make_receiver(ArrowOutput* output, bool flushes) {
-  Receiver receiver = {};
-  receiver.base.receiveSlot = receive;
-  receiver.base.rStartup = [](DestReceiver*, int, TupleDesc) {};
-  receiver.base.rShutdown = [](DestReceiver*) {};
-  receiver.base.rDestroy = [](DestReceiver*) {};
-  receiver.base.mydest = DestNone;
-  receiver.output = output;
-  receiver.flushes = flushes;
-  return receiver;
-}
-
-/// A cursor over `query` that outlives the call. May ereport.
-Portal open_portal(const char* query) {
-  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
-  // A cursor that can go back would keep planner and executor from what makes sorting and materializing cheap.
-  SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_NO_SCROLL);
-  if (plan == nullptr)
-    ereport(ERROR,
-            (errcode(ERRCODE_SYNTAX_ERROR), errmsg("query is not valid: %s", SPI_result_code_string(SPI_result))));
-  if (!SPI_is_cursor_plan(plan))
-    ereport(ERROR, (errcode(ERRCODE_INVALID_CURSOR_DEFINITION), errmsg("query must be one that returns rows"),
-                    errhint("Give one SELECT, VALUES, TABLE or WITH ... SELECT statement.")));
-  Portal portal = SPI_cursor_open(nullptr, plan, nullptr, nullptr, true);
-  SPI_freeplan(plan);
-  SPI_finish();
-  return portal;
-}
-
-Portal open_portal_guarded(const std::string& query) {
-  const char* text = query.c_str();
-  return guard([text] { return open_portal(text); });
-}
-
-void close_portal(Portal portal) {
-  guard([portal] { PortalDrop(portal, false); });
-}
-
-/// All rows, or those that fill a record batch. `columns`: of the portal, may be nullptr. May throw.
-void fetch(Portal portal, CursorColumns* columns, ArrowOutput* output, bool flushes) {
-  if (columns != nullptr) {
-    columns->fetch(portal, output, flushes);
-    return;
-  }
-  Receiver receiver = make_receiver(output, flushes);
-  DestReceiver* dest = &receiver.base;
-  guard([=] {
-    // As fetching by SPI does: what the query's functions do belongs to a snapshot of its own.
-    PortalRunFetch(portal, FETCH_FORWARD, FETCH_ALL, dest);
-    // A portal takes a receiver that stops for one that wants no more.
-    if (!flushes && output->is_full()) portal->atEnd = false;
-  });
-}
-
 /// All rows of `query` to `sink`; their number. May throw.
 int64_t run(const std::string& query, const OutputSettings& settings, bool stream,
             std::unique_ptr<format::ByteSink> sink) {
-  Portal portal = open_portal_guarded(query);
+  Portal portal = open_query(query);
   ArrowOutput output(settings, stream);
   output.start(portal->tupDesc, std::move(sink));
   fetch(portal, CursorColumns::of(portal), &output, true);
   output.finish();
-  close_portal(portal);
+  close_query(portal);
   return output.total_rows();
 }
 
@@ -124,7 +53,7 @@ struct Stream {
   explicit Stream(const OutputSettings& settings) : output(settings, true) {}
 
   void start(const std::string& query) {
-    Portal opened = open_portal_guarded(query);
+    Portal opened = open_query(query);
     portal = opened->name;
     auto memory = std::make_unique<MemorySink>();
     sink = memory.get();
@@ -142,7 +71,7 @@ struct Stream {
     fetch(opened, columns, &output, false);
     if (output.is_full()) return output.flush();
     output.finish();
-    close_portal(opened);
+    close_query(opened);
     is_done = true;
   }
 };

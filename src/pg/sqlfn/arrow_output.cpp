@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/sqlfn/json_options.hpp"
 
 namespace strom::pg::sqlfn {
 
@@ -21,11 +22,6 @@ int64_t positive(const std::string& name, const std::string& text, int64_t most)
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most)
     throw_if_failed(invalid("option \"" + name + "\" needs a number from 1 to " + std::to_string(most)));
   return value;
-}
-
-bool truth(const std::string& name, const std::string& text) {
-  if (text != "true" && text != "false") throw_if_failed(invalid("option \"" + name + "\" needs true or false"));
-  return text == "true";
 }
 
 bool is_null(const std::string& name, const std::string& text) {
@@ -61,9 +57,9 @@ void set_option(const std::string& name, const std::string& value, OutputSetting
   else if (name == "batch_rows")
     settings->batch_rows = positive(name, value, INT64_MAX);
   else if (name == "overwrite")
-    settings->overwrite = truth(name, value);
+    settings->overwrite = truth_option(name, value);
   else if (name == "statistics")
-    settings->statistics = truth(name, value);
+    settings->statistics = truth_option(name, value);
   else if (name == "numeric")
     settings->columns.numeric = numeric_choice(value);
   else if (name == "infinity")
@@ -77,44 +73,10 @@ void set_option(const std::string& name, const std::string& value, OutputSetting
                        "out_of_range."));
 }
 
-struct Texts {
-  char **names, **values;
-  int count;
-};
-
-/// Keys and values, as text, of a jsonb object; -1: it is none. May ereport.
-Texts object_items(Datum datum) {
-  Jsonb* object = DatumGetJsonbP(datum);
-  if (!JB_ROOT_IS_OBJECT(object)) return {nullptr, nullptr, -1};
-  const auto room = static_cast<Size>(JB_ROOT_COUNT(object) + 1) * sizeof(char*);
-  Texts items{static_cast<char**>(palloc(room)), static_cast<char**>(palloc(room)), 0};
-  JsonbIterator* iterator = JsonbIteratorInit(&object->root);
-  JsonbValue value;
-  for (JsonbIteratorToken token; (token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE;) {
-    if (token == WJB_KEY) {
-      items.names[items.count] = pnstrdup(value.val.string.val, value.val.string.len);
-    } else if (token == WJB_VALUE) {
-      char* text;
-      switch (value.type) {
-        case jbvString: text = pnstrdup(value.val.string.val, value.val.string.len); break;
-        case jbvBool: text = pstrdup(value.val.boolean ? "true" : "false"); break;
-        case jbvNumeric:
-          text = DatumGetCString(DirectFunctionCall1(numeric_out, NumericGetDatum(value.val.numeric)));
-          break;
-        default: text = pstrdup("");
-      }
-      items.values[items.count++] = text;
-    }
-  }
-  return items;
-}
-
 }  // namespace
 
 void read_settings(Datum jsonb, OutputSettings* settings) {
-  const Texts items = boundary::guard([jsonb] { return object_items(jsonb); });
-  if (items.count < 0) throw_if_failed(invalid("options must be a JSON object"));
-  for (int i = 0; i < items.count; ++i) set_option(items.names[i], items.values[i], settings);
+  for (const auto& [name, value] : json_options(jsonb)) set_option(name, value, settings);
 }
 
 void ArrowOutput::start(TupleDesc row, std::unique_ptr<format::ByteSink> sink) {

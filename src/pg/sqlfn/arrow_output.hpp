@@ -8,6 +8,7 @@
 #include "format/arrow/batch_statistics.hpp"
 #include "format/arrow/writer.hpp"
 #include "pg/codec/column_writer.hpp"
+#include "pg/sqlfn/row_sink.hpp"
 
 namespace strom::pg::sqlfn {
 
@@ -23,28 +24,25 @@ struct OutputSettings {
 void read_settings(Datum jsonb, OutputSettings* settings);
 
 /// Rows in, record batches out. Main thread only.
-class ArrowOutput {
+class ArrowOutput final : public RowSink {
  public:
   ArrowOutput(const OutputSettings& settings, bool stream) : settings_(settings), stream_(stream) {}
 
   /// Columns are those of `row`; schema and dictionaries are written. May throw.
   void start(TupleDesc row, std::unique_ptr<format::ByteSink> sink);
-  /// May ereport, and may throw.
-  void add(TupleTableSlot* slot) {
-    slot_getallattrs(slot);
-    rows_->append(slot->tts_values, slot->tts_isnull);
+  void add(const Datum* values, const bool* nulls) override { rows_->append(values, nulls); }
+  void add(const codec::RegisterColumn* columns, int64_t first, int64_t count) override {
+    rows_->append(columns, first, count);
   }
-  /// The same of one row, and of rows [first, first + count) of columns.
-  void add(const Datum* values, const bool* nulls) { rows_->append(values, nulls); }
-  void add(const codec::RegisterColumn* columns, int64_t first, int64_t count) { rows_->append(columns, first, count); }
-  /// Rows that a record batch still takes when their texts are empty; not when it is full.
-  int64_t room() const {
+  int64_t room() const override {
     const int64_t row = rows_->row_bytes(), left = settings_.batch_bytes - rows_->bytes();
     return std::min(settings_.batch_rows - rows_->rows(), (left + row - 1) / row);
   }
-  bool is_full() const { return rows_->bytes() >= settings_.batch_bytes || rows_->rows() >= settings_.batch_rows; }
+  bool is_full() const override {
+    return rows_->bytes() >= settings_.batch_bytes || rows_->rows() >= settings_.batch_rows;
+  }
   /// Writes what was added as a record batch. May throw.
-  void flush();
+  void flush() override;
   /// The last batch and the end. May throw.
   void finish();
   int64_t total_rows() const { return total_rows_; }

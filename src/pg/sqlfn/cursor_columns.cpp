@@ -347,7 +347,7 @@ CursorColumns* CursorColumns::of(Portal portal) {
   });
 }
 
-bool CursorColumns::fetch(Portal portal, ArrowOutput* output, bool flushes) {
+bool CursorColumns::fetch(Portal portal, RowSink* output, bool flushes) {
   return run_in(portal, [&] {
     for (;;) {
       boundary::check_for_interrupts();
@@ -364,7 +364,7 @@ bool CursorColumns::fetch(Portal portal, ArrowOutput* output, bool flushes) {
   });
 }
 
-void CursorColumns::add_some(ArrowOutput* output) {
+void CursorColumns::add_some(RowSink* output) {
   const int64_t run = std::min({rows_->run_from(at_), kRowsAtATime, output->room()});
   if (run == 0) {
     const ColumnRows::Values row = rows_->row(at_++);

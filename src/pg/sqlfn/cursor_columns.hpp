@@ -9,7 +9,7 @@
 
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/column_writer.hpp"
-#include "pg/sqlfn/arrow_output.hpp"
+#include "pg/sqlfn/row_sink.hpp"
 
 namespace strom::pg::sqlfn {
 
@@ -45,10 +45,10 @@ class CursorColumns {
 
   /// Adds rows to `output` until it is full or, where `flushes`, all that there are. False at the end. May throw; then
   /// the portal has failed.
-  bool fetch(Portal portal, ArrowOutput* output, bool flushes);
+  bool fetch(Portal portal, RowSink* output, bool flushes);
 
  private:
-  void add_some(ArrowOutput* output);
+  void add_some(RowSink* output);
 
   std::unique_ptr<ColumnRows> rows_;
   int64_t at_ = 0;  // of the rows at hand

@@ -1,0 +1,29 @@
+"""Arrays that pgstrom.arrow_fdw_export_cupy() has exported, for PL/Python functions and for programs.
+
+    X = cupy_strom.ipc_import(identifier)    # shape [columns, rows]
+
+On a machine with CuPy and a GPU the array is a cupy.ndarray, else a numpy.ndarray.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+from strom.exports import open_export
+
+__all__ = ["ipc_import"]
+
+
+def ipc_import(identifier: str) -> Any:
+    """The matrix of an export. Errors: strom.ExportError, strom.ExportGone.
+
+    A numpy.ndarray is the server's own memory, read-only. A cupy.ndarray is a copy in the current GPU's memory.
+    """
+    matrix = open_export(identifier).matrix()
+    try:
+        import cupy
+
+        if cupy.cuda.runtime.getDeviceCount() == 0:
+            return matrix
+    except Exception:  # CuPy is not installed, or finds no driver: each version of it says so by an error of its own
+        return matrix
+    return cupy.asarray(matrix)

@@ -1,0 +1,242 @@
+"""Exports: memory that the server has filled with columns and that this process maps.
+
+An identifier names a socket of the server's keeper and a secret. The keeper sends the descriptor of a sealed memory file,
+whose end describes it. docs/format/exports.md has the messages and the description.
+"""
+from __future__ import annotations
+
+import array
+import json
+import mmap
+import os
+import re
+import socket
+import struct
+from typing import Any, Optional
+
+from .errors import ExportError, ExportGone
+
+_IDENTIFIER = re.compile(r"strom1-([0-9a-f]{16})-([0-9a-f]{32})")
+_ADDRESS = b"\0pg_strom-exports-"
+_ADDRESS_BYTES = 108  # of struct sockaddr_un: the server's name is filled up with zeros
+_PACKET = 32768
+_TIMEOUT_S = 10.0
+_MAGIC = b"STROMEX1"
+_TRAILER = struct.Struct("<Q8s")
+
+# NumPy's name of values, by the layout's. Those of other layouts come by Arrow.
+_DTYPES = {
+    "Int8": "i1", "Int16": "<i2", "Int32": "<i4", "Int64": "<i8", "UInt8": "u1", "UInt16": "<u2", "UInt32": "<u4",
+    "UInt64": "<u8", "Float16": "<f2", "Float32": "<f4", "Float64": "<f8", "Date32": "<M8[D]",
+}
+
+
+def _numpy() -> Any:
+    try:
+        import numpy
+    except ImportError as error:
+        raise ImportError("exports as arrays need NumPy: install numpy (or python3-numpy)") from error
+    return numpy
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError("exports as Arrow data need pyarrow: pip install pyarrow") from error
+    return pyarrow
+
+
+class Column:
+    """A column of an export.
+
+    Attributes: name; sql_type, the server's name of its type; null_count; dtype, NumPy's name of its values or None.
+    """
+
+    def __init__(self, export: Export, facts: dict[str, Any]) -> None:
+        self._export = export
+        self._facts = facts
+        self.name: str = facts["name"]
+        self.sql_type: str = facts["sql_type"]
+        self.null_count: int = facts["nulls"]
+        self.dtype: Optional[str] = self._dtype()
+
+    def _dtype(self) -> Optional[str]:
+        layout = self._facts["layout"]
+        if layout == "Timestamp" and not self._facts.get("timezone"):
+            return f"<M8[{self._facts['unit']}]"
+        if layout == "Bool" and self._export.form == "matrix":
+            return "?"
+        return _DTYPES.get(layout)
+
+    def numpy(self) -> Any:
+        """The values as numpy.ndarray [rows], read-only and without a copy. Values of rows that are NULL are zeros, or
+        what the option fill has put there; null_mask() tells which. ExportError for types that NumPy does not have."""
+        if self.dtype is None:
+            raise ExportError(f'column "{self.name}" ({self.sql_type}) has no NumPy type; use arrow()')
+        offset, _ = self._facts["values"]
+        return _numpy().frombuffer(self._export.memory, dtype=self.dtype, count=self._export.rows, offset=offset)
+
+    def null_mask(self) -> Any:
+        """numpy.ndarray [rows] of bool: True where the row is NULL. None when no row is, or when NULLs were filled."""
+        if "validity" not in self._facts:
+            return None
+        numpy = _numpy()
+        offset, size = self._facts["validity"]
+        bits = numpy.frombuffer(self._export.memory, dtype="u1", count=size, offset=offset)
+        return numpy.unpackbits(bits, count=self._export.rows, bitorder="little") == 0
+
+    def arrow(self) -> Any:
+        """The column as pyarrow.Array, without a copy. A matrix of booleans has bytes where Arrow has bits: copied."""
+        pyarrow = _pyarrow()
+        if self._facts["layout"] == "Bool" and self._export.form == "matrix":
+            return pyarrow.array(self.numpy(), mask=self.null_mask())
+        buffers = [self._buffer(name) for name in ("validity", "values", "texts") if name in self._facts or
+                   name == "validity"]
+        return pyarrow.Array.from_buffers(self._arrow_type(), self._export.rows, buffers, self.null_count)
+
+    def _buffer(self, name: str) -> Any:
+        if name not in self._facts:
+            return None
+        offset, size = self._facts[name]
+        return self._export.arrow_buffer().slice(offset, size)
+
+    def _arrow_type(self) -> Any:
+        pyarrow, facts = _pyarrow(), self._facts
+        layout = facts["layout"]
+        simple = {
+            "Bool": pyarrow.bool_, "Int8": pyarrow.int8, "Int16": pyarrow.int16, "Int32": pyarrow.int32,
+            "Int64": pyarrow.int64, "UInt8": pyarrow.uint8, "UInt16": pyarrow.uint16, "UInt32": pyarrow.uint32,
+            "UInt64": pyarrow.uint64, "Float16": pyarrow.float16, "Float32": pyarrow.float32,
+            "Float64": pyarrow.float64, "Date32": pyarrow.date32, "Date64": pyarrow.date64,
+            # Offsets of exports have 64 bits.
+            "Utf8": pyarrow.large_utf8, "LargeUtf8": pyarrow.large_utf8, "Binary": pyarrow.large_binary,
+            "LargeBinary": pyarrow.large_binary, "Interval(MonthDayNano)": pyarrow.month_day_nano_interval,
+        }
+        if layout in simple:
+            return simple[layout]()
+        if layout == "Timestamp":
+            return pyarrow.timestamp(facts["unit"], facts.get("timezone"))
+        if layout in ("Time32", "Time64"):
+            return getattr(pyarrow, layout.lower())(facts["unit"])
+        if layout in ("Decimal128", "Decimal256"):
+            return getattr(pyarrow, layout.lower())(facts["precision"], facts["scale"])
+        if layout == "FixedSizeBinary":
+            return pyarrow.binary(facts["byte_width"])
+        raise ExportError(f'column "{self.name}" has the layout {layout}, which this package does not know')
+
+
+class Export:
+    """Columns that the server has exported, mapped read-only. They stay as they are while anything refers to them, also
+    when the server drops the export or restarts.
+
+    Attributes: form, "matrix" or "columns"; rows; columns, a list of Column; memory, the mapping.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        size = os.fstat(descriptor).st_size
+        if size < _TRAILER.size:
+            raise ExportError("not an export: it is too short")
+        self.memory = mmap.mmap(descriptor, size, mmap.MAP_SHARED, mmap.PROT_READ)
+        length, magic = _TRAILER.unpack_from(self.memory, size - _TRAILER.size)
+        if magic != _MAGIC or length > size - _TRAILER.size:
+            raise ExportError("not an export of a version that this package knows")
+        begin = size - _TRAILER.size - length
+        facts = json.loads(self.memory[begin:begin + length])
+        self.form: str = facts["form"]
+        self.rows: int = facts["rows"]
+        self.columns = [Column(self, column) for column in facts["columns"]]
+        self._arrow: Any = None
+
+    def column(self, name: str) -> Column:
+        """The column of that name; ExportError where there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise ExportError(f'the export has no column "{name}"; it has {", ".join(c.name for c in self.columns)}')
+
+    def matrix(self) -> Any:
+        """numpy.ndarray [columns, rows], C-contiguous, read-only, without a copy. With bitmaps of NULLs it is a
+        numpy.ma.MaskedArray. ExportError for an export that is no matrix."""
+        if self.form != "matrix":
+            raise ExportError('the export is no matrix: it was made with {"form": "columns"}')
+        numpy = _numpy()
+        shape = (len(self.columns), self.rows)
+        values = numpy.frombuffer(self.memory, dtype=self.columns[0].dtype, count=shape[0] * shape[1]).reshape(shape)
+        if not any(column.null_count for column in self.columns):
+            return values
+        mask = numpy.zeros(shape, dtype=bool)
+        for row, column in enumerate(self.columns):
+            nulls = column.null_mask()
+            if nulls is not None:
+                mask[row] = nulls
+        return numpy.ma.MaskedArray(values, mask)
+
+    def arrow(self) -> Any:
+        """All columns as pyarrow.RecordBatch, without a copy. polars, DuckDB and pandas take it as it is."""
+        pyarrow = _pyarrow()
+        return pyarrow.RecordBatch.from_arrays([column.arrow() for column in self.columns],
+                                               [column.name for column in self.columns])
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """Arrow's C data interface: a struct of the columns."""
+        return self.arrow().__arrow_c_array__(requested_schema)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        array_ = self.matrix()
+        return array_ if dtype is None else array_.astype(dtype)
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        return self.matrix().__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> Any:
+        return self.matrix().__dlpack_device__()
+
+    def arrow_buffer(self) -> Any:
+        """All bytes as pyarrow.Buffer."""
+        if self._arrow is None:
+            self._arrow = _pyarrow().py_buffer(self.memory)
+        return self._arrow
+
+    def __repr__(self) -> str:
+        return f"<strom.Export: {self.form}, {len(self.columns)} columns, {self.rows} rows>"
+
+
+def _receive(keeper: str, secret: str) -> int:
+    """The descriptor of an export's file."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
+        link.settimeout(_TIMEOUT_S)
+        try:
+            link.connect((_ADDRESS + keeper.encode()).ljust(_ADDRESS_BYTES, b"\0"))
+        except OSError as error:
+            raise ExportGone("no server of this machine has the export: its server has restarted or stopped, or it is "
+                             "one of another machine") from error
+        link.send(b"G" + secret.encode())
+        reply, ancillary, _, _ = link.recvmsg(_PACKET, socket.CMSG_SPACE(struct.calcsize("i")), socket.MSG_CMSG_CLOEXEC)
+    descriptors = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
+    if reply[:1] == b"K" and len(descriptors) == 1:
+        return descriptors[0]
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if reply[:1] == b"N":
+        raise ExportGone("the export has been dropped, or the session that made it has ended; "
+                         "pgstrom.arrow_fdw_export_cupy_pinned() makes one that stays")
+    raise ExportError("the server does not know what this package asks of it: their versions differ")
+
+
+def open_export(identifier: str) -> Export:
+    """Maps the export that pgstrom.export_query() or pgstrom.arrow_fdw_export_cupy() has given the identifier of.
+
+    ExportError: it is no identifier. ExportGone: there is no such export any more.
+    """
+    parts = _IDENTIFIER.fullmatch(identifier) if isinstance(identifier, str) else None
+    if parts is None:
+        raise ExportError(f"not the identifier of an export: {identifier!r}")
+    descriptor = _receive(parts[1], parts[2])
+    try:
+        return Export(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,229 @@
+// The SQL functions that hand columns to other programs, Python above all, without another copy: what sql/export.sql
+// declares. Queries run with the rights of the caller. docs/dev/python.md.
+#include <unistd.h>
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/exports/keeper.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/sqlfn/export_buffers.hpp"
+#include "pg/sqlfn/json_options.hpp"
+#include "pg/sqlfn/query_cursor.hpp"
+
+namespace strom::pg::sqlfn {
+namespace {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+
+constexpr int64_t kKilobyte = 1024;
+constexpr int64_t kMicrosPerSecond = 1000000;
+constexpr int64_t kShareOfMemory = 4;
+
+/// Bytes that the exports of a role may take together.
+int64_t memory_limit() {
+  if (guc::pg_strom::export_memory >= 0) return guc::pg_strom::export_memory * kKilobyte;
+  return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / kShareOfMemory;
+}
+
+void set_nulls(const std::string& value, ExportSettings* settings) {
+  using Nulls = ExportSettings::Nulls;
+  if (value == "error")
+    settings->nulls = Nulls::kError;
+  else if (value == "mask")
+    settings->nulls = Nulls::kMask;
+  else if (value == "fill")
+    settings->nulls = Nulls::kFill;
+  else
+    throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"nulls\" needs error, mask or fill"));
+}
+
+double number_option(const std::string& name, const std::string& value) {
+  if (value == "NaN") return NAN;
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size())
+    throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"" + name + "\" needs a number"));
+  return number;
+}
+
+ExportSettings read_export_settings(Datum jsonb) {
+  ExportSettings settings;
+  settings.limit = memory_limit();
+  bool has_nulls = false;
+  for (const auto& [name, value] : json_options(jsonb)) {
+    if (name == "form") {
+      if (value != "matrix" && value != "columns")
+        throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"form\" needs matrix or columns"));
+      settings.is_matrix = value == "matrix";
+    } else if (name == "nulls") {
+      set_nulls(value, &settings);
+      has_nulls = true;
+    } else if (name == "fill") {
+      settings.fill = number_option(name, value);
+    } else if (name == "pinned") {
+      settings.is_pinned = truth_option(name, value);
+    } else {
+      throw_if_failed(Status(ErrorCode::kInvalidParameter, "unknown option \"" + name + "\"")
+                          .with_hint("Options are: form, nulls, fill, pinned."));
+    }
+  }
+  // A matrix has no room for bitmaps in it, so that NULL is an error unless the caller knows of it.
+  if (!has_nulls && settings.is_matrix) settings.nulls = ExportSettings::Nulls::kError;
+  return settings;
+}
+
+/// The identifier of the rows of `query`, as a text. May throw.
+Datum export_rows(const std::string& query, const ExportSettings& settings, bool rows_are_known) {
+  Portal portal = open_query(query);
+  ExportBuffers buffers(settings);
+  const double planned = portal->queryDesc == nullptr ? 0 : portal->queryDesc->plannedstmt->planTree->plan_rows;
+  constexpr double kMostExpected = 1e12;
+  buffers.start(portal->tupDesc, rows_are_known && planned < kMostExpected ? static_cast<int64_t>(planned) : 0);
+  fetch(portal, CursorColumns::of(portal), &buffers, true);
+  const service::ExportFile& file = buffers.finish();
+  close_query(portal);
+  service::PutExport request;
+  request.facts.owner = GetUserId();
+  request.facts.database = MyDatabaseId;
+  request.facts.bytes = file.length();
+  request.facts.rows = buffers.rows();
+  request.facts.columns = static_cast<int32_t>(buffers.columns());
+  request.facts.process = MyProcPid;
+  request.facts.is_pinned = settings.is_pinned ? 1 : 0;
+  request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
+  request.limit = settings.limit;
+  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor()));
+  const char* text = identifier.c_str();
+  return guard([text] { return CStringGetTextDatum(text); });
+}
+
+/// SELECT of columns of a relation: all, or those that an array of text names. May ereport.
+char* column_query(Oid relation, ArrayType* names) {
+  StringInfoData query;
+  initStringInfo(&query);
+  appendStringInfoString(&query, "SELECT ");
+  if (names == nullptr) {
+    appendStringInfoString(&query, "*");
+  } else {
+    Datum* values;
+    bool* nulls;
+    int count;
+    deconstruct_array(names, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+    if (count == 0)
+      ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("an export needs a column"),
+                      errhint("NULL instead of an empty array exports all columns.")));
+    for (int i = 0; i < count; ++i) {
+      if (nulls[i])
+        ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("names of columns must not be NULL")));
+      const char* name = TextDatumGetCString(values[i]);
+      if (get_attnum(relation, name) == InvalidAttrNumber)
+        ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+                        errmsg("column \"%s\" of relation \"%s\" does not exist", name, get_rel_name(relation))));
+      appendStringInfo(&query, "%s%s", i == 0 ? "" : ", ", quote_identifier(name));
+    }
+  }
+  const char* table = get_rel_name(relation);
+  if (table == nullptr) ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("relation does not exist")));
+  appendStringInfo(&query, " FROM %s",
+                   quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation)), table));
+  return query.data;
+}
+
+/// May ereport.
+void require_device(int device) {
+  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there is no GPU %d to export to", device),
+                  errdetail("Exports are in the server's memory; pgstrom.gpu_devices lists GPUs."),
+                  errhint("Leave the argument out, and copy the array to a GPU in Python.")));
+}
+
+Datum export_table(FunctionCallInfo fcinfo, bool is_pinned) {
+  if (PG_ARGISNULL(0)) {
+    fcinfo->isnull = true;
+    return 0;
+  }
+  const Oid relation = PG_GETARG_OID(0);
+  ArrayType* names = PG_ARGISNULL(1) ? nullptr : guard([=] { return PG_GETARG_ARRAYTYPE_P(1); });
+  if (!PG_ARGISNULL(2)) {
+    const int device = PG_GETARG_INT32(2);
+    guard([device] { require_device(device); });
+  }
+  const char* query = guard([=] { return static_cast<const char*>(column_query(relation, names)); });
+  ExportSettings settings;
+  settings.limit = memory_limit();
+  settings.is_matrix = true;
+  settings.nulls = ExportSettings::Nulls::kError;
+  settings.is_pinned = is_pinned;
+  const bool is_foreign = guard([relation] { return get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE; });
+  return export_rows(query, settings, is_foreign);
+}
+
+std::string text_argument(FunctionCallInfo fcinfo, int index) {
+  return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
+}
+
+// May ereport.
+void put_facts(ReturnSetInfo* result, const service::ExportFacts& facts) {
+  const Datum values[] = {ObjectIdGetDatum(facts.owner),
+                          ObjectIdGetDatum(facts.database),
+                          Int32GetDatum(facts.process),
+                          Int64GetDatum(facts.bytes),
+                          Int64GetDatum(facts.rows),
+                          Int32GetDatum(facts.columns),
+                          CStringGetTextDatum("cpu"),
+                          BoolGetDatum(facts.is_pinned != 0),
+                          TimestampTzGetDatum(time_t_to_timestamptz(facts.made_us / kMicrosPerSecond)),
+                          Int64GetDatum(facts.uses)};
+  const bool nulls[lengthof(values)] = {};
+  tuplestore_putvalues(result->setResult, result->setDesc, const_cast<Datum*>(values), const_cast<bool*>(nulls));
+}
+
+}  // namespace
+}  // namespace strom::pg::sqlfn
+
+using namespace strom::pg::sqlfn;
+namespace boundary = strom::pg::boundary;
+namespace exports = strom::pg::exports;
+namespace service = strom::service;
+
+STROM_SQL_FUNCTION(strom_export_query) {
+  return export_rows(text_argument(fcinfo, 0), read_export_settings(PG_GETARG_DATUM(1)), false);
+}
+
+STROM_SQL_FUNCTION(strom_arrow_fdw_export_cupy) { return export_table(fcinfo, false); }
+
+STROM_SQL_FUNCTION(strom_arrow_fdw_export_cupy_pinned) { return export_table(fcinfo, true); }
+
+/// pgstrom.arrow_fdw_put_gpu_buffer(identifier) -> whether there was such an export.
+STROM_SQL_FUNCTION(strom_export_drop) {
+  const service::ExportName name = service::parse_identifier(text_argument(fcinfo, 0));
+  if (name.secret.empty())
+    boundary::throw_if_failed(strom::Status(strom::ErrorCode::kInvalidParameter, "not the identifier of an export"));
+  service::ExportClient* keeper = exports::running_keeper();
+  if (keeper == nullptr || keeper->keeper() != name.keeper) PG_RETURN_BOOL(false);
+  service::DropExport request;
+  request.role = GetUserId();
+  request.may_drop_all = boundary::guard([] { return superuser(); }) ? 1 : 0;
+  name.secret.copy(request.secret, sizeof request.secret);
+  PG_RETURN_BOOL(boundary::value_or_throw(keeper->drop(request)));
+}
+
+/// pgstrom.export_info() -> a row for each export of roles that the caller has the privileges of; of all for
+/// pg_monitor.
+STROM_SQL_FUNCTION(strom_export_info) {
+  boundary::guard([fcinfo] { InitMaterializedSRF(fcinfo, 0); });
+  auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+  service::ExportClient* keeper = exports::running_keeper();
+  if (keeper == nullptr) return Datum{0};
+  for (const service::ExportFacts& facts : boundary::value_or_throw(keeper->list())) {
+    boundary::guard([&] {
+      if (has_privs_of_role(GetUserId(), facts.owner) || has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+        put_facts(result, facts);
+    });
+  }
+  return Datum{0};
+}

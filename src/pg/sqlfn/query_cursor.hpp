@@ -1,0 +1,18 @@
+// A query's rows into a sink: with the rights of the caller and the snapshot of the statement that calls, and
+// read-only. Used by arrow_export.cpp and export.cpp.
+#pragma once
+
+#include <string>
+
+#include "pg/sqlfn/cursor_columns.hpp"
+
+namespace strom::pg::sqlfn {
+
+/// A cursor over `query` that outlives the call. May throw.
+Portal open_query(const std::string& query);
+void close_query(Portal portal);
+
+/// All rows, or, where not `flushes`, those that fill the sink. `columns`: of the portal, may be nullptr. May throw.
+void fetch(Portal portal, CursorColumns* columns, RowSink* output, bool flushes);
+
+}  // namespace strom::pg::sqlfn
