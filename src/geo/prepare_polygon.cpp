@@ -10,7 +10,6 @@ namespace {
 
 constexpr uint32_t kMostStripes = 1 << 20;
 constexpr int64_t kMostRunsOfEdge = 4;  // on average; long edges would fill many stripes
-constexpr double kFarLeft = 1.7976931348623157e308;
 
 /// The runs of each stripe, in order of rings.
 class Stripes {
@@ -59,12 +58,6 @@ class Stripes {
   const Rings& rings_;
   const PreparedPolygon& polygon_;
 };
-
-/// The edge can be uncertain for points far to the left of it: it is_short(), or products with its height underflow.
-bool is_doubtful(Point a, Point b) {
-  constexpr double kLeastHeight = 1e-140;
-  return a.y != b.y && (is_short(a, b) || std::abs(b.y - a.y) < kLeastHeight);
-}
 
 bool has_doubtful_edges(const Rings& rings) {
   for (const PreparedRing& ring : rings.rings)
@@ -121,6 +114,12 @@ void fill_raster(const PreparedPolygon& polygon, uint8_t* cells) {
 
 }  // namespace
 
+double float_rounding(const Box& box) {
+  constexpr double kRounding = 1e-6, kLeast = 1e-37;
+  const double reach = std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
+  return reach * kRounding + kLeast;
+}
+
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   PreparedHeader h{};
   h.srid = rings.srid;
@@ -138,7 +137,9 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   h.points = static_cast<uint32_t>(rings.points.size());
   // A little to the left of the polygon, PostGIS's rounded arithmetic can miss that an edge is to the right.
   constexpr double kNear = 1e-14;
-  h.left = has_doubtful_edges(rings) ? -kFarLeft : h.box.min_x - kNear * (h.box.max_x - h.box.min_x);
+  h.left = h.box.min_x - kNear * (h.box.max_x - h.box.min_x);
+  // PostGIS compares boxes of floats beforehand, so it does not look at edges for points farther to the left.
+  if (has_doubtful_edges(rings)) h.left -= float_rounding(h.box);
   const double width = h.box.max_x - h.box.min_x, height = h.box.max_y - h.box.min_y;
   h.cell_scale_x = scale_of(width, 1), h.cell_scale_y = scale_of(height, 1);
   if (raster == Raster::kWith && h.cell_scale_x > 0 && h.cell_scale_y > 0) {
@@ -157,9 +158,11 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   h.runs = static_cast<uint32_t>(runs);
   const auto place = [&](size_t bytes) {
     const int64_t at = h.size;
-    h.size += static_cast<int64_t>((bytes + 7) & ~size_t{7});
+    h.size += static_cast<int64_t>((bytes + 15) & ~size_t{15});
     return at;
   };
+  h.size = 0;
+  place(sizeof h);
   h.points_at = place(sizeof(Point) * h.points);
   h.rings_at = place(sizeof(PreparedRing) * h.rings);
   h.stripes_at = place(sizeof(uint32_t) * (h.stripes + 1));

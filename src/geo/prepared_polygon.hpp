@@ -23,7 +23,8 @@ struct EdgeRun {
   uint32_t first_point, count, ring;
 };
 
-/// What the image begins with. Offsets are bytes from the image's begin, which is at a multiple of 8.
+/// What the image begins with. Offsets are bytes from the image's begin, at a multiple of 8. Points
+/// begin at a multiple of their size.
 struct PreparedHeader {
   int64_t size;
   int32_t srid;

@@ -19,6 +19,12 @@ STROM_BASE_INLINE bool is_short(Point a, Point b) {
   return dx * dx + dy * dy < kShort;
 }
 
+/// The edge can be uncertain for points far to the left of it: it is_short(), or products with its height underflow.
+STROM_BASE_INLINE bool is_doubtful(Point a, Point b) {
+  constexpr double kLeastHeight = 1e-140;
+  return a.y != b.y && (is_short(a, b) || larger(b.y - a.y, a.y - b.y) < kLeastHeight);
+}
+
 /// Windings of a ring around a point, from its edges in any order.
 struct RingWinding {
   int32_t windings = 0;

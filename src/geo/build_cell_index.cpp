@@ -1,0 +1,192 @@
+#include "geo/build_cell_index.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "geo/cells_of_edge.hpp"
+#include "geo/cells_of_polygon.hpp"
+#include "geo/prepare_polygon.hpp"
+
+namespace strom::geo {
+
+namespace {
+
+constexpr int64_t kLeastCells = 64, kMostCells = int64_t{1} << 26;
+constexpr int32_t kMostColumns = 1 << 15;
+constexpr int64_t kAlignment = static_cast<int64_t>(sizeof(Point));  // of prepared polygons, in the image
+
+/// The geometries of one task.
+struct Share {
+  size_t first = 0, end = 0;
+  std::vector<char> prepared;    // one image behind the other
+  std::vector<int64_t> offsets;  // in `prepared`
+  std::vector<Box> boxes;        // empty: no point lies in it
+  Box box = Box::empty();
+  int64_t edges = 0;
+  int32_t srid = 0;
+  bool any = false, mixed_srid = false, everywhere = false;
+  PlacedEntries entries;
+};
+
+/// The box of a geometry that PostGIS decides about: points outside are outside for it, too. False: it has none.
+bool read_box(const GeometryBytes& geometry, GeometryForm form, Box* box) {
+  SerializedGeometry opened;
+  if (form != GeometryForm::kSerialized || !SerializedGeometry::open(geometry.bytes, geometry.size, &opened))
+    return false;
+  *box = Box::empty();
+  if (!opened.stored_box(box)) {
+    SerializedPaths paths(opened);
+    Path path;
+    Step step;
+    while ((step = paths.next(&path)) == Step::kPath)
+      for (int64_t i = 0; i < path.count; ++i) {
+        const Point point = path.points.point(i);
+        if (!is_finite(point)) return false;
+        box->add(point);
+      }
+    if (step == Step::kDamaged) return false;
+    if (box->is_empty()) return true;
+  }
+  if (!box->is_finite()) return false;
+  *box = box->expanded(float_rounding(*box));
+  return true;
+}
+
+void prepare(const GeometryBytes& geometry, GeometryForm form, Share* share) {
+  share->offsets.push_back(static_cast<int64_t>(share->prepared.size()));
+  share->boxes.push_back(Box::empty());
+  if (geometry.bytes == nullptr) return;
+  const Rings rings = form == GeometryForm::kSerialized ? read_rings(geometry.bytes, geometry.size)
+                                                        : read_wkb_rings(geometry.bytes, geometry.size);
+  if (share->any && rings.srid != share->srid) share->mixed_srid = true;
+  share->srid = rings.srid;
+  share->any = true;
+  Box box = rings.box;
+  if (!rings.decidable && !read_box(geometry, form, &box)) {
+    share->everywhere = true;
+    box = Box::empty();
+  }
+  const std::vector<char> image = prepare_polygon(rings, Raster::kNone);
+  if (rings.decidable && !box.is_empty()) box.min_x = PreparedPolygon(image.data()).header().left;
+  share->boxes.back() = box;
+  if (!box.is_empty()) share->box.add(box);
+  share->prepared.insert(share->prepared.end(), image.begin(), image.end());
+  share->prepared.resize((share->prepared.size() + kAlignment - 1) / kAlignment * kAlignment);
+  share->edges += static_cast<int64_t>(rings.points.size());
+}
+
+/// Columns and rows of about square cells.
+void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexHeader* h) {
+  h->box = box;
+  h->columns = h->rows = 1;
+  h->scale_x = h->scale_y = 0;
+  h->step_x = h->step_y = 0;
+  if (box.is_empty()) return;
+  const double cells = std::clamp(static_cast<double>(edges) * cells_of_edge, static_cast<double>(kLeastCells),
+                                  static_cast<double>(kMostCells));
+  const double width = box.max_x - box.min_x, height = box.max_y - box.min_y;
+  constexpr double kLeastExtent = 1e-100;
+  const auto count = [](double wanted) {
+    return static_cast<int32_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostColumns)));
+  };
+  if (width > kLeastExtent) h->columns = count(height > kLeastExtent ? std::sqrt(cells * (width / height)) : cells);
+  if (height > kLeastExtent) h->rows = count(cells / h->columns);
+  if (width > kLeastExtent) h->scale_x = h->columns / width;
+  if (height > kLeastExtent) h->scale_y = h->rows / height;
+  h->step_x = width / h->columns;
+  h->step_y = height / h->rows;
+}
+
+/// Entries of all shares into the order of their cells, polygons in order within.
+void scatter(const std::vector<Share>& shares, uint32_t* cells, int64_t count, CellEntry* entries) {
+  std::fill(cells, cells + count + 1, 0);
+  for (const Share& share : shares)
+    for (const uint32_t cell : share.entries.cells) ++cells[cell + 1];
+  for (int64_t i = 0; i < count; ++i) cells[i + 1] += cells[i];
+  for (const Share& share : shares)
+    for (size_t i = 0; i < share.entries.cells.size(); ++i)
+      entries[cells[share.entries.cells[i]]++] = share.entries.entries[i];
+  for (int64_t i = count; i > 0; --i) cells[i] = cells[i - 1];
+  cells[0] = 0;
+}
+
+}  // namespace
+
+void run_in_turn(int tasks, const std::function<void(int)>& task) {
+  for (int i = 0; i < tasks; ++i) task(i);
+}
+
+std::vector<max_align_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options) {
+  std::vector<Share> shares(static_cast<size_t>(std::max(options.tasks, 1)));
+  const auto tasks = static_cast<int>(shares.size());
+  options.run(tasks, [&](int task) {
+    Share& share = shares[static_cast<size_t>(task)];
+    share.first = geometries.size() * static_cast<size_t>(task) / shares.size();
+    share.end = geometries.size() * (static_cast<size_t>(task) + 1) / shares.size();
+    for (size_t i = share.first; i < share.end; ++i) prepare(geometries[i], options.form, &share);
+  });
+
+  CellIndexHeader h{};
+  h.version = CellIndex::kVersion;
+  h.polygons = static_cast<uint32_t>(geometries.size());
+  Box box = Box::empty();
+  int64_t edges = 0;
+  bool any = false;
+  for (const Share& share : shares) {
+    if (!share.box.is_empty()) box.add(share.box);
+    edges += share.edges;
+    h.everywhere |= share.everywhere;
+    if (!share.any) continue;
+    h.mixed_srid |= share.mixed_srid || (any && share.srid != h.srid);
+    h.srid = share.srid;
+    any = true;
+  }
+  choose_grid(box, edges, options.cells_of_edge, &h);
+  const auto place = [&](int64_t bytes) {
+    const int64_t at = h.size;
+    h.size += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return at;
+  };
+  place(sizeof h);
+  h.prepared_at = place(static_cast<int64_t>(sizeof(int64_t) * geometries.size()));
+  std::vector<int64_t> prepared(shares.size());
+  for (size_t i = 0; i < shares.size(); ++i) prepared[i] = place(static_cast<int64_t>(shares[i].prepared.size()));
+
+  options.run(tasks, [&](int task) {
+    Share& share = shares[static_cast<size_t>(task)];
+    CellsOfPolygon cells(h, &share.entries);
+    for (size_t i = share.first; i < share.end; ++i) {
+      if (share.boxes[i - share.first].is_empty()) continue;
+      const int64_t offset = share.offsets[i - share.first];
+      const PreparedPolygon polygon(share.prepared.data() + offset);
+      const int64_t points = prepared[static_cast<size_t>(task)] + offset + polygon.header().points_at;
+      cells.add(static_cast<uint32_t>(i), polygon, share.boxes[i - share.first],
+                static_cast<uint32_t>(points / kAlignment));
+    }
+  });
+
+  const int64_t cells = static_cast<int64_t>(h.columns) * h.rows;
+  int64_t entries = 0;
+  for (const Share& share : shares) entries += static_cast<int64_t>(share.entries.cells.size());
+  h.cells_at = place(static_cast<int64_t>(sizeof(uint32_t)) * (cells + 1));
+  h.entries_at = place(static_cast<int64_t>(sizeof(CellEntry)) * entries);
+  if (entries > UINT32_MAX || h.size / kAlignment > UINT32_MAX) return {};
+  h.entries = static_cast<uint32_t>(entries);
+
+  std::vector<max_align_t> image(static_cast<size_t>(h.size) / sizeof(max_align_t) + 1);
+  char* bytes = reinterpret_cast<char*>(image.data());
+  std::memcpy(bytes, &h, sizeof h);
+  auto* offsets = reinterpret_cast<int64_t*>(bytes + h.prepared_at);
+  options.run(tasks, [&](int task) {
+    const Share& share = shares[static_cast<size_t>(task)];
+    std::memcpy(bytes + prepared[static_cast<size_t>(task)], share.prepared.data(), share.prepared.size());
+    for (size_t i = share.first; i < share.end; ++i)
+      offsets[i] = prepared[static_cast<size_t>(task)] + share.offsets[i - share.first];
+  });
+  scatter(shares, reinterpret_cast<uint32_t*>(bytes + h.cells_at), cells,
+          reinterpret_cast<CellEntry*>(bytes + h.entries_at));
+  return image;
+}
+
+}  // namespace strom::geo

@@ -1,0 +1,186 @@
+// An index over many (multi)polygons: which of them contain a point? Bytes that can be copied anywhere (an image), made
+// by build_cell_index.hpp and read on all platforms.
+//
+// A grid lies over all polygons. A cell has an entry for each polygon that reaches it. Either the whole cell lies in
+// the polygon: every point is a true hit, and no edge is looked at. Or edges run through the cell: then the entry has
+// them, and the windings of their ring around the cell's anchor, a point of the cell. On the way from the anchor to the
+// point, first upright, then level, each edge that is crossed changes the windings by one. So a point costs a look at
+// the few edges of a cell, however many the polygon has. Where several rings meet, or numbers are doubtful, the
+// prepared polygon answers.
+//
+// The answers are those of PreparedPolygon::locate(). Single source.
+#pragma once
+
+#include "geo/prepared_polygon.hpp"
+
+namespace strom::geo {
+
+enum class EntryKind : uint8_t {
+  kWhole,    // every point of the cell is inside
+  kEdges,    // edges of one ring
+  kPrepared  // ask the prepared polygon
+};
+
+/// A polygon in a cell. Edges that are not consecutive have entries one behind the other, all but the last with `more`.
+struct CellEntry {
+  uint32_t polygon;
+  uint32_t first_point;  // of its first edge: offset in the image divided by the size of a point
+  uint16_t edges;        // from this many points to their successors
+  int8_t windings;       // of the ring around the cell's anchor, a point of the cell
+  EntryKind kind : 2;
+  uint8_t hole : 1;  // a point that the ring does not wind around is inside
+  uint8_t more : 1;
+};
+static_assert(sizeof(CellEntry) == 12);
+
+/// What the image begins with. Offsets are bytes from the image's begin, which is at a multiple of 16.
+struct CellIndexHeader {
+  int64_t size;
+  uint16_t version;
+  uint8_t everywhere;       // some polygon has no finite box: PostGIS decides about every point
+  uint8_t mixed_srid;       // the polygons have different SRIDs
+  int32_t srid;             // of all polygons, otherwise
+  Box box;                  // points outside are in no polygon
+  double scale_x, scale_y;  // cells for each unit
+  double step_x, step_y;    // the size of a cell
+  int32_t columns, rows;
+  uint32_t polygons, entries;
+  int64_t cells_at;  // the first entry of each cell, row by row, and of one behind the last
+  int64_t entries_at;
+  int64_t prepared_at;  // offsets of the prepared polygons
+};
+
+class CellIndex {
+ public:
+  static constexpr uint16_t kVersion = 1;
+
+  STROM_BASE_INLINE explicit CellIndex(const char* image) : image_(image) {}
+
+  STROM_BASE_INLINE const CellIndexHeader& header() const { return *at<CellIndexHeader>(0); }
+  STROM_BASE_INLINE const uint32_t* cells() const { return at<uint32_t>(header().cells_at); }
+  STROM_BASE_INLINE const CellEntry* entries() const { return at<CellEntry>(header().entries_at); }
+  STROM_BASE_INLINE PreparedPolygon prepared(uint32_t polygon) const {
+    return PreparedPolygon(image_ + at<int64_t>(header().prepared_at)[polygon]);
+  }
+  STROM_BASE_INLINE const Point* edge(const CellEntry& entry) const {
+    return at<Point>(static_cast<int64_t>(entry.first_point) * static_cast<int64_t>(sizeof(Point)));
+  }
+
+  /// PostGIS has to decide about the point and all polygons.
+  STROM_BASE_INLINE bool is_undecided(Point p) const { return header().everywhere != 0 || !is_finite(p); }
+
+  static constexpr uint32_t kNoCell = UINT32_MAX;
+  /// The cell of a finite point, kNoCell for points outside of the box.
+  STROM_BASE_INLINE uint32_t cell_of(Point p) const {
+    const CellIndexHeader& h = header();
+    if (!h.box.contains(p)) return kNoCell;
+    const auto column = static_cast<int32_t>((p.x - h.box.min_x) * h.scale_x);
+    const auto row = static_cast<int32_t>((p.y - h.box.min_y) * h.scale_y);
+    return static_cast<uint32_t>(row < h.rows ? row : h.rows - 1) * static_cast<uint32_t>(h.columns) +
+           static_cast<uint32_t>(column < h.columns ? column : h.columns - 1);
+  }
+  /// A point of the cell. It is not the middle: edges of rectangles go through middles often.
+  STROM_BASE_INLINE Point anchor_of(uint32_t cell) const {
+    const CellIndexHeader& h = header();
+    const auto columns = static_cast<uint32_t>(h.columns);
+    return {h.box.min_x + (cell % columns + kAnchorX) * h.step_x, h.box.min_y + (cell / columns + kAnchorY) * h.step_y};
+  }
+  static constexpr double kAnchorX = 0.4837, kAnchorY = 0.5219;
+
+  /// Where `p`, a point of `cell`, lies relative to the polygon of entry *next, which is the first or follows an
+  /// answer. Moves *next to the next polygon's entry.
+  STROM_BASE_INLINE Answer answer(uint32_t cell, Point p, uint32_t* next) const {
+    const CellEntry* entry = entries() + *next;
+    ++*next;
+    if (entry->kind == EntryKind::kWhole) return Answer::kInside;
+    if (entry->kind == EntryKind::kPrepared) return prepared(entry->polygon).locate(p);
+    CellWalk walk(anchor_of(cell), p, entry->windings, kNear * header().step_x);
+    walk.add_edges(edge(*entry), entry->edges);
+    while (entry->more) {
+      ++entry;
+      ++*next;
+      walk.add_edges(edge(*entry), entry->edges);
+    }
+    return walk.is_clear() ? walk.answer(entry->hole) : prepared(entry->polygon).locate(p);
+  }
+
+  /// f(polygon, answer) for each polygon that `p` is not outside of. The order is that of the polygons. NaN and
+  /// infinities are outside here; PostGIS has to decide about them.
+  template <class F>
+  STROM_BASE_INLINE void for_each_polygon(Point p, F&& f) const {
+    const uint32_t cell = cell_of(p);
+    if (cell == kNoCell) return;
+    const uint32_t end = cells()[cell + 1];
+    for (uint32_t next = cells()[cell]; next < end;) {
+      const uint32_t polygon = entries()[next].polygon;
+      const Answer found = answer(cell, p, &next);
+      if (found != Answer::kOutside) f(polygon, found);
+    }
+  }
+
+ private:
+  /// The way from the anchor of a cell to a point, and what it crosses.
+  class CellWalk {
+   public:
+    STROM_BASE_INLINE CellWalk(Point anchor, Point p, int32_t windings, double near)
+        : anchor_(anchor),
+          p_(p),
+          corner_{anchor.x, p.y},
+          left_(smaller(anchor.x, p.x)),
+          right_(larger(anchor.x, p.x) + near),
+          windings_(windings) {}
+
+    STROM_BASE_INLINE void add_edges(const Point* points, uint32_t count) {
+      for (uint32_t i = 0; i < count; ++i) add_edge(points[i], points[i + 1]);
+    }
+    /// No edge was so near that its side is doubtful, and no part of the plane is covered twice.
+    STROM_BASE_INLINE bool is_clear() const { return !doubtful_ && windings_ >= -1 && windings_ <= 1; }
+    STROM_BASE_INLINE Answer answer(bool hole) const {
+      if (boundary_) return Answer::kBoundary;
+      return (windings_ != 0) != hole ? Answer::kInside : Answer::kOutside;
+    }
+
+   private:
+    STROM_BASE_INLINE void add_edge(Point a, Point b) {
+      if (larger(a.x, b.x) < left_ || smaller(a.x, b.x) > right_) return;
+      const double low = smaller(a.y, b.y), high = larger(a.y, b.y);
+      const bool reaches = low <= p_.y && p_.y <= high;
+      const bool upright = (a.x <= anchor_.x) != (b.x <= anchor_.x) && low <= larger(anchor_.y, p_.y) &&
+                           high >= smaller(anchor_.y, p_.y);
+      if (!reaches && !upright) return;
+      const Side corner = agreed_side(a, b, corner_);
+      if (upright) cross(agreed_side(a, b, anchor_), corner);
+      if (!reaches) return;
+      const Side side = agreed_side(a, b, p_);
+      if (side == Side::kOn && smaller(a.x, b.x) <= p_.x && p_.x <= larger(a.x, b.x))
+        boundary_ = true;
+      else if ((a.y <= p_.y) != (b.y <= p_.y))
+        cross(corner, side);
+      else if (side == Side::kUnknown)
+        doubtful_ = true;
+    }
+    STROM_BASE_INLINE void cross(Side before, Side after) {
+      if (before == Side::kOn || before == Side::kUnknown || after == Side::kOn || after == Side::kUnknown)
+        doubtful_ = true;
+      else if (before != after)
+        windings_ += after == Side::kLeft ? 1 : -1;
+    }
+
+    Point anchor_, p_, corner_;
+    double left_, right_;
+    int32_t windings_;
+    bool boundary_ = false, doubtful_ = false;
+  };
+
+  /// Where rounded arithmetic needs a look, in steps: edges are at most 2^15 long.
+  static constexpr double kNear = 1e-9;
+
+  template <class T>
+  STROM_BASE_INLINE const T* at(int64_t offset) const {
+    return reinterpret_cast<const T*>(image_ + offset);
+  }
+
+  const char* image_;
+};
+
+}  // namespace strom::geo

@@ -1,0 +1,51 @@
+// The entries of one polygon in a grid of cells: which cells it covers, and which edges run through the others. For
+// build_cell_index.cpp. Host.
+#pragma once
+
+#include <vector>
+
+#include "geo/cell_index.hpp"
+
+namespace strom::geo {
+
+/// Entries and the cells that they are of.
+struct PlacedEntries {
+  std::vector<uint32_t> cells;
+  std::vector<CellEntry> entries;
+};
+
+/// Adds polygons of one thread; has its memory.
+class CellsOfPolygon {
+ public:
+  CellsOfPolygon(const CellIndexHeader& grid, PlacedEntries* out) : grid_(grid), out_(out) {}
+
+  /// `box`: points outside are outside. `first_point`: where the polygon's points are, as entries have it.
+  void add(uint32_t number, const PreparedPolygon& polygon, const Box& box, uint32_t first_point);
+
+ private:
+  /// An edge that touches a cell of the window.
+  struct Touch {
+    uint32_t cell, point;
+  };
+
+  void choose_window(const Box& box);
+  void touch_cells(const PreparedPolygon& polygon);
+  void sort_touches();
+  void add_cell(const PreparedPolygon& polygon, Point anchor, uint32_t cell, const Touch* first, const Touch* end);
+  uint32_t cell_in_grid(uint32_t cell) const;
+  void put(uint32_t cell, const CellEntry& entry);
+  Point in_cells(Point p) const {
+    return {(p.x - grid_.box.min_x) * grid_.scale_x, (p.y - grid_.box.min_y) * grid_.scale_y};
+  }
+
+  const CellIndexHeader& grid_;
+  PlacedEntries* out_;
+  uint32_t number_ = 0, first_point_ = 0;
+  // The window: the cells of the polygon's box.
+  int32_t left_ = 0, right_ = 0, bottom_ = 0, top_ = 0;
+  std::vector<Touch> touches_, sorted_;
+  std::vector<uint32_t> starts_;   // of each cell of the window, in sorted_
+  std::vector<uint8_t> prepared_;  // cells of the window where the prepared polygon answers
+};
+
+}  // namespace strom::geo
