@@ -9,7 +9,16 @@
 """
 from .errors import ExportError, ExportGone, StromError
 from .exports import Column, Export, open_export
-from .session import Session, connect
+from .plans import Plan
+from .session import Result, Session, connect, plan, write
 
-__all__ = ["Column", "Export", "ExportError", "ExportGone", "Session", "StromError", "connect", "open_export"]
+__all__ = ["Column", "Export", "ExportError", "ExportGone", "Plan", "Result", "Session", "StromError", "connect",
+           "open_export", "plan", "write"]
 __version__ = "1.0"
+
+
+def load_ipython_extension(shell: object) -> None:
+    """%load_ext strom"""
+    from .notebook import load_ipython_extension as load
+
+    load(shell)

@@ -4,7 +4,9 @@ from __future__ import annotations
 import struct
 from typing import Any, Callable, Iterator, Optional
 
+from . import writing
 from .errors import StromError
+from .plans import Plan
 
 _HEADER = b"PGCOPY\n\xff\r\n\0"
 _FIELDS = struct.Struct("!h")
@@ -156,6 +158,20 @@ class Session:
         that have come. Errors are psycopg's."""
         return Result(self, sql, batch_bytes, progress)
 
+    def write(self, table: str, data: Any, append: bool = True) -> int:
+        """Adds Arrow data to a table of any kind that can be written to; the number of rows.
+
+        `table`: "name" or "schema.name". `data`: a pyarrow Table, RecordBatch or RecordBatchReader, a data frame of
+        pandas or polars, or an iterable of record batches. Its columns go by name. All rows are written, or none.
+        `append` False: the table's rows are removed first, in the same transaction. Types that are nested, and
+        intervals, are a StromError."""
+        return writing.write(self.connection, table, data, append)
+
+    def plan(self, sql: str, analyze: bool = True) -> Plan:
+        """The plan of a statement, with times and rows unless `analyze` is False. It runs the statement."""
+        options = "ANALYZE, VERBOSE, FORMAT JSON" if analyze else "VERBOSE, FORMAT JSON"
+        return Plan(self.connection.execute(f"EXPLAIN ({options}) {sql}").fetchone()[0][0])
+
     def close(self) -> None:
         self.connection.close()
 
@@ -175,3 +191,15 @@ def connect(dsn: str = "", **options: Any) -> Session:
         connection.close()
         raise StromError(f'database "{name}" does not have pg_strom: CREATE EXTENSION pg_strom;')
     return Session(connection)
+
+
+def write(table: str, data: Any, append: bool = True, dsn: str = "") -> int:
+    """Session.write() in a session of its own."""
+    with connect(dsn) as session:
+        return session.write(table, data, append)
+
+
+def plan(sql: str, analyze: bool = True, dsn: str = "") -> Plan:
+    """Session.plan() in a session of its own."""
+    with connect(dsn) as session:
+        return session.plan(sql, analyze)

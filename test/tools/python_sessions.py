@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The Python package's sessions: Arrow data into tables of each kind and back, plans as pictures, the notebook's magics, and the
+tutorial's notebook."""
+import datetime
+import decimal
+import os
+import pathlib
+import shutil
+import sys
+import xml.dom.minidom
+
+import nbclient
+import nbformat
+import numpy as np
+import pandas
+import polars
+import psycopg
+import pyarrow as pa
+
+from checks import done, equal, folder, fresh_database, ok, query
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import strom  # noqa: E402
+
+DB = fresh_database("strom_python_sessions")
+FILES = folder("python_sessions")
+FILES.chmod(0o777)
+DSN = f"dbname={DB}"
+
+
+def raises(action, kind, text, name):
+    try:
+        action()
+    except kind as error:
+        ok(text in str(error), name, error)
+    else:
+        ok(False, name, "no error")
+
+
+COLUMNS = "b bool, i2 smallint, i8 bigint, f4 real, f8 double precision, n numeric(20,3), s text, y bytea, d date, ts timestamp, tz timestamptz, t time"
+utc = datetime.timezone.utc
+tokyo = datetime.timezone(datetime.timedelta(hours=9))
+ROWS = pa.table({
+    "b": pa.array([True, False, None]),
+    "i2": pa.array([1, None, -32768], pa.int16()),
+    "i8": pa.array([2**63 - 1, -2**63, None]),
+    "f4": pa.array([0.1, float("nan"), None], pa.float32()),
+    "f8": pa.array([0.1 + 0.2, float("-inf"), 5e-324]),
+    "n": pa.array([decimal.Decimal("12345678901234567.891"), None, decimal.Decimal("-0.001")], pa.decimal128(20, 3)),
+    "s": pa.array(["", None, 'a "quoted", text\nof \\N lines 日本']),
+    "y": pa.array([b"\x00\xff", b"", None]),
+    "d": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 12, 31), None]),
+    "ts": pa.array([datetime.datetime(1969, 12, 31, 23, 59, 59, 999999), None, datetime.datetime(2030, 1, 1)], pa.timestamp("us")),
+    "tz": pa.array([datetime.datetime(2020, 1, 1, 9, tzinfo=tokyo), None, datetime.datetime(1900, 1, 1, tzinfo=utc)], pa.timestamp("us", "Asia/Tokyo")),
+    "t": pa.array([datetime.time(0), datetime.time(23, 59, 59, 999999), None], pa.time64("us")),
+})
+query(f"""CREATE TABLE heap ({COLUMNS}); CREATE SCHEMA "odd one"; CREATE TABLE "odd one"."a b" (x int, y int NOT NULL);
+CREATE FOREIGN TABLE arrow ({COLUMNS}) SERVER arrow_fdw OPTIONS (file '{FILES}/arrow.arrow', writable 'true')""", DB)
+with strom.connect(DSN) as session:
+    session.connection.execute("SET TimeZone = 'America/New_York'; SET DateStyle = 'German, DMY'; SET client_encoding = 'UTF8'")
+    for table in ("heap", "arrow"):
+        equal(session.write(table, ROWS), 3, f"{table}: rows written")
+        found = session.query(f"SELECT * FROM {table} ORDER BY i8").read_all()
+        wanted = ROWS.sort_by("i8")
+        for name in ROWS.column_names:
+            have, want = (column.cast(wanted.column(name).type).combine_chunks() for column in (found.column(name), wanted.column(name)))
+            same = have.equals(want) or np.array_equal(np.array(have.to_pylist(), float), np.array(want.to_pylist(), float), equal_nan=True)
+            ok(same, f"{table}: {name}", have, want)
+    equal(session.write("heap", ROWS.slice(0, 1), append=False), 1, "instead of the rows that were there")
+    equal(session.query("SELECT count(*) AS n FROM heap").read_all().to_pydict(), {"n": [1]}, "they are gone")
+    equal(session.write("odd one.a b", pa.record_batch({"y": [1, 2]})), 2, "a schema, and some of the columns")
+    equal(session.write("odd one.a b", pandas.DataFrame({"x": [1], "y": [2]})), 1, "a data frame of pandas")
+    equal(session.write("odd one.a b", polars.DataFrame({"y": [4], "x": [3]})), 1, "of polars")
+    equal(session.write("odd one.a b", iter([pa.record_batch({"y": [i]}) for i in range(10)])), 10, "an iterable of batches")
+    equal(session.write("odd one.a b", ROWS.slice(0, 0).select([])), 0, "nothing")
+    before = session.query('SELECT count(*) AS n, sum(y) AS s FROM "odd one"."a b"').read_all().to_pydict()
+    raises(lambda: session.write("odd one.a b", pa.table({"y": [1, None]}), append=False), psycopg.errors.NotNullViolation, "y", "a row that is refused")
+    raises(lambda: session.write("odd one.a b", iter([pa.record_batch({"y": [1]}), pa.record_batch({"y": [[2]]})])), strom.StromError, "cannot be written", "a type that is refused")
+    raises(lambda: session.write("nope", pa.table({"y": [1]})), psycopg.errors.UndefinedTable, "nope", "a table that is not there")
+    raises(lambda: session.write("heap", pa.table({"nope": [1]})), psycopg.errors.UndefinedColumn, "nope", "a column that is not there")
+    raises(lambda: session.write("heap", 5), strom.StromError, "no Arrow data", "no data")
+    equal(session.query('SELECT count(*) AS n, sum(y) AS s FROM "odd one"."a b"').read_all().to_pydict(), before, "all of it, or nothing")
+    big = pa.table({"y": np.arange(300000, dtype="i4"), "x": np.arange(300000, dtype="i4")})
+    equal((session.write("odd one.a b", big, append=False), session.query('SELECT sum(x) AS x, count(*) AS n FROM "odd one"."a b" WHERE x = y').read_all().to_pydict()),
+          (300000, {"x": [300000 * 299999 // 2], "n": [300000]}), "many rows")
+
+    # ---- Plans ----
+    plan = session.plan('SELECT a.x % 7, count(*) FROM "odd one"."a b" a JOIN "odd one"."a b" b USING (y) WHERE a.x > 5 GROUP BY 1')
+    picture = plan.svg()
+    xml.dom.minidom.parseString(picture)
+    ok(plan.execution_ms > 0, "a plan that has run")
+    ok(picture.count("<rect") >= 2, "boxes", picture[:500])
+    session.connection.execute("SET pg_strom.enabled = off")
+    ok("300.0 k rows" in session.plan('SELECT x + 1 FROM "odd one"."a b"').svg(), "rows of a box")
+    session.connection.execute("RESET pg_strom.enabled")
+    ok(session.plan("SELECT 1", analyze=False).execution_ms is None, "a plan that does not run")
+    raises(lambda: session.plan("SELECT nope"), psycopg.errors.UndefinedColumn, "nope", "a statement that is wrong")
+
+# ---- Notebooks ----
+for name in ("magics", "tutorial"):
+    if name == "magics":
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in (
+            "%load_ext strom", f"%strom {DSN}", "%%strom --plan numbers\nSELECT g AS x FROM generate_series(1, 10) g", "sum(numbers.column('x').to_pylist())",
+            "%%strom --df\nSELECT 5 AS five")])
+    else:
+        notebook = nbformat.read(ROOT / "docs" / "user" / "tutorial.ipynb", 4)
+    work = folder(f"python_{name}")
+    work.chmod(0o777)
+    shutil.copytree(ROOT / "python", work / "python", ignore=shutil.ignore_patterns("__pycache__"))
+    os.environ["PYTHONPATH"] = str(work / "python")
+    os.environ["PGDATABASE"] = DB
+    try:
+        nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(work)}}).execute()
+        ok(True, f"notebook {name}")
+    except nbclient.exceptions.CellExecutionError as error:
+        ok(False, f"notebook {name}", error)
+        continue
+    if name == "magics":
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+        texts = [str(output.get("data", {})) for output in outputs]
+        ok(any("image/svg" in text for text in texts) and any("55" in text for text in texts) and any("five" in text for text in texts), "what the magics show", texts)
+done()
