@@ -28,57 +28,10 @@ inline constexpr uint8_t kPackedFlag = 4;  // of a source column: a compressed t
 inline constexpr uint32_t kNoRow = UINT32_MAX;
 inline constexpr uint16_t kNoRegister = UINT16_MAX;
 
-/// Op-codes of tile code. Functions of the registry follow at kFirstFunction, see function_op().
-enum class TileOp : uint16_t {
-  kLoadColumn,   // dst <- source column imm
-  kLoadPayload,  // dst <- payload column imm & 0xffff of join imm >> 16, at the build rows in register a
-  kLoadCode,     // dst <- group code of join imm at the build rows in register a
-  kProbeDirect,  // dst (bool) <- the key in register a is in the direct-address table of join imm
-  kLookupIndex,  // dst <- build row of join imm for the key in register a, which is known to be there
-  kLookupCode,   // dst <- group code of join imm for the key in register a, which is known to be there
-  kHash,         // dst (int64) <- hash of the registers of list imm
-  kProbeHash,    // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
-  kFirstRow,     // dst <- first build row of join imm, kNoRow when it has none: a join without keys
-  kMarkMatched,  // the build rows in register a of join imm have a match where the boolean register b is true
-                 // (kNoRegister: everywhere); kNoRow is none
-  kBuildRow,     // dst <- the row's number in its chunk, where a build table is the source
-  kIsUnmatched,  // dst (bool) <- the build row in register a of join imm has had no match
-  kRowFound,     // dst (bool) <- register a is not kNoRow
-  kInPartition,  // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm &
-                 // 0xffff
-  kFalse,        // dst (bool) <- false
-  kIsNotTrue,    // dst (bool) <- the boolean register a is false or null
-  kAnd,          // three-valued logic of registers a and b
-  kOr,
-  kNot,
-  kIsNull,
-  kIsNotNull,
-  kSelect,        // dst <- a ? b : c
-  kCoalesce,      // dst <- a, or b where a is null
-  kRescale,       // dst <- numeric register a; imm = from scale << 16 | to scale
-  kNumericToInt,  // dst <- numeric register a of scale imm; c = TypeId of the result
-  kNumericToFloat,
-  kToDecimal,     // dst <- numeric register a of scale imm as decimals
-  kFixDecimal,    // dst <- decimal register a as numeric; imm as in NodeKind::kFixDecimal
-  kAlignDecimal,  // dst <- decimal register a for accumulators and orders, see expr::order_decimal
-  kNarrowSum,     // dst <- register a, an error where a sum of such values could overflow; imm = AccKind
-  kKeepWhere,     // dst <- register a, null where the boolean register b is not true
-  kAssume,        // dst <- register a, an error where the boolean register b is not true
-  kGate,          // drops rows for which a register of list imm has an error; list c = registers alive after it
-  kSlotAdd,       // dst <- register a * imm + register b (kNoRegister: 0): dense group slot from codes
-  kOrderKey,      // dst (int64) <- sort key of register a, an integer of the same order; imm = kOrder... bits
-  kWithinTop,     // dst (bool) <- the sort key in register a is not behind TileState::top_last
-  kFindGroup,     // dst <- slot of the group whose keys are the registers of list imm; a = hash
-  kFirstFunction = 1 << 10,
-};
-
+/// Op-codes of functions of the registry begin here; those of tile code itself, which are smaller, are
+/// block/tile_op.hpp's.
+inline constexpr int kFirstFunction = 1 << 10;
 inline constexpr int kGroupShift = 10;  // op-codes of functions: rows of a group
-
-/// Op-code of row `member` of a group of functions.def.
-constexpr TileOp function_op(registry::FunctionGroup group, uint16_t member) {
-  return static_cast<TileOp>(static_cast<int>(TileOp::kFirstFunction) + (static_cast<int>(group) << kGroupShift) +
-                             member);
-}
 
 // TileInstr::flags
 inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeated
@@ -100,7 +53,7 @@ struct CalledFunction {
   uint16_t member;
 };
 constexpr CalledFunction called_function(const TileInstr& instr) {
-  const int row = instr.op - static_cast<int>(TileOp::kFirstFunction);
+  const int row = instr.op - kFirstFunction;
   return {static_cast<registry::FunctionGroup>(row >> kGroupShift),
           static_cast<uint16_t>(row & ((1 << kGroupShift) - 1))};
 }
@@ -128,15 +81,16 @@ enum class MatchKind : uint8_t {
 struct Segment {
   uint32_t begin, end;  // instructions
   SegmentEnd kind;
-  MatchKind match;    // kMatch
-  uint16_t mask;      // kFilter, kMatch: register, kNoRegister when all rows pass; kAggregate: slot register,
-                      // kNoRegister for a single group
-  uint16_t join;      // kExpand, kMatch: join whose duplicates are followed
-  uint16_t index;     // kExpand, kMatch: register with the current build row
-  uint16_t matched;   // kMatch of kLeft: boolean register, the row has had a match
-  ListRef carried;    // registers handed to the next segment, which sees them under the same numbers
-  ListRef errors;     // kFilter: registers whose errors make a row a fallback row (the mask among them)
-  ListRef join_rows;  // per join of the pipeline: register with its build row, kNoRegister = look up by key
+  MatchKind match;     // kMatch
+  uint16_t mask;       // kFilter, kMatch: register, kNoRegister when all rows pass; kAggregate: slot register,
+                       // kNoRegister for a single group
+  uint16_t join;       // kExpand, kMatch: join whose duplicates are followed
+  uint16_t index;      // kExpand, kMatch: register with the current build row
+  uint16_t following;  // kExpand, kMatch: register with the build row that is next; kNoRegister: JoinTable::next has it
+  uint16_t matched;    // kMatch of kLeft: boolean register, the row has had a match
+  ListRef carried;     // registers handed to the next segment, which sees them under the same numbers
+  ListRef errors;      // kFilter: registers whose errors make a row a fallback row (the mask among them)
+  ListRef join_rows;   // per join of the pipeline: register with its build row, kNoRegister = look up by key
 };
 
 /// How a kAggregate segment finds a row's group.
@@ -199,8 +153,6 @@ struct SegmentBuffer {
   int32_t count;
 };
 
-enum class JoinTableKind : uint8_t { kDirect, kHash };
-
 /// A column of a join's build table or of a group table, in register layout.
 struct TableColumn {
   void* data;
@@ -208,24 +160,7 @@ struct TableColumn {
   Phys phys;
 };
 
-struct JoinTable {
-  JoinTableKind kind;
-  bool unique;  // no key has two rows
-  uint32_t row_count;
-  int64_t min;                // kDirect: key of entry 0
-  uint64_t range;             // kDirect: entries
-  const uint32_t* bitmap;     // kDirect: key present
-  const uint32_t* index;      // kDirect: entry -> first build row; null when nothing needs build rows
-  const uint32_t* key_codes;  // kDirect: entry -> group code; null when not needed
-  const uint32_t* slots;      // kHash: build row or kNoRow
-  const uint32_t* tags;       // kHash: upper hash bits of the slot's row
-  uint64_t slot_mask;
-  const uint32_t* next;   // build row -> next row of the same key or kNoRow; null when unique
-  const uint32_t* codes;  // build row -> group code; null when not needed
-  uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join asks later
-  const TableColumn* keys;
-  const TableColumn* payload;
-};
+struct JoinTable;  // block/join_table.hpp
 
 /// Groups and their accumulators, column by column. Dense: slot = group, present when rows[slot] > 0. Hashed: open
 /// addressing over `slots`, groups numbered as they come. On a device states may share one; a group without rows is

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "columnar/layout.hpp"
-#include "engine/op/hash_join/join_limit.hpp"
+#include "engine/op/join/join_limit.hpp"
 
 namespace strom::engine::exec {
 

@@ -11,7 +11,7 @@
 
 #include "columnar/origin.hpp"
 #include "engine/device/device.hpp"
-#include "engine/op/hash_join/join_image.hpp"
+#include "engine/op/join/join_image.hpp"
 
 namespace strom::engine::exec {
 

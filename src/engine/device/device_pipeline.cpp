@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "engine/op/hash_join/join_image.hpp"
+#include "engine/op/join/join_image.hpp"
 #include "engine/device/cached_join.hpp"
 #include "engine/op/pipeline/worker.hpp"
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/block/join_table.hpp"
 #include "engine/op/pipeline/assemble.hpp"
 #include "engine/device/device_files.hpp"
 #include "engine/op/device_image.hpp"

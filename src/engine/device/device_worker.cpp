@@ -7,6 +7,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/block/tile_op.hpp"
+
 namespace strom::engine::exec {
 
 using block::kBufferRows;

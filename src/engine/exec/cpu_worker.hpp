@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/block/join_table.hpp"
 #include "engine/op/output/worker_output.hpp"
 #include "engine/inst/tile_cpu.hpp"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "engine/op/hash_join/build_rows.hpp"
-#include "engine/op/hash_join/inner_partitions.hpp"
+#include "engine/op/join/build_rows.hpp"
+#include "engine/op/join/inner_partitions.hpp"
 #include "engine/inst/tile_cpu.hpp"
-#include "engine/op/hash_join/join_limit.hpp"
-#include "engine/op/hash_join/join_name.hpp"
+#include "engine/op/join/join_limit.hpp"
+#include "engine/op/join/join_name.hpp"
 #include "engine/device/cached_columns.hpp"
 #include "engine/device/cached_join.hpp"
 #include "engine/exec/pipeline_run.hpp"
@@ -355,7 +355,7 @@ class ExecutionImpl : public Execution {
     const auto rows = static_cast<double>(inner_[join].measured ? inner_[join].rows : builds_[join]->rows());
     const double scanned = static_cast<double>(std::max<int64_t>(1, build_rows_scanned_[join]));
     // The inner side is the smaller one, whose keys are some of the outer's, even where it comes without a filter.
-    const auto range = static_cast<double>(builds_[join]->table().range);
+    const auto range = static_cast<double>(builds_[join]->table().direct.range);
     const bool smaller = plan::ends_probing(program_.joins[join].kind) && range > 0;
     return std::min(rows / scanned, smaller ? rows / range : 1);
   }

@@ -15,7 +15,7 @@
 #include "engine/exec/execution.hpp"
 #include "engine/exec/morsel_queue.hpp"
 #include "engine/op/hash_agg/group_merger.hpp"
-#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/join/join_table.hpp"
 #include "engine/op/pipeline/assemble.hpp"
 #include "engine/op/pipeline/worker.hpp"
 

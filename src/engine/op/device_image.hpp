@@ -1,5 +1,5 @@
 // Bytes as they will lie on a device, with pointers between them: written on the host before it is known where they
-// will be. Used by exec/device_*.cpp and op/hash_join/join_image.cpp.
+// will be. Used by exec/device_*.cpp and op/join/join_image.cpp.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/exec/execution.hpp"
-#include "engine/op/hash_join/join_limit.hpp"
+#include "engine/op/join/join_limit.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower_check.hpp"

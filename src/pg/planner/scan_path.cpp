@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "columnar/layout.hpp"
-#include "engine/op/hash_join/join_limit.hpp"
+#include "engine/op/join/join_limit.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
 #include "pg/files/arrow_routine.hpp"

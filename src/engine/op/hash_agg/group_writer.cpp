@@ -46,22 +46,23 @@ void add_second_argument(PipelineWriter* writer, const plan::Aggregate& a, AccKi
   input->reg = kept;
 }
 
-void add_argument(PipelineWriter* writer, const plan::Aggregate& a, AccKind acc, AggregateInput* input) {
+void add_argument(PipelineWriter* writer, JoinWriter* joins, const plan::Aggregate& a, AccKind acc,
+                  AggregateInput* input) {
   const bool aligned = writer->node(a.arg).type.type == TypeId::kDecimal && acc != AccKind::kCount;
   input->reg = aligned ? writer->aligned_decimal(a.arg) : writer->value(a.arg);
   input->code.phys = writer->node(a.arg).type.phys();
   const Phys phys = input->code.phys;
-  if (is_best(acc) && phys == Phys::kStr) input->reg = writer->join_key(a.arg);  // char(n) without its padding
+  if (is_best(acc) && phys == Phys::kStr) input->reg = joins->join_key(a.arg);  // char(n) without its padding
   const bool wide = phys == Phys::kI128 || phys == Phys::kF32 || phys == Phys::kF64;
   const bool sums = acc >= AccKind::kSumI64 && acc <= AccKind::kAvgF64;
   if (wide && (sums || acc == AccKind::kSumSquares || acc == AccKind::kMoments || acc == AccKind::kPairMoments))
     input->reg = narrow_sum(writer, input->reg, phys, acc);
 }
 
-AggregateInput write_input(PipelineWriter* writer, const plan::Aggregate& a) {
+AggregateInput write_input(PipelineWriter* writer, JoinWriter* joins, const plan::Aggregate& a) {
   const AccKind acc = registry::aggregate_info(a.id).acc;
   AggregateInput input{{acc, Phys::kBool, kNoRegister, kNoRegister}, -1, -1};
-  if (a.arg != kNoNode) add_argument(writer, a, acc, &input);
+  if (a.arg != kNoNode) add_argument(writer, joins, a, acc, &input);
   if (a.second != kNoNode) add_second_argument(writer, a, acc, &input);
   if (a.filter != kNoNode) {
     const int filter = writer->value(a.filter);
@@ -89,9 +90,10 @@ bool is_copied(const PipelineWriter& writer, const plan::Aggregate& a) {
 /// Group keys that come from joined tables are codes; all codes of a table are one.
 class GroupKeys {
  public:
-  explicit GroupKeys(PipelineWriter* writer) : writer_(*writer), nodes_(writer->pipeline().group_keys) {
+  GroupKeys(PipelineWriter* writer, JoinWriter* joins)
+      : writer_(*writer), joins_(*joins), nodes_(writer->pipeline().group_keys) {
     for (const NodeId id : nodes_) add(id);
-    for (auto& [position, reg] : codes_) reg = writer_.group_code(position);
+    for (auto& [position, reg] : codes_) reg = joins_.group_code(position);
     for (size_t i = 0; i < nodes_.size(); ++i)
       if (!sources()[i].coded) values_.push_back(writer_.value(nodes_[i]));
   }
@@ -123,8 +125,8 @@ class GroupKeys {
   void add(NodeId id) {
     GroupKeySource source;
     const plan::Node& n = writer_.node(id);
-    const size_t position = n.kind == NodeKind::kPayload ? writer_.position_of(n.imm >> 16) : 0;
-    if (n.kind == NodeKind::kPayload && writer_.is_coded(position)) {
+    const size_t position = n.kind == NodeKind::kPayload ? joins_.position_of(n.imm >> 16) : 0;
+    if (n.kind == NodeKind::kPayload && joins_.is_coded(position)) {
       source.coded = true;
       source.join_position = static_cast<uint32_t>(position);
       source.payload = n.imm & 0xffff;
@@ -134,7 +136,7 @@ class GroupKeys {
     sources().push_back(source);
   }
 
-  uint32_t code_count(uint32_t position) const { return std::max(1u, writer_.code_count(position)); }
+  uint32_t code_count(uint32_t position) const { return std::max(1u, joins_.code_count(position)); }
 
   int write_direct() {
     writer_.out().direct_groups = static_cast<uint32_t>(products_);
@@ -177,6 +179,7 @@ class GroupKeys {
   }
 
   PipelineWriter& writer_;
+  JoinWriter& joins_;
   const std::vector<NodeId>& nodes_;
   std::map<uint32_t, int> codes_;  // join position -> register
   std::vector<int> values_;
@@ -188,13 +191,13 @@ bool may_differ_where_equal(TypeId type) { return !registry::is_equal_by_bits(ty
 
 }  // namespace
 
-void write_aggregation(PipelineWriter* writer) {
+void write_aggregation(PipelineWriter* writer, JoinWriter* joins) {
   const plan::Pipeline& pipeline = writer->pipeline();
-  GroupKeys keys(writer);
+  GroupKeys keys(writer, joins);
   Assembly& out = writer->out();
   std::vector<int> checked = keys.values();
   for (const plan::Aggregate& a : pipeline.aggregates) {
-    const AggregateInput input = write_input(writer, a);
+    const AggregateInput input = write_input(writer, joins, a);
     out.copied_aggregates.push_back(is_copied(*writer, a));
     if (input.reg >= 0) checked.push_back(input.reg);
     if (input.second >= 0) checked.push_back(input.second);

@@ -20,7 +20,7 @@ size_t count_build_keys(const PipelineWriter& writer) {
 
 }  // namespace
 
-void write_output(PipelineWriter* writer, Partition partition) {
+void write_output(PipelineWriter* writer, JoinWriter* joins, Partition partition) {
   const plan::Pipeline& pipeline = writer->pipeline();
   const bool top = pipeline.sink == SinkKind::kProject && pipeline.top.rows > 0;
   if (top) write_top_filter(writer);
@@ -30,11 +30,11 @@ void write_output(PipelineWriter* writer, Partition partition) {
     nodes.insert(nodes.end(), pipeline.top.partition.begin(), pipeline.top.partition.end());
   }
   const size_t keys = count_build_keys(*writer);
-  writer->emit_partition({nodes.begin(), nodes.begin() + static_cast<long>(keys)}, partition);
+  joins->emit_partition({nodes.begin(), nodes.begin() + static_cast<long>(keys)}, partition);
   std::vector<int> outputs;
   Assembly& out = writer->out();
   for (size_t i = 0; i < nodes.size(); ++i) {
-    outputs.push_back(i < keys ? writer->join_key(nodes[i]) : writer->value(nodes[i]));
+    outputs.push_back(i < keys ? joins->join_key(nodes[i]) : writer->value(nodes[i]));
     out.output_phys.push_back(writer->node(nodes[i]).type.phys());
     out.copied_outputs.push_back(writer->is_copied(nodes[i]));
   }

@@ -7,6 +7,7 @@
 #include "engine/op/hash_agg/accumulator.hpp"
 #include "engine/op/hash_agg/group_writer.hpp"
 #include "engine/op/hash_agg/shared_memory.hpp"
+#include "engine/op/join/join_writer.hpp"
 #include "engine/op/output/output_writer.hpp"
 #include "engine/op/pipeline/pipeline_writer.hpp"
 #include "engine/op/pipeline/register_allocator.hpp"
@@ -24,24 +25,25 @@ namespace {
 
 /// Filters, joins and the sink, in the order in which rows meet them.
 void write_operators(PipelineWriter* writer, Partition partition, bool of_build_rows) {
+  JoinWriter joins(writer);
   size_t early = 0;  // joins that come before the filters
   if (of_build_rows) {
-    writer->emit_build_rows();
+    joins.emit_build_rows();
     early = 1;
-  } else if (writer->keys_precede_quals()) {
-    early = writer->is_lookup(0) ? 1 : 0;
+  } else if (joins.keys_precede_quals()) {
+    early = joins.is_lookup(0) ? 1 : 0;
     if (early != 0)
-      writer->emit_probe(0);
+      joins.emit_probe(0);
     else
-      writer->emit_key_filter();
+      joins.emit_key_filter();
   }
   write_filters(writer);
-  for (size_t position = early; position < writer->out().joins.size(); ++position) writer->emit_probe(position);
+  for (size_t position = early; position < writer->out().joins.size(); ++position) joins.emit_probe(position);
   for (const plan::NodeId qual : writer->pipeline().join_quals) write_join_filter(writer, qual);
   if (writer->pipeline().sink == SinkKind::kAggregate)
-    write_aggregation(writer);
+    write_aggregation(writer, &joins);
   else
-    write_output(writer, partition);
+    write_output(writer, &joins, partition);
 }
 
 /// One table's rows reach the sink as the source has them.
@@ -89,7 +91,7 @@ bool depends_on_order(const Assembly& assembly) {
 
 Result<Assembly> assemble(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
                           Partition partition, SourceTraits source, bool of_build_rows) {
-  PipelineWriter writer(program, pipeline, joins, source);
+  PipelineWriter writer(program, pipeline, probing_order(program, pipeline, joins), source);
   write_operators(&writer, partition, of_build_rows);
   WrittenPipeline written = writer.take();
   if (!RegisterAllocator(&written).run(program.pipelines[pipeline].joins))

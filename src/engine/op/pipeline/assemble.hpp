@@ -8,7 +8,7 @@
 
 #include "base/status.hpp"
 #include "engine/block/tile.hpp"
-#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/join/join_table.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {
@@ -61,7 +61,7 @@ struct SourceTraits {
 
 /// `joins` in the order of the pipeline. A pipeline with a build sink outputs keys and payload of the join that it is
 /// of; only rows of `partition` then. `of_build_rows`: the source has the rows of the first join's table, of which
-/// those that go on by themselves are taken (op/hash_join/build_rows.hpp). Errors: kInternal when the code has more
+/// those that go on by themselves are taken (op/join/build_rows.hpp). Errors: kInternal when the code has more
 /// registers than it can number, which no verified program needs.
 Result<Assembly> assemble(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
                           Partition partition, SourceTraits source, bool of_build_rows);

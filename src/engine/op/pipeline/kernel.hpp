@@ -2,6 +2,7 @@
 // segment runs next. Single source; one call works on one morsel (a range of rows of a chunk).
 #pragma once
 
+#include "engine/block/tile_op.hpp"
 #include "engine/expr/decimal.hpp"
 #include "engine/expr/row_decimal.hpp"
 #include "engine/agg/narrow.hpp"
@@ -9,6 +10,7 @@
 #include "engine/op/filter/kernel.hpp"
 #include "engine/op/hash_agg/kernel.hpp"
 #include "engine/op/hash_join/kernel.hpp"
+#include "engine/op/join/kernel.hpp"
 #include "engine/op/output/kernel.hpp"
 #include "engine/op/reduce/kernel.hpp"
 #include "engine/op/scan/kernel.hpp"
@@ -103,8 +105,8 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
       break;
     case TileOp::kLoadCode: load_code(p, s, instr); break;
     case TileOp::kProbeDirect: probe_direct(p, s, instr); break;
-    case TileOp::kLookupIndex: lookup_direct(p, s, instr, s.joins[instr.imm].index, kNoRow); break;
-    case TileOp::kLookupCode: lookup_direct(p, s, instr, s.joins[instr.imm].key_codes, 0); break;
+    case TileOp::kLookupIndex: lookup_direct(p, s, instr, s.joins[instr.imm].direct.index, kNoRow); break;
+    case TileOp::kLookupCode: lookup_direct(p, s, instr, s.joins[instr.imm].direct.key_codes, 0); break;
     case TileOp::kHash: hash_registers(p, s, instr); break;
     case TileOp::kProbeHash: probe_hash(p, s, instr); break;
     case TileOp::kFirstRow: first_row(p, s, instr); break;

@@ -49,12 +49,14 @@ std::vector<NodeId> sink_nodes(const Program& program, uint32_t pipeline) {
   return nodes;
 }
 
-PipelineWriter::PipelineWriter(const Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
+PipelineWriter::PipelineWriter(const Program& program, uint32_t pipeline, std::vector<JoinInfo> joins,
                                SourceTraits source)
     : program_(program), index_(pipeline), pipeline_(program.pipelines[pipeline]), source_(source) {
-  order_joins(joins);
   collect_constants();
-  add_join_registers();
+  carried_rows_.assign(joins.size(), -1);
+  for (size_t i = 0; i < joins.size(); ++i) new_fixed_register(Phys::kI32);
+  written_.fixed = static_cast<int>(written_.phys.size());
+  out().joins = std::move(joins);
   out().code.single_byte = source.single_byte;
 }
 
@@ -87,8 +89,14 @@ int PipelineWriter::new_register(Phys phys) {
   return static_cast<int>(written_.phys.size()) - 1;
 }
 
+int PipelineWriter::new_fixed_register(Phys phys) {
+  const int reg = new_register(phys);
+  written_.fixed = static_cast<int>(written_.phys.size());
+  return reg;
+}
+
 VirtualInstr& PipelineWriter::emit(TileOp op, int dst, int a, int b, int c, uint32_t imm) {
-  code_.push_back({op, 0, dst, a, b, c, imm, {}});
+  code_.push_back({op, 0, dst, a, b, c, imm, {}, false});
   return code_.back();
 }
 
@@ -127,7 +135,7 @@ int PipelineWriter::value(NodeId id) {
 }
 
 int PipelineWriter::compute(const Node& n) {
-  if (n.kind == NodeKind::kPayload) return payload(n);
+  if (n.kind == NodeKind::kPayload) return payloads_->payload(n);
   int args[3] = {-1, -1, -1};
   for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = value(n.args[i]);  // which are known
   const int reg = new_register(n.type.phys());
@@ -212,6 +220,7 @@ Segment& PipelineWriter::begin_segment(SegmentEnd kind, const std::string& name)
   segment.mask = kNoRegister;
   segment.index = kNoRegister;
   segment.matched = kNoRegister;
+  segment.following = kNoRegister;
   written_.out.segments.push_back(segment);
   written_.out.segment_names.push_back(name);
   written_.segments.emplace_back();
@@ -227,16 +236,15 @@ void PipelineWriter::end_filter(int mask, std::vector<int> errors, const std::st
 
 void PipelineWriter::end_segment() {
   WrittenSegment& ended = segment();
-  ended.join_rows = row_register_;
-  for (const auto& [position, reg] : changed_rows_) row_register_[position] = reg;
+  ended.join_rows = carried_rows_;
+  for (const auto& [position, reg] : changed_rows_) carried_rows_[position] = reg;
   changed_rows_.clear();
-  ended.carried = row_register_;
+  ended.carried = carried_rows_;
   ended.carried.insert(ended.carried.end(), also_carried_.begin(), also_carried_.end());
   also_carried_.clear();
   ended.code = std::move(code_);
   code_.clear();
   values_.clear();
-  looked_up_.clear();
 }
 
 }  // namespace strom::engine::exec

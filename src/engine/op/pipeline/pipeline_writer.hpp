@@ -1,6 +1,6 @@
-// Writes the tile code of one pipeline with virtual registers: values of expressions, probes of joins, segments.
-// Filters and sinks are added by the writers of their operators (op/filter, op/hash_agg, op/output, op/top_rows), in
-// the order that op/pipeline/assemble.cpp chooses.
+// Writes the tile code of one pipeline with virtual registers: values of expressions, and segments. Filters, joins and
+// sinks are added by the writers of their operators (op/filter, op/join, op/hash_agg, op/output, op/top_rows), in the
+// order that op/pipeline/assemble.cpp chooses.
 #pragma once
 
 #include <map>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/block/tile_op.hpp"
 #include "engine/op/pipeline/assemble.hpp"
 #include "registry/functions.hpp"
 
@@ -20,7 +21,8 @@ struct VirtualInstr {
   uint16_t flags = 0;
   int dst = -1, a = -1, b = -1, c = -1;
   uint32_t imm = 0;
-  std::vector<int> list;  // goes to imm (kHash, kFindGroup, kGate) or c (kProbeHash, kInPartition)
+  std::vector<int> list;   // goes to imm
+  bool near_list = false;  // goes to c instead
 };
 
 /// Expressions that the pipeline's sink takes: outputs, keys and payload of a build side, or group keys and arguments.
@@ -31,7 +33,7 @@ block::TileOp function_op(registry::FunctionId id);
 /// A segment with virtual registers; -1 for none.
 struct WrittenSegment {
   std::vector<VirtualInstr> code;
-  int mask = -1, index = -1, matched = -1;
+  int mask = -1, index = -1, matched = -1, following = -1;
   std::vector<int> errors, carried, join_rows;
 };
 
@@ -51,10 +53,20 @@ struct WrittenPipeline {
   SinkRegisters sink;
 };
 
+/// Writes the values of NodeKind::kPayload.
+class PayloadWriter {
+ public:
+  virtual ~PayloadWriter() = default;
+  /// Register with the payload in the segment being made.
+  virtual int payload(const plan::Node& node) = 0;
+};
+
 class PipelineWriter {
  public:
-  PipelineWriter(const plan::Program& program, uint32_t pipeline, const std::vector<JoinInfo>& joins,
-                 SourceTraits source);
+  /// `joins`: in probing order.
+  PipelineWriter(const plan::Program& program, uint32_t pipeline, std::vector<JoinInfo> joins, SourceTraits source);
+  PipelineWriter(const PipelineWriter&) = delete;
+  PipelineWriter& operator=(const PipelineWriter&) = delete;
 
   const plan::Program& program() const { return program_; }
   const plan::Pipeline& pipeline() const { return pipeline_; }
@@ -95,52 +107,28 @@ class PipelineWriter {
   /// again for the rows that are left); build rows of joins are, as rows_carried_behind() has said.
   void end_segment();
 
-  // ---- joins (op/hash_join/join_writer.cpp) ----
+  // ---- build rows of joins (pipeline_writer.cpp) ----
 
-  size_t position_of(uint32_t join) const;
-  /// The probe of the join at a position decides by the key alone.
-  bool is_lookup(size_t position) const;
-  /// Payloads that are grouped by have codes.
-  bool is_coded(size_t position) const { return !may_miss(position) && info(position).build->is_coded(); }
-  uint32_t code_count(size_t position) const { return info(position).build->code_count(); }
-  /// Register of a key; char(n) keys compare without their padding.
-  int join_key(plan::NodeId id);
-  /// Register with the group code of a probed join.
-  int group_code(size_t position);
-  /// The probe, or where build rows are wanted its keys alone, come before the filters.
-  bool keys_precede_quals() const;
-  void emit_key_filter();
-  void emit_probe(size_t position);
-  void emit_build_rows();
-  /// Drops rows of other partitions.
-  void emit_partition(const std::vector<plan::NodeId>& keys, Partition partition);
+  /// A register that every segment has under the same number. Before any other is made.
+  int new_fixed_register(registry::Phys phys);
+  /// Fixed register for the build rows of the join at a position.
+  int row_register(size_t position) const { return static_cast<int>(written_.out.constants.size() + position); }
+  /// The build rows that the segment being made has from the one before; -1: none.
+  int carried_rows(size_t position) const { return carried_rows_[position]; }
+  /// Behind the segment being made, build rows of a join are carried in `reg`; -1: no more.
+  void carry_rows_behind(size_t position, int reg) { changed_rows_.emplace_back(position, reg); }
+  /// A fixed register goes to the segment behind the one being made.
+  void carry_behind(int reg) { also_carried_.push_back(reg); }
+  /// Who knows where the payloads of joins are. Before the first value() of one.
+  void set_payloads(PayloadWriter* payloads) { payloads_ = payloads; }
+  /// Of segments that have been ended: tells values of one segment from those of another.
+  size_t segment_number() const { return written_.segments.size(); }
 
  private:
   bool is_constant(int reg) const { return reg >= 0 && reg < static_cast<int>(written_.out.constants.size()); }
   void collect_constants();
   bool is_known(plan::NodeId id) const;
   int compute(const plan::Node& n);
-
-  void order_joins(const std::vector<JoinInfo>& joins);
-  bool is_ready(uint32_t join, const std::set<uint32_t>& done) const;
-  double rank(const JoinInfo& info) const;
-  void add_join_registers();
-  int payload(const plan::Node& n);
-  const JoinInfo& info(size_t position) const { return written_.out.joins[position]; }
-  const plan::Join& join_at(size_t position) const { return program_.joins[info(position).join]; }
-  /// The payload may be null because there is no build row.
-  bool may_miss(size_t position) const { return plan::may_miss(join_at(position).kind); }
-  std::string join_name(size_t position) const { return "join " + std::to_string(info(position).join + 1); }
-  int join_row_register(size_t position) const { return static_cast<int>(written_.out.constants.size() + position); }
-  const block::JoinTable& table(size_t position) const { return info(position).build->table(); }
-  int direct_key(size_t position) { return value(join_at(position).outer_keys[0]); }
-  void rows_carried_behind(size_t position, int reg) { changed_rows_.emplace_back(position, reg); }
-  int build_rows(size_t position);
-  int emit_candidates(size_t position, int rows);
-  std::vector<int> qual_columns(size_t position);
-  void emit_lookup(size_t position, const std::string& name);
-  void emit_existence(size_t position, const std::string& name);
-  void emit_match(size_t position, const std::string& name);
 
   const plan::Program& program_;
   const uint32_t index_;
@@ -151,9 +139,8 @@ class PipelineWriter {
   std::vector<VirtualInstr> code_;             // of the segment being made
   std::map<uint32_t, int> constant_register_;  // constant -> register
   std::map<plan::NodeId, int> values_;         // computed in the segment being made
-  std::map<size_t, int> looked_up_;            // build rows looked up in the segment being made
-  std::vector<int> row_register_;              // per join position: carried build rows, -1 when looked up again
-  std::vector<int> matched_register_;          // per join position: of a left join that tries build rows, else -1
+  PayloadWriter* payloads_ = nullptr;
+  std::vector<int> carried_rows_;  // per join position, -1 for none
   std::vector<std::pair<size_t, int>> changed_rows_;
   std::vector<int> also_carried_;  // behind the segment being made only
 };

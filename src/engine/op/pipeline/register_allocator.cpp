@@ -83,6 +83,7 @@ uint16_t RegisterAllocator::physical(int reg) const {
 std::vector<int> RegisterAllocator::end_uses(size_t segment) const {
   std::vector<int> used = written_.segments[segment].errors;
   used.push_back(written_.segments[segment].mask);
+  used.push_back(written_.segments[segment].following);
   if (segment + 1 < written_.segments.size()) return used;
   const SinkRegisters& sink = written_.sink;
   for (const auto* registers : {&sink.outputs, &sink.arguments, &sink.seconds})
@@ -144,7 +145,7 @@ TileInstr RegisterAllocator::instruction(const VirtualInstr& v, const WrittenSeg
     for (int reg : present(segment.join_rows)) alive.push_back(reg);
     instr.imm = add_instruction_list(v.list);
     instr.c = add_near_list(alive);
-  } else if (v.op == TileOp::kProbeHash || v.op == TileOp::kInPartition) {
+  } else if (v.near_list) {
     instr.c = add_near_list(v.list);
   } else if (!v.list.empty()) {
     instr.imm = add_instruction_list(v.list);
@@ -176,6 +177,7 @@ bool RegisterAllocator::run(const std::vector<uint32_t>& joins) {
     segment.mask = physical(written.mask);
     segment.index = physical(written.index);
     segment.matched = physical(written.matched);
+    segment.following = physical(written.following);
     segment.errors = add_list(written.errors);
     segment.carried = add_list(present(written.carried));
     segment.join_rows = planner_order(written.join_rows, joins);

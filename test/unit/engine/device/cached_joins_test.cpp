@@ -5,8 +5,8 @@
 #include <set>
 
 #include "engine/inst/tile_cpu.hpp"
-#include "engine/op/hash_join/join_image.hpp"
-#include "engine/op/hash_join/join_name.hpp"
+#include "engine/op/join/join_image.hpp"
+#include "engine/op/join/join_name.hpp"
 #include "engine/device/cached_columns.hpp"
 #include "table.hpp"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/op/hash_join/inner_partitions.hpp"
+#include "engine/op/join/inner_partitions.hpp"
 #include "table.hpp"
 
 namespace strom::engine::test {

@@ -2,9 +2,10 @@
 // their nodes, and none grows the stack.
 #include <gtest/gtest.h>
 
+#include "engine/block/tile_op.hpp"
 #include "engine/op/pipeline/assemble.hpp"
-#include "engine/op/hash_join/join_name.hpp"
-#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/join/join_name.hpp"
+#include "engine/op/join/join_table.hpp"
 #include "engine/plan/builder.hpp"
 #include "engine/plan/errors.hpp"
 #include "engine/plan/print.hpp"

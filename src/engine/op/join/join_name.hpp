@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/join/join_table.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {

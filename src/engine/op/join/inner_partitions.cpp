@@ -1,4 +1,4 @@
-#include "engine/op/hash_join/inner_partitions.hpp"
+#include "engine/op/join/inner_partitions.hpp"
 
 #include <algorithm>
 #include <numeric>

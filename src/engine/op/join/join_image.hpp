@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "engine/op/device_image.hpp"
-#include "engine/op/hash_join/join_table.hpp"
+#include "engine/op/join/join_table.hpp"
 
 namespace strom::engine::exec {
 
 /// Of the layout below.
-inline constexpr uint32_t kJoinImageVersion = 1;
+inline constexpr uint32_t kJoinImageVersion = 2;
 
 /// Tells one building of a table from all others, whose rows may be in another order.
 using BuildId = std::array<uint64_t, 2>;

@@ -1,11 +1,11 @@
-#include "engine/op/hash_join/join_name.hpp"
+#include "engine/op/join/join_name.hpp"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 
 #include "columnar/origin.hpp"
-#include "engine/op/hash_join/join_image.hpp"
+#include "engine/op/join/join_image.hpp"
 #include "engine/plan/serialize.hpp"
 #include "registry/functions.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/op/hash_join/join_image.hpp"
+#include "engine/op/join/join_image.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -92,17 +92,11 @@ class Reader {
   bool is_good_ = true;
 };
 
-/// Calls `each` with every array of a table, how many items it has, and where its pointer is.
-template <class Table, class F>
-void for_arrays(Table& table, F each) {
-  const uint64_t entries = table.range + 1, slots = table.slot_mask + 1, rows = table.row_count;
-  each(table.bitmap, table.range / 32 + 1, offsetof(JoinTable, bitmap));
-  each(table.index, entries, offsetof(JoinTable, index));
-  each(table.key_codes, entries, offsetof(JoinTable, key_codes));
-  each(table.slots, slots, offsetof(JoinTable, slots));
-  each(table.tags, slots, offsetof(JoinTable, tags));
-  each(table.next, rows, offsetof(JoinTable, next));
-  each(table.codes, rows, offsetof(JoinTable, codes));
+template <class T>
+T pointer_at(const void* struct_begin, size_t member) {
+  T pointer;
+  std::memcpy(&pointer, static_cast<const char*>(struct_begin) + member, sizeof pointer);
+  return pointer;
 }
 
 }  // namespace
@@ -115,10 +109,10 @@ BuildId new_build_id() {
 
 void put_join(const JoinBuild& build, size_t offset, DeviceImage* image) {
   const JoinTable& table = build.table();
-  for_arrays(table, [&](const uint32_t* array, uint64_t count, size_t member) {
-    const size_t at = array == nullptr ? DeviceImage::kNowhere : image->put(array, count * sizeof *array);
-    image->point(offset + member, at);
-  });
+  for (const TableArray& array : arrays_of(table)) {
+    const auto* data = pointer_at<const void*>(&table, array.member);
+    image->point(offset + array.member, data == nullptr ? DeviceImage::kNowhere : image->put(data, array.bytes));
+  }
   const size_t rows = table.row_count;
   image->point(offset + offsetof(JoinTable, keys), put_columns(table.keys, build.key_count(), rows, image));
   image->point(offset + offsetof(JoinTable, payload), put_columns(table.payload, build.payload_count(), rows, image));
@@ -148,7 +142,11 @@ std::optional<JoinImage> read_cached_join(const MirroredBytes& region, const std
   reader.expect(header.keys == keys.size() && header.payload == payload.size() && header.table.matched == nullptr);
   JoinImage image;
   image.table = header.table;
-  for_arrays(image.table, [&](const uint32_t*& array, uint64_t count, size_t) { reader.move(&array, count); });
+  for (const TableArray& array : arrays_of(image.table)) {
+    auto* data = pointer_at<void*>(&image.table, array.member);
+    reader.move_bytes(&data, array.bytes);
+    std::memcpy(reinterpret_cast<char*>(&image.table) + array.member, &data, sizeof data);
+  }
   const uint64_t rows = header.table.row_count;
   image.keys = reader.columns(header.table.keys, keys, rows);
   image.payload = reader.columns(header.table.payload, payload, rows);

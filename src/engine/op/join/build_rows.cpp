@@ -1,4 +1,4 @@
-#include "engine/op/hash_join/build_rows.hpp"
+#include "engine/op/join/build_rows.hpp"
 
 #include <algorithm>
 

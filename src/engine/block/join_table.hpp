@@ -1,0 +1,42 @@
+// The build side of a join as tiles see it. Made by the indexes of op/join/join_index.hpp, the same on both platforms.
+#pragma once
+
+#include "engine/block/tile.hpp"
+
+namespace strom::engine::block {
+
+/// How the build rows of a join are found.
+enum class JoinTableKind : uint8_t {
+  kDirect,  // an entry for each integer
+  kHash,    // open addressing by the hash of the keys
+  kList,    // every row is a candidate
+};
+
+struct DirectTable {
+  int64_t min;                // key of entry 0
+  uint64_t range;             // entries
+  const uint32_t* bitmap;     // key present
+  const uint32_t* index;      // entry -> first build row; null when nothing needs build rows
+  const uint32_t* key_codes;  // entry -> group code; null when not needed
+};
+
+struct HashTable {
+  const uint32_t* slots;  // build row or kNoRow
+  const uint32_t* tags;   // upper hash bits of the slot's row
+  uint64_t slot_mask;
+};
+
+struct JoinTable {
+  JoinTableKind kind;
+  bool unique;  // no row has two candidates
+  uint32_t row_count;
+  DirectTable direct;
+  HashTable hash;
+  const uint32_t* next;   // build row -> next candidate of whom it is one, or kNoRow; null when unique
+  const uint32_t* codes;  // build row -> group code; null when not needed
+  uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join asks later
+  const TableColumn* keys;
+  const TableColumn* payload;
+};
+
+}  // namespace strom::engine::block

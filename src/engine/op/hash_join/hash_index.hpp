@@ -1,0 +1,26 @@
+// Open addressing with tags, for keys of any kind and number.
+#pragma once
+
+#include <vector>
+
+#include "engine/op/hash_join/equal_keys.hpp"
+
+namespace strom::engine::exec {
+
+class HashIndex final : public EqualKeysIndex {
+ public:
+  using EqualKeysIndex::EqualKeysIndex;
+
+  int64_t wanted_memory() const override;
+  Status build(const std::vector<uint32_t>& codes, block::JoinTable* table) override;
+  int64_t memory() const override;
+  static void add_arrays(const block::JoinTable& table, std::vector<TableArray>* arrays);
+
+  double probe_cost() const override { return 0.5; }
+  int write_candidates(JoinWriter* writer, size_t position, int rows) const override;
+
+ private:
+  std::vector<uint32_t> slots_, tags_;
+};
+
+}  // namespace strom::engine::exec
