@@ -13,7 +13,6 @@ namespace strom::pg::sqlfn {
 namespace {
 
 using boundary::ContextOwned;
-using boundary::entry;
 using boundary::guard;
 using boundary::throw_if_failed;
 

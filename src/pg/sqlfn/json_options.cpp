@@ -44,6 +44,7 @@ std::vector<std::pair<std::string, std::string>> json_options(Datum jsonb) {
   const Texts items = boundary::guard([jsonb] { return object_items(jsonb); });
   if (items.count < 0) boundary::throw_if_failed(Status(ErrorCode::kInvalidParameter, "options must be a JSON object"));
   std::vector<std::pair<std::string, std::string>> options;
+  options.reserve(static_cast<size_t>(items.count));
   for (int i = 0; i < items.count; ++i) options.emplace_back(items.names[i], items.values[i]);
   return options;
 }
