@@ -19,6 +19,12 @@ class ByteSink {
   /// Appends the pieces in order, straight from where they lie. Errors: kIoError (disk full included), kCancelled when
   /// the reader of a pipe is gone.
   virtual Status append(std::vector<struct iovec> pieces) = 0;
+  /// Asks for room for `bytes` that will be appended, so that a full disk is found before it is too late. kDiskFull:
+  /// there is none, and what was appended can still be committed. Where nothing is known in advance it is ok.
+  virtual Status reserve(int64_t bytes) {
+    (void)bytes;
+    return Status::ok();
+  }
   /// Bytes appended so far.
   virtual int64_t position() const = 0;
   /// The file's name, for messages.

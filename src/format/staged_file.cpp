@@ -137,7 +137,7 @@ void StagedFile::start_writeback() {
 }
 
 Status StagedFile::end_direct() {
-  const std::unique_ptr<DirectWriter> direct = std::move(direct_);
+  const std::unique_ptr<DirectWriter> direct = std::exchange(direct_, nullptr);
   const int error_number = direct == nullptr ? 0 : direct->finish();
   return error_number == 0 ? Status::ok() : failed("write", error_number);
 }
@@ -174,8 +174,22 @@ Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
   return Status::ok();
 }
 
+Status StagedFile::reserve(int64_t bytes) {
+  const int64_t begin = std::max(reserved_, position_), end = position_ + bytes;
+  if (end <= begin) return Status::ok();
+  if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, begin, end - begin) == 0) {
+    reserved_ = end;
+    return Status::ok();
+  }
+  return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? failed("write", errno) : Status::ok();
+}
+
 Status StagedFile::commit() {
   STROM_TRY(end_direct());
+  if (reserved_ > position_) {
+    (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, position_, reserved_ - position_);
+    reserved_ = position_;
+  }
   if (fsync(fd_) != 0) return failed("write", errno);
   STROM_TRY(put_into_place());
   return sync_folder();

@@ -31,10 +31,13 @@ class StagedFile final : public ByteSink {
   StagedFile& operator=(const StagedFile&) = delete;
 
   Status append(std::vector<struct iovec> pieces) override;
+  Status reserve(int64_t bytes) override;
   /// Appends `size` bytes of another file from `offset` on; the file system may share them instead of copying.
   Status append_file(int source, int64_t offset, int64_t size);
   int64_t position() const override { return position_; }
   const std::string& path() const override { return path_; }
+  /// Another name in the same folder, for a file that commit() has found there in the meantime.
+  void set_path(std::string path) { path_ = std::move(path); }
   /// fsync, the name, fsync of the folder. Errors: kIoError, kPermissionDenied; then `path` is as it was, unless it was
   /// the folder that could not be synced. Nobody else can take the file's AppendLock before this object is destroyed.
   Status commit() override;
@@ -65,6 +68,7 @@ class StagedFile final : public ByteSink {
   int fd_ = -1;
   std::unique_ptr<DirectWriter> direct_;  // while writes go past the page cache
   int64_t position_ = 0, written_back_ = 0;
+  int64_t reserved_ = 0;  // from the file's beginning
 };
 
 }  // namespace strom::format

@@ -7,11 +7,14 @@
 
 #include "format/packets/capture_file.hpp"
 #include "format/packets/packet_columns.hpp"
+#include "format/packets/ring_block.hpp"
 
 using namespace strom::format::packets;
 using strom::columnar::ColumnBuilder;
 
 namespace {
+
+constexpr size_t kLeastBlock = 48;  // its description
 
 void check(bool condition) {
   if (!condition) __builtin_trap();
@@ -59,10 +62,22 @@ Found convert(std::span<const uint8_t> bytes, size_t step, std::vector<ColumnBui
     if (read.empty() && taken.value().bytes == 0 && at + piece.copy.size() >= bytes.size()) break;
     if (at == bytes.size()) break;
   }
-  found.taken = static_cast<int64_t>(at);
+  if (!found.is_damaged) found.taken = static_cast<int64_t>(at);
   for (const ColumnBuilder& column : columns) check(column.length() == found.packets);
   check(counts.packets == found.packets);
   return found;
+}
+
+/// The same bytes as a block of a live capture.
+void read_ring(std::span<const uint8_t> bytes) {
+  const Exact block(bytes);
+  if (block.copy.size() < kLeastBlock) return;
+  std::vector<Packet> packets;
+  read_block(block.copy.data(), static_cast<int64_t>(block.copy.size()), {}, packets);
+  for (const Packet& packet : packets) {
+    check(packet.data >= block.copy.data());
+    check(packet.data + packet.captured <= block.copy.data() + block.copy.size());
+  }
 }
 
 }  // namespace
@@ -80,5 +95,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Found at_once = convert({data, size}, std::max<size_t>(size, 1), whole, packets);
   const Found by_step = convert({data, size}, kStep, pieces, packets);
   check(at_once == by_step);
+  read_ring({data, size});
   return 0;
 }

@@ -16,6 +16,7 @@
 #include <new>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "format/staged_file.hpp"
 
@@ -29,12 +30,22 @@ constexpr int kDone = 0, kFailed = 1, kUsage = 2, kSignalBase = 128;
 struct Interrupts {
   std::mutex mutex;
   std::set<const std::function<void()>*> actions;
+  std::function<void()> stop;  // at the first signal, if there is one
 
   static Interrupts& instance() {
     static auto* interrupts = new Interrupts;
     return *interrupts;
   }
 };
+
+/// Whether the work was told to end by itself.
+bool stop_work() {
+  std::lock_guard lock(Interrupts::instance().mutex);
+  const auto stop = std::exchange(Interrupts::instance().stop, nullptr);
+  if (stop == nullptr) return false;
+  stop();
+  return true;
+}
 
 /// Set when a signal has come: how the work ends no longer matters.
 std::atomic<bool> is_ending{false};
@@ -70,7 +81,9 @@ void end_at_signals(const std::string& program) {
   signal(SIGXFSZ, SIG_IGN);  // writes fail with EFBIG
   std::thread([set, program] {
     int number = 0;
-    if (sigwait(&set, &number) != 0) return;
+    do {
+      if (sigwait(&set, &number) != 0) return;
+    } while (stop_work());
     is_ending = true;
     act_for_a_second();
     format::StagedFile::abandon_all();
@@ -167,6 +180,16 @@ OnInterrupt::OnInterrupt(std::function<void()> act) : act_(std::move(act)) {
 OnInterrupt::~OnInterrupt() {
   std::lock_guard lock(Interrupts::instance().mutex);
   Interrupts::instance().actions.erase(&act_);
+}
+
+StopAtSignal::StopAtSignal(std::function<void()> stop) {
+  std::lock_guard lock(Interrupts::instance().mutex);
+  Interrupts::instance().stop = std::move(stop);
+}
+
+StopAtSignal::~StopAtSignal() {
+  std::lock_guard lock(Interrupts::instance().mutex);
+  Interrupts::instance().stop = nullptr;
 }
 
 }  // namespace strom::tool

@@ -33,4 +33,14 @@ class OnInterrupt {
   std::function<void()> act_;
 };
 
+/// While this lives, the first signal that would end the process calls `stop` instead, in the signal's thread: the work
+/// ends by itself then, with all that it has. The next one ends the process as usual. One at a time.
+class StopAtSignal {
+ public:
+  explicit StopAtSignal(std::function<void()> stop);
+  ~StopAtSignal();
+  StopAtSignal(const StopAtSignal&) = delete;
+  StopAtSignal& operator=(const StopAtSignal&) = delete;
+};
+
 }  // namespace strom::tool

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "pcap2arrow/capture_input.hpp"
 #include "pcap2arrow/path_pattern.hpp"
+#include "pcap2arrow/time_window.hpp"
 
 namespace strom::pcap2arrow {
 
@@ -31,8 +34,7 @@ class Conversion {
   Result<Written> run();
 
  private:
-  Status work(int thread);
-  Status take(const Piece& piece, PacketColumns& packets, std::vector<ColumnBuilder>& columns, BatchFacts& facts);
+  class Worker;
 
   const Settings& settings_;
   const format::packets::ColumnChoice choice_;
@@ -44,50 +46,94 @@ class Conversion {
   std::atomic<bool> failed_{false};
 };
 
-Status Conversion::take(const Piece& piece, PacketColumns& packets, std::vector<ColumnBuilder>& columns,
-                        BatchFacts& facts) {
+/// With one output file packets stay in order: threads write in turn.
+class Conversion::Worker {
+ public:
+  Worker(Conversion& conversion, int thread)
+      : conversion_(conversion),
+        output_(*conversion.outputs_[static_cast<size_t>(thread) % conversion.outputs_.size()]),
+        writer_(static_cast<int64_t>(static_cast<size_t>(thread) / conversion.outputs_.size())),
+        in_order_(conversion.outputs_.size() == 1),
+        packets_(conversion.choice_),
+        windows_(conversion.settings_.limit_seconds),
+        compressor_(conversion.settings_.output.compression) {
+    columns_.reserve(packets_.fields().size());
+    for (const auto& field : packets_.fields()) columns_.emplace_back(field);
+  }
+
+  Status run();
+
+ private:
+  Status convert(const Piece& piece);
+  Status append(std::span<const Packet> packets);
+  Status write();
+
+  Conversion& conversion_;
+  CaptureOutput& output_;
+  const int64_t writer_;
+  const bool in_order_;
+  PacketColumns packets_;
+  TimeWindows windows_;
+  format::arrow::Compressor compressor_;
+  std::vector<ColumnBuilder> columns_;
+  BatchFacts facts_;
+  int64_t piece_ = 0;
+  bool has_turn_ = false;
+};
+
+/// What has been appended; nothing when another thread has failed.
+Status Conversion::Worker::write() {
+  STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns_, facts_.rows, compressor_));
+  facts_.bounds = output_.bounds_of(columns_);
+  if (in_order_ && !has_turn_ && !conversion_.turns_.wait(piece_)) return Status::ok();
+  has_turn_ = true;
+  const int64_t rows = facts_.rows, window = facts_.window;
+  STROM_TRY(output_.write(batch, std::exchange(facts_, {})));
+  conversion_.progress_.add(rows, batch.bytes());
+  for (ColumnBuilder& column : columns_) column.clear();
+  return output_.begin_window(writer_, window);
+}
+
+/// A record batch has packets of one file.
+Status Conversion::Worker::append(std::span<const Packet> packets) {
+  while (!packets.empty()) {
+    const int64_t window = windows_.number_of(packets[0].time);
+    if (facts_.rows > 0 && window != facts_.window) STROM_TRY(write());
+    size_t count = 1;
+    while (count < packets.size() && packets[count].time >= windows_.begin() && packets[count].time < windows_.end())
+      ++count;
+    if (facts_.rows == 0) facts_.first_time = packets[0].time;
+    facts_.window = window;
+    facts_.rows += static_cast<int64_t>(count);
+    STROM_TRY(packets_.append(packets.first(count), columns_, facts_.counts));
+    packets = packets.subspan(count);
+  }
+  return Status::ok();
+}
+
+Status Conversion::Worker::convert(const Piece& piece) {
   Packet tile[kTilePackets];
   const size_t count = piece.run.offsets.size();
   for (size_t first = 0; first < count; first += kTilePackets) {
     const size_t step = std::min<size_t>(kTilePackets, count - first);
     piece.run.read(first, step, tile);
-    if (first == 0) facts.first_time = tile[0].time;
-    STROM_TRY(packets.append({tile, step}, columns, facts.counts));
+    STROM_TRY(append({tile, step}));
   }
-  facts.rows = static_cast<int64_t>(count);
-  return Status::ok();
+  return write();
 }
 
-/// With one output file packets stay in order: threads write in turn.
-Status Conversion::work(int thread) {
-  PacketColumns packets(choice_);
-  std::vector<ColumnBuilder> columns;
-  columns.reserve(packets.fields().size());
-  for (const auto& field : packets.fields()) columns.emplace_back(field);
-  format::arrow::Compressor compressor(settings_.output.compression);
-  CaptureOutput& output = *outputs_[static_cast<size_t>(thread) % outputs_.size()];
-  const bool in_order = outputs_.size() == 1;
+Status Conversion::Worker::run() {
   Piece piece;
-  while (!failed_) {
-    STROM_ASSIGN(const bool more, input_.next(piece));
+  while (!conversion_.failed_) {
+    STROM_ASSIGN(const bool more, conversion_.input_.next(piece));
     if (!more) break;
-    const auto convert_piece = [&]() -> Status {
-      for (ColumnBuilder& column : columns) column.clear();
-      BatchFacts facts;
-      STROM_TRY(take(piece, packets, columns, facts));
-      STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns, facts.rows, compressor));
-      facts.bounds = output.bounds_of(columns);
-      if (in_order && !turns_.wait(piece.number)) return Status::ok();
-      const int64_t rows = facts.rows;
-      STROM_TRY(output.write(batch, std::move(facts)));
-      progress_.add(rows, batch.bytes());
-      return Status::ok();
-    };
-    const Status status = convert_piece();
-    turns_.done(status.is_ok());
+    piece_ = piece.number;
+    has_turn_ = false;
+    const Status status = convert(piece);
+    conversion_.turns_.done(status.is_ok());
     STROM_TRY(status);
   }
-  return Status::ok();
+  return output_.begin_window(writer_, INT64_MAX);
 }
 
 Result<Written> Conversion::run() {
@@ -95,19 +141,20 @@ Result<Written> Conversion::run() {
   const bool by_queue = has_queue(settings_.output.path);
   const int64_t count = by_queue ? threads_ : std::min<int64_t>(threads_, settings_.parallel_write);
   for (int64_t i = 0; i < count; ++i) {
-    outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields, input_.name(), i));
+    const int64_t writers = threads_ / count + (i < threads_ % count ? 1 : 0);
+    outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields, input_.name(), i, writers));
     STROM_TRY(outputs_.back()->open());
   }
   STROM_TRY(tool::run_pieces(threads_, threads_, [&](int64_t, int thread) {
-    const Status status = work(thread);
+    const Status status = Worker(*this, thread).run();
     if (!status.is_ok()) {
       failed_ = true;
       turns_.done(false);
     }
     return status;
   }));
-  if (input_.dropped() > 0) outputs_[0]->set_metadata("pcap.dropped", input_.dropped());
-  if (input_.incomplete() > 0) outputs_[0]->set_metadata("pcap.incomplete_files", input_.incomplete());
+  if (input_.dropped() > 0) outputs_[0]->add_dropped(input_.dropped());
+  if (input_.incomplete() > 0) outputs_[0]->set_metadata("pcap.incomplete_files", std::to_string(input_.incomplete()));
   Written written;
   for (const auto& output : outputs_) {
     STROM_TRY(output->finish());

@@ -3,7 +3,9 @@
 
 #include "arrow_files/workers.hpp"
 #include "common/program.hpp"
+#include "pcap2arrow/capture_filter.hpp"
 #include "pcap2arrow/convert.hpp"
+#include "pcap2arrow/live.hpp"
 #include "pcap2arrow/path_pattern.hpp"
 
 namespace strom::pcap2arrow {
@@ -13,6 +15,75 @@ namespace {
 using tool::OptionTable;
 
 Status usage_error(std::string message) { return Status(ErrorCode::kInvalidParameter, std::move(message)); }
+
+/// `90`, `30s`, `5m`, `1h`, `2d`.
+Result<int64_t> parse_seconds(const std::string& text) {
+  constexpr int64_t kMinute = 60, kHour = 3600, kDay = 86400, kMost = 1000000000;
+  size_t digits = 0;
+  int64_t value = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && value < kMost)
+    value = value * 10 + (text[digits++] - '0');
+  const std::string unit = text.substr(digits);
+  const int64_t factor = unit.empty() || unit == "s" ? 1
+                         : unit == "m"               ? kMinute
+                         : unit == "h"               ? kHour
+                         : unit == "d"               ? kDay
+                                                     : 0;
+  if (digits == 0 || factor == 0 || value == 0 || value > kMost)
+    return usage_error("\"" + text + "\" is no time such as 30s, 5m, 1h or 1d");
+  return value * factor;
+}
+
+void add_time(OptionTable& table, char letter, const char* name, int64_t* target, const char* help) {
+  table.custom(
+      letter, name, "TIME",
+      [target](const std::string& text) -> Status {
+        STROM_ASSIGN(*target, parse_seconds(text));
+        return Status::ok();
+      },
+      help);
+}
+
+void add_capture_options(OptionTable& table, Settings& settings) {
+  table.group("Capture");
+  table.list('i', "input", "DEV", &settings.interfaces,
+             "captures from these network interfaces instead of reading files; any: from all");
+  table
+      .text('r', "rule", "BPF", &settings.filter, "takes packets that match a filter as of tcpdump, see pcap-filter(7)")
+      .also("filter");
+  table.size(0, "snap", &settings.snap, 1, "takes so many bytes of each packet at most (default: all)");
+  table.flag(0, "promiscuous", &settings.promiscuous, "takes packets for other hosts, too");
+  table
+      .text(0, "direction", "WHICH", &settings.direction,
+            "packets that come in, that go out, or both (default); of the loopback interface, once")
+      .one_of({"in", "out", "both"});
+  table
+      .text(0, "fanout", "MODE", &settings.fanout,
+            "how threads share packets: hash of the flow (default), cpu, lb (in turn), queue of the network card, "
+            "rollover (the next when one is full)")
+      .one_of({"hash", "cpu", "lb", "queue", "rollover"});
+  constexpr int64_t kLeastRing = 2 << 20;
+  table.size(0, "ring-size", &settings.ring_size, kLeastRing,
+             "memory in which the kernel keeps packets until they are taken, for each thread (default 64m)");
+  table.flag(0, "hardware-time", &settings.hardware_time, "timestamps of the network card");
+  table.number('c', "count", &settings.count, 1, INT64_MAX, "ends after so many packets");
+  add_time(table, 0, "duration", &settings.duration, "ends after this time, such as 30s, 5m or 1h");
+  add_time(table, 's', "stat", &settings.stat_interval, "tells what was captured and dropped, every so often");
+  table.text(0, "user", "NAME", &settings.user, "becomes this user when the capture has been set up");
+}
+
+void add_file_options(OptionTable& table, Settings& settings) {
+  table.group("Files");
+  table
+      .custom(
+          0, "damaged", "WHAT",
+          [&](const std::string& text) {
+            settings.keep_damaged = text == "keep";
+            return Status::ok();
+          },
+          "what becomes of a damaged file: fail (default), or keep, which takes the packets before the damage")
+      .one_of({"fail", "keep"});
+}
 
 void add_column_options(OptionTable& table, Settings& settings) {
   table.group("Columns");
@@ -43,6 +114,8 @@ void add_output_options(OptionTable& table, Settings& settings) {
   table.size(0, "chunk-size", &settings.chunk_size, kLeastChunk, "size of record batches (default 64m)")
       .also("segment-size");
   table.size('l', "limit", &settings.limit_bytes, kLeastLimit, "begins another file when one has this size");
+  add_time(table, 0, "limit-time", &settings.limit_seconds,
+           "begins another file when this time is over, at whole multiples of it: 5m, 1h, 1d");
   table.number(0, "limit-packets", &settings.limit_packets, 1, INT64_MAX,
                "begins another file when one has so many packets");
   table.number(0, "parallel-write", &settings.parallel_write, 1, 256,
@@ -53,35 +126,86 @@ void add_output_options(OptionTable& table, Settings& settings) {
       .alone_means("*");
 }
 
+Status check_capture(const Settings& settings) {
+  constexpr int64_t kMostRing = int64_t{4} << 30;
+  if (!settings.files.empty()) return usage_error("-i captures, so there is no file to read");
+  if (settings.keep_damaged) return usage_error("--damaged is for files");
+  STROM_TRY(check_filter(settings.filter));
+  if (settings.ring_size > kMostRing) return usage_error("--ring-size can be 4g at most");
+  for (const std::string& name : settings.interfaces)
+    if (name == "any" && (settings.promiscuous || settings.hardware_time))
+      return usage_error("--promiscuous and --hardware-time need the name of an interface, not any");
+  return Status::ok();
+}
+
+Status check_files(const Settings& settings) {
+  if (settings.files.empty()) return usage_error("no file to read and no interface; see pcap2arrow --help");
+  const std::pair<bool, const char*> needs_capture[] = {{!settings.filter.empty(), "-r"},
+                                                        {settings.snap > 0, "--snap"},
+                                                        {settings.promiscuous, "--promiscuous"},
+                                                        {settings.hardware_time, "--hardware-time"},
+                                                        {settings.count > 0, "-c"},
+                                                        {settings.duration > 0, "--duration"},
+                                                        {settings.stat_interval > 0, "-s"},
+                                                        {!settings.user.empty(), "--user"}};
+  for (const auto& [is_given, name] : needs_capture)
+    if (is_given) return usage_error(fmt::format("{} is for captures, see -i", name));
+  return Status::ok();
+}
+
 Status check(Settings& settings) {
-  if (settings.files.empty()) return usage_error("no file to read; see pcap2arrow --help");
+  constexpr int64_t kMostChunk = int64_t{1} << 30;
+  STROM_TRY(settings.is_live() ? check_capture(settings) : check_files(settings));
   if (settings.protocols.empty()) settings.protocols = {"tcp4", "udp4", "icmp4"};
   STROM_TRY(format::packets::parse_protocols(settings.protocols).status());
+  if (settings.chunk_size > kMostChunk) return usage_error("--chunk-size can be 1g at most");
   if (settings.output.path.empty()) settings.output.path = kDefaultPattern;
   STROM_TRY(check_pattern(settings.output.path));
   if (settings.output.is_stream()) {
     if (!settings.statistics.empty())
       return usage_error("statistics need a file, since a stream has no footer for them");
-    if (settings.limit_bytes > 0 || settings.limit_packets > 0 || settings.parallel_write > 1)
-      return usage_error("--limit, --limit-packets and --parallel-write need files, not -o -");
+    const bool has_limit = settings.limit_bytes > 0 || settings.limit_packets > 0 || settings.limit_seconds > 0;
+    if (has_limit || settings.parallel_write > 1)
+      return usage_error("--limit, --limit-packets, --limit-time and --parallel-write need files, not -o -");
   }
   return Status::ok();
 }
 
-void report(const Settings& settings, bool is_named, const Written& written) {
-  using format::packets::Malformed;
+void report_malformed(const Settings& settings, const Written& written) {
+  if (!settings.verbose) return;
   for (size_t i = 0; i < written.counts.malformed.size(); ++i) {
     const int64_t count = written.counts.malformed[i];
-    if (count > 0 && settings.verbose)
-      fmt::print(stderr, "pcap2arrow: malformed: {} {}\n", count, malformed_name(static_cast<Malformed>(i)));
+    if (count > 0)
+      fmt::print(stderr, "pcap2arrow: malformed: {} {}\n", count,
+                 malformed_name(static_cast<format::packets::Malformed>(i)));
   }
+}
+
+void report(const Settings& settings, bool is_named, const Written& written) {
+  report_malformed(settings, written);
   if (settings.output.is_stream() || (is_named && !settings.verbose)) return;
   const std::string files = written.files == 1 ? "" : fmt::format(" and {} other files", written.files - 1);
   fmt::print("pcap2arrow: wrote on '{}'{} total {} record-batches, {} packets\n", written.path, files, written.batches,
              written.rows);
 }
 
+Status run_capture(const Settings& settings, bool is_named, tool::Progress& progress) {
+  STROM_ASSIGN(const Captured captured, capture(settings, progress));
+  progress.finish();
+  report(settings, is_named, captured.written);
+  if (settings.verbose || captured.dropped > 0)
+    fmt::print(stderr, "pcap2arrow: {} packets captured, {} dropped by the kernel\n", captured.received,
+               captured.dropped);
+  if (captured.lost > 0)
+    tool::report_warning("pcap2arrow", fmt::format("{} captured packets could not be written", captured.lost));
+  return captured.failure;
+}
+
 Status run(const Settings& settings, bool is_named) {
+  if (settings.is_live()) {
+    tool::Progress progress(settings.progress, settings.output.is_stream());
+    return run_capture(settings, is_named, progress);
+  }
   tool::Progress progress(settings.progress, settings.output.is_stream());
   STROM_ASSIGN(const Written written, convert(settings, progress));
   progress.finish();
@@ -89,39 +213,41 @@ Status run(const Settings& settings, bool is_named) {
   return Status::ok();
 }
 
-int main_of_tool(int argc, char** argv) {
-  Settings settings;
-  OptionTable table(
-      "pcap2arrow", "turns network packets into Apache Arrow files",
-      "Reads files of packets (pcap of both byte orders, in microseconds and nanoseconds, and pcapng) and "
-      "writes them as an Apache Arrow file, with a column for each field of their headers.\n\n"
-      "A file appears under its name when it is complete. An existing file is not overwritten without "
-      "-f.");
-  table.files(&settings.files,
-              "pcap or pcapng files, as they are or compressed by gzip, zstd or lz4; - is standard input");
-  table.group("Input");
-  table
-      .custom(
-          0, "damaged", "WHAT",
-          [&](const std::string& text) {
-            settings.keep_damaged = text == "keep";
-            return Status::ok();
-          },
-          "what becomes of a damaged file: fail (default), or keep, which takes the packets before the damage")
-      .one_of({"fail", "keep"});
-  add_column_options(table, settings);
-  add_output_options(table, settings);
-  table.group("General");
-  table.number('t', "threads", &settings.threads, 1, 1024, "threads (default: one for each processor)")
-      .also("pcap-threads")
-      .also('n');
-  tool::add_progress_option(table, &settings.progress);
-  table.flag('v', "verbose", &settings.verbose, "says at the end what was written");
+void add_examples(OptionTable& table) {
   table.example("pcap2arrow capture.pcapng -o capture.arrow --stats", "a file, with TCP, UDP and ICMP over IPv4");
   table.example("pcap2arrow -p tcp4,udp4,icmp4,tcp6,udp6,icmp6 --no-payload *.pcap.gz -o headers.arrow",
                 "headers of both versions of IP, from compressed files");
-  table.example("tcpdump -i eth0 -w - | pcap2arrow - -o /data/%Y%m%d_%H%M%S.arrow -l 1g",
-                "packets of another program, in files of 1 GB");
+  table.example("pcap2arrow -i eth0 -o /data/%i_%Y%m%d_%H%M%S.arrow -l 1g --limit-time=1h -s 10",
+                "captures until it is interrupted, in files of at most 1 GB and an hour; tells every ten seconds");
+  table.example("pcap2arrow -i eth0 -r 'tcp port 443' -t 4 -o tls.arrow", "with a filter, by four threads");
+}
+
+int main_of_tool(int argc, char** argv) {
+  Settings settings;
+  OptionTable table("pcap2arrow", "turns network packets into Apache Arrow files",
+                    "Captures packets of network interfaces, or reads files of packets (pcap of both byte orders, in "
+                    "microseconds and nanoseconds, and pcapng). Writes them as Apache Arrow files, with a column for "
+                    "each field of their headers.\n\n"
+                    "A file appears under its name when it is complete. An existing file is not overwritten without "
+                    "-f. A capture ends at SIGINT or SIGTERM, when all its files are complete; the exit status is 0 "
+                    "then. A second signal ends it at once.");
+  table.files(&settings.files,
+              "pcap or pcapng files, as they are or compressed by gzip, zstd or lz4; - is standard input");
+  add_capture_options(table, settings);
+  add_file_options(table, settings);
+  add_column_options(table, settings);
+  add_output_options(table, settings);
+  table.group("General");
+  table
+      .number('t', "threads", &settings.threads, 1, 1024,
+              "threads: for each interface (default 1), or for files (default: one for each processor)")
+      .also("pcap-threads")
+      .also("num-queues")
+      .also('n');
+  tool::add_progress_option(table, &settings.progress);
+  table.flag('v', "verbose", &settings.verbose, "says at the end what was written");
+  add_examples(table);
+  table.library(filter_library());
   bool is_named = false;
   return tool::run_program(
       table, argc, argv,

@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <ctime>
+#include <utility>
 
-#include "base/os_error.hpp"
+#include "format/staged_file.hpp"
 #include "pcap2arrow/path_pattern.hpp"
 
 namespace strom::pcap2arrow {
@@ -16,22 +17,24 @@ namespace {
 
 using format::packets::Malformed;
 
+constexpr int64_t kNano = 1000000000;
+/// Room for the footer, and for what file systems need of their own.
+constexpr int64_t kFooterRoom = 1 << 20;
+
 int64_t now() {
-  constexpr int64_t kNano = 1000000000;
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   return int64_t{time.tv_sec} * kNano + time.tv_nsec;
 }
 
-void set_value(columnar::KeyValues& metadata, const std::string& key, int64_t value) {
-  const std::string text = std::to_string(value);
+void set_value(columnar::KeyValues& metadata, const std::string& key, std::string value) {
   for (auto& [known, old] : metadata) {
     if (known == key) {
-      old = text;
+      old = std::move(value);
       return;
     }
   }
-  metadata.emplace_back(key, text);
+  metadata.emplace_back(key, std::move(value));
 }
 
 }  // namespace
@@ -45,11 +48,48 @@ void Written::add(const Written& other) {
   counts.add(other.counts);
 }
 
+/// A file that others may have taken the name of while it was written: it gets a number then, since packets cannot be
+/// captured again.
+class CaptureOutput::NumberedSink final : public format::ByteSink {
+ public:
+  NumberedSink(std::unique_ptr<format::StagedFile> file, std::string base) : file_(std::move(file)), base_(base) {}
+  Status append(std::vector<struct iovec> pieces) override { return file_->append(std::move(pieces)); }
+  Status reserve(int64_t bytes) override { return file_->reserve(bytes); }
+  int64_t position() const override { return file_->position(); }
+  const std::string& path() const override { return file_->path(); }
+  Status commit() override {
+    Status status = file_->commit();
+    for (int64_t number = 1; !status.is_ok() && access(file_->path().c_str(), F_OK) == 0; ++number) {
+      file_->set_path(numbered(base_, number));
+      status = file_->commit();
+    }
+    return status;
+  }
+
+ private:
+  const std::unique_ptr<format::StagedFile> file_;
+  const std::string base_;
+};
+
+/// A file that is being written.
+struct CaptureOutput::File {
+  format::ByteSink* sink = nullptr;  // the writer's
+  std::unique_ptr<format::arrow::FileWriter> writer;
+  format::arrow::Statistics statistics{{}};
+  int64_t rows = 0, dropped = 0;
+  format::packets::PacketCounts counts;
+};
+
 CaptureOutput::CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface,
-                             int64_t queue)
-    : settings_(settings), interface_(std::move(interface)), queue_(queue) {
+                             int64_t queue, int64_t writers)
+    : settings_(settings),
+      interface_(std::move(interface)),
+      queue_(queue),
+      windows_(static_cast<size_t>(writers), INT64_MIN) {
   schema_.fields = std::move(fields);
 }
+
+CaptureOutput::~CaptureOutput() = default;
 
 Status CaptureOutput::choose_statistics() {
   for (const std::string& name : settings_.statistics) {
@@ -77,89 +117,165 @@ Status CaptureOutput::choose_statistics() {
 Status CaptureOutput::open() {
   STROM_TRY(choose_statistics());
   const std::string& pattern = settings_.output.path;
-  statistics_ = format::arrow::Statistics(statistics_columns_);
   const bool has_time = path_of(pattern, {interface_, queue_, 0}) != path_of(pattern, {interface_, queue_, now()});
-  if (!has_time) return open_file(0);
+  if (!has_time && settings_.limit_seconds == 0) {
+    STROM_ASSIGN(files_[0], open_file(0));
+    return Status::ok();
+  }
   const size_t slash = pattern.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : pattern.substr(0, slash + 1);
-  if (folder.find('%') == std::string::npos && access(folder.c_str(), W_OK | X_OK) != 0)
-    return base::os_error(errno, "could not write to folder \"" + folder + "\"");
-  return Status::ok();
+  if (folder.find('%') != std::string::npos) return Status::ok();
+  return format::StagedFile::create(folder + "/pcap2arrow", true)
+      .status();  // a file without a name, to see if it can be
 }
 
-/// A file that another one of this run has the name of gets a number. The first one is as the user named it.
-Status CaptureOutput::open_file(int64_t time) {
+/// A file that another one of this run has the name of gets a number, and so does one of a capture that goes on
+/// already. The first one is as the user named it.
+Result<std::unique_ptr<format::ByteSink>> CaptureOutput::open_sink(int64_t time) {
   tool::OutputOptions output = settings_.output;
-  if (!output.is_stream()) {
-    const std::string path = path_of(settings_.output.path, {interface_, queue_, time});
-    same_path_ = path == base_path_ ? same_path_ + 1 : 0;
-    base_path_ = path;
-    output.path = path;
-    const bool may_number = written_.files > 0;
-    while (same_path_ > 0 || (may_number && !output.force && access(output.path.c_str(), F_OK) == 0)) {
-      output.path = numbered(path, std::max<int64_t>(1, same_path_));
-      if (output.force || access(output.path.c_str(), F_OK) != 0) break;
-      ++same_path_;
-    }
+  if (output.is_stream()) {
+    written_.path = output.path;
+    return tool::open_output(output);
   }
-  STROM_ASSIGN(auto sink, tool::open_output(output));
+  const std::string path = path_of(settings_.output.path, {interface_, queue_, time});
+  int64_t& number = names_[path];
+  output.path = number == 0 ? path : numbered(path, number);
+  ++number;
+  const bool may_number = written_.files > 0 || (settings_.is_live() && time != 0);
+  while (may_number && !output.force && access(output.path.c_str(), F_OK) == 0) output.path = numbered(path, number++);
   written_.path = output.path;
-  STROM_ASSIGN(writer_, format::arrow::FileWriter::create(std::move(sink), schema_, output.is_stream()));
-  statistics_ = format::arrow::Statistics(statistics_columns_);
-  file_rows_ = 0;
-  file_counts_ = {};
-  metadata_.clear();
+  STROM_ASSIGN(const std::string target, tool::file_behind(output.path));
+  if (!output.force && access(target.c_str(), F_OK) == 0)
+    return Status(ErrorCode::kIoError, "file \"" + output.path + "\" exists").with_hint("-f replaces it.");
+  STROM_ASSIGN(auto file, format::StagedFile::create(target, output.force, output.cache()));
+  return std::unique_ptr<format::ByteSink>(std::make_unique<NumberedSink>(std::move(file), target));
+}
+
+Result<std::unique_ptr<CaptureOutput::File>> CaptureOutput::open_file(int64_t time) {
+  auto file = std::make_unique<File>();
+  STROM_ASSIGN(auto sink, open_sink(time));
+  file->sink = sink.get();
+  STROM_ASSIGN(file->writer, format::arrow::FileWriter::create(std::move(sink), schema_, settings_.output.is_stream()));
+  file->statistics = format::arrow::Statistics(statistics_columns_);
   ++written_.files;
+  return file;
+}
+
+/// The file gets its footer, and is synced while the next one is written.
+Status CaptureOutput::close_file(std::unique_ptr<File> file) {
+  if (file == nullptr) return Status::ok();
+  columnar::KeyValues& metadata = file->writer->schema().metadata;
+  const auto set = [&](const std::string& key, int64_t value) { set_value(metadata, key, std::to_string(value)); };
+  set("pcap.packets", file->counts.packets);
+  set("pcap.bytes", file->counts.bytes);
+  if (file->dropped > 0) set("pcap.dropped", file->dropped);
+  for (size_t i = 0; i < file->counts.malformed.size(); ++i) {
+    const int64_t count = file->counts.malformed[i];
+    if (count > 0) set(std::string("pcap.malformed.") + malformed_name(static_cast<Malformed>(i)), count);
+  }
+  for (const auto& [key, value] : metadata_) set_value(metadata, key, value);
+  file->statistics.put(file->writer->schema());
+  written_.bytes += file->writer->position();
+  STROM_TRY(finished_files(false));
+  closing_.push_back(std::async(std::launch::async, [file = std::move(file)]() { return file->writer->finish(); }));
   return Status::ok();
 }
 
-Status CaptureOutput::close_file() {
-  if (writer_ == nullptr) return Status::ok();
-  columnar::KeyValues& metadata = writer_->schema().metadata;
-  set_value(metadata, "pcap.packets", file_counts_.packets);
-  set_value(metadata, "pcap.bytes", file_counts_.bytes);
-  for (size_t i = 0; i < file_counts_.malformed.size(); ++i) {
-    const int64_t count = file_counts_.malformed[i];
-    if (count > 0)
-      set_value(metadata, std::string("pcap.malformed.") + malformed_name(static_cast<Malformed>(i)), count);
-  }
-  metadata.insert(metadata.end(), metadata_.begin(), metadata_.end());
-  statistics_.put(writer_->schema());
-  written_.bytes += writer_->position();
-  const Status status = writer_->finish();
-  writer_.reset();
-  return status;
+/// The first failure of files that were closed; waits for all of them if `all`.
+Status CaptureOutput::finished_files(bool all) {
+  Status failure = Status::ok();
+  std::erase_if(closing_, [&](std::future<Status>& file) {
+    if (!all && file.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+    Status status = file.get();
+    if (failure.is_ok()) failure = std::move(status);
+    return true;
+  });
+  return failure;
 }
 
-bool CaptureOutput::is_full(int64_t bytes, int64_t rows) const {
-  if (file_rows_ == 0 || settings_.output.is_stream()) return false;
-  return (settings_.limit_bytes > 0 && writer_->position() + bytes > settings_.limit_bytes) ||
-         (settings_.limit_packets > 0 && file_rows_ + rows > settings_.limit_packets);
+Status CaptureOutput::close_all() {
+  Status failure = Status::ok();
+  for (auto& [window, file] : std::exchange(files_, {})) {
+    Status status = close_file(std::move(file));
+    if (failure.is_ok()) failure = std::move(status);
+  }
+  Status status = finished_files(true);
+  return failure.is_ok() ? status : failure;
 }
 
 std::vector<format::arrow::Bounds> CaptureOutput::bounds_of(const std::vector<columnar::ColumnBuilder>& columns) const {
   return format::arrow::Statistics(statistics_columns_).of(columns);
 }
 
+/// The file for a batch of `bytes`, which has room for it.
+Result<CaptureOutput::File*> CaptureOutput::file_of(const BatchFacts& facts, int64_t bytes) {
+  std::unique_ptr<File>& file = files_[facts.window];
+  if (file != nullptr && file->rows > 0 && !settings_.output.is_stream()) {
+    const bool is_large = settings_.limit_bytes > 0 && file->writer->position() + bytes > settings_.limit_bytes;
+    const bool is_long = settings_.limit_packets > 0 && file->rows + facts.rows > settings_.limit_packets;
+    if (is_large || is_long) STROM_TRY(close_file(std::move(file)));
+  }
+  if (file == nullptr) {
+    STROM_ASSIGN(file, open_file(facts.first_time));
+    file->dropped = std::exchange(dropped_, 0);
+  }
+  return file.get();
+}
+
 Status CaptureOutput::write(const format::arrow::EncodedBatch& batch, BatchFacts facts) {
   std::lock_guard lock(mutex_);
-  if (writer_ != nullptr && is_full(batch.bytes(), facts.rows)) STROM_TRY(close_file());
-  if (writer_ == nullptr) STROM_TRY(open_file(facts.first_time));
-  STROM_TRY(writer_->write(batch).status());
-  statistics_.add(std::move(facts.bounds));
-  file_rows_ += facts.rows;
-  file_counts_.add(facts.counts);
+  STROM_ASSIGN(File* const file, file_of(facts, batch.bytes()));
+  if (settings_.is_live()) {
+    const Status room = file->sink->reserve(batch.bytes() + kFooterRoom);
+    if (!room.is_ok()) {
+      (void)close_all();
+      return room;
+    }
+  }
+  STROM_TRY(file->writer->write(batch).status());
+  file->statistics.add(std::move(facts.bounds));
+  file->rows += facts.rows;
+  file->counts.add(facts.counts);
   written_.counts.add(facts.counts);
   written_.rows += facts.rows;
   ++written_.batches;
   return Status::ok();
 }
 
-void CaptureOutput::set_metadata(const std::string& key, int64_t value) { set_value(metadata_, key, value); }
+Status CaptureOutput::begin_window(int64_t writer, int64_t window) {
+  std::lock_guard lock(mutex_);
+  windows_[static_cast<size_t>(writer)] = window;
+  const int64_t least = *std::min_element(windows_.begin(), windows_.end());
+  if (least == INT64_MAX) return Status::ok();  // the rest is finish()'s
+  while (!files_.empty() && files_.begin()->first < least) {
+    auto file = std::move(files_.begin()->second);
+    files_.erase(files_.begin());
+    STROM_TRY(close_file(std::move(file)));
+  }
+  return Status::ok();
+}
+
+void CaptureOutput::add_dropped(int64_t count) {
+  std::lock_guard lock(mutex_);
+  if (files_.empty() || files_.rbegin()->second == nullptr)
+    dropped_ += count;
+  else
+    files_.rbegin()->second->dropped += count;
+}
+
+void CaptureOutput::set_metadata(const std::string& key, const std::string& value) { set_value(metadata_, key, value); }
+
+Written CaptureOutput::written() const {
+  std::lock_guard lock(mutex_);
+  return written_;
+}
 
 Status CaptureOutput::finish() {
-  if (writer_ == nullptr && written_.files == 0) STROM_TRY(open_file(now()));
-  return close_file();
+  if (written_.files == 0) {
+    STROM_ASSIGN(files_[0], open_file(now()));
+    files_[0]->dropped = dropped_;
+  }
+  return close_all();
 }
 
 }  // namespace strom::pcap2arrow

@@ -1,7 +1,10 @@
-// The files that packets go to: one after the other, as they reach their size, with names from a pattern.
+// The files that packets go to: one after the other, as they reach their size or their time is over, with names from a
+// pattern.
 #pragma once
 
 #include <cstdint>
+#include <future>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,6 +24,7 @@ namespace strom::pcap2arrow {
 struct BatchFacts {
   int64_t rows = 0;
   int64_t first_time = 0;  // of its first packet, in nanoseconds
+  int64_t window = 0;      // see time_window.hpp
   std::vector<format::arrow::Bounds> bounds;
   format::packets::PacketCounts counts;
 };
@@ -37,26 +41,38 @@ struct Written {
 /// Thread-safe, but for open() and finish().
 class CaptureOutput {
  public:
-  /// `interface` and `queue` stand in names of files.
-  CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface, int64_t queue);
+  /// `interface` and `queue` stand in names of files. `writers`: threads that write.
+  CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface, int64_t queue,
+                int64_t writers);
+  ~CaptureOutput();
 
   /// Opens what can be opened before the first packet. Errors: a file that exists, a folder that cannot be written to,
   /// kInvalidParameter (statistics of columns that there are not).
   Status open();
   std::vector<format::arrow::Bounds> bounds_of(const std::vector<columnar::ColumnBuilder>& columns) const;
+  /// kDiskFull: the batch has found no room, and what was written before is a whole file.
   Status write(const format::arrow::EncodedBatch& batch, BatchFacts facts);
+  /// The writer will write nothing of windows before `window`. Files that nobody writes to any more are completed.
+  Status begin_window(int64_t writer, int64_t window);
+  /// Packets that were lost, which the newest file's metadata will say.
+  void add_dropped(int64_t count);
   /// A value of the last file's metadata.
-  void set_metadata(const std::string& key, int64_t value);
+  void set_metadata(const std::string& key, const std::string& value);
   /// At least one file has been written, if nothing has failed.
   Status finish();
 
-  const Written& written() const { return written_; }
+  Written written() const;
 
  private:
+  struct File;
+  class NumberedSink;
   Status choose_statistics();
-  Status open_file(int64_t time);
-  Status close_file();
-  bool is_full(int64_t bytes, int64_t rows) const;
+  Result<File*> file_of(const BatchFacts& facts, int64_t bytes);
+  Result<std::unique_ptr<File>> open_file(int64_t time);
+  Result<std::unique_ptr<format::ByteSink>> open_sink(int64_t time);
+  Status close_file(std::unique_ptr<File> file);
+  Status close_all();
+  Status finished_files(bool all);
 
   const Settings& settings_;
   const std::string interface_;
@@ -64,13 +80,12 @@ class CaptureOutput {
   columnar::Schema schema_;
   std::vector<size_t> statistics_columns_;
 
-  std::mutex mutex_;
-  std::unique_ptr<format::arrow::FileWriter> writer_;
-  format::arrow::Statistics statistics_{{}};
-  std::string base_path_;  // of the last file, without a number
-  int64_t same_path_ = 0;  // files that had it
-  int64_t file_rows_ = 0;
-  format::packets::PacketCounts file_counts_;
+  mutable std::mutex mutex_;
+  std::map<int64_t, std::unique_ptr<File>> files_;  // by window
+  std::vector<int64_t> windows_;                    // by writer
+  std::map<std::string, int64_t> names_;            // how often a name came
+  std::vector<std::future<Status>> closing_;
+  int64_t dropped_ = 0;
   columnar::KeyValues metadata_;
   Written written_;
 };

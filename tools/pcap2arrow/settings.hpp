@@ -15,9 +15,20 @@ struct Settings {
   std::vector<std::string> files;  // "-": standard input
   bool keep_damaged = false;       // what is before the damage of a file is enough
 
+  std::vector<std::string> interfaces;  // instead of files; "any": all
+  std::string filter;                   // a capture filter, see pcap-filter(7)
+  int64_t snap = 0;                     // bytes of a packet at most; 0: all
+  bool promiscuous = false, hardware_time = false;
+  std::string fanout = "hash", direction = "both";
+  int64_t ring_size = int64_t{64} << 20;               // of each thread
+  int64_t count = 0, duration = 0, stat_interval = 0;  // packets, seconds, seconds; 0: none
+  std::string user;                                    // whom to become
+
+  bool is_live() const { return !interfaces.empty(); }
+
   tool::OutputOptions output;  // its path is a pattern, see path_pattern.hpp
   int64_t chunk_size = int64_t{64} << 20;
-  int64_t limit_bytes = 0, limit_packets = 0;  // of an output file; 0: none
+  int64_t limit_bytes = 0, limit_packets = 0, limit_seconds = 0;  // of an output file; 0: none
   int64_t parallel_write = 1;
   std::vector<std::string> statistics;  // names; "*": all that can have them
 

@@ -33,7 +33,10 @@ class Walk {
   void run(const Packet& packet) {
     at_ = packet.data;
     end_ = packet.data + packet.captured;
-    link(packet.link);
+    if (packet.link == link::kCooked)
+      cooked(packet.ether_type);
+    else
+      link(packet.link);
     tile_.payload[row_] = {reinterpret_cast<const char*>(at_), end_ - at_};
   }
   uint8_t mask() const { return mask_; }
@@ -58,6 +61,10 @@ class Walk {
   }
 
   void link(uint16_t type);
+  void cooked(uint16_t type) {
+    set_type(type);
+    network(type);
+  }
   void ethernet();
   void loopback(uint32_t family);
   void ppp();

@@ -10,6 +10,8 @@ namespace strom::format::packets {
 namespace link {
 inline constexpr uint16_t kNull = 0, kEthernet = 1, kPpp = 9, kRawOld = 12, kRawOpenBsd = 14, kPppHdlc = 50, kRaw = 101,
                           kLoop = 108, kLinuxSll = 113, kIpv4 = 228, kIpv6 = 229, kLinuxSll2 = 276;
+/// Without a link layer; Packet::ether_type says what it is. Of this program alone.
+inline constexpr uint16_t kCooked = 0xFFFF;
 }  // namespace link
 
 /// The name of a link type; nullptr when its packets are not taken apart.
@@ -33,11 +35,13 @@ constexpr const char* link_name(uint16_t type) {
 
 struct Packet {
   const uint8_t* data = nullptr;
-  int64_t time = 0;        // nanoseconds since 1970-01-01 UTC
-  uint32_t captured = 0;   // bytes at `data`
-  uint32_t length = 0;     // bytes on the wire
-  uint32_t interface = 0;  // of the capture file's section, or of the machine
-  uint16_t link = 0;       // link type
+  int64_t time = 0;                // nanoseconds since 1970-01-01 UTC
+  uint32_t captured = 0;           // bytes at `data`
+  uint32_t length = 0;             // bytes on the wire
+  uint32_t interface = 0;          // of the capture file's section, or of the machine
+  uint16_t link = 0;               // link type
+  uint16_t ether_type = 0;         // with link::kCooked
+  uint16_t tag = 0, tag_type = 0;  // a VLAN tag that was taken out of the packet: its TCI and EtherType; 0: none
 };
 
 }  // namespace strom::format::packets

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""pcap2arrow -i: captures in a network namespace of the test's own, where packets go from one end of a virtual cable to
+the other."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+
+import packets as p
+from checks import done, equal, folder, ok, program, run, start, wait_until
+
+if "STROM_IN_NAMESPACE" not in os.environ:
+    # Its own interfaces and mounts; a user who is not root is root there.
+    options = ["-nm"] if os.geteuid() == 0 else ["-rnm"]
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode != 0:
+        print("no network namespaces here, so nothing can be captured")
+        done()
+    os.execvpe("unshare", ["unshare", *options, sys.executable, *sys.argv], {**os.environ, "STROM_IN_NAMESPACE": "1"})
+
+OUT = folder("pcap2arrow_live")
+ALL = ",".join(p.HEADERS)
+r = p.random_source(2)
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True)
+
+
+def make_cable():
+    ip("link", "add", "left", "type", "veth", "peer", "name", "right")
+    for name in ("left", "right"):
+        # No packets of the kernel's own.
+        subprocess.run(["sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1"], capture_output=True)
+        ip("link", "set", name, "mtu", "3000", "up")
+
+
+ip("link", "set", "lo", "up")
+make_cable()
+wire = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+wire.bind(("left", 0))
+
+
+def read(path):
+    with pa.ipc.open_file(str(path)) as file:
+        return file.read_all()
+
+
+def metadata(path):
+    with pa.ipc.open_file(str(path)) as file:
+        return {k.decode(): v.decode() for k, v in (file.schema.metadata or {}).items()}
+
+
+def is_capturing(process, count=1):
+    """Its sockets take packets: they have a protocol, and a filter no more."""
+    lines = open(f"/proc/{process.pid}/net/packet").read().splitlines()[1:]
+    return sum(line.split()[3] == "0003" and line.split()[5] == "1" for line in lines) >= count
+
+
+def capture(*options, name="out.arrow", interface="right", count=1):
+    process = start("pcap2arrow", "-i", interface, "-o", OUT / name, "-f", "-p", ALL, *options, stdout=subprocess.DEVNULL)
+    wait_until(lambda: process.poll() is not None or is_capturing(process, count))
+    time.sleep(0.05)
+    return process
+
+
+def ended(process, status=0, number=None):
+    """Its standard error, after a signal if one is given."""
+    if number is not None:
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    ok(process.returncode == status, f"ends with {status}", process.args, process.returncode, err)
+    return err
+
+
+def send(frames):
+    for frame in frames:
+        wire.send(frame)
+
+
+def sample(count, **options):
+    made = [p.random_packet(r, **options) for _ in range(count)]
+    return [data for data, _ in made], [row for _, row in made]
+
+
+def same(table, rows, what):
+    """All columns but the time."""
+    if not equal(table.num_rows, len(rows), f"{what}: packets"):
+        return
+    for name in table.column_names[1:]:
+        equal(table.column(name).to_pylist() == [row.get(name) for row in rows], True, f"{what}: {name}")
+
+
+def untagged(count, **options):
+    """Packets without VLAN tags, which the kernel takes out."""
+    frames, rows = [], []
+    while len(frames) < count:
+        data, row = p.random_packet(r, **options)
+        if data[12:14] in (b"\x08\x00", b"\x86\xdd"):
+            frames.append(data)
+            rows.append(row)
+    return frames, rows
+
+
+# What is sent is captured, in order, until a signal.
+frames, rows = sample(3000)
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    process = capture("-v", "--stats=timestamp")
+    begin = time.time()
+    send(frames)
+    time.sleep(0.2)
+    err = ended(process, number=number)
+    ok("3000 packets captured, 0 dropped by the kernel" in err, "counts at the end", err)
+    table = read(OUT / "out.arrow")
+    same(table, rows, f"a capture until {number.name}")
+    times = table.column("timestamp").cast(pa.int64()).to_pylist()
+    ok(begin - 1 <= times[0] / 1e6 <= times[-1] / 1e6 <= time.time() + 1 and times == sorted(times), "times of the kernel")
+    equal(metadata(OUT / "out.arrow").get("pcap.interface"), "right", "the interface's name")
+process = capture("-c", "100")
+send(frames[:500])
+ended(process)
+same(read(OUT / "out.arrow"), rows[:100], "-c")
+begin = time.time()
+ended(capture("--duration=1s"))
+ok(0.9 < time.time() - begin < 5 and read(OUT / "out.arrow").num_rows == 0, "--duration, and a file without packets")
+
+# Capabilities are gone when packets are taken.
+process = capture()
+threads = [int(t) for t in os.listdir(f"/proc/{process.pid}/task")]
+effective = [int(next(line for line in open(f"/proc/{process.pid}/task/{t}/status") if line.startswith("CapEff")).split()[1], 16)
+             for t in threads]
+ok(len([e for e in effective if e & 1 << 13]) <= 1, "threads have no CAP_NET_RAW any more", effective)
+ended(process, number=signal.SIGINT)
+result = subprocess.run(["unshare", "-U", program("pcap2arrow"), "-i", "lo", "-o", OUT / "no.arrow"], capture_output=True, text=True)
+ok(result.returncode == 1 and "CAP_NET_RAW" in result.stderr, "without privileges it says which one", result.stderr)
+
+# Filters, the snap length, VLAN tags.
+process = capture("-r", "udp", "--snap=60")
+mixed, mixed_rows = untagged(1000)
+send(mixed)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+table = read(OUT / "out.arrow")
+wanted = [row for row in mixed_rows if row["udp_length"] is not None and not row["ip6_options"]]
+ok(table.num_rows >= len(wanted) > 0 and set(table.column("protocol").to_pylist()) <= {p.UDP, 44}, "-r udp", table.num_rows, len(wanted))
+ok(max(map(len, table.column("payload").to_pylist())) <= 60 - 14 - 20 - 8, "--snap")
+tagged = b"\2" * 12 + b"\x81\x00\x00\x07" + frames[0][12:]
+process = capture("-r", "vlan 7")
+send([tagged, frames[1], tagged])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+equal(read(OUT / "out.arrow").num_rows, 2, "a filter for VLAN tags")
+for arguments, status, message in ((["-i", "right", "-r", "tcp porc 5"], 2, "filter"), (["-i", "nothing"], 1, "no interface"),
+                                   (["-i", "right", "x.pcap"], 2, "no file to read"), (["x.pcap", "-s", "1"], 2, "is for captures"),
+                                   (["-i", "right", "--limit-time=1y"], 2, "no time such as")):
+    code, _, err = run("pcap2arrow", *arguments, "-o", OUT / "no.arrow")
+    ok(code == status and message in err and not (OUT / "no.arrow").exists(), f"{arguments}", code, err)
+
+# Several threads: every packet once.
+plain, plain_rows = untagged(4000, kind="udp4", size=20)
+for mode in ("hash", "lb", "cpu", "rollover"):
+    process = capture("-t", "3", f"--fanout={mode}", count=3)
+    send(plain)
+    time.sleep(0.2)
+    ended(process, number=signal.SIGINT)
+    found = sorted((row["src_addr"], row["identifier"], row["payload"]) for row in read(OUT / "out.arrow").to_pylist())
+    equal(found == sorted((row["src_addr"], row["identifier"], row["payload"]) for row in plain_rows), True, f"--fanout={mode}")
+process = capture("-t", "2", name="q%q.arrow", count=2)
+send(plain)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+counts = [read(OUT / f"q{q}.arrow").num_rows for q in range(2)]
+ok(sum(counts) == len(plain) and min(counts) > 0, "a file for each thread", counts)
+
+# Files one after the other: by packets, by time; names that are taken.
+process = capture("--limit-packets=700", name="n.arrow")
+send(frames)
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+names = ["n.arrow", "n-1.arrow", "n-2.arrow", "n-3.arrow", "n-4.arrow"]
+equal([read(OUT / n).num_rows for n in names], [700] * 4 + [200], "--limit-packets")
+same(pa.concat_tables([read(OUT / n) for n in names]), rows, "files by packets")
+(OUT / "time").mkdir(exist_ok=True)
+process = capture("--limit-time=1s", name="time/%H%M%S.arrow", count=1)
+for i in range(6):
+    send(frames[i * 500:(i + 1) * 500])
+    time.sleep(0.5)
+wait_until(lambda: len(list((OUT / "time").iterdir())) >= 2)
+ended(process, number=signal.SIGINT)
+files = sorted((OUT / "time").iterdir())
+tables = [read(f) for f in files]
+ok(3 <= len(files) <= 5, "--limit-time", files)
+same(pa.concat_tables(tables), rows, "files by time")
+for path, table in zip(files, tables):
+    seconds = {t // 10**6 for t in table.column("timestamp").cast(pa.int64()).to_pylist()}
+    ok(len(seconds) == 1 and time.strftime("%H%M%S", time.localtime(seconds.pop())) in path.name, f"{path.name} is of one second")
+(OUT / "two").mkdir(exist_ok=True)
+both = [start("pcap2arrow", "-i", "right", "-o", OUT / "two" / "x_%Y.arrow", "-c", "500") for _ in range(2)]
+wait_until(lambda: all(is_capturing(process, 2) for process in both))
+time.sleep(0.1)
+send(frames[:600])
+for process in both:
+    ended(process)
+equal(sorted(f.name[6:] for f in (OUT / "two").iterdir()), ["-1.arrow", ".arrow"], "two captures with the same name")
+equal([read(f).num_rows for f in (OUT / "two").iterdir()], [500, 500], "both files are whole")
+
+# Losses are told at once, and in the file.
+process = capture("--ring-size=2m", "-s", "1")
+process.send_signal(signal.SIGSTOP)
+big = sample(1, size=1400, kind="tcp4")[0][0]
+for _ in range(5000):
+    wire.send(big)
+process.send_signal(signal.SIGCONT)
+time.sleep(2.5)
+err = ended(process, number=signal.SIGINT)
+ok("the kernel dropped" in err and "dropped by the kernel" in err, "losses are told", err)
+ok("right: " in err and " written" in err, "-s tells what happens", err)
+lost = int(metadata(OUT / "out.arrow")["pcap.dropped"])
+equal(read(OUT / "out.arrow").num_rows + lost, 5000, "packets that were captured and dropped are those that were sent")
+
+# The loopback interface has each packet once; any has all interfaces.
+process = capture("-r", "udp port 7777", interface="lo")
+talk = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(100):
+    talk.sendto(b"%d" % i, ("127.0.0.1", 7777))
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+equal(read(OUT / "out.arrow").column("payload").to_pylist(), [b"%d" % i for i in range(100)], "the loopback interface")
+process = capture("--direction=in", "--interface-id", "-r", "udp", interface="any")
+for i in range(20):
+    talk.sendto(b"%d" % i, ("127.0.0.1", 7777))
+send(plain[:20])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+table = read(OUT / "out.arrow")
+ids = table.column("interface_id").to_pylist()
+equal((ids.count(socket.if_nametoindex("lo")), ids.count(socket.if_nametoindex("right"))), (20, 20), "any")
+ok(set(table.column("dst_mac").to_pylist()) == {None} and set(table.column("ether_type").to_pylist()) == {p.IPV4}, "without the link layer")
+process = capture("--direction=out", interface="left")
+send(plain[:50])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+equal(read(OUT / "out.arrow").num_rows, 50, "--direction=out")
+
+# Folders that cannot be written to, files that exist, disks that are full.
+code, _, err = run("pcap2arrow", "-i", "right", "-o", "/proc/%H.arrow")
+ok(code == 1 and "could not" in err, "a folder where nothing can be written", err)
+code, _, err = run("pcap2arrow", "-i", "right", "-o", OUT / "out.arrow")
+ok(code == 1 and "exists" in err, "a file that exists", err)
+small = OUT / "small"
+small.mkdir(exist_ok=True)
+subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)
+for options in ([], ["-C", "lz4"], ["-t", "2"]):
+    process = capture("--chunk-size=4m", *options, name="small/x.arrow", count=2 if "-t" in options else 1)
+    frame = sample(1, size=1400, kind="tcp4")[0][0][:-1000]
+    sent = 0
+    while process.poll() is None and sent < 100_000:
+        for _ in range(500):
+            wire.send(frame + r.randbytes(1000))
+        sent += 500
+    err = ended(process, 1)
+    ok("No space left" in err and "could not be written" in err, "a full disk is an error", err)
+    table = read(small / "x.arrow")
+    ok(table.num_rows > 5000, f"and what was written before is a whole file {options}", table.num_rows)
+    (small / "x.arrow").unlink()
+subprocess.run(["umount", small], check=True)
+
+# An interface that goes down comes back; one that vanishes does not.
+process = capture()
+send(frames[:100])
+time.sleep(0.2)
+ip("link", "set", "right", "down")
+time.sleep(0.3)
+ip("link", "set", "right", "up")
+time.sleep(0.2)
+send(frames[100:200])
+time.sleep(0.2)
+ok(process.poll() is None, "goes on after the interface was down")
+ip("link", "del", "right")
+err = ended(process, 1)
+ok("has vanished" in err, "an interface that vanishes is an error", err)
+table = read(OUT / "out.arrow")
+ok(table.num_rows == 200, "and what was captured is there", table.num_rows)
+
+done()

@@ -1,0 +1,26 @@
+// Capture filters as tcpdump has them (pcap-filter(7)), compiled by libpcap.
+#pragma once
+
+#include <linux/filter.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strom::pcap2arrow {
+
+/// Instructions for the kernel, which take packets that `filter` matches, with at most `snap` bytes; 0: all bytes. For
+/// packets of link type `link` from `interface`, or without a link layer from "any". kInvalidParameter: what libpcap
+/// says of the filter.
+Result<std::vector<sock_filter>> compile_filter(const std::string& filter, const std::string& interface, uint16_t link,
+                                                int64_t snap);
+
+/// kInvalidParameter for what can be no filter of any interface.
+Status check_filter(const std::string& filter);
+
+/// The library's name and version.
+std::string filter_library();
+
+}  // namespace strom::pcap2arrow

@@ -1,0 +1,31 @@
+// Live captures: threads that take packets from sources and fill record batches with them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/status.hpp"
+#include "common/progress.hpp"
+#include "pcap2arrow/output.hpp"
+#include "pcap2arrow/packet_source.hpp"
+#include "pcap2arrow/settings.hpp"
+
+namespace strom::pcap2arrow {
+
+/// What a capture has come to.
+struct Captured {
+  Written written;
+  int64_t received = 0;  // from the kernel
+  int64_t dropped = 0;   // by the kernel, for want of room
+  int64_t lost = 0;      // received, and not written because of an error
+  Status failure;        // why it ended early; what was written before is whole
+};
+
+/// Captures from settings.interfaces until a signal, or as long as was asked for.
+Result<Captured> capture(const Settings& settings, tool::Progress& progress);
+
+/// The same from `sources`, a thread for each.
+Result<Captured> capture_from(const Settings& settings, std::vector<std::unique_ptr<PacketSource>> sources,
+                              tool::Progress& progress);
+
+}  // namespace strom::pcap2arrow
