@@ -6,7 +6,7 @@
 #include <string>
 
 #include "store/checksum.hpp"
-#include "store/region/size_classes.hpp"
+#include "store/size_classes.hpp"
 
 namespace strom::store::region {
 

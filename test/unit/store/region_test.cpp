@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "store/region/size_classes.hpp"
+#include "store/size_classes.hpp"
 #include "test_region.hpp"
 
 namespace strom::store::region {

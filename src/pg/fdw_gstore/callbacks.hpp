@@ -1,0 +1,40 @@
+// The functions that PostgreSQL calls for store tables, by the file that holds them; handler.cpp hands them out. All of
+// them may ereport.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+extern "C" {
+
+// plan.cpp
+void strom_gstore_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
+void strom_gstore_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid);
+ForeignScan* strom_gstore_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
+                               List* scan_clauses, Plan* outer_plan);
+
+// scan.cpp
+void strom_gstore_begin(ForeignScanState* node, int eflags);
+TupleTableSlot* strom_gstore_iterate(ForeignScanState* node);
+void strom_gstore_rescan(ForeignScanState* node);
+void strom_gstore_end(ForeignScanState* node);
+void strom_gstore_explain(ForeignScanState* node, ExplainState* es);
+
+// modify.cpp
+int strom_gstore_updatable(Relation relation);
+void strom_gstore_add_targets(PlannerInfo* root, Index rti, RangeTblEntry* target, Relation relation);
+List* strom_gstore_plan_modify(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan);
+void strom_gstore_begin_modify(ModifyTableState* state, ResultRelInfo* target, List* fdw_private, int subplan,
+                               int eflags);
+void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target);
+TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                    TupleTableSlot* plan_slot);
+TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                    TupleTableSlot* plan_slot);
+TupleTableSlot* strom_gstore_delete(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                    TupleTableSlot* plan_slot);
+void strom_gstore_truncate(List* relations, DropBehavior behavior, bool restart_sequences);
+
+// analyze.cpp
+bool strom_gstore_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
+
+}  // extern "C"

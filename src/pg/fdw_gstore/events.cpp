@@ -1,0 +1,126 @@
+// Event triggers: files of store tables come and go with them.
+#include <vector>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/catalog/foreign_table.hpp"
+#include "pg/store/files.hpp"
+#include "pg/store/server_headers.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace catalog = strom::pg::catalog;
+namespace store = strom::pg::store;
+
+namespace {
+
+bool is_store_server(Oid server) {
+  const char* wrapper = GetForeignDataWrapper(GetForeignServer(server)->fdwid)->fdwname;
+  return strcmp(wrapper, "gstore_fdw") == 0;
+}
+
+/// OIDs that a query returns in its first column, in the memory context of the caller. May ereport.
+List* query_oids(const char* query) {
+  MemoryContext caller = CurrentMemoryContext;
+  List* found = NIL;
+  if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
+  if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "SPI_execute failed");
+  for (uint64 i = 0; i < SPI_processed; ++i) {
+    bool is_null;
+    const Datum value = SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null);
+    if (is_null) continue;
+    MemoryContext before = MemoryContextSwitchTo(caller);
+    found = list_append_unique_oid(found, DatumGetObjectId(value));
+    MemoryContextSwitchTo(before);
+  }
+  SPI_finish();
+  return found;
+}
+
+/// Calls `call` for those that are store tables. May ereport.
+void for_store_tables(List* relids, void (*call)(Relation)) {
+  ListCell* cell;
+  foreach (cell, relids) {
+    const Oid relid = lfirst_oid(cell);
+    if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !is_store_server(GetForeignTable(relid)->serverid)) continue;
+    Relation relation = table_open(relid, AccessShareLock);
+    call(relation);
+    table_close(relation, NoLock);
+  }
+}
+
+/// May ereport.
+void require_event_trigger(FunctionCallInfo fcinfo) {
+  if (!CALLED_AS_EVENT_TRIGGER(fcinfo))
+    ereport(ERROR, (errcode(ERRCODE_E_R_I_E_EVENT_TRIGGER_PROTOCOL_VIOLATED),
+                    errmsg("this function is for an event trigger")));
+}
+
+/// Options of a foreign table that this transaction has dropped. May ereport.
+List* dropped_options(Oid relid) {
+  List* options = NIL;
+  Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+  ScanKeyData key;
+  ScanKeyInit(&key, Anum_pg_foreign_table_ftrelid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(relid));
+  SysScanDesc scan = systable_beginscan(catalog, ForeignTableRelidIndexId, true, SnapshotAny, 1, &key);
+  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan)) {
+    // The version that was dropped just now is the last one.
+    if (!TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetUpdateXid(tuple->t_data))) continue;
+    bool is_null;
+    const Datum value = heap_getattr(tuple, Anum_pg_foreign_table_ftoptions, RelationGetDescr(catalog), &is_null);
+    options = is_null ? NIL : untransformRelOptions(datumCopy(value, false, -1));
+  }
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return options;
+}
+
+bool names_store_files(List* options) {
+  bool base = false, redo = false;
+  ListCell* cell;
+  foreach (cell, options) {
+    const char* name = lfirst_node(DefElem, cell)->defname;
+    base = base || strcmp(name, "base_file") == 0;
+    redo = redo || strcmp(name, "redo_log_file") == 0;
+  }
+  return base && redo;
+}
+
+}  // namespace
+
+STROM_SQL_FUNCTION(strom_gstore_tables_made) {
+  boundary::guard([fcinfo] {
+    require_event_trigger(fcinfo);
+    List* found = query_oids(
+        "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
+        "WHERE object_type = 'foreign table' AND command_tag = 'CREATE FOREIGN TABLE'");
+    for_store_tables(found, store::create_files);
+  });
+  PG_RETURN_NULL();
+}
+
+STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
+  boundary::guard([fcinfo] {
+    require_event_trigger(fcinfo);
+    List* found = query_oids(
+        "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
+        "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass");
+    for_store_tables(found, store::check_definition);
+  });
+  PG_RETURN_NULL();
+}
+
+STROM_SQL_FUNCTION(strom_gstore_tables_dropped) {
+  List* found = boundary::guard([fcinfo] {
+    require_event_trigger(fcinfo);
+    return query_oids(
+        "SELECT objid FROM pg_catalog.pg_event_trigger_dropped_objects() "
+        "WHERE object_type = 'foreign table'");
+  });
+  for (int i = 0; i < list_length(found); ++i) {
+    const Oid relid = list_nth_oid(found, i);
+    List* options = boundary::guard([relid] { return dropped_options(relid); });
+    if (!names_store_files(options)) continue;
+    const auto parsed = store::parse_options(catalog::read_options(options));
+    if (parsed.is_ok()) store::drop_files(relid, parsed.value());
+  }
+  PG_RETURN_NULL();
+}

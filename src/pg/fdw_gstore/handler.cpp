@@ -1,0 +1,35 @@
+// The SQL functions gstore_fdw_handler and gstore_fdw_validator.
+#include "pg/boundary/boundary.hpp"
+#include "pg/fdw_gstore/callbacks.hpp"
+#include "pg/store/options.hpp"
+
+namespace boundary = strom::pg::boundary;
+
+STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
+  auto* routine = boundary::guard([] { return makeNode(FdwRoutine); });
+  routine->GetForeignRelSize = strom_gstore_rel_size;
+  routine->GetForeignPaths = strom_gstore_paths;
+  routine->GetForeignPlan = strom_gstore_plan;
+  routine->BeginForeignScan = strom_gstore_begin;
+  routine->IterateForeignScan = strom_gstore_iterate;
+  routine->ReScanForeignScan = strom_gstore_rescan;
+  routine->EndForeignScan = strom_gstore_end;
+  routine->ExplainForeignScan = strom_gstore_explain;
+  routine->AnalyzeForeignTable = strom_gstore_analyze;
+  routine->IsForeignRelUpdatable = strom_gstore_updatable;
+  routine->AddForeignUpdateTargets = strom_gstore_add_targets;
+  routine->PlanForeignModify = strom_gstore_plan_modify;
+  routine->BeginForeignModify = strom_gstore_begin_modify;
+  routine->ExecForeignInsert = strom_gstore_insert;
+  routine->BeginForeignInsert = strom_gstore_begin_insert;
+  routine->ExecForeignUpdate = strom_gstore_update;
+  routine->ExecForeignDelete = strom_gstore_delete;
+  routine->ExecForeignTruncate = strom_gstore_truncate;
+  PG_RETURN_POINTER(routine);
+}
+
+STROM_SQL_FUNCTION(strom_gstore_fdw_validator) {
+  List* options = boundary::guard([fcinfo] { return untransformRelOptions(PG_GETARG_DATUM(0)); });
+  strom::pg::store::validate_options(strom::pg::catalog::read_options(options), PG_GETARG_OID(1));
+  PG_RETURN_VOID();
+}

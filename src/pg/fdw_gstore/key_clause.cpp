@@ -1,0 +1,102 @@
+#include "pg/fdw_gstore/key_clause.hpp"
+
+#include <limits>
+
+namespace strom::pg::fdw_gstore {
+
+namespace {
+
+const store::StoreColumn& key_of(const store::Table* table) {
+  return table->columns[static_cast<size_t>(table->key())];
+}
+
+bool is_key(const store::Table* table, Index rti, Node* node) {
+  while (IsA(node, RelabelType)) node = reinterpret_cast<Node*>(reinterpret_cast<RelabelType*>(node)->arg);
+  if (!IsA(node, Var)) return false;
+  const auto* var = reinterpret_cast<Var*>(node);
+  return var->varno == static_cast<int>(rti) && var->varlevelsup == 0 && var->varattno == key_of(table).attnum;
+}
+
+bool mentions(PlannerInfo* root, Index rti, Node* node) {
+  Relids members = pull_varnos(root, node);
+  const bool found = bms_is_member(static_cast<int>(rti), members);
+  bms_free(members);
+  return found;
+}
+
+bool is_integer(Oid type) { return type == INT2OID || type == INT4OID || type == INT8OID; }
+
+/// The operator is equality of the key's type, or of two integer types.
+bool is_equality(const store::StoreColumn& key, Oid op, Oid collation, Oid* other_type) {
+  const Oid base = getBaseType(key.type);
+  const Oid opclass = GetDefaultOpClass(base, BTREE_AM_OID);
+  if (!OidIsValid(opclass) || get_op_opfamily_strategy(op, get_opclass_family(opclass)) != BTEqualStrategyNumber)
+    return false;
+  Oid left, right;
+  op_input_types(op, &left, &right);
+  if (left != right && !(is_integer(left) && is_integer(right))) return false;
+  *other_type = right;
+  return !OidIsValid(collation) || get_collation_isdeterministic(collation);
+}
+
+bool match_operator(PlannerInfo* root, const store::Table* table, Index rti, const OpExpr* clause, KeyClause* match) {
+  if (list_length(clause->args) != 2) return false;
+  auto* left = static_cast<Node*>(linitial(clause->args));
+  auto* right = static_cast<Node*>(lsecond(clause->args));
+  Oid op = clause->opno;
+  if (!is_key(table, rti, left)) {
+    std::swap(left, right);
+    op = get_commutator(op);
+    if (!OidIsValid(op) || !is_key(table, rti, left)) return false;
+  }
+  if (!is_equality(key_of(table), op, clause->inputcollid, &match->type) || mentions(root, rti, right)) return false;
+  match->value = reinterpret_cast<Expr*>(right);
+  match->is_array = false;
+  return true;
+}
+
+bool match_array(PlannerInfo* root, const store::Table* table, Index rti, const ScalarArrayOpExpr* clause,
+                 KeyClause* match) {
+  if (!clause->useOr) return false;
+  auto* left = static_cast<Node*>(linitial(clause->args));
+  auto* right = static_cast<Node*>(lsecond(clause->args));
+  if (!is_key(table, rti, left) || mentions(root, rti, right) ||
+      !is_equality(key_of(table), clause->opno, clause->inputcollid, &match->type))
+    return false;
+  match->value = reinterpret_cast<Expr*>(right);
+  match->is_array = true;
+  return true;
+}
+
+int64_t integer_of(Oid type, Datum value) {
+  if (type == INT2OID) return DatumGetInt16(value);
+  return type == INT4OID ? DatumGetInt32(value) : DatumGetInt64(value);
+}
+
+}  // namespace
+
+bool match_key_clause(PlannerInfo* root, const store::Table* table, Index rti, Expr* clause, KeyClause* match) {
+  if (table->key() < 0 || contain_volatile_functions(reinterpret_cast<Node*>(clause))) return false;
+  if (IsA(clause, OpExpr)) return match_operator(root, table, rti, reinterpret_cast<OpExpr*>(clause), match);
+  if (IsA(clause, ScalarArrayOpExpr))
+    return match_array(root, table, rti, reinterpret_cast<ScalarArrayOpExpr*>(clause), match);
+  return false;
+}
+
+bool key_cell(const store::StoreColumn& column, Oid type, Datum value, store::CellSpace* space,
+              store::rows::Cell* cell) {
+  if (is_integer(type)) {
+    const int64_t number = integer_of(type, value);
+    const bool fits = column.length == sizeof(int64_t) ||
+                      (column.length == sizeof(int32_t) && number >= INT32_MIN && number <= INT32_MAX) ||
+                      (column.length == sizeof(int16_t) && number >= INT16_MIN && number <= INT16_MAX);
+    if (!fits) return false;
+    value = column.length == sizeof(int64_t)   ? Int64GetDatum(number)
+            : column.length == sizeof(int32_t) ? Int32GetDatum(static_cast<int32_t>(number))
+                                               : Int16GetDatum(static_cast<int16_t>(number));
+  }
+  *cell = store::to_cell(column, value, false, space);
+  return true;
+}
+
+}  // namespace strom::pg::fdw_gstore

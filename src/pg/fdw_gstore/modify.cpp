@@ -1,0 +1,192 @@
+// INSERT, COPY, UPDATE, DELETE and TRUNCATE on store tables. May ereport.
+#include "pg/fdw_gstore/callbacks.hpp"
+#include "pg/fdw_gstore/row_slot.hpp"
+#include "pg/store/change.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/visibility.hpp"
+
+namespace store = strom::pg::store;
+namespace gstore = strom::pg::fdw_gstore;
+
+namespace {
+
+/// ResultRelInfo::ri_FdwState: plain data.
+struct Modify {
+  store::Table* table;
+  ModifyTableState* state;  // nullptr: COPY
+  CommandId command;
+  AttrNumber tid;         // of the plan's rows, for UPDATE and DELETE
+  bool skips_duplicates;  // ON CONFLICT DO NOTHING
+  store::CellSpace* spaces;
+  store::rows::Cell* cells;
+  MemoryContext memory;  // of one row
+};
+
+Modify* begin(ModifyTableState* state, ResultRelInfo* target, bool skips_duplicates) {
+  auto* modify = static_cast<Modify*>(palloc0(sizeof(Modify)));
+  modify->table = store::open_table(target->ri_RelationDesc);
+  modify->state = state;
+  // COPY has no plan, and no command of its own in its state.
+  modify->command =
+      state != nullptr && state->ps.plan != nullptr ? state->ps.state->es_output_cid : GetCurrentCommandId(true);
+  const size_t columns = modify->table->columns.size();
+  modify->spaces = static_cast<store::CellSpace*>(palloc(columns * sizeof(store::CellSpace)));
+  modify->cells = static_cast<store::rows::Cell*>(palloc(columns * sizeof(store::rows::Cell)));
+  modify->memory = AllocSetContextCreate(CurrentMemoryContext, "row of a store table", ALLOCSET_SMALL_SIZES);
+  modify->skips_duplicates = skips_duplicates;
+  target->ri_FdwState = modify;
+  return modify;
+}
+
+/// What the executor leaves to foreign servers: this one has nobody else to leave it to.
+void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* slot) {
+  Relation relation = target->ri_RelationDesc;
+  slot->tts_tableOid = RelationGetRelid(relation);
+  if (relation->rd_att->constr != nullptr) ExecConstraints(target, slot, estate);
+  if (relation->rd_rel->relispartition && target->ri_RootResultRelInfo == nullptr)
+    ExecPartitionCheck(target, slot, estate, true);
+}
+
+const store::rows::Cell* cells_of(Modify* modify, TupleTableSlot* slot) {
+  MemoryContextReset(modify->memory);
+  MemoryContext before = MemoryContextSwitchTo(modify->memory);
+  gstore::cells_of(modify->table, slot, modify->spaces, modify->cells);
+  MemoryContextSwitchTo(before);
+  return modify->cells;
+}
+
+store::Slot row_of(const Modify* modify, TupleTableSlot* plan_slot) {
+  bool is_null;
+  const Datum tid = ExecGetJunkAttribute(plan_slot, modify->tid, &is_null);
+  if (is_null) elog(ERROR, "ctid is NULL");
+  return gstore::slot_of(reinterpret_cast<ItemPointer>(DatumGetPointer(tid)));
+}
+
+/// The row has another version since the statement's snapshot: what the statement makes of that one; nullptr: nothing.
+TupleTableSlot* look_again(const Modify* modify, ResultRelInfo* target, store::Slot version) {
+  if (IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+  EPQState* again = &modify->state->mt_epqstate;
+  TupleTableSlot* slot = EvalPlanQualSlot(again, target->ri_RelationDesc, target->ri_RangeTableIndex);
+  gstore::fill_slot(modify->table, version, nullptr, slot);
+  slot->tts_tableOid = RelationGetRelid(target->ri_RelationDesc);
+  TupleTableSlot* plan_slot = EvalPlanQual(again, target->ri_RelationDesc, target->ri_RangeTableIndex, slot);
+  return TupIsNull(plan_slot) ? nullptr : plan_slot;
+}
+
+void raise_deleted(store::EndResult result) {
+  if (result == store::EndResult::kDeleted && IsolationUsesXactSnapshot())
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent delete")));
+}
+
+/// A row that this command's own functions or triggers have changed already.
+void check_own(const Modify* modify, const store::EndOutcome& outcome, const char* what) {
+  if (outcome.command != modify->command)
+    ereport(ERROR,
+            (errcode(ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION),
+             errmsg("tuple to be %s was already modified by an operation triggered by the current command", what),
+             errhint("Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to "
+                     "other rows.")));
+}
+
+}  // namespace
+
+int strom_gstore_updatable(Relation) { return (1 << CMD_INSERT) | (1 << CMD_UPDATE) | (1 << CMD_DELETE); }
+
+void strom_gstore_add_targets(PlannerInfo* root, Index rti, RangeTblEntry*, Relation) {
+  Var* tid = makeVar(static_cast<int>(rti), SelfItemPointerAttributeNumber, TIDOID, -1, InvalidOid, 0);
+  add_row_identity_var(root, tid, rti, "ctid");
+}
+
+List* strom_gstore_plan_modify(PlannerInfo*, ModifyTable* plan, Index, int) {
+  return list_make1(makeInteger(plan->onConflictAction == ONCONFLICT_NOTHING ? 1 : 0));
+}
+
+void strom_gstore_begin_modify(ModifyTableState* state, ResultRelInfo* target, List* fdw_private, int, int eflags) {
+  if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
+  Modify* modify = begin(state, target, intVal(linitial(fdw_private)) != 0);
+  if (state->operation == CMD_INSERT) return;
+  modify->tid = ExecFindJunkAttributeInTlist(outerPlanState(state)->plan->targetlist, "ctid");
+  if (!AttributeNumberIsValid(modify->tid)) elog(ERROR, "could not find junk ctid column");
+}
+
+void strom_gstore_begin_insert(ModifyTableState* state, ResultRelInfo* target) {
+  const auto* plan = state != nullptr ? reinterpret_cast<const ModifyTable*>(state->ps.plan) : nullptr;
+  begin(state, target, plan != nullptr && plan->onConflictAction == ONCONFLICT_NOTHING);
+}
+
+TupleTableSlot* strom_gstore_insert(EState* estate, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot*) {
+  auto* modify = static_cast<Modify*>(target->ri_FdwState);
+  check_constraints(estate, target, slot);
+  const store::Slot made = store::insert_row(modify->table, target->ri_RelationDesc, cells_of(modify, slot),
+                                             modify->command, modify->skips_duplicates);
+  if (made == store::rows::kNoSlot) return nullptr;
+  gstore::set_tid(made, &slot->tts_tid);
+  return slot;
+}
+
+TupleTableSlot* strom_gstore_update(EState* estate, ResultRelInfo* target, TupleTableSlot* slot,
+                                    TupleTableSlot* plan_slot) {
+  auto* modify = static_cast<Modify*>(target->ri_FdwState);
+  Relation relation = target->ri_RelationDesc;
+  store::Slot row = row_of(modify, plan_slot);
+  for (;;) {
+    check_constraints(estate, target, slot);
+    const store::EndOutcome outcome = store::end_row(modify->table, relation, row, modify->command);
+    switch (outcome.result) {
+      case store::EndResult::kDone:
+        row = store::replace_row(modify->table, relation, row, cells_of(modify, slot), modify->command);
+        gstore::set_tid(row, &slot->tts_tid);
+        return slot;
+      case store::EndResult::kOwn: check_own(modify, outcome, "updated"); return nullptr;
+      case store::EndResult::kDeleted: raise_deleted(outcome.result); return nullptr;
+      case store::EndResult::kUpdated: break;
+    }
+    row = outcome.follower;
+    TupleTableSlot* again = look_again(modify, target, row);
+    if (again == nullptr) return nullptr;
+    gstore::fill_slot(modify->table, row, nullptr, target->ri_oldTupleSlot);
+    slot = ExecGetUpdateNewTuple(target, again, target->ri_oldTupleSlot);
+    slot->tts_tableOid = RelationGetRelid(relation);
+    if (relation->rd_att->constr != nullptr && relation->rd_att->constr->has_generated_stored)
+      ExecComputeStoredGenerated(target, estate, slot, CMD_UPDATE);
+  }
+}
+
+TupleTableSlot* strom_gstore_delete(EState*, ResultRelInfo* target, TupleTableSlot* slot, TupleTableSlot* plan_slot) {
+  auto* modify = static_cast<Modify*>(target->ri_FdwState);
+  store::Slot row = row_of(modify, plan_slot);
+  for (;;) {
+    const store::EndOutcome outcome = store::end_row(modify->table, target->ri_RelationDesc, row, modify->command);
+    switch (outcome.result) {
+      case store::EndResult::kDone:
+        if (target->ri_projectReturning != nullptr) gstore::fill_slot(modify->table, row, nullptr, slot);
+        return slot;
+      case store::EndResult::kOwn: check_own(modify, outcome, "deleted"); return nullptr;
+      case store::EndResult::kDeleted: raise_deleted(outcome.result); return nullptr;
+      case store::EndResult::kUpdated: break;
+    }
+    row = outcome.follower;
+    if (look_again(modify, target, row) == nullptr) return nullptr;
+  }
+}
+
+void strom_gstore_truncate(List* relations, DropBehavior, bool) {
+  ListCell* cell;
+  foreach (cell, relations) {
+    auto* relation = static_cast<Relation>(lfirst(cell));
+    store::Table* table = store::open_table(relation);
+    const CommandId command = GetCurrentCommandId(true);
+    const uint32_t used = table->rows->used_slots();
+    // Nobody else has the table now. Older snapshots still see the rows, as they should.
+    for (store::Slot slot = 1; slot < used; ++slot) {
+      constexpr store::Slot kOften = 0xFFF;
+      if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();
+      const store::rows::Xids xids = store::rows::Rows::xids(table->rows->version(slot));
+      if (xids.xmin != store::rows::kNobody && xids.xmax == store::rows::kNobody)
+        store::end_row(table, relation, slot, command);
+    }
+  }
+}

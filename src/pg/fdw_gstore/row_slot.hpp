@@ -1,0 +1,25 @@
+// Rows of store tables in PostgreSQL's slots, there and back. May ereport.
+#pragma once
+
+#include "pg/store/memory.hpp"
+
+namespace strom::pg::fdw_gstore {
+
+inline void set_tid(store::Slot slot, ItemPointer tid) {
+  constexpr int kOffsetBits = 8;
+  ItemPointerSet(tid, slot >> kOffsetBits, static_cast<OffsetNumber>((slot & ((1U << kOffsetBits) - 1)) + 1));
+}
+inline store::Slot slot_of(ItemPointer tid) {
+  constexpr int kOffsetBits = 8;
+  return (ItemPointerGetBlockNumberNoCheck(tid) << kOffsetBits) |
+         static_cast<store::Slot>(ItemPointerGetOffsetNumberNoCheck(tid) - 1);
+}
+
+/// Fills `slot` with the columns whose number is in `wanted` (all, if nullptr) of a version; others are NULL. Values by
+/// reference are in the current memory context.
+void fill_slot(const store::Table* table, store::Slot version, const bool* wanted, TupleTableSlot* slot);
+
+/// A cell for each of the table's columns. They refer to the slot, to `spaces`, or to the current memory context.
+void cells_of(const store::Table* table, TupleTableSlot* slot, store::CellSpace* spaces, store::rows::Cell* cells);
+
+}  // namespace strom::pg::fdw_gstore

@@ -1,0 +1,204 @@
+// Scans of store tables by PostgreSQL's executor. May ereport.
+#include "pg/fdw_gstore/callbacks.hpp"
+#include "pg/fdw_gstore/key_clause.hpp"
+#include "pg/fdw_gstore/plan_private.hpp"
+#include "pg/fdw_gstore/row_slot.hpp"
+#include "pg/compat/explain.hpp"
+#include "pg/store/change.hpp"
+#include "pg/store/visibility.hpp"
+
+namespace store = strom::pg::store;
+namespace gstore = strom::pg::fdw_gstore;
+
+namespace {
+
+constexpr uint32_t kBits = 64;
+
+/// ForeignScanState::fdw_state: plain data.
+struct StoreScan {
+  store::Table* table;
+  bool* wanted;  // of the table's columns
+  // By key:
+  ExprState* value;
+  Oid type;
+  bool is_array, is_ready;  // the values are known
+  Datum* keys;
+  bool* null_keys;
+  int key_count, next_key;
+  MemoryContext key_memory;
+  // All rows:
+  uint32_t used;   // slots when the scan began
+  uint64_t chunk;  // the next one
+  uint64_t current;
+  uint32_t word, words;
+  uint64_t left;  // of bits[word]
+  uint64_t bits[store::rows::kChunkRows / kBits];
+};
+
+StoreScan* scan_of(const ForeignScanState* node) { return static_cast<StoreScan*>(node->fdw_state); }
+
+void find_wanted(const ForeignScan* plan, StoreScan* scan) {
+  const store::Table* table = scan->table;
+  Bitmapset* attributes = nullptr;
+  pull_varattnos(reinterpret_cast<Node*>(plan->scan.plan.targetlist), plan->scan.scanrelid, &attributes);
+  pull_varattnos(reinterpret_cast<Node*>(plan->scan.plan.qual), plan->scan.scanrelid, &attributes);
+  pull_varattnos(reinterpret_cast<Node*>(plan->fdw_recheck_quals), plan->scan.scanrelid, &attributes);
+  const bool all = bms_is_member(0 - FirstLowInvalidHeapAttributeNumber, attributes);
+  scan->wanted = static_cast<bool*>(palloc(table->columns.size() * sizeof(bool)));
+  for (size_t i = 0; i < table->columns.size(); ++i)
+    scan->wanted[i] = all || bms_is_member(table->columns[i].attnum - FirstLowInvalidHeapAttributeNumber, attributes);
+}
+
+void restart(StoreScan* scan) {
+  scan->is_ready = false;
+  scan->key_count = scan->next_key = 0;
+  scan->used = scan->table->rows->used_slots();
+  scan->chunk = 0;
+  scan->word = scan->words = 0;
+  scan->left = 0;
+}
+
+/// The same key twice is one row. Keys are few.
+void drop_repeated_keys(StoreScan* scan, const Oid type) {
+  int16 length;
+  bool by_value;
+  get_typlenbyval(type, &length, &by_value);
+  int kept = 0;
+  constexpr int kMostCompared = 64;
+  for (int i = 0; i < scan->key_count; ++i) {
+    if (scan->null_keys[i]) continue;
+    bool repeated = false;
+    for (int j = 0; j < kept && scan->key_count <= kMostCompared; ++j)
+      repeated = repeated || datumIsEqual(scan->keys[i], scan->keys[j], by_value, length);
+    if (!repeated) scan->keys[kept++] = scan->keys[i];
+  }
+  scan->key_count = kept;
+}
+
+int compare_datums(const void* left, const void* right, void* argument) {
+  const auto* scan = static_cast<const StoreScan*>(argument);
+  const store::StoreColumn& column = scan->table->columns[static_cast<size_t>(scan->table->key())];
+  store::CellSpace spaces[2];
+  store::rows::Cell cells[2];
+  const bool has_left = gstore::key_cell(column, scan->type, *static_cast<const Datum*>(left), &spaces[0], &cells[0]);
+  const bool has_right = gstore::key_cell(column, scan->type, *static_cast<const Datum*>(right), &spaces[1], &cells[1]);
+  if (!has_left || !has_right) return static_cast<int>(has_left) - static_cast<int>(has_right);
+  return cells[0].view().compare(cells[1].view());
+}
+
+/// Many keys are sorted to find those that are there twice.
+void drop_many_repeated_keys(StoreScan* scan) {
+  constexpr int kMostCompared = 64;
+  if (scan->key_count <= kMostCompared) return;
+  qsort_arg(scan->keys, static_cast<size_t>(scan->key_count), sizeof(Datum), compare_datums, scan);
+  int kept = 1;
+  for (int i = 1; i < scan->key_count; ++i)
+    if (compare_datums(&scan->keys[kept - 1], &scan->keys[i], scan) != 0) scan->keys[kept++] = scan->keys[i];
+  scan->key_count = kept;
+}
+
+void evaluate_keys(ForeignScanState* node, StoreScan* scan) {
+  MemoryContextReset(scan->key_memory);
+  MemoryContext before = MemoryContextSwitchTo(scan->key_memory);
+  bool is_null;
+  const Datum value = ExecEvalExpr(scan->value, node->ss.ps.ps_ExprContext, &is_null);
+  scan->is_ready = true;
+  scan->next_key = scan->key_count = 0;
+  if (!is_null && !scan->is_array) {
+    scan->keys = static_cast<Datum*>(palloc(sizeof(Datum)));
+    scan->keys[0] = value;
+    scan->key_count = 1;
+  } else if (!is_null) {
+    ArrayType* array = DatumGetArrayTypeP(value);
+    int16 length;
+    bool by_value;
+    char align;
+    get_typlenbyvalalign(ARR_ELEMTYPE(array), &length, &by_value, &align);
+    deconstruct_array(array, ARR_ELEMTYPE(array), length, by_value, align, &scan->keys, &scan->null_keys,
+                      &scan->key_count);
+    drop_repeated_keys(scan, ARR_ELEMTYPE(array));
+    drop_many_repeated_keys(scan);
+  }
+  MemoryContextSwitchTo(before);
+}
+
+store::Slot next_by_key(ForeignScanState* node, StoreScan* scan) {
+  if (!scan->is_ready) evaluate_keys(node, scan);
+  const store::StoreColumn& column = scan->table->columns[static_cast<size_t>(scan->table->key())];
+  while (scan->next_key < scan->key_count) {
+    store::CellSpace space;
+    store::rows::Cell cell;
+    if (!gstore::key_cell(column, scan->type, scan->keys[scan->next_key++], &space, &cell)) continue;
+    const store::Slot found = store::find_by_key(scan->table, cell, node->ss.ps.state->es_snapshot);
+    if (found != store::rows::kNoSlot) return found;
+  }
+  return store::rows::kNoSlot;
+}
+
+/// Goes to the next chunk with visible rows.
+bool next_chunk(const ForeignScanState* node, StoreScan* scan) {
+  const store::rows::Rows& rows = *scan->table->rows;
+  for (;; ++scan->chunk) {
+    const uint32_t count = rows.used_in(scan->chunk, scan->used);
+    if (count == 0) return false;
+    CHECK_FOR_INTERRUPTS();
+    scan->words = (count + kBits - 1) / kBits;
+    if (store::visible_bits(scan->table, scan->chunk, count, node->ss.ps.state->es_snapshot, scan->bits) != 0) break;
+  }
+  scan->current = scan->chunk++;
+  scan->word = 0;
+  scan->left = scan->bits[0];
+  return true;
+}
+
+store::Slot next_of_all(const ForeignScanState* node, StoreScan* scan) {
+  for (;;) {
+    while (scan->left == 0) {
+      if (++scan->word >= scan->words && !next_chunk(node, scan)) return store::rows::kNoSlot;
+      if (scan->left == 0) scan->left = scan->bits[scan->word];
+    }
+    const auto bit = static_cast<uint32_t>(__builtin_ctzll(scan->left));
+    scan->left &= scan->left - 1;
+    return static_cast<store::Slot>(scan->current * scan->table->layout.chunk_rows + scan->word * kBits + bit);
+  }
+}
+
+}  // namespace
+
+void strom_gstore_begin(ForeignScanState* node, int eflags) {
+  const auto* plan = castNode(ForeignScan, node->ss.ps.plan);
+  auto* scan = static_cast<StoreScan*>(palloc0(sizeof(StoreScan)));
+  node->fdw_state = scan;
+  if (gstore::is_by_key(plan)) {
+    scan->value = ExecInitExpr(linitial_node(Expr, plan->fdw_exprs), &node->ss.ps);
+    scan->type = gstore::key_type(plan);
+    scan->is_array = gstore::is_key_array(plan);
+  }
+  if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0) return;
+  scan->table = store::open_table(node->ss.ss_currentRelation);
+  scan->key_memory = AllocSetContextCreate(CurrentMemoryContext, "keys of a store table", ALLOCSET_SMALL_SIZES);
+  find_wanted(plan, scan);
+  restart(scan);
+}
+
+TupleTableSlot* strom_gstore_iterate(ForeignScanState* node) {
+  StoreScan* scan = scan_of(node);
+  TupleTableSlot* slot = node->ss.ss_ScanTupleSlot;
+  const store::Slot found = scan->value != nullptr ? next_by_key(node, scan) : next_of_all(node, scan);
+  if (found == store::rows::kNoSlot) return ExecClearTuple(slot);
+  gstore::fill_slot(scan->table, found, scan->wanted, slot);
+  return slot;
+}
+
+void strom_gstore_rescan(ForeignScanState* node) { restart(scan_of(node)); }
+
+void strom_gstore_end(ForeignScanState*) {}
+
+void strom_gstore_explain(ForeignScanState* node, ExplainState* es) {
+  const auto* plan = castNode(ForeignScan, node->ss.ps.plan);
+  if (!gstore::is_by_key(plan)) return;
+  List* context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);
+  Node* clause = static_cast<Node*>(linitial(plan->fdw_recheck_quals));
+  const bool is_prefixed = strom::pg::compat::explained_tables(es) > 1 || es->verbose;
+  ExplainPropertyText("Store Key", psprintf("%s", deparse_expression(clause, context, is_prefixed, false)), es);
+}

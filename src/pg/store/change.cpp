@@ -1,0 +1,309 @@
+#include "pg/store/change.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/transaction.hpp"
+#include "pg/store/visibility.hpp"
+
+namespace strom::pg::store {
+
+namespace {
+
+constexpr int kMostFreed = 32;
+
+/// Slots that have left their chains.
+struct FreedSlots {
+  Slot slots[kMostFreed];
+  int count = 0;
+};
+
+uint32_t aux_of(const rows::Version& version) { return __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE); }
+
+void give_back(Table* table, const FreedSlots& freed) {
+  if (freed.count == 0) return;
+  if (table->rows->has_heap()) {
+    LWLockAcquire(table->lock(kHeapLock), LW_EXCLUSIVE);
+    for (int i = 0; i < freed.count; ++i) table->rows->free_values(freed.slots[i]);
+    LWLockRelease(table->lock(kHeapLock));
+  }
+  LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+  for (int i = 0; i < freed.count; ++i) table->rows->give_slot(freed.slots[i]);
+  LWLockRelease(table->lock(kSlotsLock));
+}
+
+/// Takes versions that nobody sees out of a bucket's chain. Under its lock.
+void prune(const Table* table, uint64_t bucket, GlobalVisState* horizon, FreedSlots* freed) {
+  rows::Rows& rows = *table->rows;
+  for (Slot* link = &rows.head(bucket); *link != rows::kNoSlot && freed->count < kMostFreed;) {
+    const Slot slot = *link;
+    rows::Version& version = rows.version(slot);
+    if (!is_removable(version, horizon)) {
+      link = &version.next;
+      continue;
+    }
+    *link = version.next;
+    rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
+    freed->slots[freed->count++] = slot;
+  }
+}
+
+/// A row with this key in the chain, as a unique index looks at it. `wait`: a transaction that has to end first.
+Slot find_conflict(const Table* table, uint64_t bucket, const rows::Cell& key, Slot own, TransactionId* wait) {
+  rows::Rows& rows = *table->rows;
+  *wait = InvalidTransactionId;
+  for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.version(slot).next) {
+    const rows::Version& version = rows.version(slot);
+    const rows::Xids xids = rows::Rows::xids(version);
+    if (slot == own || xids.xmin == rows::kNobody || (aux_of(version) & kXmaxCommitted) != 0 ||
+        !rows.has_key(slot, key))
+      continue;
+    const Fate begun = fate_of_xmin(version, xids);
+    if (begun == Fate::kAborted) continue;
+    if (begun == Fate::kRunning) {
+      *wait = xids.xmin;
+      return slot;
+    }
+    if (xids.xmax == rows::kNobody) return slot;
+    const Fate ended = fate_of(xids.xmax);
+    if (ended == Fate::kAborted) return slot;
+    if (ended != Fate::kRunning) continue;
+    *wait = xids.xmax;
+    return slot;
+  }
+  return rows::kNoSlot;
+}
+
+/// PostgreSQL's message of unique indexes.
+void raise_duplicate(const Table* table, Relation relation, const rows::Cell& key) {
+  const StoreColumn& column = table->columns[static_cast<size_t>(table->key())];
+  bool is_null;
+  const Datum value = from_cell(column, key, &is_null);
+  Oid output;
+  bool is_varlena;
+  getTypeOutputInfo(column.type, &output, &is_varlena);
+  const char* name = table->shape.columns[static_cast<size_t>(table->key())].name.c_str();
+  ereport(
+      ERROR,
+      (errcode(ERRCODE_UNIQUE_VIOLATION),
+       errmsg("duplicate key value violates the primary key of store table \"%s\"", RelationGetRelationName(relation)),
+       errdetail("Key (%s)=(%s) already exists.", name, OidOutputFunctionCall(output, value)), errtable(relation)));
+}
+
+/// A slot for a new version, with memory.
+Slot take_slot(Table* table, Relation relation) {
+  for (bool is_swept = false;; is_swept = true) {
+    boundary::RaisableError error;
+    bool is_full = false;
+    {
+      LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+      const Result<Slot> taken = table->rows->take_slot();
+      LWLockRelease(table->lock(kSlotsLock));
+      if (taken.is_ok()) return taken.value();
+      is_full = taken.status().code() == ErrorCode::kOverBudget;
+      error = boundary::describe(taken.status());
+    }
+    if (!is_full || is_swept || sweep(table, relation) == 0) boundary::raise(error);
+  }
+}
+
+void write_values(Table* table, Slot slot, const rows::Cell* cells) {
+  const std::span<const rows::Cell> row(cells, table->columns.size());
+  const bool needs_heap = table->rows->needs_heap(row);
+  if (needs_heap) LWLockAcquire(table->lock(kHeapLock), LW_EXCLUSIVE);
+  boundary::RaisableError error;
+  bool is_failed;
+  {
+    const Status status = table->rows->write(slot, row);
+    is_failed = !status.is_ok();
+    if (is_failed) error = boundary::describe(status);
+  }
+  if (needs_heap) LWLockRelease(table->lock(kHeapLock));
+  if (is_failed) boundary::raise(error);
+}
+
+void check_row(const Table* table, const rows::Cell* cells) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < table->columns.size(); ++i) bytes += cells[i].is_null ? 0 : cells[i].bytes;
+  if (bytes > rows::kMaxRowBytes)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("a row of store table \"%s\" has %lu bytes, %lu are the limit", table->name, bytes,
+                           rows::kMaxRowBytes)));
+  if (table->key() < 0) return;
+  const auto key = static_cast<size_t>(table->key());
+  if (cells[key].is_null)
+    ereport(ERROR, (errcode(ERRCODE_NOT_NULL_VIOLATION),
+                    errmsg("null value in column \"%s\" of relation \"%s\" violates not-null constraint",
+                           table->shape.columns[key].name.c_str(), table->name)));
+  constexpr uint32_t kMaxKey = 2000;
+  if (cells[key].bytes > kMaxKey)
+    ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+                    errmsg("a key of store table \"%s\" has %u bytes, %u are the limit", table->name, cells[key].bytes,
+                           kMaxKey)));
+}
+
+void check_command(CommandId command) {
+  if (command > kAuxMask)
+    ereport(ERROR,
+            (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("a transaction has too many commands for store tables")));
+}
+
+/// A version that others do not see yet, and that is not in the index. Noted as `change`.made.
+Slot make_version(Table* table, Relation relation, const rows::Cell* cells, CommandId command, Change change) {
+  prepare_change(table);
+  const TransactionId xid = GetCurrentTransactionId();
+  const Slot slot = take_slot(table, relation);
+  change.made = slot;
+  table->rows->version(slot).aux = command;
+  table->rows->compare_and_set(slot, {rows::kNobody, rows::kNobody}, {xid, rows::kNobody});
+  note_change(table, change);
+  write_values(table, slot, cells);
+  return slot;
+}
+
+/// Puts a version into the index. False: its key is taken.
+bool link_unique(Table* table, Relation relation, Slot slot, const rows::Cell& key, bool checks, Slot* found) {
+  const uint64_t bucket = table->rows->bucket_of(key);
+  LWLock* lock = table->bucket_lock(bucket);
+  GlobalVisState* horizon = GlobalVisTestFor(relation);
+  for (;;) {
+    FreedSlots freed;
+    TransactionId wait = InvalidTransactionId;
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+    prune(table, bucket, horizon, &freed);
+    *found = checks ? find_conflict(table, bucket, key, slot, &wait) : rows::kNoSlot;
+    if (*found == rows::kNoSlot) table->rows->link(bucket, slot);
+    LWLockRelease(lock);
+    give_back(table, freed);
+    if (*found == rows::kNoSlot) return true;
+    if (!TransactionIdIsValid(wait)) return false;
+    XactLockTableWait(wait, relation, nullptr, XLTW_InsertIndex);
+  }
+}
+
+LWLock* lock_of(const Table* table, Slot slot) {
+  return table->bucket_lock(table->key() >= 0 ? table->rows->bucket_of(slot) : slot);
+}
+
+}  // namespace
+
+Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
+  rows::Rows& rows = *table->rows;
+  const uint64_t bucket = rows.bucket_of(key);
+  LWLock* lock = table->bucket_lock(bucket);
+  LWLockAcquire(lock, LW_SHARED);
+  Slot slot = rows.head(bucket);
+  while (slot != rows::kNoSlot && !(rows.has_key(slot, key) && is_visible(table, slot, snapshot)))
+    slot = rows.version(slot).next;
+  LWLockRelease(lock);
+  return slot;
+}
+
+Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, CommandId command, bool skips_duplicates) {
+  check_command(command);
+  check_row(table, cells);
+  const uint64_t count = __atomic_load_n(&table->shared->row_count, __ATOMIC_ACQUIRE);
+  if (count >= table->shape.max_rows + rows_ended(table))
+    ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED), errmsg("store table \"%s\" is full", table->name),
+                    errdetail("The option \"max_num_rows\" is %lu.", table->shape.max_rows)));
+  const Slot slot = make_version(table, relation, cells, command, {rows::kNoSlot, rows::kNoSlot, 0, 0});
+  Slot found = rows::kNoSlot;
+  if (table->key() < 0) return slot;
+  const rows::Cell& key = cells[table->key()];
+  if (link_unique(table, relation, slot, key, true, &found)) return slot;
+  undo_last_change(table);
+  if (!skips_duplicates) raise_duplicate(table, relation, key);
+  const rows::Version& version = table->rows->version(found);
+  if (IsolationUsesXactSnapshot() && fate_of_xmin(version, rows::Rows::xids(version)) != Fate::kOwn &&
+      !is_visible(table, found, GetActiveSnapshot()))
+    ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+                    errmsg("could not serialize access due to concurrent update")));
+  return rows::kNoSlot;
+}
+
+EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command) {
+  check_command(command);
+  prepare_change(table);
+  const TransactionId xid = GetCurrentTransactionId();
+  LWLock* lock = lock_of(table, slot);
+  rows::Version& version = table->rows->version(slot);
+  for (;;) {
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+    const rows::Xids xids = rows::Rows::xids(version);
+    const uint32_t aux = aux_of(version);
+    TransactionId wait = InvalidTransactionId;
+    EndOutcome outcome{EndResult::kDone, rows::kNoSlot, 0};
+    if (xids.xmax == rows::kNobody) {
+      table->rows->compare_and_set(slot, xids, {xids.xmin, xid});
+      __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
+      outcome.command = aux;  // for note_end()
+    } else if ((aux & kXmaxCommitted) != 0) {
+      outcome.follower = aux & kAuxMask;
+      outcome.result = outcome.follower != rows::kNoSlot ? EndResult::kUpdated : EndResult::kDeleted;
+    } else if (TransactionIdIsCurrentTransactionId(xids.xmax)) {
+      outcome.result = EndResult::kOwn;
+      outcome.command = aux & kAuxMask;
+    } else {
+      // Running, or it has ended and is about to say so here.
+      wait = xids.xmax;
+    }
+    LWLockRelease(lock);
+    if (!TransactionIdIsValid(wait)) {
+      if (outcome.result == EndResult::kDone) note_change(table, {slot, rows::kNoSlot, outcome.command, 0});
+      return outcome;
+    }
+    ItemPointerData tid;
+    ItemPointerSet(&tid, slot >> 8, static_cast<OffsetNumber>((slot & 0xFF) + 1));
+    XactLockTableWait(wait, relation, &tid, XLTW_Update);
+  }
+}
+
+Slot replace_row(Table* table, Relation relation, Slot ended, const rows::Cell* cells, CommandId command) {
+  check_row(table, cells);
+  const Slot slot = make_version(table, relation, cells, command, {rows::kNoSlot, rows::kNoSlot, 0, 0});
+  merge_last_changes(table, ended, slot);
+  if (table->key() < 0) return slot;
+  const rows::Cell& key = cells[table->key()];
+  Slot found;
+  if (!link_unique(table, relation, slot, key, !table->rows->has_key(ended, key), &found))
+    raise_duplicate(table, relation, key);
+  return slot;
+}
+
+uint64_t sweep(Table* table, Relation relation) {
+  rows::Rows& rows = *table->rows;
+  GlobalVisState* horizon = GlobalVisTestFor(relation);
+  const uint32_t used = rows.used_slots();
+  uint64_t freed_slots = 0;
+  for (uint64_t chunk = 0; rows.used_in(chunk, used) != 0; ++chunk) {
+    const uint32_t count = rows.used_in(chunk, used);
+    if (__atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE) == count) continue;
+    CHECK_FOR_INTERRUPTS();
+    const auto first = static_cast<Slot>(chunk * table->layout.chunk_rows);
+    FreedSlots freed;
+    for (Slot slot = first; slot < first + count; ++slot) {
+      rows::Version& version = rows.version(slot);
+      if (is_removable(version, horizon)) {
+        LWLock* lock = lock_of(table, slot);
+        LWLockAcquire(lock, LW_EXCLUSIVE);
+        // Whoever came first may have freed it, and somebody else may use it.
+        if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {
+          rows.compare_and_set(slot, rows::Rows::xids(version), {rows::kNobody, rows::kNobody});
+          freed.slots[freed.count++] = slot;
+        }
+        LWLockRelease(lock);
+      } else if (is_freezable(version, horizon)) {
+        const rows::Xids xids = rows::Rows::xids(version);
+        rows.compare_and_set(slot, xids, {rows::kFrozen, xids.xmax});
+      }
+      if (freed.count < kMostFreed) continue;
+      freed_slots += static_cast<uint64_t>(freed.count);
+      give_back(table, freed);
+      freed.count = 0;
+    }
+    freed_slots += static_cast<uint64_t>(freed.count);
+    give_back(table, freed);
+  }
+  return freed_slots;
+}
+
+}  // namespace strom::pg::store

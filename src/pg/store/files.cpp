@@ -1,0 +1,111 @@
+#include "pg/store/files.hpp"
+
+#include <unistd.h>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/catalog/foreign_table.hpp"
+#include "store/log/base_file.hpp"
+
+namespace strom::pg::store {
+
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+
+namespace {
+
+/// Files that go at the end of the transaction.
+struct Removal {
+  std::string base_file, redo_file, memory;
+  bool at_commit;  // else when it is taken back
+  int level;
+};
+
+std::vector<Removal>& removals() {
+  static auto* list = new std::vector<Removal>();
+  return *list;
+}
+
+void on_transaction(XactEvent event, void*) {
+  if (event != XACT_EVENT_COMMIT && event != XACT_EVENT_ABORT) return;
+  for (const Removal& removal : removals())
+    if (removal.at_commit == (event == XACT_EVENT_COMMIT))
+      remove_files(removal.base_file, removal.redo_file, removal.memory);
+  removals().clear();
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void*) {
+  const int level = GetCurrentTransactionNestLevel();
+  auto& list = removals();
+  if (event == SUBXACT_EVENT_COMMIT_SUB)
+    for (Removal& removal : list) removal.level = std::min(removal.level, level - 1);
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  for (const Removal& removal : list)
+    if (removal.level >= level && !removal.at_commit)
+      remove_files(removal.base_file, removal.redo_file, removal.memory);
+  std::erase_if(list, [level](const Removal& removal) { return removal.level >= level; });
+}
+
+void note_removal(Removal removal) {
+  static bool is_registered = false;
+  if (!is_registered) {
+    boundary::guard([] {
+      RegisterXactCallback(on_transaction, nullptr);
+      RegisterSubXactCallback(on_subtransaction, nullptr);
+    });
+    is_registered = true;
+  }
+  removal.level = boundary::guard([] { return GetCurrentTransactionNestLevel(); });
+  removals().push_back(std::move(removal));
+}
+
+void refuse_existing(const std::string& path) {
+  if (access(path.c_str(), F_OK) != 0) return;
+  throw_if_failed(Status(ErrorCode::kBadOption, "file \"" + path + "\" exists already")
+                      .with_hint("A new store table makes its files itself."));
+}
+
+void make_files(Relation relation) {
+  const Oid relid = RelationGetRelid(relation);
+  const Options options = value_or_throw(parse_options(catalog::load_foreign_table(relid, {}).options));
+  log::BaseHeader header;
+  value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &header.shape));
+  refuse_existing(options.base_file);
+  refuse_existing(options.redo_log_file);
+  header.identity = new_identity(relid);
+  auto redo = value_or_throw(log::RedoFile::create(options.redo_log_file, header.identity, options.redo_log_limit));
+  note_removal({{}, options.redo_log_file, {}, false, 0});
+  throw_if_failed(log::sync_folder_of(options.redo_log_file));
+  auto base = value_or_throw(log::BaseWriter::begin(options.base_file, header));
+  throw_if_failed(base.finish(enableFsync));
+  note_removal({options.base_file, {}, memory_path(relid), false, 0});
+}
+
+void compare_definition(Relation relation) {
+  const Oid relid = RelationGetRelid(relation);
+  const Options options = value_or_throw(parse_options(catalog::load_foreign_table(relid, {}).options));
+  rows::Shape shape;
+  value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &shape));
+  const auto base = value_or_throw(log::BaseReader::open(options.base_file));
+  if (base.header().shape == shape && base.header().identity.relation == relid) return;
+  throw_if_failed(Status(ErrorCode::kUnsupported,
+                         "columns, types, \"primary_key\", \"max_num_rows\" and files of a store table "
+                         "cannot be changed")
+                      .with_hint("Make a new table and copy the rows into it."));
+}
+
+}  // namespace
+
+void check_definition(Relation relation) {
+  boundary::entry([relation] { compare_definition(relation); });
+}
+
+void create_files(Relation relation) {
+  boundary::entry([relation] { make_files(relation); });
+}
+
+void drop_files(Oid relid, const Options& options) {
+  note_removal({options.preserve_files ? std::string() : options.base_file,
+                options.preserve_files ? std::string() : options.redo_log_file, memory_path(relid), true, 0});
+}
+
+}  // namespace strom::pg::store

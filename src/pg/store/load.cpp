@@ -1,0 +1,252 @@
+#include "pg/store/load.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os_error.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/memory_file.hpp"
+#include "pg/store/server_headers.hpp"
+#include "store/log/base_file.hpp"
+#include "store/rows/row_image.hpp"
+
+namespace strom::pg::store {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+
+namespace {
+
+uint64_t next_xid() {
+  return U64FromFullTransactionId(guard([] { return ReadNextFullTransactionId(); }));
+}
+
+/// Whether a transaction has committed, as the server's own log says. Remembers the last answer.
+class Outcomes {
+ public:
+  bool did_commit(uint64_t xid) {
+    if (xid != last_) {
+      last_ = xid;
+      const auto id = static_cast<TransactionId>(xid);
+      committed_ = guard([id] { return TransactionIdDidCommit(id); });
+    }
+    return committed_;
+  }
+
+ private:
+  uint64_t last_ = 0;
+  bool committed_ = false;
+};
+
+/// Fills new memory.
+class Loader {
+ public:
+  explicit Loader(Table* table) : table_(*table) {}
+
+  void load() {
+    auto base = value_or_throw(log::BaseReader::open(table_.options.base_file));
+    check(base.header());
+    table_.redo = value_or_throw(log::RedoFile::open(table_.options.redo_log_file, base.header().identity));
+    const uint64_t now = next_xid();
+    if (base.header().next_xid > now) throw_if_failed(ahead(table_.options.base_file));
+    uint64_t count = 0;
+    throw_if_failed(base.read_rows([&](const log::BaseRow& row, std::span<const rows::Cell> cells) {
+      if ((++count & 0xFFF) == 0) boundary::check_for_interrupts();
+      if (row.xmin != 0 && !outcomes_.did_commit(row.xmin)) return Status::ok();
+      if (row.xmax != 0 && outcomes_.did_commit(row.xmax)) return Status::ok();
+      return insert(row.slot, cells);
+    }));
+    replay(base.header().position, now);
+    link_all();
+    Shared& shared = *table_.shared;
+    shared.store_id = base.header().identity.store_id;
+    shared.log.base = base.header().position;
+    shared.oldest_xid = now;
+  }
+
+ private:
+  void check(const log::BaseHeader& header) const {
+    const uint64_t system = GetSystemIdentifier();
+    const log::Identity& identity = header.identity;
+    if (identity.system_id != system || identity.database != MyDatabaseId || identity.relation != table_.relid)
+      throw_if_failed(
+          Status(ErrorCode::kCorruptFile, "base file \"" + table_.options.base_file + "\" belongs to another table")
+              .with_detail("It was made for table " + std::to_string(identity.relation) + " of database " +
+                           std::to_string(identity.database) + " in cluster " + std::to_string(identity.system_id) +
+                           "."));
+    if (!(header.shape == table_.shape)) throw_if_failed(changed_layout(table_.name));
+  }
+
+  static Status ahead(const std::string& path) {
+    return Status(ErrorCode::kCorruptFile, "file \"" + path + "\" is newer than the database cluster")
+        .with_hint("Files of store tables are not part of base backups: restore them as of the same time.");
+  }
+
+  Status insert(Slot slot, std::span<const rows::Cell> cells) {
+    STROM_TRY(table_.rows->claim_slot(slot));
+    rows::Version& version = table_.rows->version(slot);
+    if (version.xmin != rows::kNobody)
+      return Status(ErrorCode::kCorruptFile,
+                    "files of store table \"" + std::string(table_.name) + "\" have two rows in one slot");
+    STROM_TRY(table_.rows->write(slot, cells));
+    table_.rows->compare_and_set(slot, {rows::kNobody, rows::kNobody}, {rows::kFrozen, rows::kNobody});
+    ++table_.shared->row_count;
+    return Status::ok();
+  }
+
+  Status end(Slot slot) {
+    if (slot == rows::kNoSlot || slot >= table_.rows->used_slots() || table_.rows->version(slot).xmin == rows::kNobody)
+      return Status(ErrorCode::kCorruptFile,
+                    "the redo log of store table \"" + std::string(table_.name) + "\" ends a row that is not there");
+    table_.rows->free_values(slot);
+    table_.rows->compare_and_set(slot, {rows::kFrozen, rows::kNobody}, {rows::kNobody, rows::kNobody});
+    --table_.shared->row_count;
+    return Status::ok();
+  }
+
+  Status apply(std::string_view operations) {
+    while (!operations.empty() && operations.front() != 0) {
+      const auto operation = static_cast<log::Operation>(operations.front());
+      Slot slot = rows::kNoSlot;
+      bool is_good = operations.size() >= log::kOperationBytes;
+      if (is_good) {
+        std::memcpy(&slot, operations.data() + 1, sizeof(slot));
+        operations.remove_prefix(log::kOperationBytes);
+      }
+      if (is_good && operation == log::Operation::kEnd) {
+        STROM_TRY(end(slot));
+        continue;
+      }
+      is_good = is_good && operation == log::Operation::kInsert;
+      if (!is_good || !rows::take_row(table_.shape, &operations, cells_))
+        return Status(ErrorCode::kCorruptFile,
+                      "redo log \"" + table_.options.redo_log_file + "\" has an operation that is not known");
+      STROM_TRY(insert(slot, cells_));
+    }
+    return Status::ok();
+  }
+
+  void replay(uint64_t begin, uint64_t next) {
+    cells_.resize(table_.shape.columns.size());
+    uint64_t kept = 0, count = 0;
+    const auto each = [&](const log::RecordHeader& header, std::string_view operations) {
+      if ((++count & 0xFF) == 0) boundary::check_for_interrupts();
+      if (header.xid >= next) return ahead(table_.options.redo_log_file);
+      if (!outcomes_.did_commit(header.xid)) return Status::ok();
+      ++kept;
+      return apply(operations);
+    };
+    const auto replayed = value_or_throw(table_.redo.replay(begin, each));
+    LogState& state = table_.shared->log;
+    state.appended = state.written = state.durable = replayed.end;
+    report(begin, replayed, kept);
+  }
+
+  void report(uint64_t begin, const log::RedoFile::Replayed& replayed, uint64_t kept) const {
+    const char* name = table_.name;
+    guard([&] {
+      if (replayed.records != 0)
+        ereport(LOG, (errmsg("gstore_fdw: redo applied [%s] - %lu of %lu records, pos %lu => %lu", name, kept,
+                             replayed.records, begin, replayed.end)));
+      if (replayed.is_torn)
+        ereport(LOG, (errmsg("gstore_fdw: redo log of %s ends with a torn record at position %lu, %lu bytes of a "
+                             "transaction that did not commit are dropped",
+                             name, replayed.end, replayed.torn_bytes)));
+    });
+  }
+
+  void link_all() {
+    rows::Rows& all = *table_.rows;
+    if (table_.key() >= 0)
+      for (Slot slot = 1; slot < all.used_slots(); ++slot)
+        if (all.version(slot).xmin != rows::kNobody) all.link(all.bucket_of(slot), slot);
+    all.free_unclaimed();
+  }
+
+  Table& table_;
+  Outcomes outcomes_;
+  std::vector<rows::Cell> cells_;
+};
+
+void make_file(Table* table, const std::string& path) {
+  constexpr mode_t kOwnerOnly = 0600;
+  table->descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+  if (table->descriptor < 0) throw_if_failed(base::os_error(errno, "could not create file \"" + path + "\""));
+  if (ftruncate(table->descriptor, static_cast<off_t>(table->layout.bytes)) != 0)
+    throw_if_failed(base::os_error(errno, "could not set the size of file \"" + path + "\""));
+  if (!grow_memory(table, 0, table->layout.chunk_begin))
+    throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for a store table")
+                        .with_detail("Folder \"/dev/shm\" has no room for " +
+                                     std::to_string(table->layout.chunk_begin) + " bytes."));
+}
+
+void unmap(Table* table) {
+  delete table->rows;
+  table->rows = nullptr;
+  if (table->memory != nullptr) munmap(table->memory, table->layout.bytes);
+  table->memory = nullptr;
+  table->shared = nullptr;
+  if (table->descriptor >= 0) close(table->descriptor);
+  table->descriptor = -1;
+}
+
+}  // namespace
+
+void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layout_hash) {
+  const std::string path = memory_path(table->relid), unfinished = path + ".new";
+  try {
+    make_file(table, unfinished);
+    map_memory(table);
+    Shared& shared = *table->shared;
+    shared.magic = kMemoryMagic;
+    shared.version = kMemoryVersion;
+    shared.incarnation = incarnation;
+    shared.layout = layout_hash;
+    shared.database = MyDatabaseId;
+    shared.relation = table->relid;
+    for (auto& lock : shared.locks) LWLockInitialize(&lock.lock, tranche);
+    if (guard([&shared] { return pg_strong_random(&shared.rows.seed, sizeof(shared.rows.seed)); }) == false)
+      throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
+    Loader(table).load();
+    shared.state = static_cast<uint32_t>(MemoryState::kReady);
+    if (rename(unfinished.c_str(), path.c_str()) != 0)
+      throw_if_failed(base::os_error(errno, "could not rename file \"" + unfinished + "\""));
+    unmap(table);
+  } catch (...) {
+    unmap(table);
+    unlink(unfinished.c_str());
+    throw;
+  }
+}
+
+log::Identity new_identity(Oid relid) {
+  log::Identity identity{0, GetSystemIdentifier(), MyDatabaseId, relid};
+  if (!guard([&identity] { return pg_strong_random(&identity.store_id, sizeof(identity.store_id)); }))
+    throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
+  return identity;
+}
+
+/// Sessions may still have it mapped, and nobody uses it: gives its memory back.
+static void empty_memory(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat info{};
+  const auto state = static_cast<uint32_t>(MemoryState::kDropped);
+  constexpr off_t kFirstPage = 4096;
+  if (fstat(descriptor, &info) == 0 && info.st_size > kFirstPage &&
+      pwrite(descriptor, &state, sizeof(state), offsetof(Shared, state)) == sizeof(state))
+    fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kFirstPage, info.st_size - kFirstPage);
+  close(descriptor);
+}
+
+void remove_files(const std::string& base_file, const std::string& redo_file, const std::string& memory) {
+  if (!memory.empty()) empty_memory(memory);
+  for (const std::string& path : {base_file, redo_file, memory})
+    if (!path.empty() && unlink(path.c_str()) != 0 && errno != ENOENT)
+      ereport(LOG, (errcode_for_file_access(), errmsg("could not remove file \"%s\": %m", path.c_str())));
+}
+
+}  // namespace strom::pg::store

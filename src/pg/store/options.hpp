@@ -1,0 +1,34 @@
+// Options of store tables (foreign tables of gstore_fdw): which there are, and what they mean.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/catalog/foreign_table.hpp"
+
+namespace strom::pg::store {
+
+enum class Durability : uint8_t { kSync, kAsync };
+
+struct Options {
+  std::string base_file, redo_log_file;
+  uint64_t redo_log_limit = uint64_t{512} << 20;  // bytes
+  uint64_t max_num_rows = 0;
+  std::string primary_key;  // a column; empty = none
+  int gpu_device_id = 0;
+  int gpu_update_interval = 15;   // seconds
+  int gpu_update_threshold = 20;  // percent of redo_log_limit
+  bool preserve_files = false;
+  Durability durability = Durability::kSync;
+};
+
+/// Checks names, values and combinations. Errors: kBadOption.
+Result<Options> parse_options(std::span<const catalog::Option> options);
+
+/// The validator's work for options of an object of catalog `catalog`. Errors: kBadOption; kPermissionDenied for files
+/// named by a role without pg_read_server_files and pg_write_server_files. May throw.
+void validate_options(std::span<const catalog::Option> options, Oid catalog);
+
+}  // namespace strom::pg::store

@@ -1,0 +1,18 @@
+// Headers of PostgreSQL that the memory store alone needs, beside those of boundary/postgres.hpp.
+#pragma once
+
+#include "pg/boundary/postgres.hpp"
+
+extern "C" {
+#include "access/rmgr.h"
+#include "access/transam.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_control.h"
+#include "commands/event_trigger.h"
+#include "commands/trigger.h"
+#include "executor/nodeModifyTable.h"
+#include "optimizer/appendinfo.h"
+#include "storage/procarray.h"
+#include "storage/shmem.h"
+}

@@ -1,0 +1,309 @@
+#include "pg/store/transaction.hpp"
+
+#include <string>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/redo.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/visibility.hpp"
+#include "store/rows/row_image.hpp"
+
+namespace strom::pg::store {
+
+namespace {
+
+/// A version that this transaction made and ended.
+struct FirstCommand {
+  Slot slot;  // key of the hash table
+  CommandId command;
+};
+
+/// In TopTransactionContext.
+struct Changes {
+  Changes* next;
+  Table* table;
+  Change* list;
+  uint64_t count, capacity;
+  uint64_t ended_rows;
+  HTAB* first_commands;  // of FirstCommand; nullptr: none
+  bool is_gated;         // holds the gate
+};
+
+Changes* all_changes = nullptr;
+
+Changes* changes_of(const Table* table) {
+  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
+    if (changes->table == table) return changes;
+  return nullptr;
+}
+
+LWLock* lock_of_slot(const Table* table, Slot slot) {
+  return table->bucket_lock(table->key() >= 0 ? table->rows->bucket_of(slot) : slot);
+}
+
+/// The slot is nobody's any more.
+void release_slot(Table* table, Slot slot) {
+  rows::Rows& rows = *table->rows;
+  if (table->key() >= 0) {
+    const uint64_t bucket = rows.bucket_of(slot);
+    LWLockAcquire(table->bucket_lock(bucket), LW_EXCLUSIVE);
+    rows.unlink(bucket, slot);
+    rows.compare_and_set(slot, rows::Rows::xids(rows.version(slot)), {rows::kNobody, rows::kNobody});
+    LWLockRelease(table->bucket_lock(bucket));
+  } else {
+    rows.compare_and_set(slot, rows::Rows::xids(rows.version(slot)), {rows::kNobody, rows::kNobody});
+  }
+  if (rows.has_heap()) {
+    LWLockAcquire(table->lock(kHeapLock), LW_EXCLUSIVE);
+    rows.free_values(slot);
+    LWLockRelease(table->lock(kHeapLock));
+  }
+  LWLockAcquire(table->lock(kSlotsLock), LW_EXCLUSIVE);
+  rows.give_slot(slot);
+  LWLockRelease(table->lock(kSlotsLock));
+}
+
+void undo(Changes* changes, const Change& change) {
+  Table* table = changes->table;
+  rows::Rows& rows = *table->rows;
+  if (change.ended != rows::kNoSlot) {
+    rows::Version& version = rows.version(change.ended);
+    LWLock* lock = lock_of_slot(table, change.ended);
+    LWLockAcquire(lock, LW_EXCLUSIVE);
+    const rows::Xids xids = rows::Rows::xids(version);
+    rows.compare_and_set(change.ended, xids, {xids.xmin, rows::kNobody});
+    const uint32_t locked = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kRowLocked;
+    __atomic_store_n(&version.aux, change.aux_before | locked, __ATOMIC_RELEASE);
+    LWLockRelease(lock);
+    if (changes->first_commands != nullptr) hash_search(changes->first_commands, &change.ended, HASH_REMOVE, nullptr);
+    if (change.made == rows::kNoSlot) --changes->ended_rows;
+  }
+  if (change.made != rows::kNoSlot) {
+    release_slot(table, change.made);
+    if (change.ended == rows::kNoSlot) __atomic_fetch_sub(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
+  }
+}
+
+/// What others may find without asking: what is committed, and what followed.
+void publish(const Changes* changes) {
+  const Table* table = changes->table;
+  for (uint64_t i = 0; i < changes->count; ++i) {
+    const Change& change = changes->list[i];
+    if (change.made != rows::kNoSlot)
+      __atomic_fetch_or(&table->rows->version(change.made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
+  }
+  for (uint64_t i = 0; i < changes->count; ++i) {
+    const Change& change = changes->list[i];
+    if (change.ended == rows::kNoSlot) continue;
+    rows::Version& version = table->rows->version(change.ended);
+    const uint32_t kept = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & (kXminCommitted | kRowLocked);
+    __atomic_store_n(&version.aux, kept | kXmaxCommitted | change.made, __ATOMIC_RELEASE);
+  }
+  __atomic_fetch_sub(&table->shared->row_count, changes->ended_rows, __ATOMIC_ACQ_REL);
+}
+
+/// A record of the server's own log that bears the transaction's id.
+XLogRecPtr log_transaction_id() {
+  XLogBeginInsert();
+  return XLogInsert(RM_XLOG_ID, XLOG_NOOP);
+}
+
+/// The redo of a table's changes. Throws.
+class RedoBuilder {
+ public:
+  RedoBuilder(Table* table, XLogRecPtr wal)
+      : table_(table),
+        wal_(wal),
+        xid_(U64FromFullTransactionId(boundary::guard([] { return GetTopFullTransactionId(); }))),
+        cells_(table->shape.columns.size()) {}
+
+  void add(const Change& change) {
+    if (change.ended != rows::kNoSlot) log::append_operation(log::Operation::kEnd, change.ended, {}, &operations_);
+    if (change.made != rows::kNoSlot) {
+      for (uint32_t i = 0; i < cells_.size(); ++i) cells_[i] = table_->rows->read(change.made, i);
+      log::append_operation(log::Operation::kInsert, change.made, {}, &operations_);
+      rows::append_row(table_->shape, cells_, &operations_);
+    }
+    constexpr size_t kEnough = 256 << 10;
+    if (operations_.size() >= kEnough) append();
+  }
+
+  /// Returns the position behind the last record.
+  uint64_t finish() {
+    if (!operations_.empty()) append();
+    return end_;
+  }
+
+ private:
+  void append() {
+    std::string record = log::make_record(xid_, operations_);
+    operations_.clear();
+    void* bytes = record.data();
+    const auto size = static_cast<uint32_t>(record.size());
+    Table* table = table_;
+    const XLogRecPtr wal = wal_;
+    end_ = boundary::guard([=] { return append_record(table, bytes, size, wal); });
+  }
+
+  Table* table_;
+  XLogRecPtr wal_;
+  uint64_t xid_, end_ = 0;
+  std::vector<rows::Cell> cells_;
+  std::string operations_;
+};
+
+void write_redo_of(Changes* changes, XLogRecPtr wal) {
+  Table* table = changes->table;
+  LWLockAcquire(table->lock(kGate), LW_SHARED);
+  changes->is_gated = true;
+  const uint64_t end = boundary::entry([=] {
+    RedoBuilder builder(changes->table, wal);
+    for (uint64_t i = 0; i < changes->count; ++i) builder.add(changes->list[i]);
+    return builder.finish();
+  });
+  const bool waits = table->options.durability == Durability::kSync && synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
+  if (waits) flush_redo(table, end);
+}
+
+void before_commit() {
+  bool any = false;
+  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) any = any || changes->count != 0;
+  if (!any) return;
+  const XLogRecPtr wal = log_transaction_id();
+  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
+    if (changes->count != 0) write_redo_of(changes, wal);
+}
+
+void leave_gate(Changes* changes) {
+  LWLock* gate = changes->table->lock(kGate);
+  if (changes->is_gated && LWLockHeldByMe(gate)) LWLockRelease(gate);
+  changes->is_gated = false;
+}
+
+void on_transaction(XactEvent event, void*) {
+  if (all_changes == nullptr) return;
+  switch (event) {
+    case XACT_EVENT_PRE_COMMIT: before_commit(); break;
+    case XACT_EVENT_COMMIT:
+      for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
+        publish(changes);
+        leave_gate(changes);
+      }
+      all_changes = nullptr;
+      break;
+    case XACT_EVENT_ABORT:
+      for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
+        while (changes->count != 0) undo(changes, changes->list[--changes->count]);
+        leave_gate(changes);
+      }
+      all_changes = nullptr;
+      break;
+    case XACT_EVENT_PRE_PREPARE:
+      ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                      errmsg("cannot PREPARE a transaction that has changed store tables")));
+      break;
+    default: break;
+  }
+}
+
+void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void*) {
+  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
+    if (event == SUBXACT_EVENT_ABORT_SUB)
+      while (changes->count != 0 && changes->list[changes->count - 1].subtransaction >= own)
+        undo(changes, changes->list[--changes->count]);
+    if (event == SUBXACT_EVENT_COMMIT_SUB)
+      for (uint64_t i = changes->count; i > 0 && changes->list[i - 1].subtransaction >= own; --i)
+        changes->list[i - 1].subtransaction = parent;
+  }
+}
+
+void register_callbacks() {
+  static bool is_registered = false;
+  if (is_registered) return;
+  is_registered = true;
+  RegisterXactCallback(on_transaction, nullptr);
+  RegisterSubXactCallback(on_subtransaction, nullptr);
+}
+
+Changes* begin_changes(Table* table) {
+  constexpr uint64_t kFirst = 8;
+  register_callbacks();
+  auto* changes = static_cast<Changes*>(MemoryContextAllocZero(TopTransactionContext, sizeof(Changes)));
+  changes->table = table;
+  changes->capacity = kFirst;
+  changes->list = static_cast<Change*>(MemoryContextAlloc(TopTransactionContext, kFirst * sizeof(Change)));
+  changes->next = all_changes;
+  all_changes = changes;
+  return changes;
+}
+
+void note_first_command(Changes* changes, const Change& change) {
+  const rows::Version& version = changes->table->rows->version(change.ended);
+  if ((change.aux_before & kXminCommitted) != 0 || rows::Rows::xids(version).xmin == rows::kFrozen) return;
+  if (changes->first_commands == nullptr) {
+    HASHCTL control{};
+    control.keysize = sizeof(Slot);
+    control.entrysize = sizeof(FirstCommand);
+    control.hcxt = TopTransactionContext;
+    constexpr long kExpected = 16;
+    changes->first_commands = hash_create("versions made and ended by one transaction", kExpected, &control,
+                                          HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+  }
+  auto* entry = static_cast<FirstCommand*>(hash_search(changes->first_commands, &change.ended, HASH_ENTER, nullptr));
+  entry->command = change.aux_before & kAuxMask;
+}
+
+}  // namespace
+
+void prepare_change(Table* table) {
+  Changes* changes = changes_of(table);
+  if (changes == nullptr) changes = begin_changes(table);
+  if (changes->count < changes->capacity) return;
+  changes->list = static_cast<Change*>(repalloc_huge(changes->list, changes->capacity * 2 * sizeof(Change)));
+  changes->capacity *= 2;
+}
+
+void note_change(Table* table, const Change& change) {
+  Changes* changes = changes_of(table);
+  changes->list[changes->count] = change;
+  changes->list[changes->count].subtransaction = GetCurrentSubTransactionId();
+  ++changes->count;
+  if (change.ended == rows::kNoSlot) __atomic_fetch_add(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
+  if (change.made == rows::kNoSlot) ++changes->ended_rows;
+  if (change.ended != rows::kNoSlot) note_first_command(changes, change);
+}
+
+void merge_last_changes(Table* table, [[maybe_unused]] Slot ended, Slot made) {
+  Changes* changes = changes_of(table);
+  Assert(changes->count >= 2 && changes->list[changes->count - 2].ended == ended);
+  changes->list[changes->count - 2].made = made;
+  --changes->count;
+  --changes->ended_rows;
+  __atomic_fetch_sub(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
+}
+
+void undo_last_change(Table* table) {
+  Changes* changes = changes_of(table);
+  undo(changes, changes->list[--changes->count]);
+}
+
+uint64_t rows_ended(const Table* table) {
+  const Changes* changes = changes_of(table);
+  return changes == nullptr ? 0 : changes->ended_rows;
+}
+
+bool find_first_command(const Table* table, Slot slot, CommandId* command) {
+  const Changes* changes = changes_of(table);
+  if (changes == nullptr || changes->first_commands == nullptr) return false;
+  const auto* entry = static_cast<const FirstCommand*>(hash_search(changes->first_commands, &slot, HASH_FIND, nullptr));
+  if (entry == nullptr) return false;
+  *command = entry->command;
+  return true;
+}
+
+bool has_changes(const Table* table) {
+  const Changes* changes = changes_of(table);
+  return changes != nullptr && changes->count != 0;
+}
+
+}  // namespace strom::pg::store

@@ -1,0 +1,96 @@
+#include "pg/store/visibility.hpp"
+
+#include <algorithm>
+
+#include "pg/store/server_headers.hpp"
+#include "pg/store/transaction.hpp"
+
+namespace strom::pg::store {
+
+namespace {
+
+uint32_t aux_of(const rows::Version& version) { return __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE); }
+
+/// The number of the command of this transaction that made the version.
+CommandId made_by(const Table* table, Slot slot, uint32_t aux, bool is_ended_by_us) {
+  CommandId command;
+  if (is_ended_by_us && find_first_command(table, slot, &command)) return command;
+  return aux & kAuxMask;
+}
+
+/// Of a version that is neither free nor settled.
+bool is_seen(const Table* table, Slot slot, const rows::Version& version, rows::Xids xids, Snapshot snapshot) {
+  const uint32_t aux = aux_of(version);
+  const bool may_be_own_end = xids.xmax != rows::kNobody && (aux & kXmaxCommitted) == 0;
+  const bool is_own_end = may_be_own_end && TransactionIdIsCurrentTransactionId(xids.xmax);
+  if (xids.xmin != rows::kFrozen) {
+    if ((aux & kXminCommitted) == 0 && TransactionIdIsCurrentTransactionId(xids.xmin)) {
+      if (made_by(table, slot, aux, is_own_end) >= snapshot->curcid) return false;
+    } else {
+      if (XidInMVCCSnapshot(xids.xmin, snapshot)) return false;
+      if ((aux & kXminCommitted) == 0 && !TransactionIdDidCommit(xids.xmin)) return false;
+    }
+  }
+  if (xids.xmax == rows::kNobody) return true;
+  if (is_own_end) return (aux & kAuxMask) >= snapshot->curcid;
+  if (XidInMVCCSnapshot(xids.xmax, snapshot)) return true;
+  return (aux & kXmaxCommitted) == 0 && !TransactionIdDidCommit(xids.xmax);
+}
+
+}  // namespace
+
+Fate fate_of(TransactionId xid) {
+  if (TransactionIdIsCurrentTransactionId(xid)) return Fate::kOwn;
+  if (TransactionIdIsInProgress(xid)) return Fate::kRunning;
+  return TransactionIdDidCommit(xid) ? Fate::kCommitted : Fate::kAborted;
+}
+
+Fate fate_of_xmin(const rows::Version& version, rows::Xids xids) {
+  if (xids.xmin == rows::kFrozen || (aux_of(version) & kXminCommitted) != 0) return Fate::kCommitted;
+  return fate_of(xids.xmin);
+}
+
+bool is_visible(const Table* table, Slot slot, Snapshot snapshot) {
+  const rows::Version& version = table->rows->version(slot);
+  const rows::Xids xids = rows::Rows::xids(version);
+  if (xids.xmin == rows::kNobody) return false;
+  if (xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody) return true;
+  return is_seen(table, slot, version, xids, snapshot);
+}
+
+uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapshot snapshot, uint64_t* bits) {
+  constexpr uint32_t kBits = 64;
+  const rows::Version* versions = table->rows->versions_of(chunk);
+  const Slot first = static_cast<Slot>(chunk * table->layout.chunk_rows);
+  uint32_t seen = 0;
+  for (uint32_t begin = 0; begin < count; begin += kBits) {
+    uint64_t word = 0;
+    const uint32_t end = std::min(kBits, count - begin);
+    for (uint32_t i = 0; i < end; ++i) {
+      const rows::Version& version = versions[begin + i];
+      const rows::Xids xids = rows::Rows::xids(version);
+      if (xids.xmin == rows::kNobody) continue;
+      const bool is_settled = xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody;
+      if (is_settled || is_seen(table, first + begin + i, version, xids, snapshot)) word |= uint64_t{1} << i;
+    }
+    bits[begin / kBits] = word;
+    seen += static_cast<uint32_t>(__builtin_popcountll(word));
+  }
+  return seen;
+}
+
+bool is_removable(const rows::Version& version, GlobalVisState* horizon) {
+  const rows::Xids xids = rows::Rows::xids(version);
+  const uint32_t aux = aux_of(version);
+  if (xids.xmin == rows::kNobody || xids.xmax == rows::kNobody || (aux & kXmaxCommitted) == 0) return false;
+  if (xids.xmin != rows::kFrozen && (aux & kXminCommitted) == 0) return false;
+  return GlobalVisTestIsRemovableXid(horizon, xids.xmax);
+}
+
+bool is_freezable(const rows::Version& version, GlobalVisState* horizon) {
+  const rows::Xids xids = rows::Rows::xids(version);
+  if (xids.xmin == rows::kNobody || xids.xmin == rows::kFrozen || (aux_of(version) & kXminCommitted) == 0) return false;
+  return GlobalVisTestIsRemovableXid(horizon, xids.xmin);
+}
+
+}  // namespace strom::pg::store

@@ -1,0 +1,34 @@
+// Which versions of rows a snapshot sees: as for heap tables, by transaction ids and the server's record of commits.
+// All of it may ereport.
+#pragma once
+
+#include "pg/store/memory.hpp"
+
+namespace strom::pg::store {
+
+/// rows::Version::aux. The bits say that the version's transactions have committed, so that nobody has to ask again.
+/// The rest is the number of the command that made the version; then of the one that ended it; then, when that has
+/// committed, the slot of the version that followed, or kNoSlot.
+inline constexpr uint32_t kXminCommitted = 1U << 31;
+inline constexpr uint32_t kXmaxCommitted = 1U << 30;
+inline constexpr uint32_t kRowLocked = 1U << 29;  // somebody may hold a lock on the row: see row_lock.hpp
+inline constexpr uint32_t kAuxMask = kRowLocked - 1;
+
+/// What has become of a transaction.
+enum class Fate : uint8_t { kOwn, kRunning, kCommitted, kAborted };
+Fate fate_of(TransactionId xid);
+/// Of the transaction that made a version that is not free.
+Fate fate_of_xmin(const rows::Version& version, rows::Xids xids);
+
+bool is_visible(const Table* table, Slot slot, Snapshot snapshot);
+
+/// A bit for each of the first `count` slots of a chunk, least significant first: whether `snapshot` sees it. `bits`
+/// has room in whole words. Returns how many are seen.
+uint32_t visible_bits(const Table* table, uint64_t chunk, uint32_t count, Snapshot snapshot, uint64_t* bits);
+
+/// Nobody can see the version any more, and its transactions have done their work: its slot may be used again.
+bool is_removable(const rows::Version& version, GlobalVisState* horizon);
+/// Everybody sees the version's beginning.
+bool is_freezable(const rows::Version& version, GlobalVisState* horizon);
+
+}  // namespace strom::pg::store

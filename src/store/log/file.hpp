@@ -1,0 +1,49 @@
+// A file of the store by its descriptor: whole reads and writes at offsets, errors as Status with the path.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+
+namespace strom::store::log {
+
+class File {
+ public:
+  File() = default;
+  File(File&& other) noexcept : path_(std::move(other.path_)), descriptor_(other.descriptor_) {
+    other.descriptor_ = -1;
+  }
+  File& operator=(File&& other) noexcept;
+  ~File() { close(); }
+
+  /// `flags` are those of open(2); new files are the owner's alone. Errors: those of base::os_error().
+  static Result<File> open(const std::string& path, int flags);
+
+  Status read_at(uint64_t offset, void* to, uint64_t bytes) const;  // kCorruptFile where the file ends before
+  Result<uint64_t> read_some(uint64_t offset, void* to, uint64_t bytes) const;
+  Status write_at(uint64_t offset, const void* from, uint64_t bytes) const;
+  /// On the device when it returns. After a failure nobody knows what is there.
+  Status sync() const;
+  Status allocate(uint64_t offset, uint64_t bytes) const;
+  Result<uint64_t> size() const;
+  void close();
+
+  const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }
+  bool is_open() const { return descriptor_ >= 0; }
+
+ private:
+  Status failure(const char* what) const;
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+/// The folder's entries are on the device when it returns.
+Status sync_folder_of(const std::string& path);
+
+/// "file X is damaged at offset N: WHAT".
+Status damaged(const std::string& path, uint64_t offset, const std::string& what);
+
+}  // namespace strom::store::log

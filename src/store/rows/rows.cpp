@@ -1,0 +1,240 @@
+#include "store/rows/rows.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "store/region/format.hpp"
+
+namespace strom::store::rows {
+
+namespace {
+
+/// A value of Arrow's binary views.
+struct View {
+  uint32_t bytes;
+  union {
+    char inside[kInlineBytes];
+    struct {
+      char prefix[4];
+      uint32_t segment, offset;
+    } outside;
+  };
+};
+static_assert(sizeof(View) == kViewBytes);
+
+Status no_memory() { return {ErrorCode::kOutOfMemory, "no memory is left for a store table"}; }
+
+bool is_settled(Xids xids) { return xids.xmin == kFrozen && xids.xmax == kNobody; }
+bool is_ended(Xids xids) { return xids.xmin != kNobody && xids.xmax != kNobody; }
+
+void add_to(uint32_t* counter, int by) {
+  if (by != 0) __atomic_fetch_add(counter, static_cast<uint32_t>(by), __ATOMIC_ACQ_REL);
+}
+
+}  // namespace
+
+// Slots
+
+Status Rows::add_chunk() {
+  if (state_->chunks == layout_->chunks)
+    return {ErrorCode::kOverBudget, "all slots of a store table are in use, those of old versions included"};
+  const uint64_t begin = layout_->chunk_begin + state_->chunks * layout_->chunk_bytes;
+  if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->chunk_used)) return no_memory();
+  ++state_->chunks;
+  return Status::ok();
+}
+
+Result<Slot> Rows::take_slot() {
+  if (state_->free_head != kNoSlot) {
+    const Slot slot = state_->free_head;
+    state_->free_head = version(slot).next;
+    --state_->free_slots;
+    return slot;
+  }
+  const Slot slot = std::max<Slot>(state_->next_unused, 1);
+  if (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk());
+  __atomic_store_n(&state_->next_unused, slot + 1, __ATOMIC_RELEASE);
+  return slot;
+}
+
+Status Rows::claim_slot(Slot slot) {
+  if (slot == kNoSlot || slot >= layout_->slots)
+    return {ErrorCode::kCorruptFile, "slot " + std::to_string(slot) + " does not exist in a store table"};
+  while (slot >= static_cast<uint64_t>(state_->chunks) * layout_->chunk_rows) STROM_TRY(add_chunk());
+  if (slot >= state_->next_unused) state_->next_unused = slot + 1;
+  return Status::ok();
+}
+
+void Rows::free_unclaimed() {
+  for (Slot slot = std::max<Slot>(state_->next_unused, 1) - 1; slot > 0; --slot)
+    if (version(slot).xmin == kNobody) {
+      version(slot).next = state_->free_head;
+      state_->free_head = slot;
+      ++state_->free_slots;
+    }
+}
+
+void Rows::give_slot(Slot slot) {
+  Version& freed = version(slot);
+  freed.aux = 0;
+  freed.next = state_->free_head;
+  state_->free_head = slot;
+  ++state_->free_slots;
+}
+
+bool Rows::compare_and_set(Slot slot, Xids before, Xids after) const {
+  uint64_t expected = before.xmin | (uint64_t{before.xmax} << 32);
+  const uint64_t wanted = after.xmin | (uint64_t{after.xmax} << 32);
+  if (!__atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(&version(slot)), &expected, wanted, false,
+                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return false;
+  ChunkInfo& chunk = info(slot / layout_->chunk_rows);
+  add_to(&chunk.settled, static_cast<int>(is_settled(after)) - static_cast<int>(is_settled(before)));
+  add_to(&chunk.ended, static_cast<int>(is_ended(after)) - static_cast<int>(is_ended(before)));
+  return true;
+}
+
+// Values
+
+const uint8_t* Rows::nulls(uint64_t chunk, uint32_t column) const {
+  const uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
+  return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0 ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
+}
+
+Status Rows::mark_null(Slot slot, uint32_t column) const {
+  const uint64_t chunk = slot / layout_->chunk_rows;
+  uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
+  if (__atomic_load_n(mark, __ATOMIC_ACQUIRE) == 0) {
+    // Two sessions may both do this; what is there stays.
+    const uint64_t begin = layout_->chunk_begin + chunk * layout_->chunk_bytes + layout_->nulls[column];
+    if (grow_ != nullptr && !grow_(grow_context_, begin, layout_->null_bytes)) return no_memory();
+    __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
+  }
+  (chunk_at(chunk) + layout_->nulls[column])[slot % layout_->chunk_rows] = 1;
+  return Status::ok();
+}
+
+Cell Rows::read(Slot slot, uint32_t column) const {
+  const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
+  const uint8_t* flags = nulls(chunk, column);
+  if (flags != nullptr && flags[row] != 0) return {};
+  const Column& described = shape_->columns[column];
+  const uint8_t* value = values(chunk, column) + row * described.value_bytes();
+  if (described.form == Form::kFixed) return {value, described.width, false};
+  const auto& view = *reinterpret_cast<const View*>(value);
+  if (view.bytes <= kInlineBytes) return {view.inside, view.bytes, false};
+  // A version that nobody should look at may be another one's by now.
+  if (view.outside.segment * kHeapSegment + view.outside.offset + view.bytes > heap_used()) return {value, 0, false};
+  return {heap_segment(view.outside.segment) + view.outside.offset, view.bytes, false};
+}
+
+bool Rows::needs_heap(std::span<const Cell> cells) const {
+  if (!has_heap()) return false;
+  for (size_t i = 0; i < cells.size(); ++i)
+    if (shape_->columns[i].form == Form::kView && !cells[i].is_null && cells[i].bytes > kInlineBytes) return true;
+  return false;
+}
+
+Status Rows::write(Slot slot, std::span<const Cell> cells) const {
+  const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
+  Status status;
+  for (uint32_t i = 0; i < cells.size(); ++i) {
+    const Column& column = shape_->columns[i];
+    uint8_t* value = chunk_at(chunk) + layout_->values[i] + row * column.value_bytes();
+    if (column.form == Form::kView) *reinterpret_cast<View*>(value) = View{};  // free_values() looks at it
+    if (!status.is_ok()) continue;
+    if (cells[i].is_null) {
+      status = mark_null(slot, i);
+      continue;
+    }
+    if (nulls(chunk, i) != nullptr) (chunk_at(chunk) + layout_->nulls[i])[row] = 0;
+    if (column.form == Form::kFixed) {
+      std::memcpy(value, cells[i].data, column.width);
+      continue;
+    }
+    View view{};
+    view.bytes = cells[i].bytes;
+    if (view.bytes <= kInlineBytes) {
+      if (view.bytes != 0) std::memcpy(view.inside, cells[i].data, view.bytes);
+    } else {
+      const auto extent = take_heap(view.bytes);
+      if (!extent.is_ok()) {
+        status = extent.status();
+        continue;
+      }
+      std::memcpy(memory_ + layout_->heap_begin + extent.value(), cells[i].data, view.bytes);
+      std::memcpy(view.outside.prefix, cells[i].data, sizeof(view.outside.prefix));
+      view.outside.segment = static_cast<uint32_t>(extent.value() / kHeapSegment);
+      view.outside.offset = static_cast<uint32_t>(extent.value() % kHeapSegment);
+    }
+    *reinterpret_cast<View*>(value) = view;
+  }
+  if (!status.is_ok()) free_values(slot);
+  return status;
+}
+
+void Rows::free_values(Slot slot) const {
+  if (!has_heap()) return;
+  const uint64_t chunk = slot / layout_->chunk_rows, row = slot % layout_->chunk_rows;
+  for (uint32_t i = 0; i < shape_->columns.size(); ++i) {
+    if (shape_->columns[i].form != Form::kView) continue;
+    auto& view = reinterpret_cast<View*>(chunk_at(chunk) + layout_->values[i])[row];
+    if (view.bytes > kInlineBytes) give_heap(view.outside.segment * kHeapSegment + view.outside.offset, view.bytes);
+    view.bytes = 0;
+  }
+}
+
+// The heap
+
+Result<uint64_t> Rows::take_heap(uint32_t bytes) const {
+  const uint32_t size_class = class_of(bytes);
+  const uint64_t size = bytes_of_class(size_class);
+  uint8_t* heap = memory_ + layout_->heap_begin;
+  if (const uint64_t found = state_->heap_free[size_class]; found != 0) {
+    std::memcpy(&state_->heap_free[size_class], heap + found - 1, sizeof(uint64_t));
+    state_->heap_free_bytes -= size;
+    return found - 1;
+  }
+  uint64_t offset = state_->heap_used;
+  // An extent lies in one segment.
+  if (offset / kHeapSegment != (offset + size - 1) / kHeapSegment) offset = (offset / kHeapSegment + 1) * kHeapSegment;
+  if (offset + size > layout_->heap_bytes) return Status(ErrorCode::kOverBudget, "the heap of a store table is full");
+  if (offset + size > state_->heap_grown) {
+    constexpr uint64_t kStep = 1 << 20;
+    const uint64_t end = std::min(layout_->heap_bytes, (offset + size + kStep - 1) / kStep * kStep);
+    const uint64_t begin = layout_->heap_begin + state_->heap_grown;
+    if (grow_ != nullptr && !grow_(grow_context_, begin, end - state_->heap_grown)) return no_memory();
+    state_->heap_grown = end;
+  }
+  __atomic_store_n(&state_->heap_used, offset + size, __ATOMIC_RELEASE);
+  return offset;
+}
+
+void Rows::give_heap(uint64_t offset, uint32_t bytes) const {
+  const uint32_t size_class = class_of(bytes);
+  std::memcpy(memory_ + layout_->heap_begin + offset, &state_->heap_free[size_class], sizeof(uint64_t));
+  state_->heap_free[size_class] = offset + 1;
+  state_->heap_free_bytes += bytes_of_class(size_class);
+}
+
+// The index
+
+uint64_t Rows::bucket_of(const Cell& key) const {
+  return region::multiply_high(region::hash_key(key.data, key.bytes, state_->seed), layout_->bucket_count);
+}
+
+void Rows::link(uint64_t bucket, Slot slot) const {
+  version(slot).next = head(bucket);
+  __atomic_store_n(&head(bucket), slot, __ATOMIC_RELEASE);
+}
+
+bool Rows::unlink(uint64_t bucket, Slot slot) const {
+  for (Slot* link = &head(bucket); *link != kNoSlot; link = &version(*link).next)
+    if (*link == slot) {
+      *link = version(slot).next;
+      return true;
+    }
+  return false;
+}
+
+}  // namespace strom::store::rows

@@ -1,0 +1,143 @@
+// Versions of rows in memory that several processes map: columns in chunks, a chain of slots for each bucket of the
+// key's index, a heap for long values. Knows nothing of transactions: callers decide what a version is worth, and hold
+// the locks that the functions name.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "store/rows/cell.hpp"
+#include "store/rows/shape.hpp"
+#include "store/size_classes.hpp"
+
+namespace strom::store::rows {
+
+inline constexpr uint32_t kNobody = 0, kFrozen = 2;  // as transaction ids: none, and one that everybody sees
+
+/// Who made a version and who ended it. `xmin` and `xmax` change together, by compare_and_set().
+struct alignas(16) Version {
+  uint32_t xmin;  // kNobody: the slot is free
+  uint32_t xmax;  // kNobody: nobody has ended it
+  uint32_t aux;   // the callers'
+  Slot next;      // in its bucket's chain, or in the list of free slots
+};
+static_assert(sizeof(Version) == 16);
+
+struct Xids {
+  uint32_t xmin, xmax;
+  bool operator==(const Xids&) const = default;
+};
+
+/// Of a chunk, on a cache line of its own.
+struct alignas(64) ChunkInfo {
+  uint32_t settled;  // versions that everybody sees: xmin is kFrozen and xmax is kNobody
+  uint32_t ended;    // versions that a transaction has ended, which may still be undone
+};
+
+inline constexpr uint32_t kHeapClasses = 160;
+
+/// At a place of the memory's header that callers choose. All zeros in the beginning.
+struct RowsState {
+  // Under the lock of slots:
+  uint32_t next_unused;  // slots from here on have never been used; 0 means 1, since slot 0 is none
+  uint32_t chunks;       // that have memory
+  Slot free_head;
+  uint32_t free_slots;
+  // Under the lock of the heap:
+  uint64_t heap_used, heap_grown;
+  uint64_t heap_free[kHeapClasses];  // offset + 1 of the first free extent; its first word names the next
+  uint64_t heap_free_bytes;
+  uint64_t seed;  // of the key's hash; set by the maker
+};
+
+/// Takes memory for bytes [offset, offset + bytes). False: there is none.
+using Grow = bool (*)(void* context, uint64_t offset, uint64_t bytes);
+
+class Rows {
+ public:
+  /// `layout` and the memory outlive it.
+  Rows(const Shape& shape, const Layout& layout, uint8_t* memory, RowsState* state)
+      : shape_(&shape), layout_(&layout), memory_(memory), state_(state) {}
+  void set_grow(Grow grow, void* context) { grow_ = grow, grow_context_ = context; }
+
+  const Shape& shape() const { return *shape_; }
+  const Layout& layout() const { return *layout_; }
+  RowsState& state() const { return *state_; }
+
+  // ---- Slots. Under the lock of slots.
+
+  /// A slot for a new version. Errors: kOverBudget (all are in use), kOutOfMemory.
+  Result<Slot> take_slot();
+  /// Makes slot `slot` one of those in use, as a file says. Errors: kCorruptFile, kOutOfMemory.
+  Status claim_slot(Slot slot);
+  /// The slots below next_unused that were not claimed become free.
+  void free_unclaimed();
+  void give_slot(Slot slot);
+  uint32_t used_slots() const { return __atomic_load_n(&state_->next_unused, __ATOMIC_ACQUIRE); }
+
+  // ---- Versions
+
+  Version& version(Slot slot) const {
+    return reinterpret_cast<Version*>(chunk_at(slot / layout_->chunk_rows))[slot % layout_->chunk_rows];
+  }
+  Version* versions_of(uint64_t chunk) const { return reinterpret_cast<Version*>(chunk_at(chunk)); }
+  static Xids xids(const Version& version) {
+    const uint64_t both = __atomic_load_n(reinterpret_cast<const uint64_t*>(&version), __ATOMIC_ACQUIRE);
+    return {static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
+  }
+  /// Changes both, unless they are no longer `before`; counts settled and ended versions. Returns whether it did.
+  bool compare_and_set(Slot slot, Xids before, Xids after) const;
+  ChunkInfo& info(uint64_t chunk) const { return reinterpret_cast<ChunkInfo*>(memory_ + layout_->infos)[chunk]; }
+  /// Of chunk `chunk`, slots that have been used so far; `used` is from used_slots().
+  uint32_t used_in(uint64_t chunk, uint32_t used) const {
+    const uint64_t begin = chunk * layout_->chunk_rows;
+    return begin >= used ? 0 : static_cast<uint32_t>(std::min<uint64_t>(layout_->chunk_rows, used - begin));
+  }
+
+  // ---- Values
+
+  Cell read(Slot slot, uint32_t column) const;
+  /// Writes a row into a slot that nobody else sees. Under the lock of the heap where needs_heap(). Errors:
+  /// kOverBudget, kOutOfMemory; nothing is kept then.
+  Status write(Slot slot, std::span<const Cell> cells) const;
+  bool needs_heap(std::span<const Cell> cells) const;
+  bool has_heap() const { return layout_->heap_bytes != 0; }
+  /// Gives back what a row has in the heap. Under the lock of the heap.
+  void free_values(Slot slot) const;
+  const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
+  /// A byte for each row, 1 = NULL; nullptr: the chunk has never had one there.
+  const uint8_t* nulls(uint64_t chunk, uint32_t column) const;
+  const uint8_t* heap_segment(uint32_t segment) const { return memory_ + layout_->heap_begin + segment * kHeapSegment; }
+  uint64_t heap_used() const { return __atomic_load_n(&state_->heap_used, __ATOMIC_ACQUIRE); }
+
+  // ---- The key's index. Under the lock of the bucket.
+
+  uint64_t bucket_of(const Cell& key) const;
+  uint64_t bucket_of(Slot slot) const { return bucket_of(read(slot, static_cast<uint32_t>(shape_->key))); }
+  Slot& head(uint64_t bucket) const { return reinterpret_cast<Slot*>(memory_ + layout_->heads)[bucket]; }
+  bool has_key(Slot slot, const Cell& key) const {
+    const Cell cell = read(slot, static_cast<uint32_t>(shape_->key));
+    return cell.bytes == key.bytes && std::memcmp(cell.data, key.data, key.bytes) == 0;
+  }
+  void link(uint64_t bucket, Slot slot) const;
+  /// False when it is not in the chain.
+  bool unlink(uint64_t bucket, Slot slot) const;
+
+ private:
+  uint8_t* chunk_at(uint64_t chunk) const { return memory_ + layout_->chunk_begin + chunk * layout_->chunk_bytes; }
+  Status add_chunk();
+  Status mark_null(Slot slot, uint32_t column) const;
+  Result<uint64_t> take_heap(uint32_t bytes) const;
+  void give_heap(uint64_t offset, uint32_t bytes) const;
+
+  const Shape* shape_;
+  const Layout* layout_;
+  uint8_t* memory_;
+  RowsState* state_;
+  Grow grow_ = nullptr;
+  void* grow_context_ = nullptr;
+};
+
+}  // namespace strom::store::rows
