@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""vcf2arrow: VCF and BCF in each form of file against a reader of our own in Python, choices of rows and columns, regions, values
+that do not fit, damaged and odd input. bcftools makes the compressed and binary forms."""
+import gzip
+import itertools
+import random
+import struct
+import subprocess
+
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from checks import done, equal, folder, fresh_database, ok, query, run
+
+OUT = folder("vcf2arrow")
+OUT.chmod(0o755)
+HEADER = """##fileformat=VCFv4.3
+##reference=file:///data/ref.fa
+##FILTER=<ID=q10,Description="Quality, below \\"10\\"">
+##contig=<ID=chr1,length=250000000>
+##contig=<ID=chr2,length=250000000>
+##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">
+##INFO=<ID=AF,Number=A,Type=Float,Description="Frequency, by allele">
+##INFO=<ID=AC,Number=A,Type=Integer,Description="Count">
+##INFO=<ID=AD,Number=R,Type=Integer,Description="Depths">
+##INFO=<ID=CI,Number=2,Type=Float,Description="Interval">
+##INFO=<ID=DB,Number=0,Type=Flag,Description="dbSNP">
+##INFO=<ID=CSQ,Number=.,Type=String,Description="Consequence">
+##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">
+##FORMAT=<ID=GQ,Number=1,Type=Integer,Description="Quality">
+##FORMAT=<ID=PL,Number=G,Type=Integer,Description="Likelihoods">
+"""
+SAMPLES = ["NA1", "sample two", "日本"]
+
+
+def f32(text):
+    return struct.unpack("f", struct.pack("f", float(text)))[0]
+
+
+def make_lines(count, seed):
+    rng = random.Random(seed)
+    position = 0
+    for i in range(count):
+        position += rng.randint(1, 60)
+        alts = rng.choice((["G"], ["G"], ["A", "T"], ["<DEL>", "*", "GTT"], ["."]))
+        info = {}
+        if rng.random() < .9:
+            info["DP"] = rng.choice((str(rng.randint(-5, 10**6)), ".", "2147483647"))
+        if rng.random() < .9:
+            info["AF"] = ",".join(rng.choice(("0.5", "1e-5", ".", "1", "0.123457", "3.40282e+38", f"{rng.random():.6g}")) for _ in alts)
+        if rng.random() < .5:
+            info["AC"] = ",".join(str(rng.randint(0, 99)) for _ in alts)
+        if rng.random() < .5:
+            info["AD"] = ",".join(str(rng.randint(0, 99)) for _ in range(len(alts) + 1))
+        if rng.random() < .3:
+            info["CI"] = "-1.5,2"
+        if rng.random() < .3:
+            info["DB"] = None
+        if rng.random() < .4:
+            info["CSQ"] = rng.choice(("a|b", "x,y%2C,z", "ä"))
+        items = [key if value is None else f"{key}={value}" for key, value in info.items()]
+        if rng.random() < .2:
+            rng.shuffle(items)
+        fields = rng.choice((["GT"], ["GT", "GQ"], ["GT", "PL", "GQ"], ["GQ", "PL"]))
+        cells = []
+        for _ in SAMPLES:
+            cell = {"GT": rng.choice(("0|0", "0/1", "1|2", "./.", "1", ".")), "GQ": rng.choice((".", str(rng.randint(0, 99)))), "PL": rng.choice(("1,2,3", "."))}
+            parts = [cell[name] for name in fields]
+            while len(parts) > 1 and rng.random() < .3:
+                parts.pop()
+            cells.append(":".join(parts))
+        yield "\t".join(("chr1" if i < count // 2 else "chr2", str(position), rng.choice((".", f"rs{i}")), rng.choice("ACGT"),
+                         ",".join(alts), rng.choice((".", "29.5", "1e3", "0.001")), rng.choice(("PASS", "q10", ".")), ";".join(items) or ".", ":".join(fields), *cells))
+        if i == count // 2 - 1:
+            position = 0
+
+
+def write_vcf(path, lines, samples=tuple(SAMPLES), header=HEADER, end="\n"):
+    columns = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO"] + (["FORMAT", *samples] if samples else [])
+    path.write_bytes((header + "\t".join(columns) + "\n" + "\n".join(lines) + (end if lines else "")).encode())
+    return path
+
+
+def missing(text):
+    return None if text in (None, "", ".") else text
+
+
+def expected(lines, whole=False):
+    """Rows as dictionaries, from the specification and nothing of the program."""
+    rows = []
+    for line in lines:
+        chrom, pos, name, ref, alt, qual, filters, info, fields, *cells = line.split("\t")
+        values = dict(item.partition("=")[::2] for item in info.split(";")) if info != "." else {}
+        for k, allele in enumerate([alt] if whole else alt.split(",")):
+            row = {"chrom": chrom, "pos": int(pos), "id": missing(name), "ref": ref, "alt": missing(allele), "qual": None if qual == "." else f32(qual), "filter": missing(filters),
+                   "info__DB": "DB" in values}
+
+            def number(kind, text):
+                return None if missing(text) is None else (int(text) if kind is int else f32(text))
+
+            def listed(kind, text):
+                return None if missing(text) is None else [number(kind, part) if kind else missing(part) for part in text.split(",")]
+
+            row["info__DP"] = number(int, values.get("DP"))
+            if whole:
+                row.update({"info__AF": listed(float, values.get("AF")), "info__AC": listed(int, values.get("AC")), "info__AD": listed(int, values.get("AD")),
+                            "info__CI": listed(float, values.get("CI")), "info__CSQ": listed(None, values.get("CSQ"))})
+            else:
+                depths = values.get("AD", "").split(",")
+                row.update({"info__AF": number(float, values["AF"].split(",")[k]) if "AF" in values else None,
+                            "info__AC": number(int, values["AC"].split(",")[k]) if "AC" in values else None,
+                            "info__AD": f"{depths[0]},{depths[k + 1]}" if "AD" in values else None, "info__CI": values.get("CI"), "info__CSQ": missing(values.get("CSQ"))})
+            for n, cell in enumerate(cells, 1):
+                parts = dict(itertools.zip_longest(fields.split(":"), cell.split(":")))
+                row[f"sample{n}__GT"] = missing(parts.get("GT"))
+                row[f"sample{n}__GQ"] = number(int, parts.get("GQ"))
+                row[f"sample{n}__PL"] = listed(int, parts.get("PL")) if whole else missing(parts.get("PL"))
+            rows.append(row)
+    return rows
+
+
+def convert(*arguments, name="out"):
+    path = OUT / f"{name}.arrow"
+    status, out, err = run("vcf2arrow", "-f", "-o", path, *arguments)
+    ok(status == 0, f"{name}: {' '.join(map(str, arguments))}", status, out, err)
+    return ipc.open_file(str(path)).read_all() if status == 0 else None
+
+
+def same(table, rows, name):
+    found = table.to_pylist()
+    if len(found) != len(rows):
+        return ok(False, name, f"{len(found)} rows instead of {len(rows)}")
+    for have, want in zip(found, rows):
+        differing = {key: (have.get(key), want[key]) for key in want if have.get(key) != want[key]}
+        if differing or set(have) != set(want):
+            return ok(False, name, differing, set(have) ^ set(want), want)
+    return ok(True, name)
+
+
+def bcftools(*arguments):
+    subprocess.run(["bcftools", *map(str, arguments)], check=True, capture_output=True)
+
+
+# ---- Forms of files ----
+lines = list(make_lines(20000, 1))
+plain = write_vcf(OUT / "plain.vcf", lines)
+rows = expected(lines)
+bcftools("view", "-Oz", "-o", OUT / "blocks.vcf.gz", plain)
+bcftools("view", "-Ob", "-o", OUT / "binary.bcf", plain)
+(OUT / "gzip.vcf.gz").write_bytes(gzip.compress(plain.read_bytes()))
+(OUT / "two.vcf.gz").write_bytes(gzip.compress(plain.read_bytes()[:100000]) + gzip.compress(plain.read_bytes()[100000:]))
+for form in ("plain.vcf", "blocks.vcf.gz", "gzip.vcf.gz", "two.vcf.gz"):
+    for threads in (1, 3):
+        same(convert(OUT / form, "-n", threads, name=form), rows, f"{form}, {threads} threads")
+same(convert(OUT / "blocks.vcf.gz", "-s", "1k", "-n", 4), rows, "the smallest pieces")
+table = convert(OUT / "binary.bcf", name="binary")
+
+same(table, rows, "binary.bcf")
+status, out, err = run("vcf2arrow", "-f", "-o", OUT / "pipe.arrow", "-", input=plain.read_bytes(), binary=True)
+same(ipc.open_file(str(OUT / "pipe.arrow")).read_all(), rows, "standard input")
+status, out, err = run("vcf2arrow", "-o", "-", plain, binary=True)
+same(ipc.open_stream(out).read_all(), rows, "standard output")
+same(convert(write_vcf(OUT / "returns.vcf", [line + "\r" for line in lines[:50]], end="\n")), rows[:len(expected(lines[:50]))], "lines that end with returns")
+same(convert(write_vcf(OUT / "open.vcf", lines[:51], end="")), expected(lines[:51]), "a last line without its end")
+long = [lines[0].replace(lines[0].split("\t")[7], f"AF={','.join([number] * len(lines[0].split(chr(9))[4].split(',')))}") for number in
+        ("0.12345678901", "3.4028235e38", "1e-45", "16777217", "16777216.5", "0.1", "123456.7", "1e-50", "-0.0", "+1.5", "nan", "inf", "0000.5000000", "12345678")]
+equal([str(row["info__AF"]) for row in convert(write_vcf(OUT / "long.vcf", long)).to_pylist()], [str(row["info__AF"]) for row in expected(long)], "floats of many digits")
+metadata = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
+equal({key: metadata.get(key) for key in ("fileformat", "reference", "filter.q10", "sample1_key", "sample3_key")},
+      {"fileformat": "VCFv4.3", "reference": "file:///data/ref.fa", "filter.q10": 'Quality, below "10"', "sample1_key": "NA1", "sample3_key": "日本"}, "metadata of the file")
+equal(table.schema.field("info__AF").metadata[b"description"].decode(), "Frequency, by allele", "metadata of a field")
+ok(b"min_values" in table.schema.field("pos").metadata, "statistics of positions")
+empty = convert(write_vcf(OUT / "empty.vcf", []))
+equal((empty.num_rows, empty.num_columns), (0, len(rows[0])), "no variants")
+same(convert(plain, OUT / "open.vcf"), rows + expected(lines[:51]), "several files")
+
+# ---- Rows and columns ----
+same(convert(plain, "--no-split"), expected(lines, whole=True), "whole lines")
+chosen = convert(plain, "--info=DP,DB", "--format=GT", "--samples=日本")
+equal(chosen.column_names, ["chrom", "pos", "id", "ref", "alt", "qual", "filter", "info__DP", "info__DB", "sample1__GT"], "chosen columns")
+equal(chosen.column("sample1__GT").to_pylist(), [row["sample3__GT"] for row in rows], "a chosen sample")
+equal(convert(plain, "--no-info", "--no-samples").num_columns, 7, "no fields")
+dosages = convert(plain, "--genotypes=dosage", "--format=GT").column("sample1__GT").to_pylist()
+wanted = []
+for line in lines:
+    parts = dict(itertools.zip_longest(line.split("\t")[8].split(":"), line.split("\t")[9].split(":")))
+    for k in range(len(line.split("\t")[4].split(","))):
+        text = missing(parts.get("GT"))
+        alleles = [] if text is None else text.replace("|", "/").split("/")
+        wanted.append(None if text is None or "." in alleles else sum(allele == str(k + 1) for allele in alleles))
+equal(dosages, wanted, "dosages")
+texts = convert(plain, "--disable-numeric-conversion")
+equal(texts.schema.field("info__DP").type, pa.string(), "numbers as texts")
+for form, index in (("blocks.vcf.gz", "-t"), ("binary.bcf", "-c")):
+    bcftools("index", "-f", index, OUT / form)
+    some = convert("-r", "chr1:1000-2000,chr2", OUT / form, "--no-samples", "--no-info")
+    inside = [row for row in rows if (row["chrom"] == "chr1" and 1000 <= row["pos"] <= 2000) or row["chrom"] == "chr2"]
+    equal([(row["chrom"], row["pos"], row["alt"]) for row in some.to_pylist()], [(row["chrom"], row["pos"], row["alt"]) for row in inside], f"regions of {form}")
+
+# ---- In PostgreSQL ----
+DB = fresh_database("strom_vcf")
+same(convert(OUT / "blocks.vcf.gz", name="server"), rows, "for the server")
+(OUT / "server.arrow").chmod(0o644)
+query(f"IMPORT FOREIGN SCHEMA v FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/server.arrow')", DB)
+equal(query("SELECT count(*), sum(\"info__DP\"), count(\"sample1__GT\") FROM v WHERE chrom = 'chr1' AND pos BETWEEN 100 AND 9000", DB),
+      "|".join(str(f([row for row in rows if row["chrom"] == "chr1" and 100 <= row["pos"] <= 9000])) for f in
+               (len, lambda some: sum(row["info__DP"] or 0 for row in some), lambda some: sum(row["sample1__GT"] is not None for row in some))), "a query")
+status, out, err = run("vcf2arrow", "--schema=variants", plain)
+ok(status == 0 and 'CREATE TABLE' in out and "info__AF" in out, "the columns as CREATE TABLE", out, err)
+
+# ---- What does not fit ----
+def fails(name, code, *texts, arguments=(), path=None):
+    before = OUT / "bad.arrow"
+    before.unlink(missing_ok=True)
+    status, out, err = run("vcf2arrow", "-o", before, *arguments, path)
+    ok(status == code and all(text in err for text in texts) and not before.exists(), name, status, err)
+
+
+good = "chr1\t5\t.\tA\tG\t.\tPASS\tDP=1\tGT\t0|0\t0|1\t1|1"
+
+
+def bad(name, line, *texts, arguments=(), before=3000):
+    fails(name, 1, *texts, f"line {HEADER.count(chr(10)) + 1 + before + 1} of", arguments=arguments, path=write_vcf(OUT / "bad.vcf", [good] * before + [line] + [good] * 5))
+
+
+bad("a wrong number", good.replace("DP=1", "DP=x1"), '"x1" is no number', '"DP"', "--unconvertible-numeric-as-null")
+bad("a number that is too large", good.replace("DP=1", "DP=3000000000"), '"3000000000"')
+bad("an unknown field", good.replace("DP=1", "ZZ=1"), '"ZZ"')
+bad("an unknown field of samples", good.replace("GT\t", "GT:ZZ\t"), '"ZZ"')
+bad("a wrong position", good.replace("\t5\t", "\tx\t"), 'POS "x"')
+bad("a wrong quality", good.replace("\t.\tPASS", "\tbad\tPASS"), 'QUAL "bad"')
+bad("too few samples", good.rsplit("\t", 1)[0], "fewer samples")
+bad("too many samples", good + "\t0|0", "more samples")
+bad("too few columns", "chr1\t5\t.", "fewer than eight")
+bad("a wrong number in a later piece", good.replace("DP=1", "DP=x1"), '"x1"', arguments=("-s", "1k", "-n", "4"), before=60000)
+table = convert(write_vcf(OUT / "odd.vcf", [good.replace("DP=1", "DP=x;ZZ=5;;AF=")]), "--unconvertible-numeric-as-null", "--skip-undeclared")
+equal(table.to_pylist()[0]["info__DP"], None, "a wrong number as NULL")
+(OUT / "latin.vcf").write_bytes(plain.read_bytes().replace("ä".encode(), b"\xe4"))
+fails("text that is not UTF-8", 1, "UTF-8", path=OUT / "latin.vcf")
+for name, old, new, text in (("no VCF", "##fileformat", "##filefoo", "line 1"), ("version 3", "VCFv4.3", "VCFv3.3", "line 1"), ("a wrong number of values", "Number=1", "Number=x", "line 6"),
+                             ("a wrong type", "Type=Integer", "Type=Int", "line 6"), ("quotes that do not end", 'Description="Depth"', 'Description="Depth', "line 6"),
+                             ("no type", ",Type=Integer", "", "line 6")):
+    fails(name, 1, text, path=write_vcf(OUT / "bad.vcf", [good], header=HEADER.replace(old, new, 1)))
+(OUT / "bad.vcf").write_text(HEADER)
+fails("no line of columns", 1, "#CHROM", path=OUT / "bad.vcf")
+(OUT / "bad.vcf").write_bytes(b"")
+fails("an empty file", 1, path=OUT / "bad.vcf")
+fails("a file that is not there", 1, "No such file", path=OUT / "nothing.vcf")
+fails("a sample that is not there", 1, '"nobody"', arguments=("--samples=nobody",), path=plain)
+fails("a field that is not there", 1, '"NOPE"', arguments=("--info=NOPE",), path=plain)
+fails("regions without an index", 1, "no index", "tabix", arguments=("-r", "chr1"), path=OUT / "gzip.vcf.gz")
+fails("a region that is none", 1, '"chr9"', arguments=("-r", "chr9"), path=OUT / "blocks.vcf.gz")
+fails("other fields", 1, "other fields", arguments=(plain,), path=write_vcf(OUT / "bad.vcf", [], header=HEADER.replace("ID=DP", "ID=DPX")))
+whole = (OUT / "blocks.vcf.gz").read_bytes()
+rng = random.Random(7)
+for kind in range(60):
+    cut = bytearray(whole)
+    if kind % 2:
+        cut = cut[:rng.randrange(1, len(cut) - 30)]
+    else:
+        cut[rng.randrange(20, len(cut) - 30)] ^= 1 << rng.randrange(8)
+    (OUT / "damaged.vcf.gz").write_bytes(cut)
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "damaged.arrow", OUT / "damaged.vcf.gz")
+    intact = status == 0 and len(ipc.open_file(str(OUT / "damaged.arrow")).read_all()) == len(rows)
+    ok((status == 1 and err.startswith("vcf2arrow: error:")) or intact, f"damage {kind}", status, err)
+status, out, err = run("vcf2arrow", "--inf", "x")
+equal(status, 2, "an unknown option")
+done()

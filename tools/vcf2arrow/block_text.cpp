@@ -1,0 +1,234 @@
+// See block_text.hpp.
+#include "vcf2arrow/block_text.hpp"
+
+#include <libdeflate.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <optional>
+
+#include "format/vcf/header.hpp"
+
+namespace strom::vcf2arrow {
+
+namespace {
+
+using base::MappedFile;
+
+constexpr int64_t kHeaderBytes = 18;  // of a block, with its extra field
+constexpr size_t kMostText = 65536;   // of a block
+
+struct Block {
+  int64_t begin = 0;       // in the file
+  int64_t text_begin = 0;  // of its text in the whole text
+  uint32_t size = 0, text_size = 0;
+};
+
+template <class T>
+T load(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// The size of the block at a position; 0: there is none.
+uint32_t block_size(const uint8_t* bytes, int64_t left) {
+  if (left < kHeaderBytes || bytes[0] != 31 || bytes[1] != 139 || bytes[2] != 8 || (bytes[3] & 4) == 0) return 0;
+  // Extra fields, of which BC has the block's size.
+  const int64_t end = 12 + load<uint16_t>(bytes + 10);
+  if (end > left) return 0;
+  for (int64_t at = 12; at + 4 <= end; at += 4 + load<uint16_t>(bytes + at + 2)) {
+    if (bytes[at] == 'B' && bytes[at + 1] == 'C' && load<uint16_t>(bytes + at + 2) == 2 && at + 6 <= end)
+      return uint32_t{load<uint16_t>(bytes + at + 4)} + 1;
+  }
+  return 0;
+}
+
+struct FreeDecompressor {
+  void operator()(libdeflate_decompressor* decompressor) const { libdeflate_free_decompressor(decompressor); }
+};
+using Decompressor = std::unique_ptr<libdeflate_decompressor, FreeDecompressor>;
+
+class BlockText final : public VariantText {
+ public:
+  explicit BlockText(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
+
+  /// False: the file has no such blocks.
+  Result<bool> find_blocks(int64_t piece);
+  Status read_header();
+
+  std::string_view header() const override { return header_; }
+  int64_t size() const override { return file_->size(); }
+  Result<bool> next(Piece& piece) override;
+  void give_up() override {
+    {
+      std::lock_guard lock(mutex_);
+      failed_ = true;
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  struct Run {
+    size_t begin = 0, end = 0;  // blocks
+  };
+  Status decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const;
+  Status decompress_run(const Run& run, size_t before, std::vector<char>* to) const;
+  Result<bool> tail_of(size_t run, std::string* tail);
+  void put_tail(size_t run, std::string tail);
+
+  std::shared_ptr<const MappedFile> file_;
+  std::vector<Block> blocks_;
+  std::vector<Run> runs_;
+  std::string header_;
+  int64_t begin_ = 0;  // of the first variant in the whole text
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t next_ = 0;
+  std::vector<std::optional<std::string>> tails_;  // what a run has behind its last line
+  bool failed_ = false;
+};
+
+Result<bool> BlockText::find_blocks(int64_t piece) {
+  const uint8_t* bytes = file_->data();
+  int64_t text = 0;
+  for (int64_t at = 0; at < file_->size();) {
+    const uint32_t size = block_size(bytes + at, file_->size() - at);
+    if (size == 0 && at == 0) return false;
+    if (size < kHeaderBytes + 8 || size > file_->size() - at)
+      return Status(ErrorCode::kCorruptFile,
+                    "file \"" + file_->path() + "\" is damaged or cut off at byte " + std::to_string(at));
+    const auto text_size = load<uint32_t>(bytes + at + size - 4);
+    if (text_size > kMostText)
+      return Status(ErrorCode::kCorruptFile,
+                    "file \"" + file_->path() + "\" has a block that is too large at byte " + std::to_string(at));
+    if (text_size > 0) blocks_.push_back({at, text, size, text_size});
+    at += size;
+    text += text_size;
+  }
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    if (runs_.empty() || blocks_[i].text_begin - blocks_[runs_.back().begin].text_begin >= piece)
+      runs_.push_back({i, i});
+    runs_.back().end = i + 1;
+  }
+  tails_.resize(runs_.size());
+  return !blocks_.empty();
+}
+
+Status BlockText::decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const {
+  size_t size = 0;
+  const libdeflate_result result =
+      libdeflate_gzip_decompress(decompressor, file_->data() + block.begin, block.size, to, block.text_size, &size);
+  if (result == LIBDEFLATE_SUCCESS && size == block.text_size) return Status::ok();
+  return {ErrorCode::kCorruptFile, "file \"" + file_->path() +
+                                       "\" has a block whose bytes do not fit its checksum at byte " +
+                                       std::to_string(block.begin)};
+}
+
+/// With room for `before` bytes at the beginning.
+Status BlockText::decompress_run(const Run& run, size_t before, std::vector<char>* to) const {
+  const Decompressor decompressor(libdeflate_alloc_decompressor());
+  if (decompressor == nullptr) return {ErrorCode::kOutOfMemory, "out of memory"};
+  const int64_t first = blocks_[run.begin].text_begin;
+  const Block& last = blocks_[run.end - 1];
+  to->resize(before + static_cast<size_t>(last.text_begin + last.text_size - first));
+  for (size_t i = run.begin; i < run.end; ++i)
+    STROM_TRY(decompress(blocks_[i], decompressor.get(), to->data() + before + (blocks_[i].text_begin - first)));
+  return Status::ok();
+}
+
+Status BlockText::read_header() {
+  std::vector<char> text;
+  for (size_t i = 0; i < blocks_.size() && !format::vcf::has_whole_header(header_); ++i) {
+    STROM_TRY(decompress_run({i, i + 1}, 0, &text));
+    header_.append(text.data(), text.size());
+  }
+  size_t begin = 0;
+  STROM_TRY(format::vcf::parse_header(header_, &begin).status());
+  begin_ = static_cast<int64_t>(begin);
+  return Status::ok();
+}
+
+/// Waits for the thread that has the run. False when one has failed.
+Result<bool> BlockText::tail_of(size_t run, std::string* tail) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failed_ || tails_[run].has_value(); });
+  if (failed_) return false;
+  *tail = std::move(*tails_[run]);
+  return true;
+}
+
+void BlockText::put_tail(size_t run, std::string tail) {
+  {
+    std::lock_guard lock(mutex_);
+    tails_[run] = std::move(tail);
+  }
+  changed_.notify_all();
+}
+
+Result<bool> BlockText::next(Piece& piece) {
+  size_t number;
+  {
+    std::lock_guard lock(mutex_);
+    if (next_ >= runs_.size() || failed_) return false;
+    number = next_++;
+  }
+  const Run& run = runs_[number];
+  piece.number = static_cast<int64_t>(number);
+  piece.size = blocks_[run.end - 1].begin + blocks_[run.end - 1].size - blocks_[run.begin].begin;
+  piece.text = {};
+  Status status = decompress_run(run, 0, &piece.buffer);
+  if (!status.is_ok()) {
+    give_up();
+    return status;
+  }
+  std::string_view text(piece.buffer.data(), piece.buffer.size());
+  const int64_t header =
+      std::clamp<int64_t>(begin_ - blocks_[run.begin].text_begin, 0, static_cast<int64_t>(text.size()));
+  text.remove_prefix(static_cast<size_t>(header));
+  const bool is_last = number + 1 == runs_.size();
+  const size_t end = is_last ? text.size() : text.rfind('\n') + 1;  // 0: no line ends here
+  if (end > 0) put_tail(number, std::string(text.substr(end)));
+  std::string before;
+  if (number > 0) {
+    STROM_ASSIGN(const bool is_there, tail_of(number - 1, &before));
+    if (!is_there) return false;
+  }
+  if (end == 0) {  // a line that goes on in the next run
+    put_tail(number, before.append(text));
+    return true;
+  }
+  if (before.empty()) {
+    piece.text = text.substr(0, end);
+    return true;
+  }
+  // The line that began in the run before.
+  const auto offset = static_cast<size_t>(text.data() - piece.buffer.data());
+  if (before.size() <= offset) {
+    std::memcpy(piece.buffer.data() + offset - before.size(), before.data(), before.size());
+    piece.text = {piece.buffer.data() + offset - before.size(), before.size() + end};
+  } else {
+    piece.buffer.insert(piece.buffer.begin() + static_cast<std::ptrdiff_t>(offset), before.begin(), before.end());
+    piece.text = {piece.buffer.data() + offset, before.size() + end};
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const MappedFile>& file, int64_t piece) {
+  auto text = std::make_unique<BlockText>(file);
+  STROM_ASSIGN(const bool is_compressed, text->find_blocks(piece));
+  if (!is_compressed) return std::unique_ptr<VariantText>();
+  // BCF is compressed the same way, but is no text.
+  std::vector<char> first;
+  const Status header = text->read_header();
+  if (!header.is_ok() && !text->header().starts_with("##")) return std::unique_ptr<VariantText>();
+  STROM_TRY(header);
+  return std::unique_ptr<VariantText>(std::move(text));
+}
+
+}  // namespace strom::vcf2arrow

@@ -1,0 +1,209 @@
+// See library_text.hpp.
+#include "vcf2arrow/library_text.hpp"
+
+#include <htslib/hts.h>
+#include <htslib/hts_log.h>
+#include <htslib/kseq.h>
+#include <htslib/kstring.h>
+#include <htslib/tbx.h>
+#include <htslib/vcf.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/os_error.hpp"
+#include "format/vcf/header.hpp"
+
+namespace strom::vcf2arrow {
+
+namespace {
+
+template <auto kFree>
+struct Free {
+  template <class T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+using File = std::unique_ptr<htsFile, Free<hts_close>>;
+using BinaryHeader = std::unique_ptr<bcf_hdr_t, Free<bcf_hdr_destroy>>;
+using Record = std::unique_ptr<bcf1_t, Free<bcf_destroy>>;
+using TabixIndex = std::unique_ptr<tbx_t, Free<tbx_destroy>>;
+using BinaryIndex = std::unique_ptr<hts_idx_t, Free<hts_idx_destroy>>;
+using Iterator = std::unique_ptr<hts_itr_t, Free<hts_itr_destroy>>;
+
+struct Line : kstring_t {
+  Line() : kstring_t{0, 0, nullptr} {}
+  ~Line() { free(s); }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+  std::string_view view() const { return {s, l}; }
+};
+
+class LibraryText final : public VariantText {
+ public:
+  LibraryText(std::string path, std::vector<std::string> regions, int64_t piece)
+      : name_(path == "-" ? "standard input" : "file \"" + path + "\""),
+        path_(std::move(path)),
+        regions_(std::move(regions)),
+        piece_(static_cast<size_t>(piece)) {}
+
+  Status open(int threads);
+  std::string_view header() const override { return header_; }
+  Result<bool> next(Piece& piece) override;
+  int64_t size() const override { return 0; }
+
+ private:
+  Status read_binary_header();
+  Status read_text_header();
+  Status open_index();
+  Status open_region();
+  Result<bool> read_line();
+  Result<bool> read_binary();
+  Status damaged() const { return {ErrorCode::kCorruptFile, name_ + " is damaged or cut off"}; }
+
+  const std::string name_, path_;
+  const std::vector<std::string> regions_;
+  const size_t piece_;
+  std::mutex mutex_;
+  File file_;
+  BinaryHeader binary_header_;
+  Record record_;
+  TabixIndex tabix_;
+  BinaryIndex binary_index_;
+  Iterator iterator_;
+  size_t region_ = 0;
+  std::string header_;
+  Line line_;
+  bool has_line_ = false;  // read with the header
+  int64_t pieces_ = 0;
+  bool is_end_ = false;
+};
+
+Status LibraryText::open(int threads) {
+  hts_set_log_level(HTS_LOG_OFF);  // errors are told once, by us
+  errno = 0;
+  file_.reset(hts_open(path_.c_str(), "r"));
+  if (file_ == nullptr) {
+    if (errno == ENOEXEC || errno == EPIPE || errno == 0)
+      return {ErrorCode::kCorruptFile, name_ + " is no VCF or BCF file"};
+    return base::os_error(errno, "could not open " + name_);
+  }
+  const htsFormat* format = hts_get_format(file_.get());
+  if (format->format != vcf && format->format != bcf)
+    return {ErrorCode::kCorruptFile, name_ + " is no VCF or BCF file"};
+  if (threads > 1 && format->compression == bgzf) hts_set_threads(file_.get(), threads);
+  STROM_TRY(format->format == bcf ? read_binary_header() : read_text_header());
+  if (!regions_.empty()) STROM_TRY(open_index());
+  return Status::ok();
+}
+
+Status LibraryText::read_binary_header() {
+  binary_header_.reset(bcf_hdr_read(file_.get()));
+  record_.reset(bcf_init());
+  if (binary_header_ == nullptr || record_ == nullptr) return damaged();
+  Line text;
+  if (bcf_hdr_format(binary_header_.get(), 0, &text) != 0) return damaged();
+  header_ = text.view();
+  return Status::ok();
+}
+
+Status LibraryText::read_text_header() {
+  int size;
+  while ((size = hts_getline(file_.get(), KS_SEP_LINE, &line_)) >= 0) {
+    if (line_.l == 0 || line_.s[0] != '#') break;
+    header_ += line_.view();
+    header_ += '\n';
+  }
+  if (size < -1) return damaged();
+  has_line_ = size >= 0;
+  return Status::ok();
+}
+
+Status LibraryText::open_index() {
+  const bool found = binary_header_ != nullptr
+                         ? (binary_index_.reset(bcf_index_load(path_.c_str())), binary_index_ != nullptr)
+                         : (tabix_.reset(tbx_index_load(path_.c_str())), tabix_ != nullptr);
+  if (!found)
+    return Status(ErrorCode::kFileNotFound, name_ + " has no index, which regions need")
+        .with_hint(binary_header_ != nullptr ? "bcftools index makes one." : "bgzip and tabix -p vcf make one.");
+  has_line_ = false;
+  return open_region();
+}
+
+Status LibraryText::open_region() {
+  const char* region = regions_[region_].c_str();
+  iterator_.reset(binary_header_ != nullptr ? bcf_itr_querys(binary_index_.get(), binary_header_.get(), region)
+                                            : tbx_itr_querys(tabix_.get(), region));
+  if (iterator_ == nullptr)
+    return Status(ErrorCode::kInvalidParameter, "region \"" + regions_[region_] + "\" is none of " + name_)
+        .with_hint("Regions are CHROM, CHROM:POS or CHROM:FROM-TO, with a CHROM that the file has.");
+  return Status::ok();
+}
+
+/// The next line is in line_; false at the end.
+Result<bool> LibraryText::read_line() {
+  if (has_line_) {
+    has_line_ = false;
+    return true;
+  }
+  line_.l = 0;
+  for (;;) {
+    if (binary_header_ != nullptr) {
+      STROM_ASSIGN(const bool more, read_binary());
+      if (more) return true;
+    } else {
+      const int size = iterator_ != nullptr ? tbx_itr_next(file_.get(), tabix_.get(), iterator_.get(), &line_)
+                                            : hts_getline(file_.get(), KS_SEP_LINE, &line_);
+      if (size >= 0) return true;
+      if (size < -1) return damaged();
+    }
+    if (iterator_ == nullptr || ++region_ >= regions_.size()) return false;
+    STROM_TRY(open_region());
+  }
+}
+
+Result<bool> LibraryText::read_binary() {
+  const int result = iterator_ != nullptr ? bcf_itr_next(file_.get(), iterator_.get(), record_.get())
+                                          : bcf_read(file_.get(), binary_header_.get(), record_.get());
+  if (result < -1) return damaged();
+  if (result < 0) return false;
+  if (record_->errcode != 0 || vcf_format(binary_header_.get(), record_.get(), &line_) != 0) return damaged();
+  while (line_.l > 0 && line_.s[line_.l - 1] == '\n') line_.s[--line_.l] = '\0';
+  return true;
+}
+
+Result<bool> LibraryText::next(Piece& piece) {
+  std::lock_guard lock(mutex_);
+  if (is_end_) return false;
+  piece.buffer.clear();
+  while (piece.buffer.size() < piece_) {
+    STROM_ASSIGN(const bool more, read_line());
+    if (!more) {
+      is_end_ = true;
+      break;
+    }
+    piece.buffer.insert(piece.buffer.end(), line_.s, line_.s + line_.l);
+    piece.buffer.push_back('\n');
+  }
+  if (piece.buffer.empty()) return false;
+  piece.number = pieces_++;
+  piece.size = static_cast<int64_t>(piece.buffer.size());
+  piece.text = {piece.buffer.data(), piece.buffer.size()};
+  return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, const std::vector<std::string>& regions,
+                                                     int64_t piece, int threads) {
+  if (path == "-" && isatty(STDIN_FILENO) == 1)
+    return Status(ErrorCode::kInvalidParameter, "standard input is a terminal");
+  auto text = std::make_unique<LibraryText>(path, regions, piece);
+  STROM_TRY(text->open(threads));
+  return std::unique_ptr<VariantText>(std::move(text));
+}
+
+}  // namespace strom::vcf2arrow

@@ -1,0 +1,16 @@
+// Text of variants from whatever htslib reads: BCF, gzip, pipes, and regions of files with an index.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vcf2arrow/variant_text.hpp"
+
+namespace strom::vcf2arrow {
+
+/// As VariantText::open(). `threads` decompress.
+Result<std::unique_ptr<VariantText>> open_by_library(const std::string& path, const std::vector<std::string>& regions,
+                                                     int64_t piece, int threads);
+
+}  // namespace strom::vcf2arrow

@@ -1,0 +1,21 @@
+// What vcf2arrow was told on its command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dump/settings.hpp"
+#include "format/vcf/columns.hpp"
+
+namespace strom::vcf2arrow {
+
+struct Settings : tool::DumpSettings {
+  std::vector<std::string> files;  // "-": standard input
+  std::vector<std::string> regions;
+  format::vcf::ColumnChoice columns;
+  tool::NamedValues metadata;
+  int64_t threads = 0;
+  std::string schema_table;  // --schema: prints CREATE TABLE instead
+};
+
+}  // namespace strom::vcf2arrow

@@ -1,0 +1,42 @@
+// The text of variants, in pieces that begin and end with a line: from plain files, from files compressed by bgzip,
+// whose blocks threads decompress each by itself, and from everything that htslib reads (BCF, gzip, pipes, regions by
+// an index).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace strom::vcf2arrow {
+
+/// Text of a piece. Belongs to a thread, which uses it again.
+struct Piece {
+  int64_t number = 0;  // of the file's pieces, from 0
+  int64_t size = 0;    // bytes of the file, as progress
+  std::string_view text;
+  std::vector<char> buffer;  // what text lies in, where it is not mapped
+};
+
+class VariantText {
+ public:
+  /// `piece`: bytes of text. `threads`: how many call next(). Errors: kFileNotFound and the like, kCorruptFile, no
+  /// index for regions.
+  static Result<std::unique_ptr<VariantText>> open(const std::string& path, const std::vector<std::string>& regions,
+                                                   int64_t piece, int threads);
+  virtual ~VariantText() = default;
+
+  /// The header's text, and perhaps more.
+  virtual std::string_view header() const = 0;
+  /// The next piece, without the header. Thread-safe. False: there are no more. A piece may be empty.
+  virtual Result<bool> next(Piece& piece) = 0;
+  /// Another thread has failed: nobody waits for what it should have done.
+  virtual void give_up() {}
+  /// Bytes of the file, 0: not known.
+  virtual int64_t size() const = 0;
+};
+
+}  // namespace strom::vcf2arrow
