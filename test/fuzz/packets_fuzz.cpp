@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "format/packets/application.hpp"
 #include "format/packets/capture_file.hpp"
 #include "format/packets/packet_columns.hpp"
 #include "format/packets/ring_block.hpp"
@@ -83,8 +84,8 @@ void read_ring(std::span<const uint8_t> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ColumnChoice choice;
-  choice.interface_id = true;
+  ColumnChoice choice = parse_columns({"all"}).value();
+  choice.interface_id = choice.composite_options = true;
   PacketColumns packets(choice);
   std::vector<ColumnBuilder> whole, pieces;
   for (const auto& field : packets.fields()) {
@@ -96,5 +97,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Found by_step = convert({data, size}, kStep, pieces, packets);
   check(at_once == by_step);
   read_ring({data, size});
+  (void)parse_dns({data, size});
+  (void)parse_tls_hello({data, size});
+  (void)parse_http({data, size});
   return 0;
 }

@@ -166,8 +166,8 @@ Result<Written> Conversion::run() {
 }  // namespace
 
 Result<format::packets::ColumnChoice> column_choice(const Settings& settings) {
-  format::packets::ColumnChoice choice;
-  STROM_ASSIGN(choice.protocols, format::packets::parse_protocols(settings.protocols));
+  STROM_ASSIGN(auto choice, format::packets::parse_columns(settings.protocols));
+  choice.composite_options = settings.composite_options;
   choice.payload = !settings.no_payload;
   choice.interface_id = settings.interface_id;
   choice.nanoseconds = settings.nanoseconds;

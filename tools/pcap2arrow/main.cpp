@@ -87,10 +87,12 @@ void add_file_options(OptionTable& table, Settings& settings) {
 
 void add_column_options(OptionTable& table, Settings& settings) {
   table.group("Columns");
-  table.list(
-      'p', "protocol", "LIST", &settings.protocols,
-      "headers that become columns: tcp4, udp4, icmp4, ipv4, tcp6, udp6, icmp6, ipv6 (default: tcp4,udp4,icmp4); "
-      "what follows the last one is the payload");
+  table.list('p', "protocol", "LIST", &settings.protocols,
+             "what becomes columns: tcp4, udp4, icmp4, sctp4, ipv4, tcp6, udp6, icmp6, sctp6, ipv6, vlan, mpls, arp, "
+             "tunnels (GRE, IP in IP, VXLAN, Geneve, and the packets in them), dns, tls, http, all, default (default: "
+             "default, which is tcp4,udp4,icmp4); what follows the last header that is taken apart is the payload");
+  table.flag(0, "composite-options", &settings.composite_options,
+             "options of IP and TCP as lists of (opt_code, opt_data) instead of bytes");
   table.flag(0, "no-payload", &settings.no_payload, "leaves the payload out");
   table.flag(0, "interface-id", &settings.interface_id, "adds the column interface_id");
   table.flag(0, "nanoseconds", &settings.nanoseconds, "timestamps in nanoseconds instead of microseconds");
@@ -156,8 +158,8 @@ Status check_files(const Settings& settings) {
 Status check(Settings& settings) {
   constexpr int64_t kMostChunk = int64_t{1} << 30;
   STROM_TRY(settings.is_live() ? check_capture(settings) : check_files(settings));
-  if (settings.protocols.empty()) settings.protocols = {"tcp4", "udp4", "icmp4"};
-  STROM_TRY(format::packets::parse_protocols(settings.protocols).status());
+  if (settings.protocols.empty()) settings.protocols = {"default"};
+  STROM_TRY(format::packets::parse_columns(settings.protocols).status());
   if (settings.chunk_size > kMostChunk) return usage_error("--chunk-size can be 1g at most");
   if (settings.output.path.empty()) settings.output.path = kDefaultPattern;
   STROM_TRY(check_pattern(settings.output.path));

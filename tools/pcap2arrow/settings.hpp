@@ -33,7 +33,7 @@ struct Settings {
   std::vector<std::string> statistics;  // names; "*": all that can have them
 
   std::vector<std::string> protocols;  // none: tcp4, udp4, icmp4
-  bool no_payload = false, interface_id = false, nanoseconds = false;
+  bool no_payload = false, interface_id = false, nanoseconds = false, composite_options = false;
 
   int64_t threads = 0;
   tool::ProgressOptions progress;

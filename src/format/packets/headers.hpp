@@ -13,16 +13,23 @@ namespace strom::format::packets {
 /// Packets that are taken apart at once: their headers fit in the nearest caches.
 inline constexpr int kTilePackets = 256;
 
-/// What a packet may have. The first eight are pointers into it.
-enum class Header : uint8_t { kEthernet, kIpv4, kIpv6, kTcp, kUdp, kIcmp, kPorts, kLink, kIp, kPacket };
-inline constexpr int kHeaders = 10, kPointers = 7;
+/// What a packet may have. The first nine are pointers into it.
+enum class Header : uint8_t { kEthernet, kIpv4, kIpv6, kTcp, kUdp, kIcmp, kPorts, kSctp, kArp, kLink, kIp, kPacket };
+inline constexpr int kHeaders = 12, kPointers = 9;
 
-/// What may follow which header; the others' bytes are payload.
+/// What is taken apart; the others' bytes are payload.
 struct Protocols {
   bool ipv4 = true, ipv6 = true;
-  bool tcp4 = true, udp4 = true, icmp4 = true;
-  bool tcp6 = true, udp6 = true, icmp6 = true;
+  bool tcp4 = true, udp4 = true, icmp4 = true, sctp4 = false;
+  bool tcp6 = true, udp6 = true, icmp6 = true, sctp6 = false;
+  bool arp = false, mpls = false;
+  bool tunnels = false;  // GRE, IP in IP, VXLAN, Geneve: what is inside
 };
+
+/// What a packet is wrapped in.
+enum class Tunnel : uint8_t { kNone, kGre, kIp, kVxlan, kGeneve };
+/// "gre"; nullptr for kNone.
+const char* tunnel_name(Tunnel tunnel);
 
 /// Why fields of a packet are NULL although its headers say that it has them.
 enum class Malformed : uint8_t {
@@ -38,8 +45,12 @@ enum class Malformed : uint8_t {
   kUdpCut,
   kUdpLength,  // of less than 8 bytes
   kIcmpCut,
+  kSctpCut,
+  kArpCut,     // also of other hardware than Ethernet
+  kMplsCut,    // labels that do not end
+  kTunnelCut,  // a tunnel's header that is not whole
 };
-inline constexpr int kMalformed = 12;
+inline constexpr int kMalformed = 16;
 /// As metadata and reports have it: "tcp_header_cut".
 const char* malformed_name(Malformed reason);
 
@@ -73,6 +84,16 @@ struct HeaderTile {
   Bytes ip_options[kTilePackets], ip6_options[kTilePackets], tcp_options[kTilePackets];
   uint8_t no_ip_options[kTilePackets], no_ip6_options[kTilePackets], no_tcp_options[kTilePackets];
   int ip_option_count = 0, ip6_option_count = 0, tcp_option_count = 0;
+  /// VLAN tags of four bytes behind the addresses of Ethernet.
+  uint8_t tag_count[kTilePackets];
+  /// MPLS: labels of four bytes.
+  Bytes labels[kTilePackets];
+  /// With Protocols::tunnels: what the packet is wrapped in, the number of the tunnel if it has one, and the headers of
+  /// what is inside, which the caller has memory for.
+  Tunnel tunnel[kTilePackets];
+  uint32_t tunnel_id[kTilePackets];
+  uint8_t has_tunnel_id[kTilePackets];
+  HeaderTile* inner = nullptr;
 };
 
 /// Takes `packets`, at most kTilePackets, apart.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,19 +24,27 @@ enum class ColumnId : uint8_t {
 /// What the columns are to be.
 struct ColumnChoice {
   Protocols protocols;
+  bool vlan = false, dns = false, tls = false, http = false;
   bool payload = true;
   bool interface_id = false;
-  bool nanoseconds = false;  // of the timestamp; else microseconds
+  bool nanoseconds = false;        // of the timestamp; else microseconds
+  bool composite_options = false;  // options as lists of (code, data); else as bytes
 };
 
-/// tcp4, udp4, icmp4, ipv4 and the same with 6: the headers that have columns. kInvalidParameter for another name, or
-/// none.
-Result<Protocols> parse_protocols(const std::vector<std::string>& names);
+/// The headers that have columns, by name: tcp4, udp4, icmp4, ipv4, sctp4, the same with 6, vlan, mpls, arp, tunnels,
+/// dns, tls, http; `default` for tcp4, udp4 and icmp4, `all` for all. What they are inside of comes with them.
+/// kInvalidParameter for another name, or none.
+Result<ColumnChoice> parse_columns(const std::vector<std::string>& names);
+
+class ExtraColumns;
 
 /// Takes packets apart and appends them to columns. One for each thread.
 class PacketColumns {
  public:
   explicit PacketColumns(const ColumnChoice& choice);
+  ~PacketColumns();
+  PacketColumns(const PacketColumns&) = delete;
+  PacketColumns& operator=(const PacketColumns&) = delete;
 
   const std::vector<columnar::Field>& fields() const { return fields_; }
   /// Bytes that a packet takes besides those that are copied.
@@ -44,13 +53,20 @@ class PacketColumns {
   Status append(std::span<const Packet> packets, std::vector<columnar::ColumnBuilder>& columns, PacketCounts& counts);
 
  private:
+  struct Chosen {
+    ColumnId id;
+    bool is_inner;  // of the packet inside of a tunnel
+  };
+  void add(ColumnId id, bool is_inner);
+  bool append_column(const Chosen& chosen, columnar::ColumnBuilder& builder);
   Status append_tile(std::vector<columnar::ColumnBuilder>& columns);
 
   ColumnChoice choice_;
   std::vector<columnar::Field> fields_;
-  std::vector<ColumnId> ids_;
+  std::vector<Chosen> chosen_;
   int64_t row_bytes_ = 0;
-  HeaderTile tile_;
+  std::unique_ptr<HeaderTile> tile_, inner_;
+  std::unique_ptr<ExtraColumns> extra_;
 };
 
 }  // namespace strom::format::packets

@@ -135,8 +135,7 @@ TEST(PacketColumns, MalformedPacketsAreCounted) {
 }
 
 TEST(PacketColumns, OnlyWhatWasChosen) {
-  ColumnChoice choice;
-  choice.protocols = parse_protocols({"udp4"}).value();
+  ColumnChoice choice = parse_columns({"udp4"}).value();
   choice.payload = false;
   Table table(choice);
   table.append(sample_packets());
@@ -145,7 +144,7 @@ TEST(PacketColumns, OnlyWhatWasChosen) {
   EXPECT_FALSE(table.has("flow_label"));
   EXPECT_TRUE(table.is_null("src_port", 0));
   EXPECT_EQ(table.number<uint16_t>("src_port", 1), 53);
-  EXPECT_FALSE(parse_protocols({"sctp9"}).is_ok());
+  EXPECT_FALSE(parse_columns({"sctp9"}).is_ok());
 }
 
 }  // namespace
