@@ -1,0 +1,113 @@
+// Headers and lines of VCF: what each form of field becomes, and what is refused.
+#include "format/vcf/columns.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace strom::format::vcf {
+namespace {
+
+using columnar::ColumnBuilder;
+
+constexpr const char* kHeader =
+    "##fileformat=VCFv4.2\n"
+    "##INFO=<ID=DP,Number=1,Type=Integer,Description=\"a, \\\"quoted\\\" text\">\n"
+    "##INFO=<ID=AF,Number=A,Type=Float,Description=\"\">\n"
+    "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"\">\n"
+    "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tone\ttwo\n";
+
+struct Parsed {
+  Status status;
+  std::vector<ColumnBuilder> columns;
+  int64_t line = 0;
+};
+
+Parsed parse(const std::string& lines, const ColumnChoice& choice = {}) {
+  size_t begin = 0;
+  const auto header = parse_header(kHeader, &begin);
+  EXPECT_TRUE(header.is_ok()) << header.status().message();
+  const auto layout = Layout::create(header.value(), choice);
+  EXPECT_TRUE(layout.is_ok());
+  Parsed parsed;
+  parsed.columns.reserve(layout.value().fields().size());
+  for (const auto& field : layout.value().fields()) parsed.columns.emplace_back(field);
+  Variants variants(layout.value(), parsed.columns);
+  parsed.status = variants.append(lines);
+  parsed.line = variants.failed_line();
+  return parsed;
+}
+
+std::string text_at(const ColumnBuilder& column, int64_t row) {
+  const auto* offsets = column.values().as<int32_t>();
+  return {reinterpret_cast<const char*>(column.data().data()) + offsets[row],
+          static_cast<size_t>(offsets[row + 1] - offsets[row])};
+}
+
+TEST(VcfHeader, DescriptionsHaveCommasAndQuotes) {
+  size_t begin = 0;
+  const auto header = parse_header(kHeader, &begin);
+  ASSERT_TRUE(header.is_ok());
+  EXPECT_EQ(header.value().info[0].description, "a, \"quoted\" text");
+  EXPECT_EQ(header.value().samples, (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(begin, std::string(kHeader).size());
+}
+
+TEST(VcfHeader, IsWholeWithTheEndOfItsLastLine) {
+  const std::string text = kHeader;
+  EXPECT_TRUE(has_whole_header(text));
+  EXPECT_FALSE(has_whole_header(text.substr(0, text.size() - 1)));
+  EXPECT_FALSE(has_whole_header("##fileformat=VCFv4.2\n"));
+}
+
+TEST(VcfColumns, ARowForEachAllele) {
+  Parsed parsed = parse("1\t10\t.\tA\tC,G\t.\tPASS\tAF=0.25,1e-3;DP=7\tGT\t0|1\t2|2\n");
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  ASSERT_EQ(parsed.columns[0].length(), 2);
+  EXPECT_EQ(text_at(parsed.columns[4], 1), "G");
+  EXPECT_EQ(parsed.columns[7].values().as<int32_t>()[1], 7);
+  EXPECT_EQ(parsed.columns[8].values().as<float>()[0], 0.25F);
+  EXPECT_EQ(parsed.columns[8].values().as<float>()[1], 1e-3F);
+  EXPECT_EQ(text_at(parsed.columns[10], 1), "2|2");
+}
+
+TEST(VcfColumns, DosagesCountTheRowsAllele) {
+  ColumnChoice choice;
+  choice.genotypes = Genotypes::kDosage;
+  Parsed parsed = parse("1\t10\t.\tA\tC,G\t.\tPASS\t.\tGT\t1/2\t./2\n", choice);
+  ASSERT_TRUE(parsed.status.is_ok());
+  EXPECT_EQ(parsed.columns[9].values().as<int8_t>()[0], 1);
+  EXPECT_EQ(parsed.columns[9].values().as<int8_t>()[1], 1);
+  EXPECT_EQ(parsed.columns[10].null_count(), 2);
+}
+
+TEST(VcfColumns, FloatsAreTheNearestOnes) {
+  const char* texts[] = {"0.1", "16777216", "16777217", "0.3333333", "123.4567", "1e39", "4e-46", "8388609.5"};
+  for (const char* text : texts) {
+    Parsed parsed = parse(std::string("1\t1\t.\tA\tC\t.\t.\tAF=") + text + "\tGT\t.\t.\n");
+    ASSERT_TRUE(parsed.status.is_ok()) << text;
+    EXPECT_EQ(parsed.columns[8].values().as<float>()[0], std::strtof(text, nullptr)) << text;
+  }
+}
+
+TEST(VcfColumns, ErrorsNameTheLine) {
+  const std::string good = "1\t10\t.\tA\tC\t.\tPASS\tDP=7\tGT\t0\t1\n";
+  const char* bad[] = {"1\t10\t.\tA\tC\t.\tPASS\tDP=x\tGT\t0\t1\n",
+                       "1\t10\n",
+                       "1\tx\t.\tA\tC\t.\tPASS\t.\tGT\t0\t1\n",
+                       "1\t10\t.\tA\tC\t.\tPASS\tNO=1\tGT\t0\t1\n",
+                       "1\t10\t.\tA\tC\t.\tPASS\t.\tGT\t0\n",
+                       "1\t10\t.\tA\tC\t.\tPASS\t.\tGT\t0\t1\t2\n",
+                       "1\t10\t.\tA\tC\t.\tPASS\t.\n",
+                       "1\t10\t.\tA\tC\t.\tPASS\t.\tNO\t0\t1\n",
+                       "1\t10\t.\t\xff\tC\t.\tPASS\t.\tGT\t0\t1\n"};
+  for (const char* line : bad) {
+    Parsed parsed = parse(good + good + line + good);
+    EXPECT_FALSE(parsed.status.is_ok()) << line;
+    EXPECT_EQ(parsed.line, 3) << line;
+  }
+}
+
+}  // namespace
+}  // namespace strom::format::vcf
