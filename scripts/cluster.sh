@@ -40,9 +40,8 @@ cluster_create() {
   say "creating the cluster $dir"
   mkdir -p "$(dirname "$dir")"
   own_folder "$dir" 700 "$(server_user)"
-  # Bytewise order, so that ORDER BY on text can run in the engine; UTF-8 character classes.
-  as_server "$(private_pg bindir)/initdb" -D "$dir" -U postgres -A trust -E UTF8 --lc-collate=C --lc-ctype=C.UTF-8 \
-    --lc-messages=C --lc-monetary=C --lc-numeric=C --lc-time=C >"$dir.log" 2>&1 ||
+  # As Debian makes clusters where no language is set.
+  as_server "$(private_pg bindir)/initdb" -D "$dir" -U postgres -A trust -E UTF8 --locale=C.UTF-8 >"$dir.log" 2>&1 ||
     { tail -n 20 "$dir.log" >&2 && die "initdb failed"; }
   {
     printf '%s\n' "listen_addresses = ''" "unix_socket_permissions = 0700" "$(shared_memory_setting)"

@@ -51,12 +51,7 @@ class Cluster:
             "-E",
             "UTF8",
             "-N",
-            "--lc-collate=C",
-            "--lc-ctype=C.UTF-8",
-            "--lc-messages=C",
-            "--lc-monetary=C",
-            "--lc-numeric=C",
-            "--lc-time=C",
+            "--locale=C.UTF-8",  # Debian's default, where no language is set
             *options,
             stdout=subprocess.DEVNULL,
         )

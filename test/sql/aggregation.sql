@@ -117,6 +117,14 @@ EXPLAIN (COSTS OFF, VERBOSE) SELECT id, t FROM facts WHERE b ORDER BY n DESC NUL
 EXPLAIN (COSTS OFF) SELECT f.id, d.name FROM facts f JOIN dimension d ON f.k = d.k ORDER BY f.id LIMIT 3;
 SELECT * FROM run_both('SELECT id, t FROM facts WHERE b ORDER BY n DESC NULLS LAST, id LIMIT 5 OFFSET 2');
 SELECT * FROM run_both('SELECT f.id, d.name FROM facts f JOIN dimension d ON f.k = d.k ORDER BY f.t COLLATE "C", f.id LIMIT 7');
+-- The C library's C.UTF-8 orders text by its bytes.
+CREATE TABLE letters AS SELECT i AS id, string_agg(chr(CASE code % 4 WHEN 0 THEN code % 127 + 1 WHEN 1 THEN code % 2000 + 1 WHEN 2 THEN code % 55000 + 1
+    ELSE code % 1000000 + 65536 END), '' ORDER BY code) AS t
+  FROM generate_series(1, 5000) i, generate_series(1, 3) j, LATERAL (SELECT hashint8(i * 3 + j) & 2147483647 AS code) c GROUP BY i;
+SELECT * FROM run_both('SELECT min(t COLLATE "C.utf8"), max(t COLLATE "C.utf8") FROM letters GROUP BY id % 500');
+SELECT * FROM run_both('SELECT id FROM letters ORDER BY t COLLATE "C.utf8", id LIMIT 800');
+SELECT * FROM run_both('SELECT a.id, b.id FROM letters a JOIN letters b ON a.id % 50 = b.id % 50 WHERE a.t COLLATE "C.utf8" < b.t AND a.id < 100');
+DROP TABLE letters;
 -- An error of a row that is not among them.
 SELECT id, 1 / x FROM edges ORDER BY id LIMIT 1;
 -- Not for an order that the engine does not know, an output that could hide an error, and a number that is not known.

@@ -8,6 +8,7 @@ SET max_parallel_workers_per_gather = 0;
 -- Scan: filters in the engine, and one that stays.
 EXPLAIN (COSTS OFF) SELECT id, t FROM facts WHERE i4 > 500 AND t LIKE 'a%';
 EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE i4 > 500 AND format('%s', t) = 'beta' AND random() < 2;
+EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE i4 > 500 AND t > 'b' COLLATE "en-x-icu";
 EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE i4 > 500 AND t > 'b' COLLATE "C.utf8";
 EXPLAIN (COSTS OFF) SELECT id FROM facts WHERE i4 > (SELECT avg(k) FROM dimension);
 -- Joins with a table that the engine reads and with one that it does not.

@@ -5,14 +5,9 @@
 
 namespace strom::pg::compat {
 
-/// True if the collation orders text by its bytes.
-inline bool collation_orders_bytes(Oid collation) {
-#if PG_VERSION_NUM >= 180000
-  return pg_newlocale_from_collation(collation)->collate_is_c;
-#else
-  return lc_collate_is_c(collation);
-#endif
-}
+/// True if the collation orders text by its bytes: C, PostgreSQL's own C.UTF-8, and that of a C library which is known
+/// to do so.
+bool collation_orders_bytes(Oid collation);
 
 /// True if upper() and lower() map each character by itself, whatever stands beside it, to one character. Of all others
 /// it is not known.
