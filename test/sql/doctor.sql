@@ -41,6 +41,17 @@ ALTER ROLE CURRENT_USER SET session_preload_libraries = 'plpgsql';
 ALTER ROLE CURRENT_USER RESET session_preload_libraries;
 \c -
 
+-- The order of text.
+:checks 'collation';
+SELECT current_database() AS here \gset
+CREATE DATABASE regress_doctor LOCALE_PROVIDER icu ICU_LOCALE 'en-US' TEMPLATE template0;
+\c regress_doctor
+SET client_min_messages = warning;
+CREATE EXTENSION pg_strom;
+:checks 'collation';
+\c :here
+DROP DATABASE regress_doctor;
+
 -- Roles.
 CREATE ROLE regress_doctor;
 GRANT USAGE ON SCHEMA pgstrom TO regress_doctor;

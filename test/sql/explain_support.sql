@@ -69,6 +69,12 @@ SELECT lines('SELECT count(*), max(t) FROM parts');
 SET pg_strom.enable_gpusort = off;
 SELECT lines('SELECT id, k FROM fact WHERE k > 5 ORDER BY id');
 RESET pg_strom.enable_gpusort;
+-- An order of text that only PostgreSQL knows.
+SELECT lines('SELECT id FROM fact ORDER BY t COLLATE "en-x-icu", id LIMIT 3');
+SELECT lines('SELECT id FROM fact JOIN dim USING (k) WHERE v > 5 ORDER BY name COLLATE "en-x-icu"');
+SELECT lines('SELECT id FROM fact WHERE t < ''b'' COLLATE "en-x-icu"');
+SELECT lines('SELECT max(t COLLATE "en-x-icu") FROM fact');
+SELECT part, expression, runs, reason FROM pgstrom.explain_support('SELECT id FROM fact ORDER BY t COLLATE "en-x-icu" LIMIT 3') WHERE part IN ('sort key', 'plan');
 RESET pg_strom.cpu_setup_cost;
 -- Other formats: an element behind the query's. Without VERBOSE nothing.
 EXPLAIN (VERBOSE, COSTS OFF, FORMAT JSON) SELECT * FROM tiny;

@@ -1,5 +1,6 @@
 // The lines `Not Offloaded` of EXPLAIN (VERBOSE): for whatever a plan has of PostgreSQL's nodes over tables that the
 // engine knows, what was noted while it was planned. May ereport.
+#include <algorithm>
 #include <initializer_list>
 
 #include "pg/guc/guc.hpp"
@@ -36,6 +37,7 @@ class Lines {
     children(plan, &below);
     if (IsA(plan, NestLoop) || IsA(plan, MergeJoin) || IsA(plan, HashJoin)) join(outer, inner, below);
     if (IsA(plan, Agg)) aggregation(reinterpret_cast<const Agg*>(plan), below);
+    if (IsA(plan, Sort) || IsA(plan, IncrementalSort)) reasons({QueryPart::kOrder}, below.tables, NIL, NIL);
     return below;
   }
 
@@ -103,7 +105,10 @@ class Lines {
     below->tables = list_make1(table);
     if (!list_member_ptr(judgements_->known, table) || list_member_ptr(told_, table)) return;
     told_ = lappend(told_, table);
-    const bool is_told = reasons({QueryPart::kColumn, QueryPart::kFilter}, below->tables, NIL, NIL);
+    // What is above a table's only scan may be the reason why that is not worth it.
+    const bool is_told =
+        reasons({QueryPart::kColumn, QueryPart::kFilter, QueryPart::kOrder}, below->tables, NIL, NIL) ||
+        is_hindered({QueryPart::kGroupKey, QueryPart::kAggregate}, below->tables);
     const char* reason = whole_reason(table);
     if (reason == nullptr && !guc::pg_strom::enable_gpuscan) reason = "pg_strom.enable_gpuscan is off";
     if (reason == nullptr) reason = "costs more in the engine";
@@ -169,19 +174,35 @@ class Lines {
     return false;
   }
 
+  static bool is_one_of(QueryPart part, std::initializer_list<QueryPart> parts) {
+    return std::find(parts.begin(), parts.end(), part) != parts.end();
+  }
+
+  // An expression over `tables` has a reason.
+  bool is_hindered(std::initializer_list<QueryPart> parts, const List* tables) const {
+    ListCell* cell;
+    foreach (cell, judgements_->all) {
+      const auto* judgement = static_cast<const Judgement*>(lfirst(cell));
+      if (is_one_of(judgement->part, parts) && judgement->reason != nullptr && within(judgement->tables, tables))
+        return true;
+    }
+    return false;
+  }
+
   // Lines for expressions over `tables` that are not over one of the others alone; false when there are none.
   bool reasons(std::initializer_list<QueryPart> parts, const List* tables, const List* left, const List* right) {
     bool any = false;
     ListCell* cell;
     foreach (cell, judgements_->all) {
       const auto* judgement = static_cast<const Judgement*>(lfirst(cell));
-      bool is_wanted = false;
-      for (const QueryPart part : parts) is_wanted = is_wanted || judgement->part == part;
-      if (!is_wanted || judgement->reason == nullptr || !within(judgement->tables, tables)) continue;
+      if (!is_one_of(judgement->part, parts) || judgement->reason == nullptr || !within(judgement->tables, tables))
+        continue;
       if ((left != NIL && within(judgement->tables, left)) || (right != NIL && within(judgement->tables, right)))
         continue;
       any = true;
-      if (!is_shown(judgement->reason)) line(judgement->text, judgement->reason);
+      const char* what =
+          judgement->part == QueryPart::kOrder ? psprintf("ORDER BY %s", judgement->text) : judgement->text;
+      if (!is_shown(judgement->reason)) line(what, judgement->reason);
     }
     return any;
   }

@@ -1,5 +1,6 @@
 #include "pg/planner/judgement.hpp"
 
+#include "pg/compat/collation.hpp"
 #include "pg/compat/tree_walk.hpp"
 #include "pg/files/columns.hpp"
 #include "pg/guc/guc.hpp"
@@ -184,21 +185,28 @@ void judge_outputs(PlannerInfo* root, PlannerState* state) {
   }
 }
 
+const char* why_not_ordered(PlannerState* state, const Node* key, Oid sort_operator) {
+  if (!guc::pg_strom::enable_gpusort) return "pg_strom.enable_gpusort is off";
+  const Oid collation = exprCollation(key);
+  if (OidIsValid(collation) && !compat::collation_orders_bytes(collation))
+    return psprintf("collation \"%s\" orders text differently from bytes", get_collation_name(collation));
+  bool descending;
+  if (is_engine_order(key, sort_operator, &descending) && is_sorted_by_engine(state, key)) return nullptr;
+  return "the engine does not sort by such values";
+}
+
 void judge_order(PlannerInfo* root, PlannerState* state) {
-  const bool is_grouped = root->parse->hasAggs || root->parse->groupClause != NIL;
+  const Query* parse = root->parse;
+  const bool is_after = parse->hasAggs || parse->groupClause != NIL || parse->hasWindowFuncs;
   ListCell* cell;
-  foreach (cell, root->parse->sortClause) {
+  foreach (cell, parse->sortClause) {
     const auto* clause = lfirst_node(SortGroupClause, cell);
     Node* key = get_sortgroupclause_expr(const_cast<SortGroupClause*>(clause), root->processed_tlist);
-    bool descending;
-    const char* reason = nullptr;
-    if (is_grouped || root->parse->hasWindowFuncs)
-      reason = "groups and windows are sorted by PostgreSQL";
-    else if (!guc::pg_strom::enable_gpusort)
-      reason = "pg_strom.enable_gpusort is off";
-    else if (!is_engine_order(key, clause->sortop, &descending) || !is_sorted_by_engine(state, key))
-      reason = "the engine does not sort by such values";
-    note_expression(root, QueryPart::kOrder, key, reason, root->all_baserels);
+    if (is_after)
+      note_expression(root, QueryPart::kLaterOrder, key, "groups and windows are sorted by PostgreSQL",
+                      root->all_baserels);
+    else
+      note_expression(root, QueryPart::kOrder, key, why_not_ordered(state, key, clause->sortop), root->all_baserels);
   }
 }
 
@@ -215,7 +223,8 @@ const char* part_name(QueryPart part) {
     case QueryPart::kHaving: return "having";
     case QueryPart::kWindow: return "window function";
     case QueryPart::kOutput: return "output";
-    case QueryPart::kOrder: return "sort key";
+    case QueryPart::kOrder:
+    case QueryPart::kLaterOrder: return "sort key";
   }
   return "?";
 }

@@ -6,8 +6,20 @@
 
 namespace strom::pg::planner {
 
-/// What an expression is in its query.
-enum class QueryPart : int { kScan, kColumn, kFilter, kJoin, kGroupKey, kAggregate, kHaving, kWindow, kOutput, kOrder };
+/// What an expression is in its query. kLaterOrder: of groups and windows.
+enum class QueryPart : int {
+  kScan,
+  kColumn,
+  kFilter,
+  kJoin,
+  kGroupKey,
+  kAggregate,
+  kHaving,
+  kWindow,
+  kOutput,
+  kOrder,
+  kLaterOrder
+};
 
 /// "filter", "group key".
 const char* part_name(QueryPart part);

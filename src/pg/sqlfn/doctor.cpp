@@ -7,6 +7,7 @@
 
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/compat/collation.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/gpu/gpu_session.hpp"
 #include "pg/node/thread_slots.hpp"
@@ -128,6 +129,18 @@ void check_file_rights(std::vector<Finding>* findings) {
                              "; GRANT USAGE ON FOREIGN SERVER arrow_fdw TO " + quoted + ";"});
 }
 
+void check_collation(std::vector<Finding>* findings) {
+  if (guard([] { return strom::pg::compat::collation_orders_bytes(DEFAULT_COLLATION_OID); }))
+    findings->push_back({"collation", Health::kOk, "The engine orders text as this database does.", ""});
+  else
+    findings->push_back(
+        {"collation", Health::kNote,
+         "PostgreSQL orders this database's text. Conditions with < and >, min, max and ORDER BY of text "
+         "are not in the engine, but for text of the collation \"C\".",
+         "ALTER TABLE ... ALTER COLUMN ... TYPE text COLLATE \"C\";   -- or in a query: ORDER BY ... "
+         "COLLATE \"C\""});
+}
+
 ServiceState service_state() {
   ServiceState state;
   state.is_preloaded = has_us(libraries_of(shared_preload_libraries_string));
@@ -162,6 +175,7 @@ std::vector<Finding> examine() {
   check_shared_memory(column_cache_limit(), shared_memory(), &findings);
   check_limits(&findings);
   check_file_rights(&findings);
+  check_collation(&findings);
   const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });
   check_gpu(strom::device::inspect_nvidia_driver(), user, std::string(pkglib_path) + "/pg_strom_cuda.so", &findings);
   check_service(service_state(), preload_statement(), &findings);

@@ -63,7 +63,8 @@ const char* why_not_at_all(const Judgements* judgements) {
   foreach (cell, judgements->all) {
     const auto* judgement = static_cast<const Judgement*>(lfirst(cell));
     any = any || (judgement->part == QueryPart::kScan && judgement->reason == nullptr);
-    hindered = hindered || (judgement->part < QueryPart::kHaving && judgement->reason != nullptr);
+    const bool could_be_engines = judgement->part < QueryPart::kHaving || judgement->part == QueryPart::kOrder;
+    hindered = hindered || (could_be_engines && judgement->reason != nullptr);
   }
   if (!any) return "there is no table that the engine could read";
   return hindered ? "what the engine could do costs more there" : "costs more in the engine";
