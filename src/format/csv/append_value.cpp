@@ -2,8 +2,9 @@
 #include "format/csv/append_value.hpp"
 
 #include <algorithm>
+#include <string>
 
-#include "base/half.hpp"
+#include "base/half_text.hpp"
 #include "columnar/utf8.hpp"
 
 namespace strom::format::csv {
@@ -62,8 +63,12 @@ Appended append_real(std::string_view text, ColumnBuilder& column) {
 Appended append_half(std::string_view text, ColumnBuilder& column) {
   double value;
   const Parsed parsed = parse_real(text, value);
-  if (parsed == Parsed::kExact) column.append(base::double_to_half(value));
-  return outcome(parsed);
+  if (parsed != Parsed::kExact) return outcome(parsed);
+  uint16_t half;
+  char* end;
+  if (base::half_of_text(std::string(text).c_str(), &end, &half) != base::HalfText::kDone) return Appended::kTooLarge;
+  column.append(half);
+  return Appended::kDone;
 }
 
 bool is_date32(int64_t days) { return days == static_cast<int32_t>(days); }

@@ -1,18 +1,24 @@
 // The SQL types int1 (a byte, signed) and float2 (half precision): what sql/small_numbers.sql declares. Plain functions
 // that may ereport and hold nothing with a destructor. All else of these types is SQL over wider ones.
+#include <cctype>
 #include <cmath>
 
 #include "base/half.hpp"
+#include "base/half_text.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/compat/soft_error.hpp"
 
 extern "C" {
 #include "utils/float.h"
+#include "utils/sortsupport.h"
 }
 
 namespace {
 
 using strom::base::double_to_half;
+using strom::base::half_of_text;
 using strom::base::half_to_float;
+using strom::base::HalfText;
 
 int8_t int1_arg(FunctionCallInfo fcinfo, int n) { return static_cast<int8_t>(DatumGetChar(fcinfo->args[n].value)); }
 uint16_t half_arg(FunctionCallInfo fcinfo, int n) { return DatumGetUInt16(fcinfo->args[n].value); }
@@ -32,6 +38,24 @@ Datum float2_datum(double value) {
   return UInt16GetDatum(half);
 }
 
+// As float4in() reads its text.
+Datum float2_of_text(FunctionCallInfo fcinfo, const char* text) {
+  const char* number = text;
+  while (isspace(static_cast<unsigned char>(*number))) ++number;
+  char* end;
+  uint16_t half = 0;
+  const HalfText outcome = half_of_text(number, &end, &half);
+  const size_t length = static_cast<size_t>(end - number);
+  while (isspace(static_cast<unsigned char>(*end))) ++end;
+  if (outcome == HalfText::kNoNumber || *end != '\0')
+    STROM_INPUT_ERROR(fcinfo, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+                               errmsg("invalid input syntax for type %s: \"%s\"", "float2", text)));
+  if (outcome == HalfText::kOutOfRange)
+    STROM_INPUT_ERROR(fcinfo, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                               errmsg("\"%s\" is out of range for type %s", pnstrdup(number, length), "float2")));
+  return UInt16GetDatum(half);
+}
+
 // A transition function of the wider type, on the wider value. It gets arguments of its own: PostgreSQL reads the
 // caller's again, for other grouping sets, and to find out what is DISTINCT.
 Datum call_wider(FunctionCallInfo fcinfo, PGFunction function, Datum value) {
@@ -47,6 +71,21 @@ Datum call_wider(FunctionCallInfo fcinfo, PGFunction function, Datum value) {
 
 int compare(int64_t a, int64_t b) { return a < b ? -1 : a > b; }
 int compare(double a, double b) { return float8_cmp_internal(a, b); }
+
+int8_t int1_of(Datum value) { return static_cast<int8_t>(DatumGetChar(value)); }
+double double_of(Datum half) { return half_to_float(DatumGetUInt16(half)); }
+int compare_int1(Datum a, Datum b, SortSupport) { return compare(int64_t{int1_of(a)}, int64_t{int1_of(b)}); }
+int compare_float2(Datum a, Datum b, SortSupport) { return compare(double_of(a), double_of(b)); }
+
+SortSupport sort_support_arg(FunctionCallInfo fcinfo) { return reinterpret_cast<SortSupport>(PG_GETARG_POINTER(0)); }
+
+// Whether a row is in a frame of RANGE, by the function of the wider type: (value, base, offset, sub, less).
+Datum in_range(FunctionCallInfo fcinfo, PGFunction function, Datum value, Datum base) {
+  return DirectFunctionCall5(function, value, base, PG_GETARG_DATUM(2), PG_GETARG_DATUM(3), PG_GETARG_DATUM(4));
+}
+Datum int1_in_range(FunctionCallInfo fcinfo, PGFunction function) {
+  return in_range(fcinfo, function, Int16GetDatum(int1_arg(fcinfo, 0)), Int16GetDatum(int1_arg(fcinfo, 1)));
+}
 
 }  // namespace
 
@@ -80,10 +119,11 @@ STROM_COMPARISONS(float42, double, PG_GETARG_FLOAT4(0), float2_arg(fcinfo, 1))
 STROM_COMPARISONS(float82, double, PG_GETARG_FLOAT8(0), float2_arg(fcinfo, 1))
 
 STROM_FUNCTION(strom_int1in) {
-  const int32_t value = pg_strtoint32(PG_GETARG_CSTRING(0));
+  int32_t value;
+  if (!strom::pg::compat::read_int32(fcinfo, PG_GETARG_CSTRING(0), &value)) PG_RETURN_NULL();
   if (value < INT8_MIN || value > INT8_MAX)
-    ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-                    errmsg("value \"%s\" is out of range for type %s", PG_GETARG_CSTRING(0), "int1")));
+    STROM_INPUT_ERROR(fcinfo, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                               errmsg("value \"%s\" is out of range for type %s", PG_GETARG_CSTRING(0), "int1")));
   return int1_datum(value);
 }
 STROM_FUNCTION(strom_int1out) { return DirectFunctionCall1(int2out, Int16GetDatum(int1_arg(fcinfo, 0))); }
@@ -131,12 +171,17 @@ STROM_FUNCTION(strom_int1shl) {
   return CharGetDatum(static_cast<char>(bits << (PG_GETARG_INT32(1) & 31)));
 }
 STROM_FUNCTION(strom_int1shr) { return int1_datum(int32_t{int1_arg(fcinfo, 0)} >> (PG_GETARG_INT32(1) & 31)); }
+STROM_FUNCTION(strom_btint1sortsupport) {
+  sort_support_arg(fcinfo)->comparator = compare_int1;
+  PG_RETURN_VOID();
+}
+STROM_FUNCTION(strom_in_range_int1_int2) { return int1_in_range(fcinfo, in_range_int2_int2); }
+STROM_FUNCTION(strom_in_range_int1_int4) { return int1_in_range(fcinfo, in_range_int2_int4); }
+STROM_FUNCTION(strom_in_range_int1_int8) { return int1_in_range(fcinfo, in_range_int2_int8); }
 STROM_FUNCTION(strom_int1larger) { return PG_GETARG_DATUM(int1_arg(fcinfo, 0) > int1_arg(fcinfo, 1) ? 0 : 1); }
 STROM_FUNCTION(strom_int1smaller) { return PG_GETARG_DATUM(int1_arg(fcinfo, 0) < int1_arg(fcinfo, 1) ? 0 : 1); }
 
-STROM_FUNCTION(strom_float2in) {
-  return float2_datum(DatumGetFloat4(DirectFunctionCall1(float4in, PG_GETARG_DATUM(0))));
-}
+STROM_FUNCTION(strom_float2in) { return float2_of_text(fcinfo, PG_GETARG_CSTRING(0)); }
 STROM_FUNCTION(strom_float2out) { return DirectFunctionCall1(float4out, Float4GetDatum(float2_arg(fcinfo, 0))); }
 STROM_FUNCTION(strom_float2recv) {
   return UInt16GetDatum(static_cast<uint16_t>(pq_getmsgint(reinterpret_cast<StringInfo>(PG_GETARG_POINTER(0)), 2)));
@@ -155,9 +200,20 @@ STROM_FUNCTION(strom_float4_of_float2) { PG_RETURN_FLOAT4(float2_arg(fcinfo, 0))
 STROM_FUNCTION(strom_float8_of_float2) { PG_RETURN_FLOAT8(float2_arg(fcinfo, 0)); }
 STROM_FUNCTION(strom_float2_of_float4) { return float2_datum(PG_GETARG_FLOAT4(0)); }
 STROM_FUNCTION(strom_float2_of_float8) { return float2_datum(PG_GETARG_FLOAT8(0)); }
+STROM_FUNCTION(strom_float2_of_numeric) {
+  return float2_of_text(fcinfo, DatumGetCString(DirectFunctionCall1(numeric_out, PG_GETARG_DATUM(0))));
+}
 STROM_FUNCTION(strom_float2um) { return UInt16GetDatum(static_cast<uint16_t>(half_arg(fcinfo, 0) ^ 0x8000)); }
 STROM_FUNCTION(strom_float2up) { return PG_GETARG_DATUM(0); }
 STROM_FUNCTION(strom_float2abs) { return UInt16GetDatum(static_cast<uint16_t>(half_arg(fcinfo, 0) & 0x7fff)); }
+STROM_FUNCTION(strom_btfloat2sortsupport) {
+  sort_support_arg(fcinfo)->comparator = compare_float2;
+  PG_RETURN_VOID();
+}
+STROM_FUNCTION(strom_in_range_float2_float8) {
+  return in_range(fcinfo, in_range_float4_float8, Float4GetDatum(float2_arg(fcinfo, 0)),
+                  Float4GetDatum(float2_arg(fcinfo, 1)));
+}
 STROM_FUNCTION(strom_float2larger) {
   return PG_GETARG_DATUM(compare(double{float2_arg(fcinfo, 0)}, double{float2_arg(fcinfo, 1)}) > 0 ? 0 : 1);
 }

@@ -4,6 +4,9 @@
 
 #include <cmath>
 #include <random>
+#include <string>
+
+#include "base/half_text.hpp"
 
 namespace strom::base {
 namespace {
@@ -34,6 +37,45 @@ TEST(Half, RoundsToTheNearestAndToEven) {
   EXPECT_EQ(double_to_half(65520), 0x7c00);
   EXPECT_EQ(double_to_half(1e300), 0x7c00);
   EXPECT_EQ(double_to_half(1e-300), 0);
+}
+
+struct Reading {
+  HalfText outcome;
+  uint16_t half;
+  size_t length;
+  bool operator==(const Reading&) const = default;
+};
+
+Reading read(const std::string& text) {
+  Reading reading{HalfText::kNoNumber, 0, 0};
+  char* end;
+  reading.outcome = half_of_text(text.c_str(), &end, &reading.half);
+  reading.length = static_cast<size_t>(end - text.c_str());
+  return reading;
+}
+
+TEST(Half, TextsAreRoundedOnce) {
+  const auto halves = [](const std::string& text, double expected) {
+    EXPECT_EQ(read(text), (Reading{HalfText::kDone, double_to_half(expected), text.size()})) << text;
+    EXPECT_EQ(read("-" + text), (Reading{HalfText::kDone, double_to_half(-expected), text.size() + 1})) << text;
+  };
+  halves("2049", 2048);
+  halves("2049.0000001", 2050);  // a tie as a float
+  halves("2049.00000000000000000000000001", 2050);
+  halves("2048.99999999999999999999999999", 2048);
+  halves("2051", 2052);  // a tie as a double
+  halves("2050.99999999999999999999999999", 2050);
+  halves("2.99e-8", std::ldexp(1, -24));
+  halves("0.0000000298023223876953125000000000000000000001", std::ldexp(1, -24));  // 2^-25 and a little more
+  halves("65519.99999999999999999999", 65504);
+  halves("0", 0);
+  halves("inf", INFINITY);
+  halves("0x1.8p1", 3);
+  EXPECT_TRUE(std::isnan(half_to_float(read("NaN").half)));
+  for (const char* text : {"65520", "-65520", "70000", "1e400", "2.98e-8", "-1e-9", "1e-400"})
+    EXPECT_EQ(read(text).outcome, HalfText::kOutOfRange) << text;
+  for (const char* text : {"", "x", "-"}) EXPECT_EQ(read(text).outcome, HalfText::kNoNumber) << text;
+  EXPECT_EQ(read("1.5x"), (Reading{HalfText::kDone, double_to_half(1.5), 3}));
 }
 
 }  // namespace

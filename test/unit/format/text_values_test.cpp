@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/half.hpp"
+#include "format/csv/append_value.hpp"
 #include "format/csv/parse_value.hpp"
 #include "format/csv/row_reader.hpp"
 
@@ -29,6 +31,23 @@ TEST(ParseValue, Integers) {
   EXPECT_EQ(number, UINT64_MAX);
   EXPECT_EQ(parse_unsigned("-1", 64, number), Parsed::kTooLarge);
   EXPECT_EQ(parse_unsigned("-", 64, number), Parsed::kMalformed);
+}
+
+TEST(AppendValue, HalvesAreRoundedOnceAndStayFinite) {
+  columnar::Field field;
+  field.layout = columnar::Layout::kFloat16;
+  columnar::ColumnBuilder column(field);
+  EXPECT_EQ(append_value("2049.0000001", column), Appended::kDone);
+  EXPECT_EQ(append_value("-2.99e-8", column), Appended::kDone);
+  EXPECT_EQ(append_value("inf", column), Appended::kDone);
+  EXPECT_EQ(append_value("65520", column), Appended::kTooLarge);
+  EXPECT_EQ(append_value("1e-9", column), Appended::kTooLarge);
+  EXPECT_EQ(append_value("1 ", column), Appended::kMalformed);
+  const auto* halves = static_cast<const uint16_t*>(column.view().values);
+  ASSERT_EQ(column.view().length, 3);
+  EXPECT_EQ(base::half_to_float(halves[0]), 2050);
+  EXPECT_EQ(halves[1], 0x8001);
+  EXPECT_EQ(halves[2], 0x7c00);
 }
 
 __int128 decimal(std::string_view text, int32_t precision, int32_t scale) {
