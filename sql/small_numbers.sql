@@ -45,6 +45,7 @@ BEGIN
     ('float2um', 'float2', 'float2'), ('float2up', 'float2', 'float2'), ('float2abs', 'float2', 'float2'),
     ('float2larger', 'float2, float2', 'float2'), ('float2smaller', 'float2, float2', 'float2'),
     ('hashfloat2', 'float2', 'int4'), ('hashfloat2extended', 'float2, int8', 'int8'),
+    ('btint1sortsupport', 'internal', 'void'), ('btfloat2sortsupport', 'internal', 'void'),
     ('float2_accum', 'float8[], float2', 'float8[]'), ('int1_avg_accum', 'int8[], int1', 'int8[]'),
     ('int1_avg_accum_inv', 'int8[], int1', 'int8[]')
   ) AS functions (name, arguments, result) LOOP
@@ -56,6 +57,15 @@ CREATE FUNCTION pg_catalog.abs(int1) RETURNS int1 AS 'MODULE_PATHNAME', 'strom_i
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.abs(float2) RETURNS float2 AS 'MODULE_PATHNAME', 'strom_float2abs'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+DO $do$
+DECLARE
+  f record;
+BEGIN
+  FOR f IN SELECT * FROM (VALUES ('int1', 'int2'), ('int1', 'int4'), ('int1', 'int8'), ('float2', 'float8')) AS functions (type, distance) LOOP
+    EXECUTE format('CREATE FUNCTION pg_catalog.in_range(%1$s, %1$s, %2$s, bool, bool) RETURNS bool '
+                   'AS ''MODULE_PATHNAME'', ''strom_in_range_%1$s_%2$s'' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE', f.type, f.distance);
+  END LOOP;
+END $do$;
 CREATE FUNCTION pg_catalog.int1_sum(int8, int1) RETURNS int8 AS 'MODULE_PATHNAME', 'strom_int1_sum'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION pg_catalog.int1_accum(internal, int1) RETURNS internal AS 'MODULE_PATHNAME', 'strom_int1_accum'
@@ -83,7 +93,7 @@ BEGIN
     ('float2', 'int4', 'ASSIGNMENT', 'float4'), ('float2', 'int8', 'ASSIGNMENT', 'float4'),
     ('float2', 'numeric', 'ASSIGNMENT', 'float4'), ('int2', 'float2', 'ASSIGNMENT', 'float8'),
     ('int4', 'float2', 'ASSIGNMENT', 'float8'), ('int8', 'float2', 'ASSIGNMENT', 'float8'),
-    ('numeric', 'float2', 'ASSIGNMENT', 'float8')
+    ('numeric', 'float2', 'ASSIGNMENT', NULL)
   ) AS casts (source, target, context, by_way_of) ORDER BY by_way_of IS NOT NULL, (source, target) IN (('float2', 'int1'), ('int1', 'float2')) LOOP
     IF c.by_way_of IS NULL THEN
       EXECUTE format('CREATE FUNCTION pg_catalog.%I(%s) RETURNS %1$s AS ''MODULE_PATHNAME'', ''strom_%1$s_of_%2$s'' '
@@ -96,8 +106,7 @@ BEGIN
   END LOOP;
 END $do$;
 
--- Comparison, among themselves and with the wider types. Operators of two types are in no family of the wider one, and so
--- of no use to merge joins; see the families below.
+-- Comparison, among themselves and with the wider types.
 DO $do$
 DECLARE
   pair record;
@@ -112,7 +121,7 @@ BEGIN
     EXECUTE format('CREATE FUNCTION pg_catalog.bt%scmp(%s, %s) RETURNS int4 AS ''MODULE_PATHNAME'', ''strom_bt%1$scmp'' '
                    'LANGUAGE C IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE', pair.stem, pair.a, pair.b);
     FOR op IN SELECT * FROM (VALUES
-      ('eq', '=', '=', '<>', 'eqsel', 'eqjoinsel', ', HASHES' || CASE WHEN pair.a = pair.b THEN ', MERGES' ELSE '' END), ('ne', '<>', '<>', '=', 'neqsel', 'neqjoinsel', ''),
+      ('eq', '=', '=', '<>', 'eqsel', 'eqjoinsel', ', HASHES, MERGES'), ('ne', '<>', '<>', '=', 'neqsel', 'neqjoinsel', ''),
       ('lt', '<', '>', '>=', 'scalarltsel', 'scalarltjoinsel', ''), ('le', '<=', '>=', '>', 'scalarlesel', 'scalarlejoinsel', ''),
       ('gt', '>', '<', '<=', 'scalargtsel', 'scalargtjoinsel', ''), ('ge', '>=', '<=', '<', 'scalargesel', 'scalargejoinsel', '')
     ) AS operators (suffix, name, commutator, negator, restrict_by, join_by, options) LOOP
@@ -168,29 +177,38 @@ BEGIN
 END $do$;
 
 -- Families of their own: pg_upgrade brings along what was added to a family only where the family is an extension's too.
--- Besides comparing with wider types, for indexes, they have what hash joins need, the hash functions of wider types.
+-- They are closed, as integer_ops and float_ops are: the planner takes the operators for two values of the wider types,
+-- and their hash functions, from the family of the operator that it has.
 CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING btree AS
-  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btint1cmp(int1, int1);
+  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btint1cmp(int1, int1),
+  FUNCTION 2 pg_catalog.btint1sortsupport(internal), FUNCTION 4 pg_catalog.btequalimage(oid);
 CREATE OPERATOR CLASS pg_catalog.int1_ops DEFAULT FOR TYPE int1 USING hash AS
   OPERATOR 1 =, FUNCTION 1 pg_catalog.hashint1(int1), FUNCTION 2 pg_catalog.hashint1extended(int1, int8);
 CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING btree AS
-  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btfloat2cmp(float2, float2);
+  OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 pg_catalog.btfloat2cmp(float2, float2),
+  FUNCTION 2 pg_catalog.btfloat2sortsupport(internal);
 CREATE OPERATOR CLASS pg_catalog.float2_ops DEFAULT FOR TYPE float2 USING hash AS
   OPERATOR 1 =, FUNCTION 1 pg_catalog.hashfloat2(float2), FUNCTION 2 pg_catalog.hashfloat2extended(float2, int8);
 DO $do$
 DECLARE
   pair record;
 BEGIN
-  FOR pair IN SELECT * FROM (VALUES
-    ('int12', 'int1', 'int2'), ('int14', 'int1', 'int4'), ('int18', 'int1', 'int8'),
-    ('float24', 'float2', 'float4'), ('float28', 'float2', 'float8')
-  ) AS pairs (stem, small, wide) LOOP
-    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%2$s_ops USING btree ADD OPERATOR 1 < (%2$s, %3$s), OPERATOR 2 <= (%2$s, %3$s), '
+  FOR pair IN SELECT t.small, a.type AS a, b.type AS b,
+      'bt' || CASE WHEN a.type = b.type THEN a.type ELSE a.type || right(b.type, 1) END || 'cmp' AS compared
+    FROM (VALUES ('int1', ARRAY['int1', 'int2', 'int4', 'int8']), ('float2', ARRAY['float2', 'float4', 'float8'])) AS t (small, types),
+      unnest(t.types) AS a (type), unnest(t.types) AS b (type) WHERE a.type <> t.small OR b.type <> t.small LOOP
+    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s_ops USING btree ADD OPERATOR 1 < (%2$s, %3$s), OPERATOR 2 <= (%2$s, %3$s), '
                    'OPERATOR 3 = (%2$s, %3$s), OPERATOR 4 >= (%2$s, %3$s), OPERATOR 5 > (%2$s, %3$s), '
-                   'FUNCTION 1 (%2$s, %3$s) pg_catalog.bt%1$scmp(%2$s, %3$s), '
-                   'FUNCTION 1 (%3$s, %3$s) pg_catalog.bt%3$scmp(%3$s, %3$s)', pair.stem, pair.small, pair.wide);
-    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s_ops USING hash ADD OPERATOR 1 = (%1$s, %2$s), OPERATOR 1 = (%2$s, %1$s), '
-                   'FUNCTION 1 (%2$s, %2$s) pg_catalog.hash%2$s(%2$s)', pair.small, pair.wide);
+                   'FUNCTION 1 (%2$s, %3$s) pg_catalog.%4$s(%2$s, %3$s)', pair.small, pair.a, pair.b, pair.compared);
+    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%s_ops USING hash ADD OPERATOR 1 = (%s, %s)', pair.small, pair.a, pair.b);
+    IF pair.a = pair.b THEN
+      EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s_ops USING hash ADD FUNCTION 1 (%2$s, %2$s) pg_catalog.hash%2$s(%2$s), '
+                     'FUNCTION 2 (%2$s, %2$s) pg_catalog.hash%2$sextended(%2$s, int8)', pair.small, pair.a);
+    END IF;
+  END LOOP;
+  FOR pair IN SELECT * FROM (VALUES ('int1', 'int2'), ('int1', 'int4'), ('int1', 'int8'), ('float2', 'float8')) AS t (small, distance) LOOP
+    EXECUTE format('ALTER OPERATOR FAMILY pg_catalog.%1$s_ops USING btree ADD '
+                   'FUNCTION 3 (%1$s, %2$s) pg_catalog.in_range(%1$s, %1$s, %2$s, bool, bool)', pair.small, pair.distance);
   END LOOP;
 END $do$;
 
