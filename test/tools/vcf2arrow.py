@@ -165,6 +165,8 @@ same(convert(write_vcf(OUT / "open.vcf", lines[:51], end="")), expected(lines[:5
 long = [lines[0].replace(lines[0].split("\t")[7], f"AF={','.join([number] * len(lines[0].split(chr(9))[4].split(',')))}") for number in
         ("0.12345678901", "3.4028235e38", "1e-45", "16777217", "16777216.5", "0.1", "123456.7", "1e-50", "-0.0", "+1.5", "nan", "inf", "0000.5000000", "12345678")]
 equal([str(row["info__AF"]) for row in convert(write_vcf(OUT / "long.vcf", long)).to_pylist()], [str(row["info__AF"]) for row in expected(long)], "floats of many digits")
+bcftools("view", "-Ob", "-o", OUT / "long.bcf", OUT / "long.vcf")
+equal([str(row["info__AF"]) for row in convert(OUT / "long.bcf").to_pylist()], [str(row["info__AF"]) for row in expected(long)], "of BCF, too")
 metadata = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
 equal({key: metadata.get(key) for key in ("fileformat", "reference", "filter.q10", "sample1_key", "sample3_key")},
       {"fileformat": "VCFv4.3", "reference": "file:///data/ref.fa", "filter.q10": 'Quality, below "10"', "sample1_key": "NA1", "sample3_key": "日本"}, "metadata of the file")

@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "base/os_error.hpp"
-#include "format/vcf/header.hpp"
+#include "vcf2arrow/record_text.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -170,8 +170,7 @@ Result<bool> LibraryText::read_binary() {
                                           : bcf_read(file_.get(), binary_header_.get(), record_.get());
   if (result < -1) return damaged();
   if (result < 0) return false;
-  if (record_->errcode != 0 || vcf_format(binary_header_.get(), record_.get(), &line_) != 0) return damaged();
-  while (line_.l > 0 && line_.s[line_.l - 1] == '\n') line_.s[--line_.l] = '\0';
+  if (!format_record(binary_header_.get(), record_.get(), &line_)) return damaged();
   return true;
 }
 
