@@ -7,9 +7,10 @@ namespace strom::engine::block {
 
 /// How the build rows of a join are found.
 enum class JoinTableKind : uint8_t {
-  kDirect,  // an entry for each integer
-  kHash,    // open addressing by the hash of the keys
-  kList,    // every row is a candidate
+  kDirect,   // an entry for each integer
+  kHash,     // open addressing by the hash of the keys
+  kList,     // every row is a candidate
+  kSpatial,  // cells over polygons
 };
 
 struct DirectTable {
@@ -26,12 +27,20 @@ struct HashTable {
   uint64_t slot_mask;
 };
 
+struct SpatialTable {
+  const char* cells;  // geo::CellIndex, whose polygons have the numbers of the build rows
+  uint64_t cells_bytes;
+  int32_t srid;     // of points that are given by their coordinates
+  uint8_t accepts;  // bits by geo::Answer: what is a match
+};
+
 struct JoinTable {
   JoinTableKind kind;
   bool unique;  // no row has two candidates
   uint32_t row_count;
   DirectTable direct;
   HashTable hash;
+  SpatialTable spatial;
   const uint32_t* next;   // build row -> next candidate of whom it is one, or kNoRow; null when unique
   const uint32_t* codes;  // build row -> group code; null when not needed
   uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join asks later

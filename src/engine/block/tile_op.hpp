@@ -16,17 +16,20 @@ enum class TileOp : uint16_t {
   kLookupCode,   // dst <- group code of join imm for the key in register a, which is known to be there
   kHash,         // dst (int64) <- hash of the registers of list imm
   kProbeHash,    // dst <- first build row of join imm equal to the key registers of list c, kNoRow when none; a = hash
-  kFirstRow,     // dst <- first build row of join imm, kNoRow when it has none: a join without keys
-  kMarkMatched,  // the build rows in register a of join imm have a match where the boolean register b is true
-                 // (kNoRegister: everywhere); kNoRow is none
-  kBuildRow,     // dst <- the row's number in its chunk, where a build table is the source
-  kIsUnmatched,  // dst (bool) <- the build row in register a of join imm has had no match
-  kRowFound,     // dst (bool) <- register a is not kNoRow
-  kInPartition,  // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm &
-                 // 0xffff
-  kFalse,        // dst (bool) <- false
-  kIsNotTrue,    // dst (bool) <- the boolean register a is false or null
-  kAnd,          // three-valued logic of registers a and b
+  kFindCandidate,  // dst <- first build row of join imm that the row with the key registers of list c matches, kNoRow
+                   // when none; fixed register b (bool) <- there are more
+  kNextCandidate,  // dst <- the one behind that in register a, kNoRow when none; b and c as above
+  kFirstRow,       // dst <- first build row of join imm, kNoRow when it has none: a join without keys
+  kMarkMatched,    // the build rows in register a of join imm have a match where the boolean register b is true
+                   // (kNoRegister: everywhere); kNoRow is none
+  kBuildRow,       // dst <- the row's number in its chunk, where a build table is the source
+  kIsUnmatched,    // dst (bool) <- the build row in register a of join imm has had no match
+  kRowFound,       // dst (bool) <- register a is not kNoRow
+  kInPartition,    // dst (bool) <- the keys of list c, whose hash is register a, are in the buckets imm >> 16 to imm &
+                   // 0xffff
+  kFalse,          // dst (bool) <- false
+  kIsNotTrue,      // dst (bool) <- the boolean register a is false or null
+  kAnd,            // three-valued logic of registers a and b
   kOr,
   kNot,
   kIsNull,

@@ -451,7 +451,8 @@ class ExecutionImpl : public Execution {
   Result<bool> build_table(uint32_t index, uint32_t join, const InterruptCheck& interrupt) {
     const std::vector<Phys> keys = phys_of(program_.joins[join].inner_keys);
     const std::vector<Phys> payload = phys_of(program_.joins[join].payload);
-    const bool divisible = !keys.empty() && is_main_join(join);
+    const bool spatial = program_.joins[join].spatial != plan::SpatialMatch::kNone;
+    const bool divisible = !keys.empty() && !spatial && is_main_join(join);
     InnerPartitions& inner = inner_[join];
     for (;;) {
       builds_[join].reset();
@@ -475,7 +476,7 @@ class ExecutionImpl : public Execution {
       }
       build_rows_scanned_[join] = run->rows();
       add_run(*run, index, &past_stats_);
-      STROM_TRY(build.finish(options_.join_memory_budget));
+      STROM_TRY(build.finish(options_.join_memory_budget, options_.threads));
       return declined.empty() && build.partition().is_whole();
     }
   }
@@ -503,7 +504,8 @@ class ExecutionImpl : public Execution {
 
   /// char(n) keys are held without their padding.
   std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const {
-    for (size_t i = 0; i < keys.size(); ++i) {
+    const size_t compared = program_.joins[join].spatial == plan::SpatialMatch::kNone ? keys.size() : 0;
+    for (size_t i = 0; i < compared; ++i) {
       if (program_.nodes[program_.joins[join].inner_keys[i]].type.type != registry::TypeId::kBpchar) continue;
       while (!keys[i].bytes.empty() && keys[i].bytes.back() == ' ') keys[i].bytes.pop_back();
     }

@@ -3,6 +3,7 @@
 #include "engine/inst/tile_cpu.hpp"
 
 #include "engine/inst/calls_cpu.hpp"
+#include "engine/inst/probes_cpu.hpp"
 #include "engine/op/pipeline/kernel.hpp"
 
 #define STROM_CONCAT2(a, b) a##b
@@ -19,6 +20,11 @@ void execute_call(const platform::Cpu&, TileState& s, const TileInstr& instr) {
 #include "registry/function_groups.def"
 #undef STROM_FUNCTION_GROUP
   }
+}
+
+template <>
+void probe_index(const platform::Cpu&, TileState& s, const TileInstr& instr) {
+  inst::STROM_PROBE_ENTRY(s, instr);
 }
 
 }  // namespace strom::engine::op

@@ -6,6 +6,7 @@
 #define STROM_PLATFORM_CUDA 1
 #ifdef STROM_CUDA_LINKED
 #include "engine/inst/calls_cuda.cuh"
+#include "engine/inst/probes_cuda.cuh"
 #else
 #include "engine/op/call/array.hpp"
 #include "engine/op/call/cast.hpp"
@@ -19,6 +20,7 @@
 #include "engine/op/call/real.hpp"
 #include "engine/op/call/regex.hpp"
 #include "engine/op/call/text.hpp"
+#include "engine/op/gist_join/kernel.hpp"
 #endif
 #include "engine/op/pipeline/kernel.hpp"
 
@@ -39,6 +41,18 @@ STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr)
 #include "registry/function_groups.def"
 #undef STROM_FUNCTION_GROUP
   }
+}
+
+template <class P>
+STROM_KERNEL void probe_index(const P& p, TileState& s, const TileInstr& instr) {
+#ifdef STROM_CUDA_LINKED
+  inst::probe_index(s, instr);
+#else
+  if (static_cast<TileOp>(instr.op) == TileOp::kFindCandidate)
+    find_in_cells(p, s, instr);
+  else
+    next_in_cells(p, s, instr);
+#endif
 }
 
 }  // namespace strom::engine::op

@@ -77,7 +77,7 @@ std::vector<KeyColumn> deciding_key_columns(const Program& program) {
     if (keeps_unmatched(program.joins[join].kind)) return columns;  // of what is left out these would see less
   for (const uint32_t join : program.pipelines.back().joins) {
     const Join& one = program.joins[join];
-    if (one.kind != JoinKind::kInner && one.kind != JoinKind::kSemi) continue;
+    if ((one.kind != JoinKind::kInner && one.kind != JoinKind::kSemi) || one.spatial != SpatialMatch::kNone) continue;
     for (uint32_t key = 0; key < one.outer_keys.size(); ++key)
       if (const uint32_t column = widened_column(program, one.outer_keys[key]); column != kNoColumn)
         columns.push_back({join, key, column});

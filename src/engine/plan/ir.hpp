@@ -97,6 +97,14 @@ constexpr bool marks_matches(JoinKind kind) { return keeps_unmatched(kind) || ki
 /// The payload may be null because the row has no match.
 constexpr bool may_miss(JoinKind kind) { return kind == JoinKind::kLeft || kind == JoinKind::kFull; }
 
+/// Where the point of a probing row lies relative to the polygon of a build row that it matches.
+enum class SpatialMatch : uint8_t {
+  kNone,  // keys are compared for equality
+  kInside,
+  kInsideOrOn,
+  kOn,
+};
+
 /// A join seen from the probing side. Keys of both sides have pairwise equal physical kinds; without keys every row of
 /// the build side is a candidate. A candidate is a match when all quals are true for it.
 struct Join {
@@ -107,6 +115,10 @@ struct Join {
                                    // quals not for semi and anti joins
   JoinKind kind = JoinKind::kInner;
   std::vector<NodeId> quals;  // conjuncts over the probing row and the payload; must not raise
+  // Not kNone: the inner key is a polygon, the outer keys are a point or its coordinates, x and y, in system `srid`.
+  // Candidates are the rows whose polygons the point matches. Not for right semi and anti joins.
+  SpatialMatch spatial = SpatialMatch::kNone;
+  int32_t srid = 0;
 };
 
 struct Aggregate {

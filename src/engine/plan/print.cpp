@@ -97,6 +97,16 @@ const char* join_kind_name(JoinKind kind) {
   return "";
 }
 
+const char* match_name(SpatialMatch match) {
+  switch (match) {
+    case SpatialMatch::kNone: return "=";
+    case SpatialMatch::kInside: return "inside";
+    case SpatialMatch::kInsideOrOn: return "inside or on";
+    case SpatialMatch::kOn: return "on";
+  }
+  return "";
+}
+
 }  // namespace
 
 namespace {
@@ -186,8 +196,8 @@ std::string print_program(const Program& program) {
     for (uint32_t j : p.joins) {
       const Join& join = program.joins[j];
       line(std::string(join_kind_name(join.kind)) + "join " + std::to_string(j + 1),
-           "{" + print_nodes(program, join.outer_keys) + "} = {" + print_nodes(program, join.inner_keys) +
-               "} of pipeline " + std::to_string(join.build_pipeline) +
+           "{" + print_nodes(program, join.outer_keys) + "} " + match_name(join.spatial) + " {" +
+               print_nodes(program, join.inner_keys) + "} of pipeline " + std::to_string(join.build_pipeline) +
                (join.quals.empty() ? "" : " where " + print_nodes(program, join.quals)));
     }
     line("join quals", print_nodes(program, p.join_quals));

@@ -179,6 +179,8 @@ std::string serialize(const Program& program) {
     w.ids(j.payload);
     w.value(static_cast<uint8_t>(j.kind));
     w.ids(j.quals);
+    w.value(static_cast<uint8_t>(j.spatial));
+    w.value(j.srid);
   });
   w.list(program.pipelines, [&](const Pipeline& p) { write_pipeline(w, p); });
   return w.take();
@@ -219,6 +221,8 @@ Result<Program> deserialize(std::string_view bytes) {
     r.ids(&j.payload);
     j.kind = static_cast<JoinKind>(r.value<uint8_t>());
     r.ids(&j.quals);
+    j.spatial = static_cast<SpatialMatch>(r.value<uint8_t>());
+    j.srid = r.value<int32_t>();
     return j;
   });
   r.list(&program.pipelines, [&] { return read_pipeline(r); });

@@ -222,12 +222,14 @@ class Verifier {
     const Join& j = p_.joins[pl.joins[position]];
     if (j.build_pipeline >= pipeline_index) return bad("build pipeline does not come first");
     const Pipeline& build = p_.pipelines[j.build_pipeline];
-    if (j.outer_keys.size() != j.inner_keys.size()) return bad("join keys");
+    const bool spatial = j.spatial != SpatialMatch::kNone;
+    if (!spatial && j.outer_keys.size() != j.inner_keys.size()) return bad("join keys");
     if (j.kind > JoinKind::kRightAnti) return bad("join kind");
     STROM_TRY(scope_all(pl, j.outer_keys, position));
     STROM_TRY(scope_all(build, j.inner_keys, build.joins.size()));
     STROM_TRY(scope_all(build, j.payload, build.joins.size()));
-    for (size_t i = 0; i < j.outer_keys.size(); ++i) {
+    if (spatial) STROM_TRY(spatial_join(j));
+    for (size_t i = 0; !spatial && i < j.outer_keys.size(); ++i) {
       const ValueType& a = p_.nodes[j.outer_keys[i]].type;
       const ValueType& b = p_.nodes[j.inner_keys[i]].type;
       if (a.phys() != b.phys() || a.scale != b.scale) return bad("join key types");
@@ -237,6 +239,17 @@ class Verifier {
       if (!is_bool(p_.nodes[id].type) || can_raise(p_, id)) return bad("qual of a join");
     }
     return Status::ok();
+  }
+
+  Status spatial_join(const Join& j) const {
+    using registry::Phys;
+    const auto phys = [this](NodeId id) { return p_.nodes[id].type.phys(); };
+    if (j.spatial > SpatialMatch::kOn || ends_probing(j.kind)) return bad("spatial join");
+    if (j.inner_keys.size() != 1 || phys(j.inner_keys[0]) != Phys::kStr) return bad("polygon of a spatial join");
+    const bool point = j.outer_keys.size() == 1 && phys(j.outer_keys[0]) == Phys::kStr;
+    const bool coordinates =
+        j.outer_keys.size() == 2 && phys(j.outer_keys[0]) == Phys::kF64 && phys(j.outer_keys[1]) == Phys::kF64;
+    return point || coordinates ? Status::ok() : bad("point of a spatial join");
   }
 
   const Program& p_;

@@ -72,7 +72,7 @@ bool DirectIndex::fill_bitmap() {
   return unique;
 }
 
-Status DirectIndex::build(const std::vector<uint32_t>& codes, JoinTable* table) {
+Status DirectIndex::build(const std::vector<uint32_t>& codes, int, JoinTable* table) {
   const bool unique = fill_bitmap();
   const bool coded = !codes.empty() && unique;
   if (needs_.rows || !unique) index_.assign(entries_.count + 1, kNoRow);

@@ -24,7 +24,7 @@ class DirectIndex final : public EqualKeysIndex {
       : EqualKeysIndex(rows, needs), entries_(entries) {}
 
   int64_t wanted_memory() const override;
-  Status build(const std::vector<uint32_t>& codes, block::JoinTable* table) override;
+  Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) override;
   int64_t memory() const override;
   static void add_arrays(const block::JoinTable& table, std::vector<TableArray>* arrays);
 

@@ -22,7 +22,7 @@ int64_t HashIndex::wanted_memory() const {
   return static_cast<int64_t>(slots_for(rows_.count)) * 8 + rows_.count * (needs_.group_columns.empty() ? 4 : 8);
 }
 
-Status HashIndex::build(const std::vector<uint32_t>&, JoinTable* table) {
+Status HashIndex::build(const std::vector<uint32_t>&, int, JoinTable* table) {
   const uint64_t slots = slots_for(rows_.count), slot_mask = slots - 1;
   slots_.assign(slots, kNoRow);
   tags_.assign(slots, 0);

@@ -6,7 +6,7 @@ namespace strom::engine::exec {
 
 using block::TileOp;
 
-Status ListIndex::build(const std::vector<uint32_t>&, block::JoinTable* table) {
+Status ListIndex::build(const std::vector<uint32_t>&, int, block::JoinTable* table) {
   table->kind = block::JoinTableKind::kList;
   table->unique = rows_.count <= 1 || needs_.any_match;
   if (table->unique) return Status::ok();

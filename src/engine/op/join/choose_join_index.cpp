@@ -1,4 +1,5 @@
 // The one place that knows all kinds of joins.
+#include "engine/op/gist_join/spatial_index.hpp"
 #include "engine/op/hash_join/direct_index.hpp"
 #include "engine/op/hash_join/hash_index.hpp"
 #include "engine/op/hash_join/list_index.hpp"
@@ -12,6 +13,7 @@ using block::JoinTableKind;
 std::unique_ptr<JoinIndex> choose_join_index(const JoinRows& rows, const JoinNeeds& needs, int64_t memory,
                                              int64_t memory_limit) {
   if (rows.keys.empty()) return std::make_unique<ListIndex>(rows, needs);
+  if (needs.spatial != plan::SpatialMatch::kNone) return std::make_unique<SpatialIndex>(rows, needs);
   auto hash = std::make_unique<HashIndex>(rows, needs);
   if (const auto entries = dense_entries(rows)) {
     auto direct = std::make_unique<DirectIndex>(rows, needs, *entries);
@@ -26,6 +28,11 @@ std::unique_ptr<JoinIndex> join_index_of(const JoinTable& built, const JoinRows&
     case JoinTableKind::kDirect:
       return std::make_unique<DirectIndex>(rows, needs, KeyEntries{built.direct.min, built.direct.range});
     case JoinTableKind::kHash: return std::make_unique<HashIndex>(rows, needs);
+    case JoinTableKind::kSpatial: {
+      auto spatial = std::make_unique<SpatialIndex>(rows, needs);
+      spatial->adopt(built.spatial.cells);
+      return spatial;
+    }
     case JoinTableKind::kList: break;
   }
   return std::make_unique<ListIndex>(rows, needs);
@@ -36,6 +43,7 @@ std::vector<TableArray> arrays_of(const JoinTable& table) {
   switch (table.kind) {
     case JoinTableKind::kDirect: DirectIndex::add_arrays(table, &arrays); break;
     case JoinTableKind::kHash: HashIndex::add_arrays(table, &arrays); break;
+    case JoinTableKind::kSpatial: SpatialIndex::add_arrays(table, &arrays); break;
     case JoinTableKind::kList: break;
   }
   arrays.push_back({offsetof(JoinTable, next), uint64_t{table.row_count} * sizeof(uint32_t)});

@@ -22,6 +22,8 @@ struct JoinNeeds {
   bool matches = false;                 // which build rows have had a match; all rows are kept
   bool rows = false;                    // build rows: payload is read or the join is not a mere filter
   std::vector<uint32_t> group_columns;  // payload ordinals that are grouped by, coded together
+  plan::SpatialMatch spatial = plan::SpatialMatch::kNone;  // of plan::Join
+  int32_t srid = 0;
 };
 
 class JoinIndex {
@@ -37,8 +39,8 @@ class JoinIndex {
   /// Bytes that build() takes at most.
   virtual int64_t wanted_memory() const = 0;
   /// Indexes all rows, whose group codes are `codes` (empty: there are none), and fills in the members of `table` that
-  /// belong to its kind, and `kind`, `unique` and `next`.
-  virtual Status build(const std::vector<uint32_t>& codes, block::JoinTable* table) = 0;
+  /// belong to its kind, and `kind`, `unique` and `next`. May take `threads` threads, the calling one included.
+  virtual Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) = 0;
   virtual int64_t memory() const = 0;
   /// Appends the build rows that can match a row with these keys (columns of one value, none of them null). On the
   /// calling thread.
@@ -51,6 +53,8 @@ class JoinIndex {
   /// First candidate of each row to register `rows`, kNoRow for none. A mask that is true where there is one, with the
   /// errors of the keys.
   virtual int write_candidates(JoinWriter* writer, size_t position, int rows) const = 0;
+  /// Whether write_candidates() tells of further ones in JoinWriter::more_register(), which write_following() reads.
+  virtual bool tells_more() const { return false; }
   /// The candidate behind that in register `rows`, of rows that have one there; -1: JoinTable::next says it.
   virtual int write_following(JoinWriter*, size_t, int) const { return -1; }
   /// Whether the table alone can say which rows have a match, before anything is looked up.

@@ -110,6 +110,7 @@ BuildText build_text(const plan::Program& program, uint32_t join, const JoinNeed
   // Marks are the query's.
   writer.numbers(needs.any_match, needs.rows, static_cast<uint32_t>(needs.group_columns.size()));
   for (const uint32_t column : needs.group_columns) writer.numbers(column);
+  writer.numbers(static_cast<uint8_t>(self.spatial), self.srid);
   writer.list(pipeline.quals);
   writer.list(pipeline.join_quals);
   writer.list(self.inner_keys);

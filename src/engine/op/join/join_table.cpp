@@ -94,7 +94,7 @@ bool JoinBuild::fits(int64_t memory_limit) const {
 std::vector<HostColumn> JoinBuild::single_keys(const std::vector<plan::Constant>& keys, TextStore* texts) const {
   std::vector<HostColumn> columns;
   for (size_t i = 0; i < keys.size(); ++i) {
-    columns.push_back({rows_.keys[i].phys, {}, {}, 0});
+    columns.push_back({keys[i].type.phys(), {}, {}, 0});
     columns.back().append_constant(keys[i], texts);
   }
   return columns;
@@ -160,7 +160,7 @@ void JoinBuild::assign_codes() {
   }
 }
 
-Status JoinBuild::finish(int64_t memory_limit) {
+Status JoinBuild::finish(int64_t memory_limit, int threads) {
   if (rows() >= static_cast<int64_t>(kNoRow))
     return Status(ErrorCode::kUnsupported, "inner side of a join has too many rows with the same key");
   table_.row_count = static_cast<uint32_t>(rows());
@@ -173,7 +173,7 @@ Status JoinBuild::finish(int64_t memory_limit) {
   if (is_coded()) assign_codes();
   table_.codes = codes_.empty() ? nullptr : codes_.data();
   index_ = choose_join_index(rows_, needs_, memory(), memory_limit);
-  STROM_TRY(index_->build(codes_, &table_));
+  STROM_TRY(index_->build(codes_, threads, &table_));
   set_views();
   return Status::ok();
 }

@@ -47,8 +47,9 @@ class JoinBuild {
   /// Whether a row with these keys belongs to the table's partition.
   bool is_in_partition(const std::vector<plan::Constant>& keys) const;
 
-  /// Builds the table, with an index of a kind that takes at most `memory_limit` bytes if there is one.
-  Status finish(int64_t memory_limit);
+  /// Builds the table, with an index of a kind that takes at most `memory_limit` bytes if there is one. By
+  /// so many threads.
+  Status finish(int64_t memory_limit, int threads);
 
   /// A row of the built table has a match; also while threads probe it.
   void mark_matched(int64_t row) {

@@ -89,6 +89,7 @@ JoinWriter::JoinWriter(PipelineWriter* tiles) : tiles_(*tiles) {
   for (size_t i = 0; i < tiles_.out().joins.size(); ++i) {
     const bool tries = !table(i).unique || !join_at(i).quals.empty();
     matched_register_.push_back(may_miss(i) && tries ? tiles_.new_fixed_register(Phys::kBool) : -1);
+    more_register_.push_back(index(i).tells_more() ? tiles_.new_fixed_register(Phys::kBool) : -1);
   }
   tiles_.set_payloads(this);
 }
@@ -266,6 +267,7 @@ void JoinWriter::emit_match(size_t position, const std::string& name) {
     tiles_.emit(TileOp::kFalse, matched);
     tiles_.carry_behind(matched);
   }
+  if (more_register(position) >= 0) tiles_.carry_behind(more_register(position));
   tiles_.carry_rows_behind(position, rows);
   // Where all rows with a key match, marking the first is enough (JoinBuild::mark_same_keys()).
   const bool ends = plan::ends_probing(join.kind);
@@ -326,6 +328,8 @@ JoinNeeds join_needs(const Program& program, uint32_t join) {
   needs.any_match = existence && self.quals.empty();
   needs.matches = plan::marks_matches(self.kind);
   needs.rows = needs.matches || !self.quals.empty();
+  needs.spatial = self.spatial;
+  needs.srid = self.srid;
   for (uint32_t index = 0; index < program.pipelines.size(); ++index) {
     const Pipeline& p = program.pipelines[index];
     if (std::find(p.joins.begin(), p.joins.end(), join) == p.joins.end()) continue;

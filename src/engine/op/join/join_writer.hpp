@@ -53,6 +53,8 @@ class JoinWriter final : public PayloadWriter {
   int join_key(plan::NodeId id);
   int outer_key(size_t position, size_t key);
   std::vector<int> outer_keys(size_t position);
+  /// Of an index with JoinIndex::tells_more(): fixed register, whether a row has further candidates.
+  int more_register(size_t position) const { return more_register_[position]; }
 
  private:
   struct LookedUp {
@@ -76,6 +78,7 @@ class JoinWriter final : public PayloadWriter {
   PipelineWriter& tiles_;
   std::map<size_t, LookedUp> looked_up_;  // per join position: build rows that a segment has looked up
   std::vector<int> matched_register_;     // per join position: of a left join that tries build rows, else -1
+  std::vector<int> more_register_;        // per join position, -1 for none
 };
 
 }  // namespace strom::engine::exec

@@ -92,6 +92,10 @@ STROM_KERNEL void align_decimal(const P& p, TileState& s, const TileInstr& instr
 template <class P>
 STROM_KERNEL void execute_call(const P& p, TileState& s, const TileInstr& instr);
 
+/// kFindCandidate and kNextCandidate. Likewise, for indexes whose probes are large.
+template <class P>
+STROM_KERNEL void probe_index(const P& p, TileState& s, const TileInstr& instr);
+
 /// One instruction over the running tile. False when a source column is corrupt, or groups_full is set.
 template <class P>
 STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
@@ -109,6 +113,8 @@ STROM_INLINE bool execute(const P& p, TileState& s, const TileInstr& instr) {
     case TileOp::kLookupCode: lookup_direct(p, s, instr, s.joins[instr.imm].direct.key_codes, 0); break;
     case TileOp::kHash: hash_registers(p, s, instr); break;
     case TileOp::kProbeHash: probe_hash(p, s, instr); break;
+    case TileOp::kFindCandidate:
+    case TileOp::kNextCandidate: probe_index(p, s, instr); break;
     case TileOp::kFirstRow: first_row(p, s, instr); break;
     case TileOp::kMarkMatched: mark_matched(p, s, instr); break;
     case TileOp::kBuildRow: build_row(p, s, instr); break;

@@ -263,7 +263,7 @@ TEST(JoinImage, is_refused_when_it_is_none) {
   exec::JoinBuild build({Phys::kI32}, {Phys::kStr}, {}, {});
   for (int i = 0; i < 100; ++i)
     build.append_row({{kInt4, false, -1, int_bytes(i)}}, {{kText, i % 3 == 0, -1, "payload " + std::to_string(i)}});
-  ASSERT_TRUE(build.finish(1 << 20).is_ok());
+  ASSERT_TRUE(build.finish(1 << 20, 1).is_ok());
   exec::DeviceImage image;
   exec::put_cached_join(build, {1, 2}, 500, &image);
   const auto region = machine->allocate(image.size(), true, [] { return true; }).value();

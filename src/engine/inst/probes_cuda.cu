@@ -1,0 +1,16 @@
+// The CUDA instantiation of probes that are compiled apart from the tile interpreter, for device code.
+#include "engine/inst/probes_cuda.cuh"
+
+#include "engine/block/tile_op.hpp"
+#include "engine/op/gist_join/kernel.hpp"
+
+namespace strom::engine::inst {
+
+__device__ void probe_index(block::TileState& state, const block::TileInstr& instr) {
+  if (static_cast<block::TileOp>(instr.op) == block::TileOp::kFindCandidate)
+    op::find_in_cells(platform::Cuda{}, state, instr);
+  else
+    op::next_in_cells(platform::Cuda{}, state, instr);
+}
+
+}  // namespace strom::engine::inst

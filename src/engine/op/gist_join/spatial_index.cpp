@@ -1,0 +1,173 @@
+#include "engine/op/gist_join/spatial_index.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <thread>
+
+#include "base/blocked_signals.hpp"
+#include "engine/op/join/join_writer.hpp"
+#include "geo/build_cell_index.hpp"
+#include "geo/serialized.hpp"
+
+namespace strom::engine::exec {
+
+using block::JoinTable;
+using block::TileOp;
+using geo::Answer;
+using registry::Phys;
+using registry::StrView;
+
+namespace {
+
+/// Cells that are looked through for a fallback row before all rows are its candidates.
+constexpr int64_t kMostCells = 1 << 16;
+
+uint8_t bit(Answer answer) { return static_cast<uint8_t>(1u << static_cast<int>(answer)); }
+
+uint8_t accepted(plan::SpatialMatch match) {
+  switch (match) {
+    case plan::SpatialMatch::kInside: return bit(Answer::kInside);
+    case plan::SpatialMatch::kInsideOrOn: return bit(Answer::kInside) | bit(Answer::kBoundary);
+    case plan::SpatialMatch::kOn: return bit(Answer::kBoundary);
+    case plan::SpatialMatch::kNone: break;
+  }
+  return 0;
+}
+
+/// task(0) … task(tasks - 1), each on a thread of its own if that can be had.
+void run_on_threads(int tasks, const std::function<void(int)>& task) {
+  std::vector<std::thread> threads;
+  const base::BlockedSignals blocked;
+  int begun = 1;
+  try {
+    for (; begun < tasks; ++begun) threads.emplace_back(task, begun);
+  } catch (const std::system_error&) {  // no more threads to be had
+  }
+  task(0);
+  for (; begun < tasks; ++begun) task(begun);
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// What a fallback row's point or geometry covers, with room for the rounding of boxes. False: it is not known.
+bool box_of_keys(const std::vector<HostColumn>& keys, geo::Box* box) {
+  *box = geo::Box::empty();
+  if (keys.size() == 2) {
+    box->add(geo::Point{*static_cast<const double*>(keys[0].at(0)), *static_cast<const double*>(keys[1].at(0))});
+    return box->is_finite();
+  }
+  const auto* bytes = static_cast<const StrView*>(keys[0].at(0));
+  geo::SerializedGeometry geometry;
+  if (!geo::SerializedGeometry::open(bytes->ptr, bytes->len, &geometry)) return false;
+  if (geometry.stored_box(box)) return box->is_finite();
+  geo::SerializedPaths paths(geometry);
+  geo::Path path;
+  geo::Step step;
+  while ((step = paths.next(&path)) == geo::Step::kPath)
+    for (int64_t i = 0; i < path.count; ++i) {
+      if (!geo::is_finite(path.points.point(i))) return false;
+      box->add(path.points.point(i));
+    }
+  return step == geo::Step::kEnd && !box->is_empty();
+}
+
+int32_t srid_of_key(const std::vector<HostColumn>& keys, int32_t of_coordinates) {
+  geo::SerializedGeometry geometry;
+  if (keys.size() == 2) return of_coordinates;
+  const auto* bytes = static_cast<const StrView*>(keys[0].at(0));
+  return geo::SerializedGeometry::open(bytes->ptr, bytes->len, &geometry) ? geometry.srid() : of_coordinates;
+}
+
+}  // namespace
+
+int64_t SpatialIndex::wanted_memory() const {
+  constexpr int64_t kOfBytes = 4, kOfRow = 512;
+  int64_t bytes = 0;
+  for (int64_t row = 0; row < rows_.count; ++row)
+    bytes += rows_.keys[0].is_null(row) ? 0 : static_cast<const StrView*>(rows_.keys[0].at(row))->len;
+  return bytes * kOfBytes + rows_.count * kOfRow;
+}
+
+Status SpatialIndex::build(const std::vector<uint32_t>&, int threads, JoinTable* table) {
+  // What fewer polygons take a thread is no time.
+  constexpr int64_t kRowsOfThread = 64;
+  std::vector<geo::GeometryBytes> geometries;
+  for (int64_t row = 0; row < rows_.count; ++row) {
+    const auto* key = static_cast<const StrView*>(rows_.keys[0].at(row));
+    const bool is_null = rows_.keys[0].is_null(row);
+    geometries.push_back({is_null ? nullptr : key->ptr, is_null ? 0 : key->len});
+  }
+  geo::CellIndexOptions options;
+  options.tasks = static_cast<int>(std::clamp<int64_t>(rows_.count / kRowsOfThread, 1, threads));
+  options.run = run_on_threads;
+  image_ = geo::build_cell_index(geometries, options);
+  if (image_.empty()) return Status(ErrorCode::kUnsupported, "inner side of a spatial join has too many edges");
+  cells_ = reinterpret_cast<const char*>(image_.data());
+  table->kind = block::JoinTableKind::kSpatial;
+  table->unique = rows_.count <= 1 || needs_.any_match;
+  table->spatial = {cells_, static_cast<uint64_t>(geo::CellIndex(cells_).header().size), needs_.srid,
+                    accepted(needs_.spatial)};
+  return Status::ok();
+}
+
+void SpatialIndex::add_arrays(const JoinTable& table, std::vector<TableArray>* arrays) {
+  arrays->push_back({offsetof(JoinTable, spatial.cells), table.spatial.cells_bytes});
+}
+
+/// Rows with a polygon that reaches a cell of the box. False: these would be too many cells.
+bool SpatialIndex::find_in_box(const geo::Box& box, std::set<uint32_t>* rows) const {
+  const geo::CellIndex index(cells_);
+  const geo::CellIndexHeader& h = index.header();
+  if (!h.box.overlaps(box)) return true;
+  const geo::Point low{geo::larger(box.min_x, h.box.min_x), geo::larger(box.min_y, h.box.min_y)};
+  const geo::Point high{geo::smaller(box.max_x, h.box.max_x), geo::smaller(box.max_y, h.box.max_y)};
+  const auto columns = static_cast<uint32_t>(h.columns);
+  const uint32_t first = index.cell_of(low), last = index.cell_of(high);
+  if (int64_t{last / columns - first / columns + 1} * (last % columns - first % columns + 1) > kMostCells) return false;
+  for (uint32_t row = first / columns; row <= last / columns; ++row)
+    for (uint32_t column = first % columns; column <= last % columns; ++column) {
+      const uint32_t cell = row * columns + column;
+      for (uint32_t entry = index.cells()[cell]; entry < index.cells()[cell + 1]; ++entry)
+        rows->insert(index.entries()[entry].polygon);
+    }
+  return true;
+}
+
+void SpatialIndex::find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const {
+  const geo::CellIndexHeader& h = geo::CellIndex(cells_).header();
+  geo::Box box;
+  std::set<uint32_t> rows;
+  const bool same_srid = h.mixed_srid == 0 && srid_of_key(keys, needs_.srid) == h.srid;
+  if (same_srid && h.everywhere == 0 && box_of_keys(keys, &box) && find_in_box(box, &rows)) {
+    found->insert(found->end(), rows.begin(), rows.end());
+    return;
+  }
+  for (int64_t row = 0; row < rows_.count; ++row)
+    if (!rows_.keys[0].is_null(row)) found->push_back(row);
+}
+
+// ---- tile code ----
+
+int SpatialIndex::write_candidates(JoinWriter* writer, size_t position, int rows) const {
+  const std::vector<int> keys = writer->outer_keys(position);
+  PipelineWriter& tiles = writer->tiles();
+  VirtualInstr& find = tiles.emit(TileOp::kFindCandidate, rows, -1, writer->more_register(position), -1,
+                                  static_cast<uint32_t>(position));
+  find.list = keys;
+  find.near_list = true;
+  const int mask = tiles.new_register(Phys::kBool);
+  tiles.emit(TileOp::kRowFound, mask, rows);
+  return mask;
+}
+
+int SpatialIndex::write_following(JoinWriter* writer, size_t position, int rows) const {
+  const std::vector<int> keys = writer->outer_keys(position);
+  PipelineWriter& tiles = writer->tiles();
+  const int following = tiles.new_register(Phys::kI32);
+  VirtualInstr& next = tiles.emit(TileOp::kNextCandidate, following, rows, writer->more_register(position), -1,
+                                  static_cast<uint32_t>(position));
+  next.list = keys;
+  next.near_list = true;
+  return following;
+}
+
+}  // namespace strom::engine::exec
