@@ -36,6 +36,7 @@ inline constexpr int kGroupShift = 10;  // op-codes of functions: rows of a grou
 // TileInstr::flags
 inline constexpr uint16_t kConstRight = 1;  // register b holds one value repeated
 inline constexpr uint16_t kMayMiss = 2;     // kLoadPayload: register a may be kNoRow, whose values are null
+inline constexpr uint16_t kNoMatch = 4;     // kFirstRow: dst <- kNoRow, whatever rows there are
 
 inline constexpr uint32_t kOrderDescending = 1, kOrderNullsFirst = 2;  // of kOrderKey
 inline constexpr uint32_t kOrderUpper = 4;                             // the upper half of 128 bits is the order

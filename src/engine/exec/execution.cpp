@@ -309,8 +309,10 @@ class ExecutionImpl : public Execution {
     for (uint32_t join : pipeline.joins) {
       joins.push_back({join, builds_[join].get(), match_fraction(join)});
       const plan::JoinKind kind = program.joins[join].kind;
-      const bool needs_match = !plan::may_miss(kind) && kind != plan::JoinKind::kAnti;
-      nothing_matches = nothing_matches || (needs_match && builds_[join]->rows() == 0);
+      const bool is_passed = &program != &program_ && join == pipeline.joins.front();  // its build rows are the source
+      const bool needs_match = !is_passed && !plan::may_miss(kind) && kind != plan::JoinKind::kAnti;
+      const bool is_empty = builds_[join]->rows() == 0 || plan::matches_nothing(program, program.joins[join]);
+      nothing_matches = nothing_matches || (needs_match && is_empty);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
     const std::vector<Device*> devices = sums_in_order(pipeline) ? std::vector<Device*>() : devices_for(source);

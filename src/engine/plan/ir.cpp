@@ -71,6 +71,18 @@ uint32_t widened_column(const Program& program, NodeId id) {
 
 }  // namespace
 
+bool matches_nothing(const Program& program, const Join& join) {
+  for (const NodeId key : join.outer_keys)
+    if (can_raise(program, key)) return false;
+  for (const NodeId qual : join.quals) {
+    const Node& node = program.nodes[qual];
+    if (node.kind != NodeKind::kConst) continue;
+    const Constant& value = program.constants[node.imm];
+    if (value.param < 0 && !value.unheld && (value.is_null || value.bytes == std::string(1, '\0'))) return true;
+  }
+  return false;
+}
+
 std::vector<KeyColumn> deciding_key_columns(const Program& program) {
   std::vector<KeyColumn> columns;
   for (const uint32_t join : program.pipelines.back().joins)

@@ -198,6 +198,10 @@ struct KeyColumn {
 /// Those of the last pipeline without which a row of the source is of no use: it has to have a match.
 std::vector<KeyColumn> deciding_key_columns(const Program& program);
 
+/// True when no rows match in `join`: one of its conditions is false or null by itself, parameters filled in. False
+/// where a key can be an error, which PostgreSQL finds before it asks for the conditions.
+bool matches_nothing(const Program& program, const Join& join);
+
 /// True when the value of a parameter may be Constant::unheld.
 bool can_be_unheld(const Constant& constant);
 

@@ -101,6 +101,7 @@ void remember(PlannerState* state, EngineInput* input) {
 }
 
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel) {
+  if (IS_DUMMY_REL(rel)) return nullptr;  // it may have been found out after a path was offered
   EngineInput* best = nullptr;
   ListCell* cell;
   foreach (cell, rel->pathlist) {

@@ -189,7 +189,7 @@ void remember(PlannerState* state, EngineInput* input);
 /// What all rows cost before they are handed to PostgreSQL, and what its filters on them cost.
 Cost work_of(const EngineInput* input);
 
-/// The cheapest chain that produces `rel`, or nullptr.
+/// The cheapest chain that produces `rel`; nullptr when there is none, or PostgreSQL has found that `rel` has no rows.
 EngineInput* input_of(PlannerState* state, RelOptInfo* rel);
 
 /// True when `qual`, one of the scan's, is a join with a sub-query.

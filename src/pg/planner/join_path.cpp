@@ -27,9 +27,12 @@ struct OfferedJoin {
 };
 
 // Where the rows of the inner side come from: a scan of ours, or PostgreSQL's best plan; false when there is neither.
+// A side without rows, as that of an outer join on a condition that is false, is PostgreSQL's plan, which reads
+// nothing.
 bool set_inner_source(PlannerState* state, EngineJoin* join) {
-  const RelOptInfo* inner = join->inner;
-  EngineScan* scan = inner->reloptkind == RELOPT_BASEREL ? scan_of(state, inner->relid) : nullptr;
+  RelOptInfo* inner = join->inner;
+  const bool is_scanned = inner->reloptkind == RELOPT_BASEREL && !IS_DUMMY_REL(inner);
+  EngineScan* scan = is_scanned ? scan_of(state, inner->relid) : nullptr;
   if (scan != nullptr && scan->output_readable && scan->host_quals == NIL && scan->memberships == NIL && !scan->gated) {
     join->scan = scan;
     return true;

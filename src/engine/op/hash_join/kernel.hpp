@@ -93,7 +93,8 @@ STROM_KERNEL void probe_hash(const P& p, TileState& s, const TileInstr& instr) {
 template <class P>
 STROM_KERNEL void first_row(const P& p, TileState& s, const TileInstr& instr) {
   uint32_t* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
-  const uint32_t row = s.joins[instr.imm].row_count > 0 ? 0 : kNoRow;
+  const bool has_row = s.joins[instr.imm].row_count > 0 && (instr.flags & kNoMatch) == 0;
+  const uint32_t row = has_row ? 0 : kNoRow;
   p.for_each(s.count, [&](int i) { out[i] = row; });
   p.leader([&] { own(s, instr.dst, false); });
   p.sync();

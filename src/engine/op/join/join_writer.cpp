@@ -253,13 +253,23 @@ std::vector<int> JoinWriter::qual_columns(size_t position) {
   return columns;
 }
 
+/// As JoinIndex::write_candidates(), for a join in which nothing matches.
+int JoinWriter::emit_no_candidate(size_t position, int rows) {
+  const int mask = tiles_.new_register(Phys::kBool);
+  tiles_.emit(TileOp::kFirstRow, rows, -1, -1, -1, static_cast<uint32_t>(position)).flags = block::kNoMatch;
+  tiles_.emit(TileOp::kRowFound, mask, rows);
+  return mask;
+}
+
 /// All others: a segment that finds the first candidate, and one that tries one after the other.
 void JoinWriter::emit_match(size_t position, const std::string& name) {
   const plan::Join& join = join_at(position);
   const int rows = tiles_.row_register(position);
   const bool drops = !plan::may_miss(join.kind) && join.kind != JoinKind::kAnti;
   const bool marks = plan::marks_matches(join.kind), all_match = join.quals.empty();
-  const int found = index(position).write_candidates(this, position, rows);
+  const int found = plan::matches_nothing(tiles_.program(), join)
+                        ? emit_no_candidate(position, rows)
+                        : index(position).write_candidates(this, position, rows);
   std::vector<int> errors = qual_columns(position);
   errors.push_back(found);
   const int matched = matched_register_[position];

@@ -70,6 +70,7 @@ class JoinWriter final : public PayloadWriter {
   bool may_miss(size_t position) const { return plan::may_miss(join_at(position).kind); }
   std::string join_name(size_t position) const { return "join " + std::to_string(info(position).join + 1); }
   int build_rows(size_t position);
+  int emit_no_candidate(size_t position, int rows);
   std::vector<int> qual_columns(size_t position);
   void emit_lookup(size_t position, const std::string& name);
   void emit_existence(size_t position, const std::string& name);
