@@ -3,13 +3,15 @@
 takes them apart, too."""
 import datetime
 import gzip
+import signal
 import subprocess
+from time import sleep
 
 import dpkt
 import pyarrow as pa
 
 import packets as p
-from checks import done, equal, folder, ok, program, run
+from checks import done, equal, folder, ok, program, run, start, wait_until
 
 OUT = folder("pcap2arrow")
 BEGIN = 1_700_000_000 * 10**9
@@ -156,6 +158,42 @@ for data in (whole, gzip.compress(whole)):
                             capture_output=True)
     ok(result.returncode == 0, "standard input", result.stderr)
     same(pa.ipc.open_stream(result.stdout).read_all(), rows, times, "from standard input to standard output")
+
+# A file that is being written, and a pipe: they end at a signal, with what has come.
+growing = OUT / "growing.pcap"
+growing.write_bytes(whole[:1000])
+process = start("pcap2arrow", "--follow", growing, "-o", OUT / "out.arrow", "-f", "-p", ALL)
+for at in range(1000, len(whole), 200_000):
+    sleep(0.05)
+    with open(growing, "ab") as file:
+        file.write(whole[at:at + 200_000])
+sleep(0.5)
+process.send_signal(signal.SIGINT)
+_, err = process.communicate(timeout=60)
+equal((process.returncode, err), (0, ""), "--follow ends at a signal")
+same(read(OUT / "out.arrow"), rows, times, "--follow")
+for options in ([], ["-C", "zstd"]):
+    process = start("pcap2arrow", "-", "-o", OUT / "out.arrow", "-f", "-p", ALL, *options, stdin=subprocess.PIPE)
+    process.stdin.buffer.write(whole)
+    process.stdin.buffer.flush()
+    sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    wait_until(lambda: process.poll() is not None, 60)
+    equal(process.returncode, 0, "a pipe that stays open")
+    same(read(OUT / "out.arrow"), rows, times, "a pipe until a signal")
+    process.stdin.close()
+(OUT / "hours").mkdir(exist_ok=True)
+hourly = [(BEGIN + i * 60 * 10**9, data) for i, data in enumerate(frames[:600])]
+(OUT / "in.pcap").write_bytes(p.pcap(hourly))
+for options in (["-t", "1"], ["-t", "4", "--chunk-size=64k"]):
+    for path in (OUT / "hours").iterdir():
+        path.unlink()
+    status, _, err = run("pcap2arrow", OUT / "in.pcap", "-o", OUT / "hours" / "%d_%H%M.arrow", "--limit-time=1h", "-p", ALL, *options, env={"TZ": "Asia/Tokyo"})
+    ok(status == 0, "--limit-time", err)
+    files = sorted((OUT / "hours").iterdir())
+    equal(len(files), 11, "a file for each hour")
+    same(pa.concat_tables([read(f) for f in files]), rows[:600], [t for t, _ in hourly], "files by time")
+    ok(all(f.name.endswith("00.arrow") for f in files[1:]), "which begin with the hour", files)
 
 # Statistics, for Arrow_Fdw to leave out record batches.
 convert(whole, "--stats=timestamp,src_port", "--chunk-size=200k", "-t", "2")

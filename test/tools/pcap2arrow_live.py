@@ -175,6 +175,21 @@ ended(process, number=signal.SIGINT)
 counts = [read(OUT / f"q{q}.arrow").num_rows for q in range(2)]
 ok(sum(counts) == len(plain) and min(counts) > 0, "a file for each thread", counts)
 
+# Flows instead of packets.
+process = capture("--flows", "-t", "2", count=2)
+for _ in range(3):
+    send(plain[:500])
+time.sleep(0.2)
+ended(process, number=signal.SIGINT)
+table = read(OUT / "out.arrow")
+equal((table.num_rows, set(table.column("packets").to_pylist())), (500, {3}), "--flows")
+equal(metadata(OUT / "out.arrow")["pcap.packets"], "1500", "packets of flows are counted")
+process = capture("--flows", "--flow-idle=1s", "--limit-time=1s", name="f%S.arrow")
+send(plain[:10])
+wait_until(lambda: any(read(f).num_rows > 0 for f in OUT.glob("f*.arrow")), 20)
+ended(process, number=signal.SIGINT)
+equal(sum(read(f).num_rows for f in OUT.glob("f*.arrow")), 10, "flows that are idle go to a file")
+
 # Files one after the other: by packets, by time; names that are taken.
 process = capture("--limit-packets=700", name="n.arrow")
 send(frames)

@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "pcap2arrow/row_maker.hpp"
+
 namespace strom::pcap2arrow {
 
 int64_t Batch::memory() const {
@@ -19,8 +21,7 @@ BatchWriter::BatchWriter(const Settings& settings, CaptureOutput& output, int64_
   constexpr int kBatches = 2;
   for (int i = 0; i < kBatches; ++i) {
     auto batch = std::make_unique<Batch>();
-    batch->columns.reserve(fields.size());
-    for (const auto& field : fields) batch->columns.emplace_back(field);
+    batch->columns = make_columns(fields);
     empty_.push_back(std::move(batch));
   }
   thread_ = std::thread([this] { run(); });
@@ -63,6 +64,8 @@ Status BatchWriter::write(Batch& batch, format::arrow::Compressor& compressor) {
     batch.facts.bounds = output_.bounds_of(batch.columns);
     STROM_TRY(output_.write(encoded, std::move(batch.facts)));
     progress_.add(rows, encoded.bytes());
+  } else {
+    output_.add_counts(batch.facts.counts);
   }
   return output_.begin_window(writer_, batch.next_window);
 }

@@ -17,12 +17,37 @@ struct HeldBytes {
   columnar::ByteBuffer buffer;         // or what was read
 };
 
+/// Ends the waiting for bytes, for ever: to readers it is the end of the file. Thread-safe.
+class StopEvent {
+ public:
+  StopEvent();
+  ~StopEvent();
+  StopEvent(const StopEvent&) = delete;
+  StopEvent& operator=(const StopEvent&) = delete;
+
+  void set();
+  /// Waits until `fd` can be read (-1: nothing but the event), or the event is set: then false. `milliseconds` < 0: for
+  /// ever; else true when the time is over, too.
+  bool wait(int fd, int milliseconds) const;
+
+ private:
+  const int event_;
+};
+
+/// How bytes are read.
+struct ReadOptions {
+  int64_t step = 0;     // bytes at once
+  bool follow = false;  // at the end of a file, more may come
+  int patience = -1;    // milliseconds after which less than a step will do; -1: never
+  const StopEvent* stop = nullptr;
+};
+
 /// Used by one thread at a time.
 class ByteSource {
  public:
-  /// "-": standard input. `step`: bytes that are read at once. Errors: kFileNotFound and the like, kInvalidParameter
-  /// (standard input is a terminal, or was read before).
-  static Result<std::unique_ptr<ByteSource>> open(const std::string& path, int64_t step);
+  /// "-": standard input. Errors: kFileNotFound and the like, kInvalidParameter (standard input is a terminal, or was
+  /// read before).
+  static Result<std::unique_ptr<ByteSource>> open(const std::string& path, const ReadOptions& options);
   virtual ~ByteSource() = default;
 
   /// The bytes that follow those that were taken, at least `wanted` unless the file ends before. They are good as long

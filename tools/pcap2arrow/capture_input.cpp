@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "common/program.hpp"
 
 namespace strom::pcap2arrow {
@@ -25,7 +27,7 @@ CaptureInput::CaptureInput(const Settings& settings, int64_t row_bytes, tool::Pr
   int64_t total = 0;
   for (const std::string& path : settings.files) {
     struct stat found;
-    is_known = is_known && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
+    is_known = is_known && !settings.follow && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode);
     if (is_known) total += found.st_size;
   }
   if (is_known) progress.add_total(total);
@@ -42,7 +44,14 @@ std::string CaptureInput::name() const {
 Result<bool> CaptureInput::open_next() {
   if (next_file_ == settings_.files.size()) return false;
   const std::string& path = settings_.files[next_file_++];
-  STROM_ASSIGN(source_, ByteSource::open(path, settings_.chunk_size));
+  constexpr int64_t kMostPatience = 60000, kLeastPatience = 250, kShare = 250;  // a quarter of the time of a file
+  ReadOptions options;
+  options.step = settings_.chunk_size;
+  options.follow = settings_.follow;
+  options.stop = &stop_;
+  if (settings_.limit_seconds > 0)
+    options.patience = static_cast<int>(std::clamp(settings_.limit_seconds * kShare, kLeastPatience, kMostPatience));
+  STROM_ASSIGN(source_, ByteSource::open(path, options));
   scanner_ = std::make_unique<format::packets::CaptureScanner>(path == "-" ? "standard input" : path);
   counted_ = 0;
   return true;
@@ -65,7 +74,7 @@ Status CaptureInput::end_of_file(int64_t left) {
   if (!scanner_->is_open())
     return Status(ErrorCode::kUnsupported, "magic of \"" + path + "\" is neither PCAP nor PCAPNG")
         .with_detail("The file has " + std::to_string(left) + " bytes.");
-  if (left == 0) return Status::ok();
+  if (left == 0 || settings_.follow) return Status::ok();  // the rest would have come
   tool::report_warning("pcap2arrow", name + " ends in the middle of a packet, behind " +
                                          std::to_string(scanner_->packets()) + " whole ones");
   ++incomplete_;

@@ -31,6 +31,8 @@ class CaptureInput {
   /// The next packets, in the order of the files. False: there are no more. Errors: files that cannot be read, damaged
   /// ones.
   Result<bool> next(Piece& piece);
+  /// Ends the waiting for more, for ever: what was read so far are the files. Any thread.
+  void stop() { stop_.set(); }
   /// The first file's name without folders and suffix, for names of output files.
   std::string name() const;
   int64_t dropped() const { return dropped_; }
@@ -47,6 +49,7 @@ class CaptureInput {
   const Settings& settings_;
   const format::packets::RunLimits limits_;
   tool::Progress& progress_;
+  StopEvent stop_;
   std::mutex mutex_;
   size_t next_file_ = 0;
   int64_t counted_ = 0;  // of the file's bytes, as progress

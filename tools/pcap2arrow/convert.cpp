@@ -1,16 +1,23 @@
 // See convert.hpp.
 #include "pcap2arrow/convert.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
+#include "common/program.hpp"
 #include "pcap2arrow/capture_input.hpp"
+#include "pcap2arrow/flow_conversion.hpp"
 #include "pcap2arrow/path_pattern.hpp"
+#include "pcap2arrow/row_maker.hpp"
 #include "pcap2arrow/time_window.hpp"
 
 namespace strom::pcap2arrow {
@@ -35,6 +42,7 @@ class Conversion {
 
  private:
   class Worker;
+  bool reads_a_pipe() const;
 
   const Settings& settings_;
   const format::packets::ColumnChoice choice_;
@@ -43,6 +51,7 @@ class Conversion {
   CaptureInput input_;
   std::vector<std::unique_ptr<CaptureOutput>> outputs_;
   tool::Turns turns_;
+  std::unique_ptr<FlowConversion> flows_;
   std::atomic<bool> failed_{false};
 };
 
@@ -56,10 +65,9 @@ class Conversion::Worker {
         in_order_(conversion.outputs_.size() == 1),
         packets_(conversion.choice_),
         windows_(conversion.settings_.limit_seconds),
-        compressor_(conversion.settings_.output.compression) {
-    columns_.reserve(packets_.fields().size());
-    for (const auto& field : packets_.fields()) columns_.emplace_back(field);
-  }
+        compressor_(conversion.settings_.output.compression),
+        columns_(make_columns(packets_.fields())),
+        flow_packets_(conversion.choice_.protocols) {}
 
   Status run();
 
@@ -67,6 +75,7 @@ class Conversion::Worker {
   Status convert(const Piece& piece);
   Status append(std::span<const Packet> packets);
   Status write();
+  Status convert_flows(const Piece& piece);
 
   Conversion& conversion_;
   CaptureOutput& output_;
@@ -77,6 +86,8 @@ class Conversion::Worker {
   format::arrow::Compressor compressor_;
   std::vector<ColumnBuilder> columns_;
   BatchFacts facts_;
+  format::packets::FlowPackets flow_packets_;
+  std::vector<format::packets::FlowPacket> found_;
   int64_t piece_ = 0;
   bool has_turn_ = false;
 };
@@ -122,6 +133,20 @@ Status Conversion::Worker::convert(const Piece& piece) {
   return write();
 }
 
+/// The headers are found by all threads; the table is one.
+Status Conversion::Worker::convert_flows(const Piece& piece) {
+  Packet tile[kTilePackets];
+  format::packets::PacketCounts counts;
+  found_.clear();
+  const size_t count = piece.run.offsets.size();
+  for (size_t first = 0; first < count; first += kTilePackets) {
+    const size_t step = std::min<size_t>(kTilePackets, count - first);
+    piece.run.read(first, step, tile);
+    flow_packets_.append({tile, step}, found_, counts);
+  }
+  return conversion_.turns_.wait(piece_) ? conversion_.flows_->add(found_, counts) : Status::ok();
+}
+
 Status Conversion::Worker::run() {
   Piece piece;
   while (!conversion_.failed_) {
@@ -129,22 +154,33 @@ Status Conversion::Worker::run() {
     if (!more) break;
     piece_ = piece.number;
     has_turn_ = false;
-    const Status status = convert(piece);
+    const Status status = conversion_.flows_ == nullptr ? convert(piece) : convert_flows(piece);
     conversion_.turns_.done(status.is_ok());
     STROM_TRY(status);
   }
   return output_.begin_window(writer_, INT64_MAX);
 }
 
+bool Conversion::reads_a_pipe() const {
+  struct stat found;
+  return std::any_of(settings_.files.begin(), settings_.files.end(), [&](const std::string& path) {
+    return (path == "-" ? fstat(STDIN_FILENO, &found) : stat(path.c_str(), &found)) == 0 && !S_ISREG(found.st_mode);
+  });
+}
+
 Result<Written> Conversion::run() {
-  const auto fields = PacketColumns(choice_).fields();
-  const bool by_queue = has_queue(settings_.output.path);
+  const auto fields = row_fields(settings_, choice_);
+  const bool by_queue = has_queue(settings_.output.path) && !settings_.flows;
   const int64_t count = by_queue ? threads_ : std::min<int64_t>(threads_, settings_.parallel_write);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t writers = threads_ / count + (i < threads_ % count ? 1 : 0);
     outputs_.push_back(std::make_unique<CaptureOutput>(settings_, fields, input_.name(), i, writers));
     STROM_TRY(outputs_.back()->open());
   }
+  // What is read as it comes ends at a signal; files are converted as a whole or not at all.
+  std::optional<tool::StopAtSignal> at_signal;
+  if (settings_.follow || reads_a_pipe()) at_signal.emplace([this] { input_.stop(); });
+  if (settings_.flows) flows_ = std::make_unique<FlowConversion>(settings_, *outputs_[0], progress_);
   STROM_TRY(tool::run_pieces(threads_, threads_, [&](int64_t, int thread) {
     const Status status = Worker(*this, thread).run();
     if (!status.is_ok()) {
@@ -153,6 +189,7 @@ Result<Written> Conversion::run() {
     }
     return status;
   }));
+  if (flows_ != nullptr) STROM_TRY(flows_->finish());
   if (input_.dropped() > 0) outputs_[0]->add_dropped(input_.dropped());
   if (input_.incomplete() > 0) outputs_[0]->set_metadata("pcap.incomplete_files", std::to_string(input_.incomplete()));
   Written written;

@@ -20,6 +20,7 @@
 #include "pcap2arrow/path_pattern.hpp"
 #include "pcap2arrow/privileges.hpp"
 #include "pcap2arrow/ring_source.hpp"
+#include "pcap2arrow/row_maker.hpp"
 #include "pcap2arrow/time_window.hpp"
 
 namespace strom::pcap2arrow {
@@ -27,7 +28,6 @@ namespace strom::pcap2arrow {
 namespace {
 
 using format::packets::Packet;
-using format::packets::PacketColumns;
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kNano = 1000000000;
@@ -86,9 +86,9 @@ class LiveCapture::Worker {
       : capture_(capture),
         source_(*capture.sources_[index]),
         output_(*capture.outputs_[index % capture.outputs_.size()]),
-        packets_(capture.choice_),
+        rows_(RowMaker::create(capture.settings_, capture.choice_)),
         windows_(capture.settings_.limit_seconds),
-        writer_(capture.settings_, output_, static_cast<int64_t>(index / capture.outputs_.size()), packets_.fields(),
+        writer_(capture.settings_, output_, static_cast<int64_t>(index / capture.outputs_.size()), rows_->fields(),
                 capture.progress_, [&capture] { capture.stop(); }) {}
 
   Status run();
@@ -97,6 +97,7 @@ class LiveCapture::Worker {
   Status take(std::span<const Packet> packets);
   Status append(std::span<const Packet> packets);
   void hand_over(int64_t next_window);
+  void take_rows();
   void look_at_clock();
   void look_at_losses();
   bool is_over(bool has_packets);
@@ -104,13 +105,23 @@ class LiveCapture::Worker {
   LiveCapture& capture_;
   PacketSource& source_;
   CaptureOutput& output_;
-  PacketColumns packets_;
+  std::unique_ptr<RowMaker> rows_;
   TimeWindows windows_;
   BatchWriter writer_;
   std::unique_ptr<Batch> batch_;
   int64_t window_ = INT64_MIN;
   Clock::time_point looked_ = Clock::now(), stopped_{};
 };
+
+/// Rows that were appended without packets.
+void LiveCapture::Worker::take_rows() {
+  const int64_t rows = batch_->columns[0].length();
+  if (batch_->facts.rows == 0 && rows > 0) {
+    batch_->facts.first_time = wall_time();
+    batch_->facts.window = window_;
+  }
+  batch_->facts.rows = rows;
+}
 
 void LiveCapture::Worker::hand_over(int64_t next_window) {
   batch_->next_window = next_window;
@@ -129,8 +140,8 @@ Status LiveCapture::Worker::append(std::span<const Packet> packets) {
       batch_->facts.first_time = packets[0].time;
       batch_->facts.window = window_;
     }
-    STROM_TRY(packets_.append(packets.first(step), batch_->columns, batch_->facts.counts));
-    batch_->facts.rows += static_cast<int64_t>(step);
+    STROM_TRY(rows_->append(packets.first(step), batch_->columns, batch_->facts.counts));
+    batch_->facts.rows = batch_->columns[0].length();
     packets = packets.subspan(step);
     if (batch_->facts.rows == settings.limit_packets || batch_->memory() >= settings.chunk_size) hand_over(window_);
   }
@@ -158,8 +169,10 @@ Status LiveCapture::Worker::take(std::span<const Packet> packets) {
   return Status::ok();
 }
 
-/// Without packets the time of a file is over, too, a second later.
+/// Without packets the time of a flow, and of a file a second later, is over, too.
 void LiveCapture::Worker::look_at_clock() {
+  rows_->append_ended(wall_time(), batch_->columns);
+  take_rows();
   if (capture_.settings_.limit_seconds == 0) return;
   const int64_t window = windows_.number_of(wall_time() - kNano);
   if (window <= window_) return;
@@ -207,6 +220,8 @@ Status LiveCapture::Worker::run() {
   }
   looked_ = {};
   look_at_losses();
+  rows_->finish(batch_->columns);
+  take_rows();
   writer_.give(std::move(batch_));
   Status status = writer_.finish();
   capture_.lost_ += writer_.lost_packets();
@@ -262,7 +277,7 @@ void LiveCapture::watch() {
 }
 
 Status LiveCapture::open_outputs() {
-  const auto fields = PacketColumns(choice_).fields();
+  const auto fields = row_fields(settings_, choice_);
   const auto threads = static_cast<int64_t>(sources_.size());
   const bool by_queue = has_queue(settings_.output.path);
   const int64_t count = by_queue ? threads : std::min(threads, settings_.parallel_write);

@@ -74,6 +74,8 @@ void add_capture_options(OptionTable& table, Settings& settings) {
 
 void add_file_options(OptionTable& table, Settings& settings) {
   table.group("Files");
+  table.flag('F', "follow", &settings.follow,
+             "waits for more at the end of the file, which another program is still writing, until a signal comes");
   table
       .custom(
           0, "damaged", "WHAT",
@@ -96,6 +98,17 @@ void add_column_options(OptionTable& table, Settings& settings) {
   table.flag(0, "no-payload", &settings.no_payload, "leaves the payload out");
   table.flag(0, "interface-id", &settings.interface_id, "adds the column interface_id");
   table.flag(0, "nanoseconds", &settings.nanoseconds, "timestamps in nanoseconds instead of microseconds");
+}
+
+void add_flow_options(OptionTable& table, Settings& settings) {
+  table.group("Flows");
+  table.flag(0, "flows", &settings.flows,
+             "a row for each flow instead of each packet: packets of IP with the same addresses, ports and protocol");
+  add_time(table, 0, "flow-idle", &settings.flow_idle, "a flow ends so long after its last packet (default 60s)");
+  add_time(table, 0, "flow-active", &settings.flow_active, "and so long after its first one (default 30m)");
+  constexpr int64_t kMostFlows = int64_t{1} << 30;
+  table.number(0, "flow-table", &settings.flow_table, 1, kMostFlows,
+               "so many flows at most are followed at once; then the quarter that is idle ends (default 1048576)");
 }
 
 void add_output_options(OptionTable& table, Settings& settings) {
@@ -131,7 +144,7 @@ void add_output_options(OptionTable& table, Settings& settings) {
 Status check_capture(const Settings& settings) {
   constexpr int64_t kMostRing = int64_t{4} << 30;
   if (!settings.files.empty()) return usage_error("-i captures, so there is no file to read");
-  if (settings.keep_damaged) return usage_error("--damaged is for files");
+  if (settings.keep_damaged || settings.follow) return usage_error("--damaged and --follow are for files");
   STROM_TRY(check_filter(settings.filter));
   if (settings.ring_size > kMostRing) return usage_error("--ring-size can be 4g at most");
   for (const std::string& name : settings.interfaces)
@@ -150,15 +163,28 @@ Status check_files(const Settings& settings) {
                                                         {settings.duration > 0, "--duration"},
                                                         {settings.stat_interval > 0, "-s"},
                                                         {!settings.user.empty(), "--user"}};
+  if (settings.follow && settings.files.size() > 1) return usage_error("--follow goes with one file");
   for (const auto& [is_given, name] : needs_capture)
     if (is_given) return usage_error(fmt::format("{} is for captures, see -i", name));
+  return Status::ok();
+}
+
+Status check_flows(const Settings& settings) {
+  if (settings.no_payload || settings.interface_id || settings.composite_options)
+    return usage_error("--no-payload, --interface-id and --composite-options are for packets, not for --flows");
+  if (settings.limit_packets > 0) return usage_error("--limit-packets is for packets, not for --flows");
+  const bool is_divided = settings.limit_seconds > 0 || settings.parallel_write > 1;
+  if (is_divided && !settings.is_live())
+    return usage_error("--flows of files go to one file, or to several by --limit");
   return Status::ok();
 }
 
 Status check(Settings& settings) {
   constexpr int64_t kMostChunk = int64_t{1} << 30;
   STROM_TRY(settings.is_live() ? check_capture(settings) : check_files(settings));
-  if (settings.protocols.empty()) settings.protocols = {"default"};
+  if (settings.flows) STROM_TRY(check_flows(settings));
+  const std::string usual = settings.flows ? "all" : "default";
+  if (settings.protocols.empty()) settings.protocols = {usual};
   STROM_TRY(format::packets::parse_columns(settings.protocols).status());
   if (settings.chunk_size > kMostChunk) return usage_error("--chunk-size can be 1g at most");
   if (settings.output.path.empty()) settings.output.path = kDefaultPattern;
@@ -187,8 +213,8 @@ void report(const Settings& settings, bool is_named, const Written& written) {
   report_malformed(settings, written);
   if (settings.output.is_stream() || (is_named && !settings.verbose)) return;
   const std::string files = written.files == 1 ? "" : fmt::format(" and {} other files", written.files - 1);
-  fmt::print("pcap2arrow: wrote on '{}'{} total {} record-batches, {} packets\n", written.path, files, written.batches,
-             written.rows);
+  fmt::print("pcap2arrow: wrote on '{}'{} total {} record-batches, {} {}\n", written.path, files, written.batches,
+             written.rows, settings.flows ? "flows" : "packets");
 }
 
 Status run_capture(const Settings& settings, bool is_named, tool::Progress& progress) {
@@ -231,13 +257,14 @@ int main_of_tool(int argc, char** argv) {
                     "microseconds and nanoseconds, and pcapng). Writes them as Apache Arrow files, with a column for "
                     "each field of their headers.\n\n"
                     "A file appears under its name when it is complete. An existing file is not overwritten without "
-                    "-f. A capture ends at SIGINT or SIGTERM, when all its files are complete; the exit status is 0 "
-                    "then. A second signal ends it at once.");
+                    "-f. Captures, --follow and what is read from a pipe end at SIGINT or SIGTERM, when all "
+                    "files are complete; the exit status is 0 then. A second signal ends it at once.");
   table.files(&settings.files,
               "pcap or pcapng files, as they are or compressed by gzip, zstd or lz4; - is standard input");
   add_capture_options(table, settings);
   add_file_options(table, settings);
   add_column_options(table, settings);
+  add_flow_options(table, settings);
   add_output_options(table, settings);
   table.group("General");
   table

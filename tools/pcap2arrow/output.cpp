@@ -218,6 +218,7 @@ Result<CaptureOutput::File*> CaptureOutput::file_of(const BatchFacts& facts, int
   if (file == nullptr) {
     STROM_ASSIGN(file, open_file(facts.first_time));
     file->dropped = std::exchange(dropped_, 0);
+    file->counts = std::exchange(counts_, {});
   }
   return file.get();
 }
@@ -263,6 +264,15 @@ void CaptureOutput::add_dropped(int64_t count) {
     files_.rbegin()->second->dropped += count;
 }
 
+void CaptureOutput::add_counts(const format::packets::PacketCounts& counts) {
+  std::lock_guard lock(mutex_);
+  written_.counts.add(counts);
+  if (files_.empty() || files_.rbegin()->second == nullptr)
+    counts_.add(counts);
+  else
+    files_.rbegin()->second->counts.add(counts);
+}
+
 void CaptureOutput::set_metadata(const std::string& key, const std::string& value) { set_value(metadata_, key, value); }
 
 Written CaptureOutput::written() const {
@@ -274,6 +284,7 @@ Status CaptureOutput::finish() {
   if (written_.files == 0) {
     STROM_ASSIGN(files_[0], open_file(now()));
     files_[0]->dropped = dropped_;
+    files_[0]->counts = counts_;
   }
   return close_all();
 }

@@ -56,6 +56,8 @@ class CaptureOutput {
   Status begin_window(int64_t writer, int64_t window);
   /// Packets that were lost, which the newest file's metadata will say.
   void add_dropped(int64_t count);
+  /// Packets of no record batch, which the newest file's metadata will count.
+  void add_counts(const format::packets::PacketCounts& counts);
   /// A value of the last file's metadata.
   void set_metadata(const std::string& key, const std::string& value);
   /// At least one file has been written, if nothing has failed.
@@ -85,7 +87,8 @@ class CaptureOutput {
   std::vector<int64_t> windows_;                    // by writer
   std::map<std::string, int64_t> names_;            // how often a name came
   std::vector<std::future<Status>> closing_;
-  int64_t dropped_ = 0;
+  int64_t dropped_ = 0;                   // that no file knows of yet
+  format::packets::PacketCounts counts_;  // likewise
   columnar::KeyValues metadata_;
   Written written_;
 };

@@ -13,6 +13,7 @@ namespace strom::pcap2arrow {
 
 struct Settings {
   std::vector<std::string> files;  // "-": standard input
+  bool follow = false;             // a file that is still being written
   bool keep_damaged = false;       // what is before the damage of a file is enough
 
   std::vector<std::string> interfaces;  // instead of files; "any": all
@@ -34,6 +35,10 @@ struct Settings {
 
   std::vector<std::string> protocols;  // none: tcp4, udp4, icmp4
   bool no_payload = false, interface_id = false, nanoseconds = false, composite_options = false;
+
+  bool flows = false;                          // rows are flows
+  int64_t flow_idle = 60, flow_active = 1800;  // seconds
+  int64_t flow_table = int64_t{1} << 20;       // flows at most that have not ended
 
   int64_t threads = 0;
   tool::ProgressOptions progress;

@@ -44,4 +44,10 @@ struct Packet {
   uint16_t tag = 0, tag_type = 0;  // a VLAN tag that was taken out of the packet: its TCI and EtherType; 0: none
 };
 
+/// Nanoseconds as microseconds, rounded down also before 1970.
+constexpr int64_t microseconds(int64_t time) {
+  constexpr int64_t kMicro = 1000;
+  return time / kMicro - (time % kMicro < 0 ? 1 : 0);
+}
+
 }  // namespace strom::format::packets

@@ -130,11 +130,6 @@ void copy(const HeaderTile& tile, const uint8_t* const* at, const Column& column
   }
 }
 
-constexpr int64_t kMicro = 1000;
-
-/// Nanoseconds as microseconds, rounded down also before 1970.
-int64_t microseconds(int64_t time) { return time / kMicro - (time % kMicro < 0 ? 1 : 0); }
-
 /// Values of fixed width.
 void fill_values(const HeaderTile& tile, const Column& column, const ColumnChoice& choice, uint8_t* out) {
   constexpr uint32_t kLabel = 0xFFFFF;
