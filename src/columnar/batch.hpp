@@ -43,6 +43,10 @@ struct ColumnView {
 };
 
 /// Rows of a chunk with the columns that a query refers to, in the order in which it asked for them.
+///
+/// A chunk may have rows that nobody is to see: `selection` is the first filter of its scan. Such rows have values like
+/// all others (their texts lie in their buffers), but the engine neither loads nor counts them. Only batches that a
+/// pipeline reads have a selection.
 struct BatchView {
   int64_t rows = 0;
   std::vector<ColumnView> columns;
@@ -50,6 +54,17 @@ struct BatchView {
   int64_t begin = 0;                     // rows [begin, begin + rows) of the columns; 0 but for chunks that are fed
   std::shared_ptr<const BatchOrigin> origin{};  // nullptr: nobody is to keep the columns; good as long as the source
   std::shared_ptr<PageBatch> pages{};           // instead of rows and columns, see page_batch.hpp
+  const uint8_t* selection = nullptr;  // bitmap over the columns' rows, 1 = is there; nullptr: all of them, at no cost
+
+  /// How many rows are there.
+  int64_t selected_rows() const;
 };
+
+/// How many of the bits [begin, begin + count) are 1.
+int64_t count_bits(const uint8_t* bits, int64_t begin, int64_t count);
+
+inline int64_t BatchView::selected_rows() const {
+  return selection == nullptr ? rows : count_bits(selection, begin, rows);
+}
 
 }  // namespace strom::columnar

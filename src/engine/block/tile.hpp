@@ -234,9 +234,10 @@ struct TileState {
   int32_t* scratch_positions;  // kTileRows + padding
   uint8_t* scratch_mask;
   void* scratch_values;  // kTileRows of 16 bytes
-  int32_t* local_rows;   // rows of the running tile after a gate
+  int32_t* local_rows;   // rows of the running tile after a gate, or after the selection
   const columnar::ColumnView* columns;
-  int64_t morsel_begin;  // first row in the chunk
+  const uint8_t* selection;  // bitmap of the chunk's rows that are there; null: all of them
+  int64_t morsel_begin;      // first row in the chunk
   int32_t morsel_rows;
   int32_t budget;                // tiles to run before a pause
   int64_t top_last;              // sort key of the last row that is wanted so far, see kWithinTop
@@ -245,6 +246,7 @@ struct TileState {
   // The running tile
   int32_t count;
   int32_t taken;          // count before rows became fallback rows
+  int32_t passed;         // rows of the morsel that the tile stands for, in segment 0; those of `taken` and others
   int32_t fallback_mark;  // FallbackBuffer::count when the running segment began
   int32_t groups_full;    // of a device: the tile has to run again when there is room for groups
   int32_t dense_base;     // first row when rows == nullptr

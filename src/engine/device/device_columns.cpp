@@ -291,12 +291,21 @@ CopiedColumn copy_slice(const Slice& slice, SlotWriter* slot) {
   return copied;
 }
 
+/// Of the slice's rows and those before it that are copied, too. nullptr: all of them are there.
+const uint8_t* copy_selection(const ColumnSlice& slice, SlotWriter* slot) {
+  const uint8_t* bits = slice.batch->selection;
+  if (bits == nullptr) return nullptr;
+  const int64_t first = slice.begin - slice.lead();
+  return static_cast<const uint8_t*>(slot->copy(bits + first / 8, bitmap_bytes(slice.rows + slice.lead())));
+}
+
 Status grown() { return Status(ErrorCode::kCorruptFile, "texts grew while they were being read"); }
 
 }  // namespace
 
 Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column) {
   size_t bytes = kDeviceAlign + device_aligned(slice.batch->columns.size() * sizeof(ColumnView));
+  if (slice.batch->selection != nullptr) bytes += device_aligned(bitmap_bytes(slice.rows + slice.lead()));
   if (slice.files != nullptr) bytes += DeviceFiles::kSlack;
   for (const uint32_t column : *slice.columns) {
     if (slice.cached != nullptr && slice.cached->has(column)) continue;
@@ -330,7 +339,13 @@ Result<SlotContent> fill_slot(const ColumnSlice& slice, const DeviceRegion& slot
       return failure.status;
     }
   }
-  return SlotContent{writer.on_device(views), writer.used(), writer.take_ranges()};
+  const uint8_t* selection = nullptr;
+  try {
+    selection = copy_selection(slice, &writer);
+  } catch (const SlotOverflow&) {
+    return grown();
+  }
+  return SlotContent{writer.on_device(views), selection, writer.used(), writer.take_ranges()};
 }
 
 void read_ahead(const ColumnSlice& slice) {

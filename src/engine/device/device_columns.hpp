@@ -35,6 +35,7 @@ Result<size_t> slot_bytes(const ColumnSlice& slice, int32_t* corrupt_column);
 
 struct SlotContent {
   const columnar::ColumnView* columns;  // on the device
+  const uint8_t* selection;             // of the columns' rows, on the device; nullptr: all are there
   size_t bytes;                         // from the slot's start on, to be copied
   std::vector<DeviceFileRange> files;   // to be read, to the slot's end
 };

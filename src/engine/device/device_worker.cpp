@@ -388,14 +388,15 @@ Result<ColumnSlice> DeviceWorker::fit_slice(const Morsel& morsel, const KeepGoin
 
 /// Gives each state a part of a slice, in whole tiles: rows of the columns behind `lead`, and of the chunk from
 /// `first_row` on.
-void DeviceWorker::divide(const columnar::ColumnView* columns, int64_t lead, int64_t first_row, int32_t rows) {
+void DeviceWorker::divide(const SlotContent& content, int64_t lead, int64_t first_row, int32_t rows) {
   const auto all = static_cast<int64_t>(states_);
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   const int64_t part = (tiles + all - 1) / all * kTileRows;
   for (int64_t i = 0; i < all; ++i) {
     TileState& state = control<TileState>(at_.states)[i];
     const int64_t begin = std::min<int64_t>(i * part, rows);
-    state.columns = columns;
+    state.columns = content.columns;
+    state.selection = content.selection;
     state.morsel_begin = lead + begin;
     state.morsel_rows = static_cast<int32_t>(std::min<int64_t>(part, rows - begin));
     state.cursor = 0;
@@ -476,7 +477,7 @@ Status DeviceWorker::run_pages(Morsel* morsel, const KeepGoing& keep_going, int3
     STROM_ASSIGN(const int32_t rows, pages_->next_slice(keep_going));
     if (rows == 0) break;
     STROM_TRY(begin_slice(rows));
-    divide(pages_->columns(), 0, morsel->page_rows, rows);
+    divide({pages_->columns(), nullptr, 0, {}}, 0, morsel->page_rows, rows);
     STROM_TRY(run_slice(*morsel, keep_going, corrupt_column));
     morsel->page_rows += rows;
   }
@@ -502,7 +503,7 @@ Status DeviceWorker::run(Morsel* morsel, const KeepGoing& keep_going, int32_t* c
     copied_bytes_ += static_cast<int64_t>(content.bytes);
     pending_files_ = std::move(content.files);
     STROM_TRY(begin_slice(slice.rows));
-    divide(content.columns, slice.lead(), slice.begin, slice.rows);
+    divide(content, slice.lead(), slice.begin, slice.rows);
     const Status status = run_slice(*morsel, keep_going, corrupt_column);
     // Rows of the slice may have left already: it cannot begin again elsewhere.
     if (status.code() == ErrorCode::kOverBudget) return Status(ErrorCode::kInternal, status.message());

@@ -55,7 +55,7 @@ class DeviceWorker final : public Worker {
   Result<ColumnSlice> fit_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status run_pages(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status begin_slice(int32_t rows);
-  void divide(const columnar::ColumnView* columns, int64_t lead, int64_t first_row, int32_t rows);
+  void divide(const SlotContent& content, int64_t lead, int64_t first_row, int32_t rows);
   void give_budgets();
   Status run_slice(const Morsel& morsel, const KeepGoing& keep_going, int32_t* corrupt_column);
   Status take_results(const Morsel& morsel, const KeepGoing& keep_going);

@@ -191,6 +191,7 @@ Status CpuWorker::run(Morsel* taken, const KeepGoing& keep_going, int32_t* corru
   morsel_ = taken;
   position_ = (morsel.chunk << kChunkRowBits) + morsel.begin;
   state_.columns = morsel.batch->columns.data();
+  state_.selection = morsel.batch->selection;
   state_.morsel_begin = morsel.begin;
   state_.morsel_rows = morsel.rows;
   state_.cursor = 0;

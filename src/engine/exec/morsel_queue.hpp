@@ -191,7 +191,7 @@ class MorselQueue {
       is_away = from != &shares_[device];
     }
     STROM_ASSIGN(auto view, source_.chunk(chunk));
-    rows_ += view.rows;
+    rows_ += view.selected_rows();
     *morsel = {chunk, view.begin, static_cast<int32_t>(view.rows),
                std::make_shared<const columnar::BatchView>(std::move(view)), is_away};
     return true;
@@ -270,7 +270,7 @@ class MorselQueue {
     auto view = load_unlocked(chunk, lock);
     if (!view.is_ok()) return view.status();
     const int64_t rows = view.value().rows;
-    rows_ += rows;
+    rows_ += view.value().selected_rows();
     const auto batch = std::make_shared<const columnar::BatchView>(std::move(view).value());
     if (lanes_ > 0) return deal_out(chunk, batch);
     for (int64_t begin = 0; begin < rows; begin += morsel_rows_)

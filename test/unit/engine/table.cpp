@@ -68,6 +68,7 @@ Result<columnar::BatchView> Table::chunk(int64_t index) const {
   columnar::BatchView view;
   for (const ColumnBuilder& column : chunks_[static_cast<size_t>(index)]) view.columns.push_back(column.view());
   view.rows = view.columns.empty() ? 0 : view.columns[0].length;
+  if (const auto found = selections_.find(index); found != selections_.end()) view.selection = found->second.data();
   if (!name_.empty()) view.origin = std::make_shared<const Origin>(name_, index, &holds_);
   if (!stable_text_) {
     const std::lock_guard lock(mutex_);

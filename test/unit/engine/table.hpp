@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -30,6 +31,9 @@ class Table : public exec::ChunkSource {
   int64_t total_rows() const override;
   Result<columnar::BatchView> chunk(int64_t index) const override;
 
+  /// Of chunk `index` only rows are there whose bit is 1.
+  void select(int64_t index, std::vector<uint8_t> bits) { selections_[index] = std::move(bits); }
+
   /// From now on the columns of a chunk have names, so that devices keep them: those of the same table.
   void name_columns(std::string table) { name_ = std::move(table); }
   /// Names that no other table has.
@@ -46,6 +50,7 @@ class Table : public exec::ChunkSource {
   std::vector<columnar::Field> fields_;
   std::vector<std::vector<columnar::ColumnBuilder>> chunks_;
   bool stable_text_ = true;
+  std::map<int64_t, std::vector<uint8_t>> selections_;
   std::string name_;
   bool holds_ = true;
   mutable std::mutex mutex_;

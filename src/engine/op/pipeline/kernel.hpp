@@ -155,6 +155,32 @@ STROM_INLINE void forget_flags(const TileState& s, uint32_t segment) {
   for (int k = 1; k <= list[0]; ++k) s.buffers[segment].has_flags[k - 1] = 0;
 }
 
+/// Leaves those of a dense tile's rows that TileState::selection has. A tile that has all its rows stays dense.
+template <class P>
+STROM_KERNEL void select_rows(const P& p, TileState& s) {
+  const int64_t first = s.morsel_begin + s.dense_base;
+  const uint8_t* const bits = s.selection;
+  uint8_t* const mask = s.scratch_mask;
+  unsigned missing = 0;
+  p.for_each(s.count, [&](int i) {
+    const auto bit = static_cast<uint8_t>(bits[(first + i) >> 3] >> ((first + i) & 7) & 1);
+    mask[i] = bit;
+    missing |= bit ^ 1u;
+  });
+  if (!p.any(missing != 0)) return;
+  p.sync();
+  int32_t* const rows = s.local_rows;
+  const int left = p.compact(mask, s.count, rows);
+  const int32_t base = s.dense_base;
+  p.for_each(left, [&](int i) { rows[i] += base; });
+  p.leader([&] {
+    s.rows = rows;
+    s.segment_rows_in[0] -= s.count - left;
+    s.count = s.taken = left;
+  });
+  p.sync();
+}
+
 /// Points the running tile at its input: the next rows of the morsel, or the last rows of the segment's buffer.
 template <class P>
 STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
@@ -171,6 +197,7 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
       s.dense_base = s.cursor;
       s.rows = nullptr;
       s.cursor += s.count;
+      s.passed = s.count;
     } else {
       SegmentBuffer& buffer = s.buffers[segment];
       s.count = buffer.count < kTileRows ? buffer.count : kTileRows;
@@ -189,6 +216,7 @@ STROM_INLINE void take_input(const P& p, TileState& s, uint32_t segment) {
     s.segment_rows_in[segment] += s.count;
   });
   p.sync();
+  if (segment == 0 && s.selection != nullptr) select_rows(p, s);
 }
 
 /// As if the tile had not run: for a segment that has not come to its end, and ends in an aggregate.
@@ -202,7 +230,7 @@ STROM_INLINE void untake_input(const P& p, TileState& s, uint32_t segment) {
     s.segment_rows_in[segment] -= s.taken;
     if (s.groups->count > s.groups->capacity) s.groups->count = s.groups->capacity;
     if (segment == 0)
-      s.cursor -= s.taken;
+      s.cursor -= s.passed;
     else
       s.buffers[segment].count += s.taken;
   });
