@@ -10,6 +10,7 @@
 #include "pg/node/node.hpp"
 #include "pg/node/query_statistics.hpp"
 #include "pg/planner/planner.hpp"
+#include "pg/table/table_kind.hpp"
 #include "pg/worker/gpu_service.hpp"
 
 extern "C" {
@@ -37,6 +38,7 @@ void _PG_init(void) {
   strom::pg::guc::define_all();
   strom::pg::node::register_methods();
   strom::pg::node::request_query_statistics();
+  strom::pg::table::offer_add_kind();
   strom::pg::planner::install();
   strom::pg::worker::register_gpu_service();
 }

@@ -145,7 +145,7 @@ const std::vector<codec::RegisterColumn>& EngineColumns::columns() {
       to.length = output.length;
       to.values = from.values;
       to.flags = from.flags;
-      to.check_text = run_->sources().reads_files();
+      to.check_text = run_->sources().may_have_invalid_text();
     }
   }
   return columns_;

@@ -1,7 +1,6 @@
 #include "pg/node/explain.hpp"
 
 #include <cstdio>
-#include <initializer_list>
 
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
@@ -9,6 +8,7 @@
 #include "pg/files/explain.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
+#include "pg/source/explain_counts.hpp"
 
 namespace strom::pg::node {
 
@@ -49,8 +49,8 @@ class Explainer {
       number(top.partition.empty() ? "Top Rows" : "Top Rows of Each Partition", nullptr, top.rows);
     sort_keys();
     block_ranges(probing());
-    kept_columns(probing());
-    files(probing());
+    runs(probing());
+    tables(probing());
     for (size_t i = 0; i < plan_.joins.size(); ++i) inner(i);
     unsupported();
     device_choice();
@@ -210,54 +210,21 @@ class Explainer {
     List* filters = plan_.pipelines[pipeline].range_filters;
     if (filters == NIL) return;
     std::string value = conjunction(filters);
-    const source::HeapRows* heap = es_->analyze ? run_.sources().input(pipeline).heap_rows() : nullptr;
+    const source::RowSource* rows = es_->analyze ? run_.sources().input(pipeline).rows() : nullptr;
+    const auto [fetched, skipped] = rows != nullptr ? rows->blocks_read() : source::RowSource::Blocks();
     const bool plain = es_->format == EXPLAIN_FORMAT_TEXT;
-    if (heap != nullptr && plain)
-      value += " [fetched: " + std::to_string(heap->fetched_blocks()) +
-               ", skipped: " + std::to_string(heap->skipped_blocks()) + "]";
+    if (fetched >= 0 && plain)
+      value += " [fetched: " + std::to_string(fetched) + ", skipped: " + std::to_string(skipped) + "]";
     text("Brin Quals", value);
-    if (heap == nullptr || plain) return;
-    number("Brin Blocks Fetched", nullptr, heap->fetched_blocks());
-    number("Brin Blocks Skipped", nullptr, heap->skipped_blocks());
+    if (fetched < 0 || plain) return;
+    number("Brin Blocks Fetched", nullptr, fetched);
+    number("Brin Blocks Skipped", nullptr, skipped);
   }
 
-  // What was kept from earlier queries, and what was not: pages of a table, columns of compressed record batches.
-  void kept_columns(size_t pipeline) {
+  // How the source has come by the values: from caches, by devices.
+  void runs(size_t pipeline) {
     if (!es_->analyze || guc::pg_strom::regression_test_mode) return;
-    if (const source::HeapRows* heap = run_.sources().input(pipeline).heap_rows()) {
-      direct_blocks(*heap);
-      cache_use("Pages", heap->cached_blocks(), "Read", heap->fetched_blocks() - heap->cached_blocks());
-    } else if (const source::ArrowRows* files = run_.sources().input(pipeline).arrow_rows()) {
-      const auto counts = files->decompressed_columns();
-      cache_use("Columns", counts.kept, "Decompressed", counts.decompressed);
-    }
-  }
-
-  // How a table came to a device: from its files, and through shared buffers.
-  void direct_blocks(const source::HeapRows& heap) {
-    if (!heap.devices_read()) return;
-    const int64_t direct = heap.direct_blocks(), buffers = heap.fetched_blocks() - heap.cached_blocks() - direct;
-    parts("GPU Blocks", "GPU Blocks", nullptr, {{"Direct", direct}, {"Buffers", buffers}});
-  }
-
-  void cache_use(const std::string& what, int64_t kept, const std::string& otherwise, int64_t others) {
-    if (kept > 0) parts("Column Cache", "Column Cache " + what, nullptr, {{"Kept", kept}, {otherwise, others}});
-  }
-
-  // "[kept: 3, read: 4]"; or a property for each, whose name begins with `property`. With a unit they are bytes.
-  void parts(const std::string& label, const std::string& property, const char* unit,
-             std::initializer_list<std::pair<std::string, int64_t>> counts) {
-    std::string shown;
-    for (const auto& [name, count] : counts) {
-      if (es_->format != EXPLAIN_FORMAT_TEXT) {
-        number(property + " " + name, unit, count);
-        continue;
-      }
-      const auto initial = static_cast<char>(name[0] - 'A' + 'a');
-      shown += (shown.empty() ? "[" : ", ") + (initial + name.substr(1)) + ": " +
-               (unit == nullptr ? std::to_string(count) : files::format_bytes(count));
-    }
-    if (!shown.empty()) text(label, shown + "]");
+    if (const source::RowSource* rows = run_.sources().input(pipeline).rows()) rows->explain_runs(es_);
   }
 
   // "2 of 5 (one, two)": those that are left of all, and the first and last of their names.
@@ -325,10 +292,10 @@ class Explainer {
     files::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
   }
 
-  void files(size_t pipeline) {
+  void tables(size_t pipeline) {
     statistics(pipeline);
     leaves(pipeline);
-    if (const files::Source* table = run_.sources().input(pipeline).files()) files::explain_source(*table, es_);
+    if (const source::RowSource* table = run_.sources().input(pipeline).explained_table()) table->explain_table(es_);
   }
 
   void sort_keys() {
@@ -368,8 +335,8 @@ class Explainer {
     set_executed(&counts, index, "filter");
     filter(device("Scan Quals"), index, counts);
     block_ranges(index);
-    kept_columns(index);
-    files(index);
+    runs(index);
+    tables(index);
     guard([&] {
       if (plain)
         --es_->indent;
@@ -478,13 +445,14 @@ class Explainer {
   // Of columns for the GPU: what was copied to it, and what was there already.
   void device_bytes() {
     const engine::exec::DeviceBytes& bytes = stats_.device_bytes;
-    parts("GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
+    source::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
   }
 
   // Join tables that the GPU had from earlier queries, and those of this one.
   void device_joins() {
     const engine::exec::DeviceJoins& joins = stats_.device_joins;
-    parts("GPU Join Tables", "GPU Join Tables", nullptr, {{"Kept", joins.kept}, {"Built", joins.built}});
+    source::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
+                           {{"Kept", joins.kept}, {"Built", joins.built}});
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

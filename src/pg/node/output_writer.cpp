@@ -13,7 +13,7 @@ void OutputWriter::put_column(TupleTableSlot* slot, size_t i, const ResultColumn
   const OutputSpec& output = plan_.outputs[i];
   slot->tts_isnull[i] = column.flags != nullptr && (column.flags[row] & 1) != 0;
   if (slot->tts_isnull[i] || codec::load_datum(output.type.type, column.values, row, &slot->tts_values[i])) return;
-  const bool invalid = sources_.reads_files() && !codec::is_valid_text(output.type.type, column.values, row);
+  const bool invalid = sources_.may_have_invalid_text() && !codec::is_valid_text(output.type.type, column.values, row);
   if (invalid)  // zeros in place of text that has vanished are no valid text
     boundary::entry([this] { sources_.check_files(true); });
   slot->tts_values[i] =

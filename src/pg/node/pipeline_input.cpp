@@ -1,13 +1,10 @@
 #include "pg/node/pipeline_input.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/compat/heap.hpp"
-#include "pg/guc/guc.hpp"
 #include "pg/source/append_rows.hpp"
-#include "pg/source/block_ranges.hpp"
+#include "pg/table/table_kind.hpp"
 
 namespace strom::pg::node {
 
@@ -20,14 +17,10 @@ PipelineInput::PipelineInput(CustomScanState* state, const PlanSpec& plan, size_
   make_batch_filter();
 }
 
-bool PipelineInput::is_file(Index relid) const {
-  return exec_rt_fetch(relid, state_->ss.ps.state)->relkind == RELKIND_FOREIGN_TABLE;
-}
-
 void PipelineInput::make_batch_filter() {
-  bool reads_files = is_one_file_table();
-  for (const LeafSpec& leaf : spec_.leaves) reads_files = reads_files || is_file(leaf.relid);
-  if (!reads_files || !guc::arrow_fdw::stats_hint_enabled) return;
+  bool has_statistics = is_one_table() && table::kind(spec_.kind).has_statistics();
+  for (const LeafSpec& leaf : spec_.leaves) has_statistics = has_statistics || table::kind(leaf.kind).has_statistics();
+  if (!has_statistics) return;
   const auto column_of = [this](const Var* var) {
     const auto found = std::find(spec_.slots.begin(), spec_.slots.end(), var->varattno);
     return var->varno != INDEX_VAR || found == spec_.slots.end() ? -1 : static_cast<int>(found - spec_.slots.begin());
@@ -39,27 +32,24 @@ void PipelineInput::make_batch_filter() {
   batch_filter_ = std::make_unique<files::BatchFilter>(spec_.filters, column_of, compile);
 }
 
-std::unique_ptr<source::RowSource> PipelineInput::open_table(Index relid, const std::vector<int>& positions) {
-  const std::vector<AttrNumber> attributes(positions.begin(), positions.end());
+std::unique_ptr<source::RowSource> PipelineInput::open_table(Index relid, table::KindNumber kind,
+                                                             const std::vector<int>& positions) {
   EState* estate = state_->ss.ps.state;
-  if (is_file(relid)) {
-    reads_files_ = true;
-    return std::make_unique<source::ArrowRows>(files::Source::open(exec_rt_fetch(relid, estate)->relid, attributes));
-  }
-  const Relation relation = guard([&] { return compat::relation_of(estate, relid); });
-  return std::make_unique<source::HeapRows>(relation, estate->es_snapshot, attributes,
-                                            plan_.program.sources[pipeline_].columns);
+  auto rows = table::kind(kind).open({exec_rt_fetch(relid, estate)->relid, relid, estate,
+                                      std::vector<AttrNumber>(positions.begin(), positions.end()),
+                                      &plan_.program.sources[pipeline_].columns});
+  may_have_invalid_text_ = may_have_invalid_text_ || rows->may_have_invalid_text();
+  return rows;
 }
 
 source::RowSource* PipelineInput::open() {
   if (rows_ != nullptr) return rows_.get();
   if (spec_.leaves.empty()) {
-    rows_ = open_table(spec_.relid, spec_.positions);
-    if (!is_file(spec_.relid)) heap_ = static_cast<source::HeapRows*>(rows_.get());
+    rows_ = open_table(spec_.relid, spec_.kind, spec_.positions);
   } else {
     rows_ = std::make_unique<source::AppendRows>(spec_.leaves.size(), [this](size_t index) {
       const LeafSpec& leaf = spec_.leaves[index];
-      return open_table(leaf.relid, leaf.positions);
+      return open_table(leaf.relid, leaf.kind, leaf.positions);
     });
   }
   return rows_.get();
@@ -86,11 +76,7 @@ void PipelineInput::restrict_batches() {
 
 void PipelineInput::select_blocks() {
   if (spec_.block_selector < 0 || blocks_selected_) return;
-  auto* selector = static_cast<PlanState*>(list_nth(state_->custom_ps, spec_.block_selector));
-  if (IsA(selector, SampleScanState))
-    heap_->take_sample(source::TableSample(reinterpret_cast<SampleScanState*>(selector)));
-  else
-    heap_->restrict_to(source::block_ranges(selector));
+  rows_->select_blocks(static_cast<PlanState*>(list_nth(state_->custom_ps, spec_.block_selector)));
   blocks_selected_ = true;
 }
 
@@ -98,41 +84,23 @@ void PipelineInput::restart(const std::vector<bool>& keep_children) {
   if (spec_.block_selector >= 0 && !keep_children[static_cast<size_t>(spec_.block_selector)]) blocks_selected_ = false;
 }
 
-std::string PipelineInput::storage_of(const source::RowSource& rows, Index relid) const {
-  for (const files::Source* table : rows.arrow_tables())
-    if (!table->files().empty()) return table->files().front()->path();
-  EState* estate = state_->ss.ps.state;
-  const Oid space = guard([&] { return get_rel_tablespace(exec_rt_fetch(relid, estate)->relid); });
-  if (!OidIsValid(space)) return DataDir;
-  std::error_code error;
-  const auto folder = std::filesystem::canonical(std::string(DataDir) + "/pg_tblspc/" + std::to_string(space), error);
-  return error ? DataDir : folder.string();
-}
-
 std::vector<std::string> PipelineInput::storages() const {
-  if (spec_.leaves.empty()) return {spec_.relid == 0 ? "" : storage_of(*rows_, spec_.relid)};
+  if (spec_.leaves.empty()) return {spec_.relid == 0 ? "" : rows_->storage()};
   const auto& leaves = static_cast<const source::AppendRows&>(*rows_);
   std::vector<std::string> storages;
   for (size_t i = 0; i < spec_.leaves.size(); ++i)
-    storages.push_back(leaves.leaf(i) == nullptr ? "" : storage_of(*leaves.leaf(i), spec_.leaves[i].relid));
+    storages.push_back(leaves.leaf(i) == nullptr ? "" : leaves.leaf(i)->storage());
   return storages;
 }
 
 bool PipelineInput::is_smaller_than(int64_t bytes) {
-  if (bytes == 0 || spec_.relid == 0 || partitions_ != nullptr) return false;
-  if (const files::Source* table = files()) return table->file_bytes() < bytes;
-  return guard([=, this] {
-    const Relation table = compat::relation_of(state_->ss.ps.state, spec_.relid);
-    return int64_t{RelationGetNumberOfBlocks(table)} * BLCKSZ < bytes;
-  });
+  if (bytes == 0 || !is_one_table()) return false;
+  const int64_t stored = open()->stored_bytes();
+  return stored >= 0 && stored < bytes;
 }
 
-const source::ArrowRows* PipelineInput::arrow_rows() const {
-  return is_one_file_table() ? static_cast<source::ArrowRows*>(rows_.get()) : nullptr;
-}
-
-const files::Source* PipelineInput::files() {
-  return is_one_file_table() ? &static_cast<source::ArrowRows*>(open())->source() : nullptr;
+const source::RowSource* PipelineInput::explained_table() {
+  return is_one_table() && table::kind(spec_.kind).is_opened_for_explain() ? open() : nullptr;
 }
 
 std::optional<PipelineInput::Pruning> PipelineInput::pruning() {

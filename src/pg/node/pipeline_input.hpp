@@ -11,8 +11,8 @@
 #include "pg/files/batch_filter.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/plan_spec.hpp"
-#include "pg/source/heap_rows.hpp"
 #include "pg/source/row_source.hpp"
+#include "pg/table/planned_table.hpp"
 
 namespace strom::pg::node {
 
@@ -34,17 +34,13 @@ class PipelineInput {
 
   /// A file or folder on the storage of each part; "" where none is read.
   std::vector<std::string> storages() const;
-  /// Values are from files, whose text may be invalid.
-  bool reads_files() const { return reads_files_; }
+  /// Nobody has checked whether texts of what was opened are valid.
+  bool may_have_invalid_text() const { return may_have_invalid_text_; }
   /// True when the table has less than so many bytes; false where that is not known.
   bool is_smaller_than(int64_t bytes);
 
-  /// nullptr before the table was opened, and when it is not one heap table.
-  const source::HeapRows* heap_rows() const { return heap_; }
-  /// Of one Arrow table that has been opened, else nullptr.
-  const source::ArrowRows* arrow_rows() const;
-  /// Opens the table's files when they are not open. nullptr when the rows are not those of one Arrow table.
-  const files::Source* files();
+  /// Of one table what EXPLAIN has lines about without running it. Opens it. nullptr: nothing.
+  const source::RowSource* explained_table();
   /// nullptr when the rows are not those of partitions or inheritance children.
   const Partitions* partitions() const { return partitions_.get(); }
 
@@ -62,13 +58,11 @@ class PipelineInput {
   const BatchCounts& batch_counts() const { return batch_counts_; }
 
  private:
-  bool is_file(Index relid) const;
-  bool is_one_file_table() const { return spec_.relid != 0 && spec_.leaves.empty() && is_file(spec_.relid); }
+  bool is_one_table() const { return spec_.relid != 0 && spec_.leaves.empty(); }
   void make_batch_filter();
   void restrict_batches();
   void select_blocks();
-  std::unique_ptr<source::RowSource> open_table(Index relid, const std::vector<int>& positions);
-  std::string storage_of(const source::RowSource& rows, Index relid) const;
+  std::unique_ptr<source::RowSource> open_table(Index relid, table::KindNumber kind, const std::vector<int>& positions);
 
   CustomScanState* state_;
   const PlanSpec& plan_;
@@ -77,9 +71,8 @@ class PipelineInput {
   std::unique_ptr<Partitions> partitions_;
   std::unique_ptr<files::BatchFilter> batch_filter_;  // nullptr: statistics of files are not asked
   std::unique_ptr<source::RowSource> rows_;
-  source::HeapRows* heap_ = nullptr;  // rows_, when it is one heap table
-  bool blocks_selected_ = false;      // by the child plan that tells what to read
-  bool reads_files_ = false;
+  bool blocks_selected_ = false;  // by the child plan that tells what to read
+  bool may_have_invalid_text_ = false;
   BatchCounts batch_counts_;
 };
 

@@ -17,7 +17,7 @@ using boundary::guard;
 namespace {
 
 /// Raised when the form of custom_private changes.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 enum Place { kVersionAt, kKindAt, kProgramAt, kFieldsAt };
 

@@ -22,14 +22,16 @@ enum class PlanKind : int { kScan, kJoin, kAggregation };
 struct LeafSpec {
   static constexpr bool kIsPacked = true;  // written as an IntList
   Index relid = 0;
+  int kind = -1;               // table::KindNumber
   std::vector<int> positions;  // attribute numbers of the pipeline's columns
 
-  static void fields(auto& self, auto& archive) { archive(self.relid, self.positions); }
+  static void fields(auto& self, auto& archive) { archive(self.relid, self.kind, self.positions); }
 };
 
 /// One pipeline: where its rows come from, and which of them pass.
 struct PipelineSpec {
   Index relid = 0;             // 0: rows of a child plan or of a SubPlan
+  int kind = -1;               // table::KindNumber of a table without leaves
   int child = -1;              // not -1: rows of this child plan
   int subplan = 0;             // not 0: rows of the SubPlan with this number
   std::vector<int> positions;  // of the columns: attribute numbers, or resno in the child's rows
@@ -43,8 +45,8 @@ struct PipelineSpec {
   PartitionPruneInfo* pruning = nullptr;  // of PostgreSQL, in planning-time indexes; nullptr: all leaves are read
 
   static void fields(auto& self, auto& archive) {
-    archive(self.relid, self.child, self.subplan, self.positions, self.slots, self.filters, self.block_selector,
-            self.range_filters, self.leaf_count, self.leaves, self.pruning);
+    archive(self.relid, self.kind, self.child, self.subplan, self.positions, self.slots, self.filters,
+            self.block_selector, self.range_filters, self.leaf_count, self.leaves, self.pruning);
   }
 };
 

@@ -25,16 +25,13 @@ void QueryRun::tell_progress() {
   state.rows = now.rows;
   state.chunks_done = now.chunks_done;
   state.chunks = now.chunks;
-  if (const source::HeapRows* heap = sources_.input(pipeline).heap_rows()) {
-    state.chunks_done = heap->blocks_done();
-    state.chunks = heap->blocks();
-    state.bytes_done = state.chunks_done * BLCKSZ;
-    state.bytes = state.chunks * BLCKSZ;
-  } else if (const source::ArrowRows* files = sources_.input(pipeline).arrow_rows();
-             files != nullptr && now.chunks > 0) {
-    state.bytes = files->source().file_bytes();
-    state.bytes_done = static_cast<int64_t>(static_cast<double>(state.bytes) * static_cast<double>(now.chunks_done) /
-                                            static_cast<double>(now.chunks));
+  if (const source::RowSource* rows = sources_.input(pipeline).rows()) {
+    source::RowSource::Extent extent{now.chunks_done, now.chunks};
+    rows->tell_extent(&extent);
+    state.chunks_done = extent.chunks_done;
+    state.chunks = extent.chunks;
+    state.bytes_done = extent.bytes_done;
+    state.bytes = extent.bytes;
   }
   progress_.tell(state);
 }

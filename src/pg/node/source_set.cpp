@@ -19,7 +19,7 @@ void SourceSet::begin_run(size_t pipeline) {
     return;
   }
   inputs_[pipeline].begin_run();
-  reads_files_ = reads_files_ || inputs_[pipeline].reads_files();
+  may_have_invalid_text_ = may_have_invalid_text_ || inputs_[pipeline].may_have_invalid_text();
 }
 
 source::RowSource* SourceSet::rows(size_t pipeline) const {

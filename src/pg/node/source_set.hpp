@@ -31,8 +31,8 @@ class SourceSet {
   /// Rows of a pipeline that has begun.
   source::RowSource* rows(size_t pipeline) const;
 
-  /// Some values of the run are from files, whose text may be invalid; what is in heap tables was checked when it came.
-  bool reads_files() const { return reads_files_; }
+  /// Nobody has checked whether texts of the run are valid, as somebody has of what is in heap tables.
+  bool may_have_invalid_text() const { return may_have_invalid_text_; }
   /// Throws when a file is not what it was when it was opened. Looks now and then only, unless `now`.
   void check_files(bool now);
   /// Record batches that statistics have left out, over all runs.
@@ -46,7 +46,7 @@ class SourceSet {
   const PlanSpec& plan_;
   Subplans subplans_;
   std::deque<PipelineInput> inputs_;  // one for each pipeline
-  bool reads_files_ = false;
+  bool may_have_invalid_text_ = false;
   std::chrono::steady_clock::time_point files_checked_;
 };
 

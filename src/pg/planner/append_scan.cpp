@@ -4,6 +4,7 @@
 
 #include "pg/compat/partition_prune.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/table/table_kind.hpp"
 
 namespace strom::pg::planner {
 
@@ -61,21 +62,25 @@ bool add_leaf(PlannerState* state, EngineScan* scan, Index relid, const Bitmapse
   PlannerInfo* root = state->root;
   RelOptInfo* rel = root->simple_rel_array[relid];
   const RangeTblEntry* rte = root->simple_rte_array[relid];
-  if (table_kind(rel, rte) == TableKind::kNone) return false;
+  const table::KindNumber kind = table::find_kind(rel, rte);
+  if (kind == table::kNoKind) return false;
   EngineScan* leaf = make_scan(rel, rte);
-  fill_columns(leaf, rte, leaf_columns(root, relid, scan->rel->relid, attributes), asked_pages(scan));
+  describe(leaf, kind, leaf_columns(root, relid, scan->rel->relid, attributes), asked_pages(scan));
   merge_columns(root, scan, leaf, attributes);
   state->scans[relid] = leaf;
   scan->leaves = lappend_int(scan->leaves, static_cast<int>(relid));
   scan->leaf_tables = lappend_oid(scan->leaf_tables, leaf->table);
+  scan->leaf_kinds = lappend_int(scan->leaf_kinds, kind);
   scan->rows_in += leaf->rows_in;
-  scan->pages += leaf->pages;
   scan->read_cost += leaf->read_cost;
-  // Sums until all leaves are there.
-  scan->buffered += leaf->buffered * leaf->pages;
-  scan->kept += leaf->kept * leaf->pages;
-  scan->heap_share += leaf->heap_share * leaf->rows_in;
-  scan->out_of_line += leaf->out_of_line * leaf->rows_in;
+  const table::Estimate& own = leaf->stored;
+  table::Estimate& all = scan->stored;  // sums until all leaves are there
+  all.pages += own.pages;
+  all.buffered += own.buffered * own.pages;
+  all.cached += own.cached * own.pages;
+  all.row_form += own.row_form * leaf->rows_in;
+  all.out_of_line += own.out_of_line * leaf->rows_in;
+  all.may_be_unheld = all.may_be_unheld || own.may_be_unheld;
   return true;
 }
 
@@ -120,10 +125,12 @@ EngineScan* append_scan(PlannerState* state, Index parent, const Bitmapset* attr
     if (!add_leaf(state, scan, static_cast<Index>(relid), attributes)) return nullptr;
   }
   if (scan->leaves == NIL) return nullptr;
-  scan->buffered = scan->pages > 0 ? scan->buffered / scan->pages : 0;
-  scan->kept = scan->pages > 0 ? scan->kept / scan->pages : 0;
-  scan->heap_share = scan->rows_in > 0 ? scan->heap_share / scan->rows_in : 0;
-  scan->out_of_line = scan->rows_in > 0 ? scan->out_of_line / scan->rows_in : 0;
+  const auto part_of = [](double sum, double whole) { return whole > 0 ? sum / whole : 0; };
+  table::Estimate& all = scan->stored;
+  all.buffered = part_of(all.buffered, all.pages);
+  all.cached = part_of(all.cached, all.pages);
+  all.row_form = part_of(all.row_form, scan->rows_in);
+  all.out_of_line = part_of(all.out_of_line, scan->rows_in);
   return scan;
 }
 

@@ -5,6 +5,7 @@
 
 #include "pg/guc/guc.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/table/table_kind.hpp"
 
 namespace strom::pg::planner {
 
@@ -98,14 +99,16 @@ Candidate priced(Path* path) {
   return candidate;
 }
 
-double pages_left(const EngineScan* scan, Selectivity left) { return fmin(scan->pages, ceil(scan->pages * left)); }
+double pages_left(const EngineScan* scan, Selectivity left) {
+  return fmin(scan->stored.pages, ceil(scan->stored.pages * left));
+}
 
 // The fewer of the pages are left, the farther they are from each other: as cost_bitmap_heap_scan() has it.
 Cost price(const EngineScan* scan, const Candidate& candidate) {
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   const double pages = pages_left(scan, candidate.left);
-  const double each = random_page_cost - (random_page_cost - sequential_page_cost) * sqrt(pages / scan->pages);
+  const double each = random_page_cost - (random_page_cost - sequential_page_cost) * sqrt(pages / scan->stored.pages);
   return candidate.cost + pages * page_cost(scan, each);
 }
 
@@ -175,13 +178,14 @@ bool find_ranges(PlannerInfo* root, const EngineScan* scan, List* clauses, Candi
 }  // namespace
 
 void choose_block_ranges(PlannerInfo* root, EngineScan* scan) {
-  if (!guc::pg_strom::enable_brin || scan->pages == 0 || !has_usable_index(scan->rel)) return;
+  if (!guc::pg_strom::enable_brin || scan->stored.pages == 0 || !table::kind(scan->kind).has_blocks()) return;
+  if (!has_usable_index(scan->rel)) return;
   Candidate best;
   if (!find_ranges(root, scan, scan->rel->baserestrictinfo, &best)) return;
   EngineScan pruned = *scan;
   pruned.chooser = reinterpret_cast<Path*>(create_bitmap_heap_path(root, scan->rel, best.path, nullptr, 1.0, 0));
   pruned.chosen_cost = price(scan, best);
-  pruned.pages = pages_left(scan, best.left);
+  pruned.stored.pages = pages_left(scan, best.left);
   pruned.rows_in = fmax(scan->rows_out, clamp_row_est(scan->rows_in * best.left));
   pruned.declined = fmin(scan->declined, pruned.rows_in);
   EngineInput whole = {}, part = {};
@@ -196,7 +200,7 @@ void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause*
   double random_page_cost, sequential_page_cost;
   get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
   scan->chooser = create_samplescan_path(root, scan->rel, nullptr);
-  scan->chosen_cost = scan->pages * (sample->tsmhandler == F_SYSTEM ? random_page_cost : sequential_page_cost);
+  scan->chosen_cost = scan->stored.pages * (sample->tsmhandler == F_SYSTEM ? random_page_cost : sequential_page_cost);
 }
 
 }  // namespace strom::pg::planner

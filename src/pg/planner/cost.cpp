@@ -55,7 +55,9 @@ double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
 // Whoever wants an index to be used wants none of us either.
-bool is_disabled(const EngineScan* scan) { return !enable_seqscan && scan->pages > 0 && scan->chooser == nullptr; }
+bool is_disabled(const EngineScan* scan) {
+  return !enable_seqscan && scan->stored.pages > 0 && scan->chooser == nullptr;
+}
 
 int disabled_parts(const EngineInput* input) {
   int count = is_disabled(input->scan);
@@ -80,13 +82,13 @@ bool rows_come_last(const EngineInput* input) {
 
 Cost read_pages(const EngineScan* scan) {
   if (scan->chooser != nullptr) return scan->chosen_cost;
-  if (scan->pages == 0) return 0;
+  if (scan->stored.pages == 0) return 0;
   if (is_disabled(scan)) return disable_cost;
   return scan->read_cost;
 }
 
 Cost scan_rows(const EngineScan* scan) {
-  const double each = 1 + (kHeapRow - 1) * scan->heap_share * (1 - scan->kept);
+  const double each = 1 + (kHeapRow - 1) * scan->stored.row_form * (1 - scan->stored.cached);
   return scan->rows_in * (each * row_cost() + cpu_operator_cost * scan->operations);
 }
 
@@ -123,11 +125,11 @@ double top_rows_left(const EngineTop* top, double rows) {
 }
 
 Cost read_cost(const EngineScan* scan, double each) {
-  return scan->pages * ((1 - scan->kept) * page_cost(scan, each) + scan->kept * kKeptPage);
+  return scan->stored.pages * ((1 - scan->stored.cached) * page_cost(scan, each) + scan->stored.cached * kKeptPage);
 }
 
 Cost page_cost(const EngineScan* scan, double each) {
-  return each * (1 - scan->buffered + kBufferedPage * scan->buffered);
+  return each * (1 - scan->stored.buffered + kBufferedPage * scan->stored.buffered);
 }
 
 void cost_scan(EngineInput* input) {
@@ -223,7 +225,7 @@ EnginePath* make_engine_path(RelOptInfo* parent, PathTarget* target, EngineInput
   if (top != nullptr) rows = produced = top_rows_left(top, input->rows);
   if (top != nullptr && top->partition != NIL)
     work += input->rows * cpu_operator_cost * kPartitionLookup / thread_count();
-  if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->heap_share;
+  if (aggregation == nullptr) work += produced * make_row_cost(target) * input->scan->stored.row_form;
   start += input->host_cost.startup;
   work += input->host_cost.per_tuple * produced;
   compat::set_disabled_parts(&path->custom.path, disabled_parts(input));

@@ -75,8 +75,6 @@ EngineScan* scan_of(PlannerState* state, Index relid) {
   return static_cast<int>(relid) < state->scan_count ? state->scans[relid] : nullptr;
 }
 
-bool is_numeric(Oid type) { return getBaseType(type) == NUMERICOID; }
-
 int most_weight(PlannerState* state) {
   if (state->most_weight > 0) return state->most_weight;
   double rows = 0;

@@ -4,17 +4,13 @@
 
 #include "engine/plan/ir.hpp"
 #include "pg/boundary/postgres.hpp"
+#include "pg/table/planned_table.hpp"
+#include "pg/table/value_type.hpp"
 
 namespace strom::pg::planner {
 
-/// A column as the engine sees it.
-struct ColumnFacts {
-  bool readable;
-  engine::plan::ValueType type;
-  const char* reason;   // why it is not readable; nullptr for columns that the query does not use
-  bool out_of_line;     // values may be stored out of line
-  int32_t char_length;  // n of a char(n) that is read from texts of any length; 0 for others
-};
+using table::ColumnFacts;
+using table::is_numeric;
 
 /// An expression that stays with PostgreSQL, for EXPLAIN.
 struct Refusal {
@@ -34,31 +30,29 @@ struct EngineMembership {
   int operations;
 };
 
-/// A base relation that the engine reads: an Arrow foreign table, a heap table, or the partitions or inheritance
-/// children of a table.
+/// A base relation that the engine reads: a table of one of its kinds, or the partitions or inheritance children of a
+/// table.
 struct EngineScan {
   RelOptInfo* rel;
   Oid table;
-  List* leaves;          // IntList of relids: the rows are those of these; NIL for one table
-  List* leaf_tables;     // OidList, in their order
-  int leaf_count;        // before pruning
-  int column_count;      // highest attribute number
-  ColumnFacts* columns;  // [0 .. column_count], see facts_of()
-  const char* refusal;   // why the engine does not scan it; nullptr: it does
-  bool output_readable;  // every column that is needed above the scan
-  bool gated;            // has pseudoconstant filters, which PostgreSQL puts into a Result above
-  List* quals;           // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
-  List* memberships;     // of EngineMembership*: those of the quals that are joins
-  List* host_quals;      // of RestrictInfo: left to PostgreSQL
-  List* refusals;        // of Refusal*
+  table::KindNumber kind;  // of one table
+  List* leaves;            // IntList of relids: the rows are those of these; NIL for one table
+  List* leaf_tables;       // OidList, in their order
+  List* leaf_kinds;        // IntList, likewise
+  int leaf_count;          // before pruning
+  int column_count;        // highest attribute number
+  ColumnFacts* columns;    // [0 .. column_count], see facts_of()
+  const char* refusal;     // why the engine does not scan it; nullptr: it does
+  bool output_readable;    // every column that is needed above the scan
+  bool gated;              // has pseudoconstant filters, which PostgreSQL puts into a Result above
+  List* quals;             // of RestrictInfo: lowered, in the order in which PostgreSQL evaluates them
+  List* memberships;       // of EngineMembership*: those of the quals that are joins
+  List* host_quals;        // of RestrictInfo: left to PostgreSQL
+  List* refusals;          // of Refusal*
   double rows_in, rows_out;
-  double pages;        // of heap tables; 0 for files
-  double buffered;     // the part of them that is in shared buffers
-  double kept;         // the part of them whose columns are kept in the column cache
-  Cost read_cost;      // of reading them all
-  double heap_share;   // of rows_in, those in heap tables: 0 .. 1
-  double out_of_line;  // of rows_in, those with a value that is wanted and is stored out of line: 0 .. 1
-  double declined;     // rows that are left to PostgreSQL for such a value
+  table::Estimate stored;  // of all leaves
+  Cost read_cost;          // of reading all pages
+  double declined;         // rows that are left to PostgreSQL for a value that is stored out of line
   Path*
       chooser;  // tells what to read: a BitmapHeapPath (block_ranges.cpp), a sample scan's path, or nullptr: everything
   Cost chosen_cost;  // of choosing and of reading these blocks
@@ -165,9 +159,6 @@ PlannerState* make_state(PlannerInfo* root);
 
 /// Column types of `relid` when it is an engine table, else nullptr.
 EngineScan* scan_of(PlannerState* state, Index relid);
-
-/// numeric, or a domain over it.
-bool is_numeric(Oid type);
 
 /// True for attribute numbers of columns that the engine may read: those of the user, and tableoid.
 inline bool is_column(int attnum) { return attnum > 0 || attnum == TableOidAttributeNumber; }

@@ -130,7 +130,7 @@ bool may_be_unheld(PlannerState* state, List* exprs, Relids relids) {
   foreach (cell, numeric_columns(exprs, relids)) {
     const auto* var = static_cast<Var*>(lfirst(cell));
     const EngineScan* scan = scan_of(state, var->varno);
-    if (scan == nullptr || scan->pages > 0) return true;
+    if (scan == nullptr || scan->stored.may_be_unheld) return true;
   }
   return false;
 }

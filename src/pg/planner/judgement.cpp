@@ -7,6 +7,7 @@
 #include "pg/planner/agg_path.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/table/table_kind.hpp"
 
 extern "C" {
 #include "utils/ruleutils.h"
@@ -100,7 +101,7 @@ void note_unread_columns(const PlannerInfo* root, const EngineScan* scan, Index 
 
 bool is_known_table(const RelOptInfo* rel, const RangeTblEntry* rte) {
   if (rte->rtekind != RTE_RELATION) return false;
-  return table_kind(rel, rte) != TableKind::kNone || (rte->inh && rte->relid >= FirstNormalObjectId);
+  return table::find_kind(rel, rte) != table::kNoKind || (rte->inh && rte->relid >= FirstNormalObjectId);
 }
 
 void judge_filters(PlannerInfo* root, RelOptInfo* rel, PlannerState* state) {

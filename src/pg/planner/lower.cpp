@@ -65,29 +65,6 @@ const char* kind_of_expression(const Node* expr) {
 
 }  // namespace
 
-Result<ValueType> value_type_of(Oid type, int32_t typmod) {
-  const registry::TypeInfo* info = guard([type] { return codec::engine_type(type); });
-  if (info == nullptr) return unsupported("type " + type_text(type) + " is not supported");
-  typmod = guard([=] { return codec::base_type({type, typmod}).typmod; });
-  ValueType value{info->id, 0};
-  if (info->id == TypeId::kVarchar) value.type = TypeId::kText;
-  if (info->id == TypeId::kCidr) value.type = TypeId::kInet;
-  const bool has_text = registry::is_text(info->id) || info->id == TypeId::kJsonb || info->id == TypeId::kArray;
-  // The engine knows characters of one byte, and those of UTF-8.
-  if (has_text && GetDatabaseEncoding() != PG_UTF8 && pg_database_encoding_max_length() > 1)
-    return unsupported("text in a multibyte database encoding other than UTF8");
-  if (info->id == TypeId::kNumeric) {
-    const int scale = typmod < VARHDRSZ ? -1 : (((typmod - VARHDRSZ) & 0x7ff) ^ 1024) - 1024;
-    const bool fixed =
-        scale >= 0 && scale <= base::kMaxDecimalDigits && ((typmod - VARHDRSZ) >> 16) <= base::kMaxDecimalDigits;
-    if (fixed)
-      value.scale = static_cast<int16_t>(scale);
-    else
-      value.type = TypeId::kDecimal;
-  }
-  return value;
-}
-
 Result<NodeId> char_of_text(engine::plan::Builder& builder, NodeId text, int32_t length) {
   const NodeId wanted =
       builder.constant({TypeId::kInt4, 0}, false, std::string(reinterpret_cast<const char*>(&length), sizeof length));

@@ -13,6 +13,7 @@
 #include "engine/plan/builder.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/planner/expression_size.hpp"
+#include "pg/table/value_type.hpp"
 #include "registry/zoned.hpp"
 
 namespace strom::pg::planner {
@@ -24,9 +25,7 @@ class Scope {
   virtual Result<engine::plan::NodeId> column(const Var& var) = 0;
 };
 
-/// The engine's type for a SQL type and modifier; kDecimal for a numeric without one. Text needs a UTF-8 database.
-/// Errors: kUnsupported.
-Result<engine::plan::ValueType> value_type_of(Oid type, int32_t typmod);
+using table::value_type_of;
 
 /// kUnsupported when PostgreSQL looks up the order of some values of the enum type, which were added between others.
 Status check_enum_order(Oid type);

@@ -97,7 +97,7 @@ void set_leaves(PlannerInfo* root, const EngineScan* scan, const std::vector<Sou
   pipeline->leaf_count = scan->leaf_count;
   for (int i = 0; i < list_length(scan->leaves); ++i) {
     const auto relid = static_cast<Index>(list_nth_int(scan->leaves, i));
-    node::LeafSpec leaf{relid, std::vector<int>(columns.size())};
+    node::LeafSpec leaf{relid, list_nth_int(scan->leaf_kinds, i), std::vector<int>(columns.size())};
     guard([&] {
       for (size_t j = 0; j < columns.size(); ++j)
         leaf.positions[j] = leaf_column(root, relid, scan->rel->relid, columns[j].attnum);
@@ -115,6 +115,7 @@ PipelineSpec pipeline_spec(PlannerInfo* root, const EngineScan* scan, const std:
   for (const SourceColumnRef& column : columns) pipeline.positions.push_back(column.position);
   if (scan == nullptr) return pipeline;
   pipeline.relid = scan->rel->relid;
+  pipeline.kind = scan->kind;
   pipeline.filters = mapped_filters(scan->quals, slots);
   if (scan->leaves != NIL) set_leaves(root, scan, columns, &pipeline);
   return pipeline;

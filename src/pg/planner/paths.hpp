@@ -15,14 +15,10 @@ void choose_block_ranges(PlannerInfo* root, EngineScan* scan);
 /// block_ranges.cpp: the scan reads a sample, whose rows and pages PostgreSQL has estimated as the table's.
 void choose_sample(PlannerInfo* root, EngineScan* scan, const TableSampleClause* sample);
 
-/// scan_path.cpp: what kind of table the engine reads; kNone for others.
-enum class TableKind { kNone, kHeap, kArrow };
-TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte);
 /// How many pages of a table are asked for whether they are in shared buffers.
 inline constexpr int kAskedPages = 16;
 /// scan_path.cpp: fills columns and estimates of `scan` for `attributes` (as pull_varattnos() has them).
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes,
-                  int asked_pages = kAskedPages);
+void describe(EngineScan* scan, table::KindNumber kind, const Bitmapset* attributes, int asked_pages = kAskedPages);
 /// scan_path.cpp: a scan without filters; `rel` is one table or the parent of some.
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte);
 

@@ -3,32 +3,19 @@
 
 #include <algorithm>
 
-#include "columnar/layout.hpp"
 #include "engine/op/join/join_limit.hpp"
-#include "pg/boundary/boundary.hpp"
-#include "pg/compat/heap.hpp"
-#include "pg/files/arrow_routine.hpp"
 #include "pg/files/columns.hpp"
-#include "pg/files/estimate.hpp"
-#include "pg/files/source.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/judgement.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
-#include "pg/source/cached_table.hpp"
-#include "pg/source/heap_rows.hpp"
+#include "pg/table/table_kind.hpp"
 
 namespace strom::pg::planner {
 
 namespace {
-
-// Catalogs are small, and are read while a plan is made.
-bool is_heap_table(const RangeTblEntry* rte) {
-  if (rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) return false;
-  return rte->relid >= FirstNormalObjectId && compat::is_heap(rte->relid);
-}
 
 // Methods that decide by a row's place alone, with the same result when the table is read again.
 bool is_known_sample(const RangeTblEntry* rte) {
@@ -69,119 +56,6 @@ const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, cons
 }
 
 namespace {
-
-// C++: the engine's type for values of type `oid`, in planner memory.
-void set_type(ColumnFacts* facts, Oid oid, int32_t typmod) {
-  auto type = value_type_of(oid, typmod);
-  if (type.is_ok()) {
-    facts->type = type.value();
-    facts->readable = true;
-    return;
-  }
-  const std::string reason = type.status().message();
-  const char* text = reason.c_str();
-  facts->reason = boundary::guard([text] { return pstrdup(text); });
-}
-
-// Of `asked` pages of a table, how many are in shared buffers.
-double buffered_part(Relation relation, BlockNumber pages, int asked) {
-  if (pages == 0) return 1;
-  if (RelationUsesLocalBuffers(relation)) return 0;
-  const BlockNumber count = std::min(pages, static_cast<BlockNumber>(asked));
-  int found = 0;
-  for (BlockNumber i = 0; i < count; ++i)
-    found += compat::is_buffered(relation, static_cast<BlockNumber>((uint64{i} * 2 + 1) * pages / (uint64{count} * 2)));
-  return static_cast<double>(found) / count;
-}
-
-// Likewise, of groups of pages whose columns are in the column cache.
-double kept_part(Relation relation, BlockNumber pages, const AttrNumber* attributes, int count, int asked) {
-  return boundary::entry([=]() -> double {
-    if (!source::CachedTable::is_for(relation, pages)) return 0;
-    cache::SharedColumns* shared = cache::SharedColumns::attach();
-    return shared == nullptr ? 0 : shared->kept_part(compat::file_of(relation), pages, attributes, count, asked);
-  });
-}
-
-bool is_out_of_line(const FormData_pg_attribute* attribute) {
-  return attribute->attlen == -1 && !is_numeric(attribute->atttypid) &&
-         (attribute->attstorage == TYPSTORAGE_EXTENDED || attribute->attstorage == TYPSTORAGE_EXTERNAL);
-}
-
-// Of the table's rows, how many have a value that is stored out of line; what VACUUM knows is how large all of these
-// are together.
-double out_of_line_part(Relation relation, double rows) {
-  constexpr double kPagesOfValue = 1;
-  const Oid toast = relation->rd_rel->reltoastrelid;
-  if (!OidIsValid(toast) || rows < 1) return 0;
-  HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(toast));
-  if (!HeapTupleIsValid(tuple)) return 0;
-  const int32 pages = reinterpret_cast<Form_pg_class>(GETSTRUCT(tuple))->relpages;
-  ReleaseSysCache(tuple);
-  return std::clamp(pages / (kPagesOfValue * rows), 0.0, 1.0);
-}
-
-// Column types from the catalog.
-void fill_heap_columns(EngineScan* scan, const Bitmapset* attributes, int asked_pages) {
-  const Relation relation = table_open(scan->table, NoLock);
-  const TupleDesc descriptor = RelationGetDescr(relation);
-  bool any_out_of_line = false;
-  auto* wanted = static_cast<AttrNumber*>(palloc(sizeof(AttrNumber) * static_cast<Size>(descriptor->natts + 1)));
-  int wanted_count = 0;
-  int member = -1;
-  while ((member = bms_next_member(attributes, member)) >= 0) {
-    const int attnum = member + FirstLowInvalidHeapAttributeNumber;
-    if (attnum == TableOidAttributeNumber) boundary::entry([&] { set_type(facts_of(scan, attnum), OIDOID, -1); });
-    if (attnum <= 0) continue;
-    wanted[wanted_count++] = static_cast<AttrNumber>(attnum);
-    const FormData_pg_attribute* attribute = TupleDescAttr(descriptor, attnum - 1);
-    ColumnFacts* facts = &scan->columns[attnum];
-    boundary::entry([&] { set_type(facts, attribute->atttypid, attribute->atttypmod); });
-    format::heap::Storage storage;
-    if (!facts->readable) continue;
-    facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
-    if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
-    facts->out_of_line = is_out_of_line(attribute);
-    any_out_of_line = any_out_of_line || facts->out_of_line;
-  }
-  double random_page_cost, sequential_page_cost;
-  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
-  scan->rows_in = scan->rel->tuples;
-  scan->pages = scan->rel->pages;
-  scan->buffered = buffered_part(relation, scan->rel->pages, asked_pages);
-  scan->kept = kept_part(relation, scan->rel->pages, wanted, wanted_count, asked_pages);
-  scan->read_cost = read_cost(scan, sequential_page_cost);
-  scan->heap_share = 1;
-  if (any_out_of_line) scan->out_of_line = out_of_line_part(relation, scan->rel->tuples);
-  table_close(relation, NoLock);
-}
-
-// C++: column types from the table's files.
-void fill_arrow_columns(EngineScan* scan, const Bitmapset* attributes) {
-  boundary::entry([&] {
-    const std::vector<AttrNumber> wanted = files::user_columns(scan->table, attributes);
-    const auto source = files::Source::open(scan->table, wanted);
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      const files::SourceColumn& column = source->columns()[i];
-      ColumnFacts& facts = scan->columns[wanted[i]];
-      int32_t typmod = column.type.typmod;
-      if (!column.engine_readable) {
-        facts.reason = "column is stored differently from its type, or differently in different files";
-        continue;
-      }
-      if (column.type.oid == NUMERICOID && typmod < 0 && !source->files().empty())
-        typmod = codec::stored_type_of(source->field(0, static_cast<int>(i))).typmod;
-      if (column.type.oid == NUMERICOID && typmod < 0)
-        facts.reason = "numeric of files that are yet to come";
-      else
-        set_type(&facts, column.type.oid, typmod);
-      if (column.type.oid == BPCHAROID && typmod >= VARHDRSZ && !source->files().empty() &&
-          columnar::is_text(source->field(0, static_cast<int>(i)).layout))
-        facts.char_length = typmod - VARHDRSZ;
-    }
-    scan->rows_in = static_cast<double>(source->total_rows());
-  });
-}
 
 bool all_readable(const EngineScan* scan, const void* exprs) {
   List* vars = pull_var_clause(const_cast<Node*>(static_cast<const Node*>(exprs)), PVC_RECURSE_PLACEHOLDERS);
@@ -272,26 +146,26 @@ void split_filters(PlannerState* state, EngineScan* scan) {
 
 }  // namespace
 
-TableKind table_kind(const RelOptInfo* rel, const RangeTblEntry* rte) {
-  if (rte->rtekind != RTE_RELATION) return TableKind::kNone;
-  if (rte->relkind == RELKIND_FOREIGN_TABLE) return files::is_arrow_table(rel) ? TableKind::kArrow : TableKind::kNone;
-  return is_heap_table(rte) ? TableKind::kHeap : TableKind::kNone;
-}
-
 EngineScan* make_scan(RelOptInfo* rel, const RangeTblEntry* rte) {
   auto* scan = static_cast<EngineScan*>(palloc0(sizeof(EngineScan)));
   scan->rel = rel;
   scan->table = rte->relid;
+  scan->kind = table::kNoKind;
   scan->column_count = rel->max_attr;
   scan->columns = static_cast<ColumnFacts*>(palloc0(sizeof(ColumnFacts) * (rel->max_attr + 1)));
   return scan;
 }
 
-void fill_columns(EngineScan* scan, const RangeTblEntry* rte, const Bitmapset* attributes, int asked_pages) {
-  if (rte->relkind == RELKIND_FOREIGN_TABLE)
-    fill_arrow_columns(scan, attributes);
-  else
-    fill_heap_columns(scan, attributes, asked_pages);
+void describe(EngineScan* scan, table::KindNumber kind, const Bitmapset* attributes, int asked_pages) {
+  table::PlannedTable table{scan->rel, scan->table, scan->columns, {}};
+  table::kind(kind).describe(&table, attributes, asked_pages);
+  scan->kind = kind;
+  scan->stored = table.estimate;
+  scan->rows_in = scan->stored.rows;
+  if (scan->stored.pages == 0) return;
+  double random_page_cost, sequential_page_cost;
+  get_tablespace_page_costs(scan->rel->reltablespace, &random_page_cost, &sequential_page_cost);
+  scan->read_cost = read_cost(scan, sequential_page_cost);
 }
 
 namespace {
@@ -343,26 +217,25 @@ bool reads_out_of_line(const EngineScan* scan, const RestrictInfo* clause) {
 
 // Values out of line are needed by rows that the filters leave which can do without.
 void estimate_declined(PlannerInfo* root, EngineScan* scan) {
-  if (scan->out_of_line == 0) return;
+  if (scan->stored.out_of_line == 0) return;
   List* others = NIL;
   ListCell* cell;
   foreach (cell, scan->quals) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     if (!reads_out_of_line(scan, clause)) others = lappend(others, clause);
   }
-  scan->declined =
-      scan->rows_in * scan->out_of_line * clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
+  scan->declined = scan->rows_in * scan->stored.out_of_line *
+                   clauselist_selectivity(root, others, scan->rel->relid, JOIN_INNER, nullptr);
 }
 
 void offer(PlannerInfo* root, EngineScan* scan, bool has_columns) {
   estimate_rows(root, scan);
   estimate_declined(root, scan);
   RelOptInfo* rel = scan->rel;
-  // Their share of what passes the filters is small, or none.
-  const bool is_file = scan->leaves == NIL && table_kind(rel, root->simple_rte_array[rel->relid]) == TableKind::kArrow;
-  if (const files::ScanEstimate* files = is_file ? files::estimate_of(rel) : nullptr) {
-    scan->rows_out = fmin(scan->rows_out, clamp_row_est(files->rows_left));
-    scan->rows_in = fmax(scan->rows_out, files->rows_left);
+  // The share of other chunks of what passes the filters is small, or none.
+  if (const double left = scan->leaves == NIL ? table::kind(scan->kind).rows_left(rel) : -1; left >= 0) {
+    scan->rows_out = fmin(scan->rows_out, clamp_row_est(left));
+    scan->rows_in = fmax(scan->rows_out, left);
   }
   if (const TableSampleClause* sample = root->simple_rte_array[rel->relid]->tablesample)
     choose_sample(root, scan, sample);
@@ -443,7 +316,8 @@ bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
 
 // One table; `all` is the scan that it is a leaf of, or nullptr.
 void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
-  if (table_kind(rel, rte) == TableKind::kNone) return;
+  const table::KindNumber kind = table::find_kind(rel, rte);
+  if (kind == table::kNoKind || (rte->tablesample != nullptr && !table::kind(kind).has_blocks())) return;
   const Bitmapset* attributes = files::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return;
   const bool has_columns = !bms_is_empty(attributes);
@@ -451,7 +325,7 @@ void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, c
   EngineScan* scan = all != nullptr ? scan_of(state, rel->relid) : nullptr;
   if (scan == nullptr || !take_filters_over(all, scan)) {
     scan = make_scan(rel, rte);
-    fill_columns(scan, rte, attributes);
+    describe(scan, kind, attributes);
     state->scans[rel->relid] = scan;
     if (!finish_scan(state, scan)) return;
   }

@@ -1,9 +1,12 @@
 #include "pg/source/heap_rows.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/heap.hpp"
+#include "pg/source/block_ranges.hpp"
+#include "pg/source/explain_counts.hpp"
 
 namespace strom::pg::source {
 
@@ -45,6 +48,40 @@ columnar::RowsOrigin HeapRows::origin(const std::vector<uint32_t>& columns) cons
   const Relation relation = relation_;
   const BlockNumber pages = guard([=] { return RelationGetNumberOfBlocks(relation); });
   return CachedTable::origin(relation_, snapshot_, pages, wanted);
+}
+
+// A file of the table's may lie anywhere in its tablespace.
+std::string HeapRows::storage() const {
+  const Oid space = relation_->rd_rel->reltablespace;
+  if (!OidIsValid(space)) return DataDir;
+  std::error_code error;
+  const auto folder = std::filesystem::canonical(std::string(DataDir) + "/pg_tblspc/" + std::to_string(space), error);
+  return error ? DataDir : folder.string();
+}
+
+int64_t HeapRows::stored_bytes() const {
+  const Relation relation = relation_;
+  return guard([=] { return int64_t{RelationGetNumberOfBlocks(relation)}; }) * BLCKSZ;
+}
+
+void HeapRows::select_blocks(PlanState* selector) {
+  if (IsA(selector, SampleScanState))
+    reader_.take_sample(TableSample(reinterpret_cast<SampleScanState*>(selector)));
+  else
+    read_only(block_ranges(selector));
+}
+
+void HeapRows::tell_extent(Extent* extent) const {
+  const int64_t done = reader_.blocks_done(), count = reader_.block_count();
+  *extent = {done, count, done * BLCKSZ, count * BLCKSZ};
+}
+
+// How the table came to a device, from its files and through shared buffers; and what the column cache had.
+void HeapRows::explain_runs(ExplainState* es) const {
+  const int64_t direct = device_.count(), others = fetched_blocks_ - cached_blocks_;
+  if (device_.are_allowed())
+    explain_counts(es, "GPU Blocks", "GPU Blocks", nullptr, {{"Direct", direct}, {"Buffers", others - direct}});
+  explain_cached(es, "Pages", cached_blocks_, "Read", others);
 }
 
 // ---- The calling thread ----

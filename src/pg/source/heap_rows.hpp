@@ -30,21 +30,14 @@ class HeapRows : public RowSource {
   HeapRows(Relation relation, Snapshot snapshot, std::vector<format::heap::WantedColumn> wanted);
 
   /// Reads only blocks of `ranges`, which ascend and do not overlap, whenever the rows begin anew.
-  void restrict_to(std::vector<BlockRange> ranges) { reader_.restrict_to(std::move(ranges)); }
-  /// Reads only rows of a sample, likewise.
-  void take_sample(TableSample sample) { reader_.take_sample(std::move(sample)); }
-  /// Blocks that all scans of the table so far had to read, and that they could leave out.
-  int64_t fetched_blocks() const { return fetched_blocks_; }
-  int64_t skipped_blocks() const { return skipped_blocks_; }
-  /// Of the running scan: the blocks of the table, and those that it has come to.
-  int64_t blocks() const { return reader_.block_count(); }
-  int64_t blocks_done() const { return reader_.blocks_done(); }
-  /// Blocks whose columns were cached by earlier scans.
-  int64_t cached_blocks() const { return cached_blocks_; }
+  void read_only(std::vector<BlockRange> ranges) { reader_.restrict_to(std::move(ranges)); }
 
-  /// True when a device could read blocks; those that it has read, from the table's files.
-  bool devices_read() const { return device_.are_allowed(); }
-  int64_t direct_blocks() const { return device_.count(); }
+  std::string storage() const override;
+  int64_t stored_bytes() const override;
+  void select_blocks(PlanState* selector) override;
+  void tell_extent(Extent* extent) const override;
+  Blocks blocks_read() const override { return {fetched_blocks_, skipped_blocks_}; }
+  void explain_runs(ExplainState* es) const override;
 
   /// Drops all pins, while the resource owner is alive. The rows begin anew. Throws PostgresError.
   void close() override;
@@ -97,7 +90,8 @@ class HeapRows : public RowSource {
   CachedGroups cache_;
   DeviceBlocks device_;
   bool started_ = false;
-  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0, cached_blocks_ = 0;
+  int64_t fetched_blocks_ = 0, skipped_blocks_ = 0;  // of all runs
+  int64_t cached_blocks_ = 0;  // of fetched_blocks_, those whose columns earlier scans have cached
   int64_t next_chunk_ = 0;
 
   mutable std::mutex mutex_;  // of the members below

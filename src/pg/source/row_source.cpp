@@ -9,7 +9,9 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
 #include "pg/codec/numeric.hpp"
+#include "pg/files/explain.hpp"
 #include "pg/guc/guc.hpp"
+#include "pg/source/explain_counts.hpp"
 
 namespace strom::pg::source {
 
@@ -104,6 +106,24 @@ void ArrowRows::restrict_to(files::BatchFilter& filter) {
     rows_ += source_->chunks()[i].rows;
   }
 }
+
+std::string ArrowRows::storage() const {
+  return source_->files().empty() ? std::string() : source_->files().front()->path();
+}
+
+void ArrowRows::tell_extent(Extent* extent) const {
+  if (extent->chunks == 0) return;
+  extent->bytes = source_->file_bytes();
+  extent->bytes_done =
+      static_cast<int64_t>(static_cast<double>(extent->bytes) * static_cast<double>(extent->chunks_done) /
+                           static_cast<double>(extent->chunks));
+}
+
+void ArrowRows::explain_runs(ExplainState* es) const {
+  explain_cached(es, "Columns", counts_.kept, "Decompressed", counts_.decompressed);
+}
+
+void ArrowRows::explain_table(ExplainState* es) const { files::explain_source(*source_, es); }
 
 std::string ArrowRows::describe(int64_t index) const {
   const files::Chunk& chunk = batch_of(index);

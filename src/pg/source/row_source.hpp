@@ -44,6 +44,34 @@ class RowSource : public engine::exec::ChunkSource {
   virtual void begin_run() {}
   /// Lets go of what a run holds. Main thread, when no engine thread reads any more; may throw.
   virtual void close() {}
+
+  // ---- The rows of one table. Main thread; may throw ----
+
+  /// A file or folder on the storage of the values; "" where none is read.
+  virtual std::string storage() const { return {}; }
+  /// How large the table is; -1: not known.
+  virtual int64_t stored_bytes() const { return -1; }
+  /// Nobody has checked whether texts are valid in the database's encoding.
+  virtual bool may_have_invalid_text() const { return false; }
+  /// Reads only what the node tells, from now on, whenever the rows begin anew: a node that makes a bitmap of blocks,
+  /// or an initialised sample scan. For kinds of table that have blocks.
+  virtual void select_blocks(PlanState* selector) { (void)selector; }
+
+  /// How far the run has come. Filled in already with chunks, of which 0 are there when their number is not known.
+  struct Extent {
+    int64_t chunks_done, chunks;
+    int64_t bytes_done = 0, bytes = 0;
+  };
+  virtual void tell_extent(Extent* extent) const { (void)extent; }
+  /// Blocks that all runs so far had to read, and that select_blocks() has left out.
+  struct Blocks {
+    int64_t fetched = -1, skipped = 0;  // -1: the table has no blocks
+  };
+  virtual Blocks blocks_read() const { return {}; }
+  /// EXPLAIN ANALYZE's lines about how the runs have come by the values.
+  virtual void explain_runs(ExplainState* es) const { (void)es; }
+  /// EXPLAIN's lines about what is read; for kinds that are opened for EXPLAIN.
+  virtual void explain_table(ExplainState* es) const { (void)es; }
 };
 
 /// A source whose chunks stay, and whose values are decoded one by one.
@@ -82,11 +110,14 @@ class ArrowRows : public DecodedRows {
   std::vector<const files::Source*> arrow_tables() const override { return {source_.get()}; }
   void require_types(const std::vector<engine::plan::ValueType>& types) const override;
   Status unchanged() const override { return source_->all_unchanged(); }
+  std::string storage() const override;
+  int64_t stored_bytes() const override { return source_->file_bytes(); }
+  bool may_have_invalid_text() const override { return true; }
+  void tell_extent(Extent* extent) const override;
+  void explain_runs(ExplainState* es) const override;
+  void explain_table(ExplainState* es) const override;
   void begin_run() override { decompressed_ = DecompressedColumns::open(*source_, chosen_); }
   void close() override;
-  const files::Source& source() const { return *source_; }
-  /// Of compressed record batches, in runs that have ended.
-  DecompressedColumns::Counts decompressed_columns() const { return counts_; }
 
  private:
   std::span<const codec::Decoder> decoders(int64_t chunk) override;
@@ -95,7 +126,7 @@ class ArrowRows : public DecodedRows {
 
   std::shared_ptr<const files::Source> source_;
   std::unique_ptr<DecompressedColumns> decompressed_;
-  DecompressedColumns::Counts counts_;
+  DecompressedColumns::Counts counts_;  // of runs that have ended
   mutable std::mutex mutex_;
   mutable std::map<int64_t, files::LoadedColumns> loaded_;  // of chunks that are being loaded
   std::vector<int64_t> chosen_;                             // chunks of source_

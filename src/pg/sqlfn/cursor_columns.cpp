@@ -155,7 +155,7 @@ TableRows::TableRows(const PageScan& scan, MemoryContext memory)
   rows_ = std::make_unique<source::HeapRows>(scan.relation, scan.snapshot, std::move(columns));
   if (scan.blocks) {
     const bool any = scan.blocks->begin < scan.blocks->end;
-    rows_->restrict_to(any ? std::vector<BlockRange>{*scan.blocks} : std::vector<BlockRange>());
+    rows_->read_only(any ? std::vector<BlockRange>{*scan.blocks} : std::vector<BlockRange>());
   }
   feeder_ = rows_->feeder();
   feeder_->limit(1);
