@@ -17,7 +17,7 @@
 #include "common/program.hpp"
 #include "format/value_errors.hpp"
 #include "tsv2arrow/input_kind.hpp"
-#include "tsv2arrow/schema_text.hpp"
+#include "dump/schema_text.hpp"
 #include "tsv2arrow/text_files.hpp"
 
 namespace strom::tsv2arrow {
@@ -125,7 +125,7 @@ Status Conversion::read_header(const TextFile& file, int64_t& begin) {
 /// Of the first row, or of the names, when nothing is known yet: blank lines are no rows then.
 void Conversion::count_columns(const TextFile& file, int64_t begin) {
   if (columns_ == 0) columns_ = names_.size();
-  if (columns_ == 0 && !settings_.schema.empty()) columns_ = parse_schema(settings_.schema).value().size();
+  if (columns_ == 0 && !settings_.schema.empty()) columns_ = tool::parse_schema(settings_.schema).value().size();
   if (columns_ > 0) return;
   RowReader reader(settings_.dialect, file.text().substr(static_cast<size_t>(begin)));
   while (reader.next()) {
@@ -230,7 +230,7 @@ Status Conversion::choose_schema(bool all) {
   contents_.fields.clear();
   guessed_wrong_ = false;
   if (!settings_.schema.empty()) {
-    STROM_ASSIGN(contents_.fields, parse_schema(settings_.schema));
+    STROM_ASSIGN(contents_.fields, tool::parse_schema(settings_.schema));
     return Status::ok();
   }
   STROM_ASSIGN(const bool is_known, take_schema_of_file());

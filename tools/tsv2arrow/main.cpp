@@ -4,7 +4,7 @@
 #include "arrow_files/workers.hpp"
 #include "common/program.hpp"
 #include "tsv2arrow/convert.hpp"
-#include "tsv2arrow/schema_text.hpp"
+#include "dump/schema_text.hpp"
 
 namespace strom::tsv2arrow {
 
@@ -108,7 +108,7 @@ Status check(Settings& settings, const Choices& choices) {
   if (choices.nulls.empty()) settings.dialect.nulls = {csv ? "" : "\\N"};
   settings.reals = choices.numeric == "float64";
   if (settings.skip_header && settings.schema.empty()) return usage_error("--skip-header goes with --schema");
-  if (!settings.schema.empty()) STROM_TRY(parse_schema(settings.schema).status());
+  if (!settings.schema.empty()) STROM_TRY(tool::parse_schema(settings.schema).status());
   return tool::check_dump(settings);
 }
 

@@ -1,12 +1,12 @@
 // See schema_text.hpp.
-#include "tsv2arrow/schema_text.hpp"
+#include "dump/schema_text.hpp"
 
 #include <cstdio>
 #include <string_view>
 
 #include "dump/settings.hpp"
 
-namespace strom::tsv2arrow {
+namespace strom::tool {
 
 namespace {
 
@@ -145,4 +145,4 @@ Result<std::vector<Field>> parse_schema(const std::string& text) {
   return fields;
 }
 
-}  // namespace strom::tsv2arrow
+}  // namespace strom::tool

@@ -1,0 +1,57 @@
+// MessagePack, https://github.com/msgpack/msgpack/blob/master/spec.md: values one after another, from bytes that nobody
+// vouches for. Used by messages.cpp and record_columns.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace strom::format::forward {
+
+struct Value {
+  enum class Kind : uint8_t { kNil, kBool, kInt, kUInt, kFloat, kText, kBytes, kArray, kMap, kExtension };
+  Kind kind = Kind::kNil;
+  int8_t extension = 0;  // its type
+  bool truth = false;
+  int64_t integer = 0;     // kInt; kUInt: larger than an int64_t can be, as its bits
+  double number = 0;       // kFloat
+  uint32_t count = 0;      // elements of kArray, pairs of kMap, which follow
+  std::string_view bytes;  // kText, kBytes, kExtension
+
+  /// How many values follow that are in this one.
+  uint64_t values_inside() const { return kind == Kind::kArray ? count : kind == Kind::kMap ? uint64_t{2} * count : 0; }
+};
+
+enum class Step : uint8_t { kDone, kIncomplete, kInvalid };
+
+class MessageReader {
+ public:
+  explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
+
+  /// A value; elements of arrays and maps are values of their own. kIncomplete: the bytes end before.
+  Step next(Value* value);
+  /// Leaves out a value with all that is in it.
+  Step skip();
+  std::string_view rest() const { return rest_; }
+
+ private:
+  struct Form;
+  static const uint8_t kFirstForm, kLastForm;
+  static const Form kForms[];
+  bool take_bits(size_t size, uint64_t* bits);
+  Step take_short(uint8_t code, Value* value);
+  Step take_number(const Form& form, Value* value);
+  Step take_sized(const Form& form, Value* value);
+  Step take_bytes(uint64_t size, Value* value);
+
+  std::string_view rest_;
+};
+
+/// The shortest text that reads back as the same number.
+std::string shortest_text(double number);
+
+/// Appends the next value as JSON. Bytes that are no UTF-8 are replaced, extensions are null. False when it is not
+/// whole or nested deeper than 64 values.
+bool append_json(MessageReader& reader, std::string* json);
+
+}  // namespace strom::format::forward

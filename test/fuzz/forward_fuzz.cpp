@@ -1,0 +1,69 @@
+// Any bytes as messages of the Forward protocol: found, taken apart, and put into columns with a schema and as JSON.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "format/forward/messages.hpp"
+#include "format/forward/record_columns.hpp"
+
+using strom::columnar::ColumnBuilder;
+using strom::columnar::Field;
+using strom::columnar::Layout;
+using namespace strom::format::forward;
+
+namespace {
+
+RecordChoice choice_of(bool has_schema) {
+  RecordChoice choice;
+  choice.time_column = "time";
+  choice.tag_column = "tag";
+  if (!has_schema) return choice;
+  for (const Layout layout : {Layout::kInt8, Layout::kInt64, Layout::kFloat64, Layout::kBool, Layout::kUtf8,
+                              Layout::kDate32, Layout::kTimestamp}) {
+    Field& field = choice.fields.emplace_back();
+    field.name = std::string(1, static_cast<char>('a' + choice.fields.size() - 1));
+    field.layout = layout;
+  }
+  return choice;
+}
+
+void put(std::string_view bytes, const RecordChoice& choice) {
+  constexpr size_t kMost = 1 << 20;
+  auto message = Message::parse(bytes, kMost);
+  if (!message.is_ok()) return;
+  RecordColumns records(choice);
+  std::vector<ColumnBuilder> columns;
+  const auto fields = record_fields(choice);
+  columns.reserve(fields.size());
+  for (const auto& field : fields) columns.emplace_back(field);
+  RecordCounts counts;
+  Event event;
+  for (;;) {
+    const auto more = message.value().next(&event);
+    if (!more.is_ok() || !more.value()) break;
+    (void)records.append(message.value().tag(), event, columns, &counts);
+  }
+  for (const ColumnBuilder& column : columns)
+    if (column.length() != counts.rows) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  // In parts and at once the end is the same one.
+  MessageEnd at_once, in_parts;
+  const auto end = at_once.find(bytes);
+  for (size_t part = 0; part <= size; ++part) {
+    const auto found = in_parts.find(bytes.substr(0, part));
+    if (!found.is_ok()) break;
+    if (found.value() == 0) continue;
+    if (!end.is_ok() || found.value() != end.value()) __builtin_trap();
+    break;
+  }
+  static const RecordChoice with_schema = choice_of(true), without = choice_of(false);
+  put(bytes, with_schema);
+  put(bytes, without);
+  return 0;
+}

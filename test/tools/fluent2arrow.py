@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""fluent2arrow: events in every form of the Forward protocol, from fluent-logger and made by hand; types and values that do not fit;
+acknowledgements, kills, duplicates; bytes that are no messages; what PostgreSQL sees."""
+import datetime
+import decimal
+import gzip
+import os
+import random
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import msgpack
+import pyarrow.ipc as ipc
+from fluent import sender
+
+from checks import done, equal, folder, fresh_database, ok, program, query, run, wait_until
+
+OUT = folder("fluent2arrow")
+OUT.chmod(0o755)
+rng = random.Random(5)
+
+
+class Receiver:
+    def __init__(self, pattern, *options, port=0):
+        self.process = subprocess.Popen([program("fluent2arrow"), "-L", f"127.0.0.1:{port}", "-o", pattern, "-v", *options],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.port = int(line.rsplit(":", 1)[1]) if "listening" in line else None
+
+    def connect(self):
+        link = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        return link
+
+    def stop(self, how=signal.SIGTERM):
+        """(status, standard output, standard error)"""
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=60)
+        return self.process.returncode, out, err
+
+
+def event_time(seconds, nanoseconds):
+    return msgpack.ExtType(0, struct.pack(">II", seconds, nanoseconds))
+
+
+def packed(events):
+    return b"".join(msgpack.packb(event) for event in events)
+
+
+def acknowledged(link, chunk):
+    unpacker = msgpack.Unpacker()
+    while True:
+        data = link.recv(65536)
+        if not data:
+            return False
+        unpacker.feed(data)
+        for answer in unpacker:
+            return answer == {"ack": chunk}
+
+
+def rows(path):
+    return ipc.open_file(str(path)).read_all().to_pylist()
+
+
+# ---- Every form of message, without a schema ----
+receiver = Receiver(str(OUT / "{tag}" / "all.arrow"), "--flush-interval=50")
+link = receiver.connect()
+link.sendall(msgpack.packb(["one", 1700000000, {"a": 1}]))
+link.sendall(msgpack.packb(["one", event_time(1700000001, 123456789), {"a": 2.5, "b": [None, True, {"c": "ä\n\"\\"}], "z": b"\xff"}, {"chunk": "c1"}]))
+ok(acknowledged(link, "c1"), "Message with an acknowledgement")
+link.sendall(msgpack.packb(["one", [[1700000002, {"a": 3}], [event_time(1700000003, 0), {}]], {"chunk": "c2", "size": 2}]))
+ok(acknowledged(link, "c2"), "Forward")
+link.sendall(msgpack.packb(["two", packed([[1700000004, {"a": 4}], [1700000005, {"a": 5}]]), {"chunk": "c3"}]))
+ok(acknowledged(link, "c3"), "PackedForward")
+compressed = gzip.compress(packed([[1700000006, {"a": 6}]])) + gzip.compress(packed([[1700000007, {"a": 2**63}], [1700000008, {"a": -2**63}]]))
+whole = msgpack.packb(["two", compressed, {"chunk": "c4", "compressed": "gzip", "other": [1, {"x": 2}]}])
+for begin in range(0, len(whole), 7):
+    link.sendall(whole[begin:begin + 7])
+ok(acknowledged(link, "c4"), "CompressedPackedForward, in small parts")
+link.sendall(msgpack.packb(["two", packed([[1700000004, {"a": 4}]]), {"chunk": "c3"}]))
+ok(acknowledged(link, "c3"), "a chunk that came before is acknowledged")
+link.sendall(msgpack.packb(["../../etc", [[1, {"a": 1}]], {"chunk": "c5"}]))
+ok(acknowledged(link, "c5"), "a tag that leads elsewhere")
+status, out, err = receiver.stop()
+ok(status == 0 and "10 events" in out and "1 messages came twice" in out, "the end", status, out, err)
+equal([row["record"] for row in rows(OUT / "one" / "all.arrow")], ['{"a": 1}', '{"a": 2.5, "b": [null, true, {"c": "ä\\n\\"\\\\"}], "z": "\\ufffd"}', '{"a": 3}', "{}"], "records as JSON")
+equal([row["time"] for row in rows(OUT / "one" / "all.arrow")][1], datetime.datetime.fromtimestamp(1700000001, datetime.timezone.utc).replace(microsecond=123456), "times")
+equal([(row["tag"], row["record"]) for row in rows(OUT / "two" / "all.arrow")],
+      [("two", f'{{"a": {a}}}') for a in (4, 5, 6, 2**63, -2**63)], "the other tag, each event once")
+ok((OUT / "_..____etc" / "all.arrow").exists() or any(p.name.startswith("_..") for p in OUT.iterdir()), "a safe name", list(OUT.iterdir()))
+
+# ---- A schema ----
+SCHEMA = "host:utf8,status:int16,bytes:int64,ratio:float64,good:bool,price:decimal(10,2),day:date,what:utf8,must:int32:not_null"
+receiver = Receiver(str(OUT / "schema.arrow"), f"--schema={SCHEMA}", "--tag-column=label", "--ts-column=at", "--stats", "-C", "zstd")
+logger = sender.FluentSender("web", host="127.0.0.1", port=receiver.port, nanosecond_precision=True, timeout=60)
+good = {"host": "h1", "status": 200, "bytes": 5, "ratio": 0.5, "good": True, "price": "12.50", "day": "2024-02-29", "what": {"x": [1, "y"]}, "must": 1}
+for record in (good, {**good, "status": 70000, "bytes": "17", "ratio": 3, "good": "maybe", "price": 1.25, "day": 5, "extra": 1}, {"must": 2}, {"host": "lost"},
+               {"must": "7", "host": 5, "status": None, "good": 1, "ratio": float("inf")}):
+    ok(logger.emit("access", record), "fluent-logger sends", logger.last_error)
+logger.close()
+status, out, err = receiver.stop()
+ok(status == 0 and "4 events" in out and "3 values became NULL" in out and "1 keys" in out and "must" in err, "the end with a schema", status, out, err)
+table = ipc.open_file(str(OUT / "schema.arrow")).read_all()
+equal(table.column_names, ["at", "label", "host", "status", "bytes", "ratio", "good", "price", "day", "what", "must"], "columns")
+found = [{key: value for key, value in row.items() if key not in ("at", "label")} for row in table.to_pylist()]
+equal([str(row) for row in found], [str(row) for row in (
+    {**good, "price": decimal.Decimal("12.50"), "day": datetime.date(2024, 2, 29), "what": '{"x": [1, "y"]}'},
+    {"host": "h1", "status": None, "bytes": 17, "ratio": 3.0, "good": None, "price": decimal.Decimal("1.25"), "day": None, "what": '{"x": [1, "y"]}', "must": 1},
+    {"host": None, "status": None, "bytes": None, "ratio": None, "good": None, "price": None, "day": None, "what": None, "must": 2},
+    {"host": "5", "status": None, "bytes": None, "ratio": float("inf"), "good": True, "price": None, "day": None, "what": None, "must": 7})], "values by type")
+ok(all(abs((row["at"] - datetime.datetime.now(datetime.timezone.utc)).total_seconds()) < 300 and row["label"] == "web.access" for row in table.to_pylist()), "times and tags")
+
+# ---- PostgreSQL sees events while they come; files are gone on with ----
+DB = fresh_database("strom_fluent")
+receiver = Receiver(str(OUT / "live" / "{tag}.arrow"), "--schema=n:int64", "--flush-interval=100")
+os.chmod(OUT, 0o755)
+link = receiver.connect()
+link.sendall(msgpack.packb(["a", packed([[1, {"n": i}] for i in range(1000)]), {"chunk": "first"}]))
+ok(acknowledged(link, "first"), "a thousand events")
+os.chmod(OUT / "live", 0o755)
+query(f"CREATE FOREIGN TABLE live (time timestamptz, tag text, n bigint) SERVER arrow_fdw OPTIONS (dir '{OUT}/live', suffix 'arrow')", DB)
+equal(query("SELECT count(*), sum(n) FROM live", DB), "1000|499500", "PostgreSQL reads them")
+for i in range(20):
+    link.sendall(msgpack.packb(["a" if i % 2 else "b", packed([[1, {"n": 1}]] * 10), {"chunk": f"next {i}"}]))
+    ok(acknowledged(link, f"next {i}"), f"acknowledged {i}")
+equal(query("SELECT count(*), sum(n) FROM live", DB), "1200|499700", "and what came since")
+receiver.stop()
+receiver = Receiver(str(OUT / "live" / "{tag}.arrow"), "--schema=n:int64")
+with receiver.connect() as again:
+    again.sendall(msgpack.packb(["a", 5, {"n": 7}, {"chunk": "x"}]))
+    ok(acknowledged(again, "x"), "after a restart")
+receiver.stop()
+equal(query("SELECT count(*), sum(n) FROM live", DB), "1201|499707", "the file goes on")
+batches = ipc.open_file(str(OUT / "live" / "a.arrow")).num_record_batches
+ok(batches <= 5, "small record batches become one", batches)
+receiver = Receiver(str(OUT / "live" / "a.arrow"), "--schema=other:utf8")
+with receiver.connect() as again:
+    again.sendall(msgpack.packb(["a", 5, {"other": "x"}, {"chunk": "x"}]))
+    ok(acknowledged(again, "x"), "other columns")
+receiver.stop()
+equal([row["other"] for row in rows(OUT / "live" / "a-1.arrow")], ["x"], "get a file of their own")
+
+# ---- Killed at any instant: what was acknowledged is there, once ----
+shutil.rmtree(OUT / "live")
+sent, acked = 0, set()
+for round_ in range(12):
+    receiver = Receiver(str(OUT / "live" / "k.arrow"), "--schema=n:int64", "--flush-interval=5")
+    with receiver.connect() as link:
+        link.settimeout(60)
+        unpacker = msgpack.Unpacker()
+        deadline = time.monotonic() + rng.uniform(0.02, 0.3)
+        mine = set()
+        while time.monotonic() < deadline:
+            link.sendall(msgpack.packb(["k", packed([[1, {"n": sent * 100 + i}] for i in range(100)]), {"chunk": str(sent)}]))
+            mine.add(sent)
+            sent += 1
+            if len(mine) % 3 == 0:
+                unpacker.feed(link.recv(65536))
+                acked |= {int(answer["ack"]) for answer in unpacker}
+        receiver.stop(signal.SIGKILL)
+        try:
+            while data := link.recv(65536):
+                unpacker.feed(data)
+        except ConnectionResetError:  # what it had not read yet is gone with it
+            pass
+        acked |= {int(answer["ack"]) for answer in unpacker}
+have = [row["n"] for row in rows(OUT / "live" / "k.arrow")]
+ok(acked and acked <= {n // 100 for n in have} and len(set(have)) == len(have) and all(have.count(chunk * 100 + 99) == 1 for chunk in list(acked)[:20]),
+   f"12 kills: {len(acked)} of {sent} chunks acknowledged, {len(have)} rows")
+
+# ---- Bytes that are no messages, and clients that are slow ----
+receiver = Receiver(str(OUT / "bad" / "{tag}.arrow"), "--schema=n:int64", "--flush-interval=20")
+slow = receiver.connect()
+whole = msgpack.packb(["slow", [[1, {"n": 1}]], {"chunk": "slow"}])
+slow.sendall(whole[:-1])
+for name, data in (("text", b"GET / HTTP/1.1\r\n\r\n"), ("a byte of none", b"\xc1"), ("a number", msgpack.packb(5)), ("an empty array", msgpack.packb([])), ("no tag", msgpack.packb([1, 2, {}])),
+                   ("no record", msgpack.packb(["t", 5])), ("a record that is none", msgpack.packb(["t", 5, 6])), ("a wrong time", msgpack.packb(["t", "x", 6])),
+                   ("events that are none", msgpack.packb(["t", [[1, {"n": 1}], 5]])), ("damaged compression", msgpack.packb(["t", b"\x1f\x8b\x08\x00xxxx", {"compressed": "gzip"}])),
+                   ("a bomb", msgpack.packb(["t", gzip.compress(b"\0" * (300 << 20), 1), {"compressed": "gzip"}])), ("another compression", msgpack.packb(["t", b"", {"compressed": "zstd"}])),
+                   ("packed events cut off", msgpack.packb(["t", packed([[1, {"n": 1}]])[:-1]])), ("a time that is too large", msgpack.packb(["t", 2**62, {"n": 1}]))):
+    with receiver.connect() as link:
+        link.sendall(data)
+        equal(link.recv(100), b"", f"{name}: the connection is closed")
+for _ in range(300):
+    data = bytearray(whole)
+    for _ in range(rng.randint(1, 4)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    with receiver.connect() as link:
+        link.sendall(data)
+with receiver.connect() as link:
+    link.sendall(msgpack.packb(["fine", 1, {"n": 42}, {"chunk": "fine"}]))
+    ok(acknowledged(link, "fine"), "others are served")
+crowd = [receiver.connect() for _ in range(200)]
+slow.sendall(whole[-1:])
+ok(acknowledged(slow, "slow"), "a slow client is served at last")
+for link in crowd:
+    link.close()
+status, out, err = receiver.stop()
+ok(status == 0 and rows(OUT / "bad" / "fine.arrow")[0]["n"] == 42, "it has lived through all", status, err)
+
+# ---- A folder that cannot be written to: events wait ----
+blocked = OUT / "blocked"
+blocked.write_text("a file where a folder should be")
+receiver = Receiver(str(blocked / "x.arrow"), "--schema=n:int64", "--flush-interval=20")
+with receiver.connect() as link:
+    link.sendall(msgpack.packb(["t", 1, {"n": 1}, {"chunk": "w"}]))
+    link.settimeout(0.5)
+    try:
+        link.recv(100)
+        ok(False, "not acknowledged while it cannot be written")
+    except TimeoutError:
+        ok(True, "not acknowledged while it cannot be written")
+    blocked.unlink()
+    link.settimeout(60)
+    ok(acknowledged(link, "w"), "acknowledged when it can")
+status, out, err = receiver.stop(signal.SIGINT)
+ok(status == 0 and "events wait" in err and "written again" in err, "both are told", err)
+
+# ---- Options ----
+first = Receiver(str(OUT / "o.arrow"))
+for arguments, code, text in ((["-o", "x"], 1, "could not listen"), ([], 2, "no file"), (["-o", "a%Q"], 2, "%Q"), (["-o", "x", "--schema=a:nope"], 2, "nope"),
+                              (["-o", "x", "--schema=time:int8"], 2, "two columns"), (["-o", "x", "-L", "nowhere"], 1, "no address"), (["-o", "x/"], 2, "folder")):
+    status, out, err = run("fluent2arrow", *(["-L", f"127.0.0.1:{first.port}"] if "-L" not in arguments else []), *arguments, cwd=OUT)
+    ok(status == code and text in err, " ".join(arguments), status, err)
+first.stop()
+unix = OUT / "s.sock"
+for _ in range(2):
+    process = subprocess.Popen([program("fluent2arrow"), "-L", str(unix), "-o", str(OUT / "u.arrow")], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(str(unix))
+        link.sendall(msgpack.packb(["t", 1, {"n": 1}, {"chunk": "u"}]))
+        ok(acknowledged(link, "u"), "a UNIX socket")
+    process.kill()
+    process.wait()
+equal(len(rows(OUT / "u.arrow")), 2, "also after a kill left it behind")
+done()

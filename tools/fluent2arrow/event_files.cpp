@@ -1,0 +1,209 @@
+// See event_files.hpp.
+#include "fluent2arrow/event_files.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "base/os_error.hpp"
+#include "format/append_lock.hpp"
+#include "format/arrow/batch_statistics.hpp"
+#include "format/arrow/file_appender.hpp"
+
+namespace strom::fluent2arrow {
+
+using columnar::ColumnBuilder;
+
+namespace {
+
+constexpr std::string_view kTag = "{tag}", kLetters = "YmdHMS";
+constexpr size_t kLongestTag = 200;
+constexpr size_t kMostIdleTags = 1000;  // whose columns are kept for what comes next
+
+std::string safe_name(std::string_view tag) {
+  std::string name(tag.substr(0, kLongestTag));
+  for (char& c : name) {
+    const bool is_safe =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+    if (!is_safe) c = '_';
+  }
+  if (name.empty() || name[0] == '.') name.insert(0, "_");
+  return name;
+}
+
+std::string numbered(const std::string& path, int64_t number) {
+  if (number == 0) return path;
+  const size_t dot = path.rfind('.'), slash = path.rfind('/');
+  const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+  const size_t end = has_suffix ? dot : path.size();
+  return fmt::format("{}-{}{}", path.substr(0, end), number, path.substr(end));
+}
+
+/// The folders of a path that are not there.
+Status make_folders(const std::string& path) {
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string folder = path.substr(0, at);
+    constexpr mode_t kMode = 0777;
+    if (mkdir(folder.c_str(), kMode) != 0 && errno != EEXIST)
+      return base::os_error(errno, "could not make folder \"" + folder + "\"");
+  }
+  return Status::ok();
+}
+
+int64_t size_of(const std::string& path) {
+  struct stat found = {};
+  return stat(path.c_str(), &found) == 0 ? found.st_size : -1;
+}
+
+bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.name == y.name && same_type(x, y); });
+}
+
+}  // namespace
+
+Status check_pattern(const std::string& pattern) {
+  for (size_t at = pattern.find('%'); at != std::string::npos; at = pattern.find('%', at + 2)) {
+    if (at + 1 < pattern.size() && (kLetters.find(pattern[at + 1]) != std::string_view::npos || pattern[at + 1] == '%'))
+      continue;
+    return Status(ErrorCode::kInvalidParameter, "\"" + pattern.substr(at, 2) + "\" means nothing in a name of files")
+        .with_hint("There are {tag}, %Y, %m, %d, %H, %M, %S, and %% for a percent sign.");
+  }
+  return Status::ok();
+}
+
+std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s) {
+  const time_t seconds = time_s;
+  tm time{};
+  if (localtime_r(&seconds, &time) == nullptr) time = {};
+  std::string path;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern.compare(i, kTag.size(), kTag) == 0) {
+      path += safe_name(tag);
+      i += kTag.size() - 1;
+      continue;
+    }
+    if (pattern[i] != '%' || i + 1 == pattern.size()) {
+      path += pattern[i];
+      continue;
+    }
+    const char format[] = {'%', pattern[++i], '\0'};
+    char text[16];
+    const size_t length = strftime(text, sizeof text, format, &time);
+    path.append(text, length);
+  }
+  return path;
+}
+
+EventFiles::EventFiles(const Settings& settings)
+    : settings_(settings),
+      fields_(format::forward::record_fields(settings.records)),
+      records_(settings.records),
+      compressor_(settings.compression) {}
+
+Status EventFiles::add(std::string_view tag, const format::forward::Event& event) {
+  auto found = waiting_.find(tag);
+  if (found == waiting_.end()) {
+    found = waiting_.emplace(std::string(tag), Waiting()).first;
+    found->second.columns.reserve(fields_.size());
+    for (const auto& field : fields_) found->second.columns.emplace_back(field);
+  }
+  STROM_TRY(records_.append(tag, event, found->second.columns, &counts));
+  ++found->second.rows;
+  ++waiting_rows_;
+  return Status::ok();
+}
+
+Status EventFiles::write(int64_t time_s) {
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    Waiting& waiting = at->second;
+    if (waiting.rows > 0) {
+      STROM_TRY(write_tag(at->first, waiting, time_s));
+      waiting_rows_ -= waiting.rows;
+      waiting.rows = 0;
+      for (ColumnBuilder& column : waiting.columns) column.clear();
+    }
+    // Thousands of tags that came once must not keep their columns for ever.
+    at = waiting_.size() > kMostIdleTags ? waiting_.erase(at) : std::next(at);
+  }
+  return Status::ok();
+}
+
+Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t time_s) {
+  const std::string base = path_of(settings_.path, tag, time_s);
+  for (int64_t number = 0;; ++number) {
+    const std::string path = numbered(base, number);
+    const int64_t size = size_of(path);
+    if (size < 0) {
+      STROM_TRY(make_folders(path));
+      return create_file(path, waiting);
+    }
+    if (size >= settings_.limit_bytes) continue;
+    // A file of other columns, or of somebody else, is left alone.
+    bool is_ours = false;
+    const Status status = append_to_file(path, waiting, &is_ours);
+    if (is_ours || !status.is_ok()) return status;
+  }
+}
+
+std::vector<size_t> EventFiles::statistics_columns() const {
+  std::vector<size_t> columns;
+  for (size_t i = 0; i < fields_.size(); ++i) {
+    const bool is_wanted = std::any_of(settings_.statistics.begin(), settings_.statistics.end(),
+                                       [&](const auto& name) { return name == "*" || name == fields_[i].name; });
+    if (is_wanted && format::arrow::can_have_bounds(fields_[i])) columns.push_back(i);
+  }
+  return columns;
+}
+
+Status EventFiles::create_file(const std::string& path, Waiting& waiting) {
+  columnar::Schema schema;
+  schema.fields = fields_;
+  STROM_ASSIGN(const auto writer, format::arrow::FileWriter::create(path, std::move(schema), false));
+  STROM_ASSIGN(const auto batch, format::arrow::encode_batch(waiting.columns, waiting.rows, compressor_));
+  format::arrow::Statistics statistics(statistics_columns());
+  statistics.add(statistics.of(waiting.columns));
+  STROM_TRY(writer->write(batch).status());
+  statistics.put(writer->schema());
+  STROM_TRY(writer->finish());
+  ++files;
+  return Status::ok();
+}
+
+/// Small record batches at the file's end become one with the new one, so that there are few.
+Status EventFiles::append_to_file(const std::string& path, Waiting& waiting, bool* is_ours) {
+  STROM_ASSIGN(auto lock, format::AppendLock::take(path));
+  STROM_ASSIGN(const auto file, format::arrow::FileAppender::open(path, std::move(lock), {}));
+  *is_ours = same_fields(file->schema().fields, fields_);
+  if (!*is_ours) return Status::ok();
+  constexpr int64_t kFull = int64_t{16} << 20;
+  int64_t bytes = 0;
+  for (const ColumnBuilder& column : waiting.columns) bytes += column.memory_bytes();
+  std::vector<ColumnBuilder> columns;
+  const auto mark = file->mark();
+  const size_t small = file->small_batches(bytes, kFull);
+  const std::vector<ColumnBuilder>* all = &waiting.columns;
+  if (small > 0) {
+    columns.reserve(fields_.size());
+    for (const auto& field : fields_) columns.emplace_back(field);
+    for (size_t i = mark.batches - small; i < mark.batches; ++i) STROM_TRY(file->read(mark, i, columns));
+    if (format::arrow::append_rows(waiting.columns, columns)) {
+      file->cut({mark.generation, mark.batches - small});
+      all = &columns;
+    }
+  }
+  const int64_t rows = (*all)[0].length();
+  STROM_ASSIGN(const auto batch, format::arrow::encode_batch(*all, rows, compressor_));
+  const format::arrow::Statistics statistics(file->statistics_columns());
+  STROM_TRY(file->write(batch, statistics.of(*all), true));
+  STROM_TRY(file->prepare());
+  STROM_TRY(file->commit());
+  file->settle();
+  return Status::ok();
+}
+
+}  // namespace strom::fluent2arrow

@@ -1,0 +1,119 @@
+// fluent2arrow: logs that Fluentd and Fluent Bit forward into Arrow files.
+#include <fmt/format.h>
+
+#include "common/program.hpp"
+#include "dump/schema_text.hpp"
+#include "dump/settings.hpp"
+#include "fluent2arrow/event_files.hpp"
+#include "fluent2arrow/receiver.hpp"
+
+namespace strom::fluent2arrow {
+
+namespace {
+
+using tool::OptionTable;
+using tool::usage_error;
+
+struct Choices {
+  std::string wrong;
+};
+
+void add_options(OptionTable& table, Settings& settings, Choices& choices) {
+  table.group("Input");
+  table.text('L', "listen", "ADDRESS", &settings.address,
+             "HOST:PORT, or the path of a UNIX socket (default 127.0.0.1:24224)");
+  table.group("Columns");
+  table.text(0, "schema", "COLUMNS", &settings.schema,
+             "columns for the keys of records, as NAME:TYPE[:EXTRA;…], with commas between; without it one column, "
+             "record, has them as JSON");
+  table.text(0, "ts-column", "NAME", &settings.records.time_column, "a column for the events' times (default: time)");
+  table.text(0, "tag-column", "NAME", &settings.records.tag_column, "a column for the events' tags (default: tag)");
+  table
+      .text(0, "wrong", "WHAT", &choices.wrong,
+            "what becomes of a value that its column cannot have: null (default), or skip, which leaves the event out "
+            "with a warning")
+      .one_of({"null", "skip"});
+  table.group("Output");
+  table
+      .text(
+          'o', "output", "PATTERN", &settings.path,
+          "names of Arrow files: {tag} stands for the tag, %Y, %m, %d, %H, %M, %S for the local time; folders are made")
+      .file();
+  table.custom(
+      'C', "compress", "CODEC",
+      [&](const std::string& text) {
+        STROM_ASSIGN(settings.compression, format::arrow::parse_compression(text));
+        return Status::ok();
+      },
+      "compression of record batches: none (default), lz4, zstd, zstd:LEVEL");
+  table
+      .list('S', "stats", "COLUMNS", &settings.statistics,
+            "keeps the lowest and highest value of each record batch, of these columns or of all that can have them")
+      .alone_means("*");
+  table.number(0, "flush-interval", &settings.flush_ms, 1, 3600000,
+               "milliseconds after which events are in a file (default 1000)");
+  constexpr int64_t kLeast = 1 << 16;
+  table.size(0, "flush-size", &settings.flush_bytes, kLeast,
+             "size of events at which they are written earlier (default 64m)");
+  table.size('l', "limit", &settings.limit_bytes, kLeast,
+             "size of a file after which another one is begun (default 1g)");
+}
+
+Status check(Settings& settings, const Choices& choices) {
+  if (settings.path.empty()) return usage_error("no file to write; see fluent2arrow --help");
+  if (settings.path.ends_with('/')) return usage_error("-o needs the name of a file, not of a folder");
+  STROM_TRY(check_pattern(settings.path));
+  if (settings.records.time_column.empty()) settings.records.time_column = "time";
+  if (settings.records.tag_column.empty()) settings.records.tag_column = "tag";
+  settings.records.wrong_is_error = choices.wrong == "skip";
+  if (!settings.schema.empty()) {
+    STROM_ASSIGN(settings.records.fields, tool::parse_schema(settings.schema));
+  }
+  const auto fields = format::forward::record_fields(settings.records);
+  for (size_t i = 0; i < fields.size(); ++i)
+    for (size_t k = 0; k < i; ++k)
+      if (fields[i].name == fields[k].name) return usage_error("there are two columns \"" + fields[i].name + "\"");
+  return Status::ok();
+}
+
+Status run(Settings& settings) {
+  EventFiles files(settings);
+  Receiver receiver(settings, files);
+  STROM_TRY(receiver.listen());
+  fmt::print("fluent2arrow: listening at {}\n", receiver.address());
+  std::fflush(stdout);
+  STROM_TRY(receiver.run());
+  const Received& received = receiver.received();
+  if (settings.verbose)
+    fmt::print(
+        "fluent2arrow: {} events of {} messages, {} values became NULL, {} keys without a column, {} messages came "
+        "twice, {} refused\n",
+        received.events, received.messages, files.counts.wrong, files.counts.extra, received.duplicates,
+        received.refused);
+  return Status::ok();
+}
+
+int main_of_tool(int argc, char** argv) {
+  Settings settings;
+  Choices choices;
+  OptionTable table(
+      "fluent2arrow", "writes forwarded logs to Apache Arrow files",
+      "Receives events by the Forward protocol of Fluentd and Fluent Bit and writes them to Arrow files, which "
+      "PostgreSQL can read at any time. An event is acknowledged when it is on the disk. Files that are there "
+      "and have the same columns are gone on with.\n\n"
+      "It ends on SIGTERM and SIGINT, after all that has come is written.");
+  add_options(table, settings, choices);
+  table.group("General");
+  table.flag('v', "verbose", &settings.verbose, "says at the end what has come");
+  table.example("fluent2arrow -o '/data/logs/{tag}/%Y%m%d.arrow' -C zstd",
+                "a folder for each tag, a file for each day");
+  table.example("fluent2arrow --schema=host:utf8,status:int16,bytes:int64,path:utf8 -o '/data/access_%Y%m%d%H.arrow'",
+                "columns for the keys of records");
+  return tool::run_program(table, argc, argv, [&] { return check(settings, choices); }, [&] { return run(settings); });
+}
+
+}  // namespace
+
+}  // namespace strom::fluent2arrow
+
+int main(int argc, char** argv) { return strom::fluent2arrow::main_of_tool(argc, argv); }

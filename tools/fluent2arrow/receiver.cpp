@@ -1,0 +1,309 @@
+// See receiver.hpp.
+#include "fluent2arrow/receiver.hpp"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include "base/os_error.hpp"
+#include "common/program.hpp"
+
+namespace strom::fluent2arrow {
+
+using format::forward::Event;
+using format::forward::Message;
+
+namespace {
+
+constexpr int kBacklog = 256;
+constexpr size_t kMostConnections = 4000;
+constexpr size_t kReadBytes = size_t{256} << 10;
+constexpr size_t kMostMessage = size_t{256} << 20;    // also without compression
+constexpr int64_t kMostWaiting = int64_t{512} << 20;  // of events and of messages that are not whole
+constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client does not take
+constexpr size_t kKnownChunks = 100000;
+constexpr int64_t kRetryMs = 1000;
+
+int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (number_ >= 0) close(number_);
+}
+
+Status Receiver::listen_unix(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return {ErrorCode::kInvalidParameter, "the path of a socket is too long: \"" + path + "\""};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  listener_ = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // A socket that nobody listens at is one of a program that was killed.
+  if (connect(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+    return {ErrorCode::kIoError, "another program listens at \"" + path + "\""};
+  struct stat found = {};
+  if (errno == ECONNREFUSED && stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) unlink(path.c_str());
+  if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return base::os_error(errno, "could not listen at \"" + path + "\"");
+  unix_path_ = path;
+  return Status::ok();
+}
+
+Status Receiver::listen_tcp(const std::string& host, const std::string& port) {
+  addrinfo wanted = {};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &wanted, &found); error != 0)
+    return {ErrorCode::kInvalidParameter,
+            "\"" + settings_.address + "\" is no address to listen at: " + gai_strerror(error)};
+  listener_ = Socket(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const int result = bind(listener_.get(), found->ai_addr, found->ai_addrlen);
+  const int error = errno;
+  freeaddrinfo(found);
+  return result == 0 ? Status::ok() : base::os_error(error, "could not listen at \"" + settings_.address + "\"");
+}
+
+Status Receiver::listen() {
+  const std::string& address = settings_.address;
+  if (address.find('/') != std::string::npos) {
+    STROM_TRY(listen_unix(address));
+  } else {
+    const size_t colon = address.rfind(':');
+    if (colon == std::string::npos)
+      return {ErrorCode::kInvalidParameter, "\"" + address + "\" is no address: HOST:PORT, or the path of a socket"};
+    std::string host = address.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    STROM_TRY(listen_tcp(host, address.substr(colon + 1)));
+  }
+  if (::listen(listener_.get(), kBacklog) != 0) return base::os_error(errno, "could not listen at \"" + address + "\"");
+  return Status::ok();
+}
+
+std::string Receiver::address() const {
+  if (!unix_path_.empty()) return unix_path_;
+  sockaddr_storage bound = {};
+  socklen_t size = sizeof bound;
+  char host[NI_MAXHOST], port[NI_MAXSERV];
+  if (getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
+      getnameinfo(reinterpret_cast<sockaddr*>(&bound), size, host, sizeof host, port, sizeof port,
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return settings_.address;
+  return std::string(host) + ":" + port;
+}
+
+bool Receiver::may_read() const { return waiting_bytes_ + buffered_bytes_ < kMostWaiting; }
+
+Status Receiver::run() {
+  // The signal's thread wakes this one.
+  const Socket ending(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (ending.get() < 0) return base::os_error(errno, "could not make an event");
+  const tool::StopAtSignal stop([&] { (void)eventfd_write(ending.get(), 1); });
+  last_write_ms_ = now_ms();
+  for (;;) {
+    std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending.get(), POLLIN, 0}};
+    std::vector<uint64_t> numbers{0, 0};
+    for (const auto& [number, connection] : connections_) {
+      const int events = (may_read() ? POLLIN : 0) | (connection.output.empty() ? 0 : POLLOUT);
+      waited.push_back({connection.socket.get(), static_cast<short>(events), 0});
+      numbers.push_back(number);
+    }
+    const int64_t pause =
+        std::clamp<int64_t>(last_write_ms_ + (is_failing_ ? kRetryMs : settings_.flush_ms) - now_ms(), 0, kRetryMs);
+    if (poll(waited.data(), waited.size(), static_cast<int>(pause)) > 0) {
+      if (waited[1].revents != 0) break;
+      for (size_t i = 2; i < waited.size(); ++i) {
+        const auto found = connections_.find(numbers[i]);
+        bool goes_on = true;
+        if ((waited[i].revents & POLLOUT) != 0) goes_on = send(found->second);
+        if (goes_on && (waited[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
+          goes_on = may_read() ? receive(found->first, found->second) : (waited[i].revents & POLLERR) == 0;
+        if (goes_on) continue;
+        buffered_bytes_ -= static_cast<int64_t>(found->second.input.size());
+        connections_.erase(found);
+      }
+      if (waited[0].revents != 0) accept_some();
+    }
+    const bool is_time = now_ms() - last_write_ms_ >= (is_failing_ ? kRetryMs : settings_.flush_ms);
+    if (is_time || (!is_failing_ && waiting_bytes_ >= settings_.flush_bytes)) write_files();
+  }
+  listener_ = Socket();
+  if (!unix_path_.empty()) unlink(unix_path_.c_str());
+  STROM_TRY(files_.write(time(nullptr)));
+  answer();
+  for (auto& [number, connection] : connections_) (void)send(connection);
+  return Status::ok();
+}
+
+void Receiver::accept_some() {
+  for (int i = 0; i < kBacklog; ++i) {
+    Socket socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.get() < 0) return;
+    if (connections_.size() >= kMostConnections) continue;  // closed at once
+    const int yes = 1;
+    setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+    connections_[++last_connection_].socket = std::move(socket);
+    ++received_.connections;
+  }
+}
+
+/// False when the connection has ended.
+bool Receiver::receive(uint64_t number, Connection& connection) {
+  const size_t have = connection.input.size();
+  connection.input.resize(have + kReadBytes);
+  const ssize_t size = recv(connection.socket.get(), connection.input.data() + have, kReadBytes, 0);
+  connection.input.resize(have + static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  if (size < 0) return errno == EAGAIN || errno == EINTR;
+  buffered_bytes_ += size;
+  return size > 0 && take_messages(number, connection);
+}
+
+/// All messages that are whole. False: the client sends something else.
+bool Receiver::take_messages(uint64_t number, Connection& connection) {
+  std::string_view rest = connection.input;
+  bool is_good = true;
+  while (!rest.empty()) {
+    const Result<size_t> size = connection.end.find(rest);
+    Status status = size.status();
+    if (status.is_ok() && size.value() == 0) {
+      if (rest.size() < kMostMessage) break;
+      status = {ErrorCode::kOverBudget, "a message has more than " + std::to_string(kMostMessage) + " bytes"};
+    }
+    if (status.is_ok()) status = take(number, rest.substr(0, size.value()));
+    if (!status.is_ok()) {
+      // Nothing of it was kept, and it is not answered: the sender still has it.
+      tool::report_warning("fluent2arrow", status.message() + "; the connection is closed");
+      ++received_.refused;
+      is_good = false;
+      break;
+    }
+    rest.remove_prefix(size.value());
+  }
+  const size_t taken = connection.input.size() - rest.size();
+  buffered_bytes_ -= static_cast<int64_t>(taken);
+  connection.input.erase(0, taken);
+  return is_good;
+}
+
+Status Receiver::take(uint64_t number, std::string_view bytes) {
+  STROM_ASSIGN(Message message, Message::parse(bytes, kMostMessage));
+  const std::string chunk(message.chunk());
+  if (!chunk.empty() && known_.count(chunk) > 0) {
+    ++received_.duplicates;
+    answers_.push_back({number, chunk});
+    return Status::ok();
+  }
+  // All events are looked at before the first is kept: a message is taken whole or not at all.
+  STROM_ASSIGN(Message look, Message::parse(bytes, kMostMessage));
+  Event event;
+  for (;;) {
+    STROM_ASSIGN(const bool more, look.next(&event));
+    if (!more) break;
+  }
+  for (;;) {
+    STROM_ASSIGN(const bool more, message.next(&event));
+    if (!more) break;
+    Status status = files_.add(message.tag(), event);
+    if (status.code() == ErrorCode::kOverBudget) {
+      write_files();
+      if (is_failing_) return status;
+      status = files_.add(message.tag(), event);
+    }
+    if (status.code() == ErrorCode::kTypeMismatch) {
+      tool::report_warning("fluent2arrow", status.message() + "; the event is left out");
+      ++received_.refused;
+      continue;
+    }
+    STROM_TRY(status);
+    ++received_.events;
+  }
+  ++received_.messages;
+  waiting_bytes_ += static_cast<int64_t>(bytes.size());
+  if (chunk.empty()) return Status::ok();
+  answers_.push_back({number, chunk});
+  known_.insert(chunk);
+  known_order_.push_back(chunk);
+  if (known_order_.size() > kKnownChunks) {
+    known_.erase(known_order_.front());
+    known_order_.pop_front();
+  }
+  return Status::ok();
+}
+
+void Receiver::write_files() {
+  const Status status = files_.write(time(nullptr));
+  last_write_ms_ = now_ms();
+  if (!status.is_ok()) {
+    if (!is_failing_) tool::report_warning("fluent2arrow", status.message() + "; events wait, and it is tried again");
+    is_failing_ = true;
+    return;
+  }
+  if (is_failing_) tool::report_warning("fluent2arrow", "events are written again");
+  is_failing_ = false;
+  waiting_bytes_ = 0;
+  answer();
+}
+
+/// {"ack": chunk} to whoever is still there.
+void Receiver::answer() {
+  for (const Answer& answer : answers_) {
+    const auto found = connections_.find(answer.connection);
+    if (found == connections_.end()) continue;
+    std::string& output = found->second.output;
+    output +=
+        "\x81\xa3"
+        "ack";
+    constexpr size_t kShort = 32, kByte = 256;
+    const size_t size = answer.chunk.size();
+    if (size < kShort) {
+      output += static_cast<char>(0xa0 | size);
+    } else if (size < kByte) {
+      output += '\xd9';
+      output += static_cast<char>(size);
+    } else {
+      output += '\xda';
+      output += static_cast<char>(size >> 8);
+      output += static_cast<char>(size);
+    }
+    output += answer.chunk;
+    // Who does not take answers is sent the chunks' answers again when it asks again.
+    if (!send(found->second) || output.size() > kMostOutput) {
+      buffered_bytes_ -= static_cast<int64_t>(found->second.input.size());
+      connections_.erase(found);
+    }
+  }
+  answers_.clear();
+}
+
+bool Receiver::send(Connection& connection) {
+  while (!connection.output.empty()) {
+    const ssize_t size =
+        ::send(connection.socket.get(), connection.output.data(), connection.output.size(), MSG_NOSIGNAL);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    connection.output.erase(0, static_cast<size_t>(size));
+  }
+  return true;
+}
+
+}  // namespace strom::fluent2arrow

@@ -1,0 +1,91 @@
+// Receives events by the Forward protocol and hands them to EventFiles. One thread, which never waits for a client:
+// clients that send slowly, or do not take their answers, cost a buffer and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/status.hpp"
+#include "fluent2arrow/event_files.hpp"
+#include "fluent2arrow/settings.hpp"
+#include "format/forward/messages.hpp"
+
+namespace strom::fluent2arrow {
+
+/// Owns a socket.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int number) : number_(number) {}
+  Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Socket();
+  int get() const { return number_; }
+
+ private:
+  int number_ = -1;
+};
+
+struct Received {
+  int64_t messages = 0, events = 0, duplicates = 0, refused = 0, connections = 0;
+};
+
+class Receiver {
+ public:
+  Receiver(const Settings& settings, EventFiles& files) : settings_(settings), files_(files) {}
+
+  /// Errors: an address that is none, or that somebody else has.
+  Status listen();
+  /// Until a signal ends the program; then all that has come is written. Errors: those of writing at the end.
+  Status run();
+  /// The address, with the port that the system chose for port 0.
+  std::string address() const;
+
+  const Received& received() const { return received_; }
+
+ private:
+  struct Connection {
+    Socket socket;
+    std::string input, output;
+    format::forward::MessageEnd end;  // of the message that input begins with
+  };
+  struct Answer {
+    uint64_t connection;
+    std::string chunk;
+  };
+  using Connections = std::map<uint64_t, Connection>;
+
+  Status listen_unix(const std::string& path);
+  Status listen_tcp(const std::string& host, const std::string& port);
+  void accept_some();
+  bool receive(uint64_t number, Connection& connection);
+  bool take_messages(uint64_t number, Connection& connection);
+  Status take(uint64_t number, std::string_view bytes);
+  bool send(Connection& connection);
+  void write_files();
+  void answer();
+  bool may_read() const;
+
+  const Settings& settings_;
+  EventFiles& files_;
+  Socket listener_;
+  std::string unix_path_;
+  Connections connections_;
+  uint64_t last_connection_ = 0;
+  int64_t waiting_bytes_ = 0, buffered_bytes_ = 0, last_write_ms_ = 0;
+  bool is_failing_ = false;                // the last write has failed
+  std::vector<Answer> answers_;            // when the events are on the disk
+  std::unordered_set<std::string> known_;  // chunks that are on the disk, or wait
+  std::deque<std::string> known_order_;
+  Received received_;
+};
+
+}  // namespace strom::fluent2arrow

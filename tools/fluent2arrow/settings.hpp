@@ -1,0 +1,26 @@
+// What fluent2arrow was told on its command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/output.hpp"
+#include "format/forward/record_columns.hpp"
+
+namespace strom::fluent2arrow {
+
+struct Settings {
+  std::string address = "127.0.0.1:24224";  // HOST:PORT, or the path of a UNIX socket
+  std::string path;                         // pattern of files' names, see event_files.hpp
+  format::arrow::Compression compression;
+  std::vector<std::string> statistics;  // names; "*": all that can have them
+  std::string schema;
+  format::forward::RecordChoice records;
+  int64_t flush_ms = 1000;                  // between two writes, at most
+  int64_t flush_bytes = int64_t{64} << 20;  // of input, after which is written at once
+  int64_t limit_bytes = int64_t{1} << 30;   // of a file, after which another one is begun
+  bool verbose = false;
+};
+
+}  // namespace strom::fluent2arrow
