@@ -24,7 +24,6 @@ value_of = $(if $(filter PG_CONFIG,$(1)),$(pg_config),$($(1)))
 given = $(foreach name,$(remembered),$(if $(filter-out file undefined,$(origin $(name))),$(name)))
 
 pg_config := $(shell command -v $(PG_CONFIG))
-pg_regress = $(dir $(shell $(pg_config) --pgxs))../test/regress/pg_regress
 
 all: configure
 	$(CMAKE) --build $(BUILD)
@@ -66,9 +65,7 @@ uninstall:
 
 # Against a running server, found as psql finds it (PGHOST, PGPORT, PGUSER).
 installcheck: require-postgres
-	mkdir -p $(BUILD)/regress
-	$(pg_regress) --inputdir=test --outputdir=$(BUILD)/regress --bindir="$$($(pg_config) --bindir)" \
-	  --dbname=contrib_regression --load-extension=pg_strom --schedule=test/schedule
+	@EXTRA_REGRESS_OPTS="$(EXTRA_REGRESS_OPTS)" REGRESS="$(REGRESS)" test/installcheck "$(pg_config)" $(BUILD)/regress
 
 clean:
 	rm -rf $(BUILD)

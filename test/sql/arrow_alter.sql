@@ -1,7 +1,7 @@
 -- ALTER, TRUNCATE and savepoints in transactions that have written to an Arrow table; what a statement sees of its own rows.
 SELECT current_setting('data_directory') || '/strom_alter' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_alter && mkdir strom_alter';
 \set t :folder '/t.arrow'
 \set other :folder '/other.arrow'
 \set part :folder '/part.arrow'
@@ -119,7 +119,7 @@ DROP FOREIGN TABLE w;
 DROP TYPE pair;
 CREATE TYPE mood AS ENUM ('sad');
 CREATE FOREIGN TABLE w (m mood, n numeric(77,2)) SERVER arrow_fdw OPTIONS (file :'wide', writable 'true');
-\! rm $STROM_FOLDER/wide.arrow
+:shell 'rm strom_alter/wide.arrow';
 INSERT INTO w VALUES ('sad', 1);
 ALTER FOREIGN TABLE w ALTER n TYPE numeric(76,2);
 INSERT INTO w VALUES ('sad', 1);
@@ -171,16 +171,16 @@ SELECT count(*), sum(a) FROM t;
 CREATE FOREIGN TABLE m (a int) SERVER arrow_fdw OPTIONS (file :'missing', writable 'true');
 SELECT * FROM m;
 INSERT INTO m VALUES (1);
-\! mkdir $STROM_FOLDER/missing
+:shell 'mkdir strom_alter/missing';
 SELECT * FROM m;
-\! ln -s nowhere/t.arrow $STROM_FOLDER/missing/t.arrow
+:shell 'ln -s nowhere/t.arrow strom_alter/missing/t.arrow';
 SELECT * FROM m;
-\! rm $STROM_FOLDER/missing/t.arrow
+:shell 'rm strom_alter/missing/t.arrow';
 INSERT INTO m VALUES (1);
 SELECT * FROM m;
 
 -- Texts in a file are the same whatever the settings of who writes and who reads.
-\! rm -f $STROM_FOLDER/wide.arrow
+:shell 'rm -f strom_alter/wide.arrow';
 CREATE TYPE stay AS (at daterange, what regclass);
 CREATE FOREIGN TABLE w (r daterange, m tsmultirange, c regclass, p point, s stay, a regtype[]) SERVER arrow_fdw OPTIONS (file :'wide', writable 'true');
 SET datestyle = 'SQL, DMY';
@@ -209,4 +209,4 @@ RESET ROLE;
 SET client_min_messages = warning;
 DROP SCHEMA arrow_alter CASCADE;
 DROP ROLE regress_arrow_alter;
-\! rm -rf $STROM_FOLDER
+:shell 'rm -rf strom_alter';

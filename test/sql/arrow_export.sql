@@ -1,7 +1,7 @@
 -- Results of queries as Arrow files and streams.
 SELECT current_setting('data_directory') || '/strom_export' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_export && mkdir strom_export';
 \set file :folder '/e.arrow'
 CREATE SCHEMA arrow_export;
 SET search_path = arrow_export;
@@ -37,7 +37,7 @@ SELECT * FROM stats_of('SELECT id FROM copy WHERE id BETWEEN 1500 AND 1600');
 RESET pg_strom.enabled;
 -- An error leaves nothing.
 SELECT pgstrom.arrow_export('SELECT 1 / (5 - i) FROM generate_series(1, 9) i', :'folder' || '/broken.arrow');
-\! ls -A $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_export') name ORDER BY name COLLATE "C";
 -- Streams.
 SELECT length(pgstrom.arrow_ipc('SELECT id FROM arrow_export.source')) > 20000;
 SELECT count(*), bool_and(length(b) % 8 = 0) FROM pgstrom.arrow_ipc_stream('SELECT id FROM arrow_export.source', 8000) b;
@@ -92,4 +92,4 @@ RESET ROLE;
 REVOKE ALL ON SCHEMA pgstrom FROM regress_arrow_export;
 DROP ROLE regress_arrow_export;
 DROP SCHEMA arrow_export CASCADE;
-\! rm -rf $STROM_FOLDER
+:shell 'rm -rf strom_export';

@@ -1,7 +1,7 @@
 -- INSERT … SELECT into Arrow tables: rows past ModifyTable, and the engine's results as columns.
 SELECT current_setting('data_directory') || '/strom_insert' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_insert && mkdir strom_insert';
 \set one :folder '/one.arrow'
 \set two :folder '/two.arrow'
 \set few :folder '/few.arrow'
@@ -170,4 +170,4 @@ INSERT INTO one SELECT * FROM src;
 ROLLBACK;
 SELECT count(*) - 2499 FROM one;
 DROP SCHEMA arrow_insert CASCADE;
-\! rm -rf $STROM_FOLDER
+:shell 'rm -rf strom_insert';

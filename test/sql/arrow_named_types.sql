@@ -1,8 +1,8 @@
 -- Types that files name in their metadata: only PostgreSQL's and extensions' count, since any other type runs code of
 -- whoever made it, with the rights of who reads the file.
 SELECT current_setting('data_directory') || '/strom_named' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_named && mkdir strom_named';
 \set file :folder '/traps.arrow'
 CREATE ROLE strom_low;
 CREATE SCHEMA named_types;
@@ -68,4 +68,4 @@ SET client_min_messages = warning;
 DROP SCHEMA named_types CASCADE;
 DROP SCHEMA low CASCADE;
 DROP ROLE strom_low;
-\! rm -rf $STROM_FOLDER
+:shell 'rm -rf strom_named';

@@ -1,7 +1,7 @@
 -- Arrow tables that are written to: INSERT, COPY, transactions, TRUNCATE.
 SELECT current_setting('data_directory') || '/strom_writable' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER && chmod 777 $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_writable && mkdir strom_writable';
 \set plain :folder '/plain.arrow'
 \set rules :folder '/rules.arrow'
 \set part2 :folder '/part2.arrow'
@@ -206,4 +206,4 @@ ROLLBACK;
 DROP SCHEMA arrow_writable CASCADE;
 REVOKE ALL ON FOREIGN SERVER arrow_fdw FROM regress_arrow_reader;
 DROP ROLE regress_arrow_reader;
-\! rm -rf $STROM_FOLDER
+:shell 'rm -rf strom_writable';

@@ -8,7 +8,6 @@ SELECT count(*) FILTER (WHERE "check" = 'GPU') AS gpu, bool_and(status IN ('ok',
   FROM pgstrom.doctor();
 
 -- Of the session.
-:checks 'preload';
 SELECT status, detail ~ '^A query uses up to \d+ threads\.$' AS detail FROM pgstrom.doctor() WHERE "check" = 'engine';
 SET pg_strom.enabled = off;
 :checks 'engine';
@@ -26,20 +25,6 @@ SELECT device, name <> '' AS name, instructions IN ('baseline', 'x86-64-v2', 'AV
   FROM pgstrom.device_info WHERE device = 'cpu';
 RESET pg_strom.cpu_threads;
 SELECT bool_and(device ~ '^gpu\d+$' AND NOT used) IS NOT FALSE AS gpus FROM pgstrom.device_info WHERE device <> 'cpu';
-
--- Its fixes can be run as they are.
-SELECT fix AS statement FROM pgstrom.doctor() WHERE "check" = 'preload' \gset
-SELECT split_part(:'statement', ';', 1) AS first_statement \gset
-:first_statement;
-ALTER SYSTEM RESET session_preload_libraries;
-ALTER ROLE CURRENT_USER SET session_preload_libraries = 'plpgsql', '$libdir/pg_strom';
-\c -
-:checks 'preload';
-ALTER ROLE CURRENT_USER SET session_preload_libraries = 'plpgsql';
-\c -
-:checks 'preload';
-ALTER ROLE CURRENT_USER RESET session_preload_libraries;
-\c -
 
 -- The order of text.
 :checks 'collation';

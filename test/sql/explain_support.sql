@@ -3,6 +3,8 @@ CREATE SCHEMA explain_support;
 SET search_path = explain_support;
 SET max_parallel_workers_per_gather = 0;
 SELECT current_setting('data_directory') || '/strom_support.arrow' AS file \gset
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -f strom_support.arrow';
 CREATE TABLE fact AS SELECT i AS id, i % 100 AS k, (i % 1000)::numeric(8,2) AS v, 'text ' || i AS t, point(i, i) AS p FROM generate_series(1, 100000) i;
 CREATE TABLE dim AS SELECT i AS k, 'name ' || i AS name FROM generate_series(0, 99) i;
 CREATE TABLE tiny AS SELECT 1 AS a;
@@ -108,3 +110,4 @@ RESET ROLE;
 SET client_min_messages = warning;
 DROP SCHEMA explain_support CASCADE;
 DROP ROLE strom_curious;
+:shell 'rm -f strom_support.arrow';

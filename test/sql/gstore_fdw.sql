@@ -1,7 +1,7 @@
 -- Store tables: rows in memory, by key and as a whole, under transactions.
 SELECT current_setting('data_directory') || '/strom_store' AS folder \gset
-\setenv STROM_FOLDER :folder
-\! rm -rf $STROM_FOLDER && mkdir $STROM_FOLDER
+\set shell 'COPY (SELECT WHERE false) TO PROGRAM'
+:shell 'rm -rf strom_store && mkdir strom_store';
 CREATE SCHEMA gstore_fdw;
 SET search_path = gstore_fdw;
 SET datestyle = 'ISO, YMD';
@@ -45,7 +45,7 @@ RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material;
 DELETE FROM fpoints WHERE dev_id % 1000 <> 0;
 SELECT count(*), sum(dev_id) FROM fpoints;
 DROP TABLE fpoints;
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
 
 -- All kinds of columns, and of values.
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
@@ -226,9 +226,9 @@ DROP FOREIGN TABLE plainer;
 BEGIN;
 SELECT make('gone', 'a int', 'max_num_rows ''10''');
 INSERT INTO gone VALUES (1);
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
 ROLLBACK;
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
 SELECT make('stays', 'a int, b int', 'max_num_rows ''10'', preserve_files ''true''');
 BEGIN;
 DROP FOREIGN TABLE stays;
@@ -236,14 +236,14 @@ ROLLBACK;
 INSERT INTO stays VALUES (1, 2);
 SELECT * FROM stays;
 DROP FOREIGN TABLE stays;
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
 DO $$
 BEGIN
   PERFORM make('stays', 'a int, b int', 'max_num_rows ''10''');
 EXCEPTION WHEN OTHERS THEN
   RAISE NOTICE '% %', SQLSTATE, replace(SQLERRM, current_setting('data_directory'), '');
 END $$;
-\! rm $STROM_FOLDER/*
+:shell 'rm strom_store/*';
 
 -- Options.
 CREATE FOREIGN TABLE bad (a int) SERVER gstore_fdw;
@@ -259,7 +259,7 @@ SELECT make('bad', 'a int', 'max_num_rows ''10'', primary_key ''b''');
 SELECT make('bad', 'a numeric', 'max_num_rows ''10'', primary_key ''a''');
 SELECT make('bad', 'a float8', 'max_num_rows ''10'', primary_key ''a''');
 CREATE FOREIGN TABLE bad (a int) SERVER gstore_fdw OPTIONS (max_num_rows '10', base_file '/no/such/folder/x', redo_log_file '/y');
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
 CREATE ROLE strom_store_user;
 GRANT USAGE ON FOREIGN SERVER gstore_fdw TO strom_store_user;
 GRANT ALL ON SCHEMA gstore_fdw TO strom_store_user;
@@ -275,4 +275,5 @@ DROP OWNED BY strom_store_user;
 DROP ROLE strom_store_user;
 SET client_min_messages = warning;
 DROP SCHEMA gstore_fdw CASCADE;
-\! ls $STROM_FOLDER
+SELECT name FROM pg_ls_dir('strom_store') name ORDER BY name COLLATE "C";
+:shell 'rm -rf strom_store';
