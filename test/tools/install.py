@@ -194,9 +194,41 @@ def check_role(files):
     query("DROP ROLE analyst")
 
 
+def check_removal():
+    """docs/user/install.md: where the extension's objects are, and what goes with it."""
+    database, page = "strom_removal", (ROOT / "docs/user/install.md").read_text()
+    query(f"DROP DATABASE IF EXISTS {database}")
+    query(f"CREATE DATABASE {database}")
+    files = folder("removal")
+    os.chmod(files, 0o777)
+    query(f"""CREATE EXTENSION pg_strom;
+        CREATE TABLE sizes (a int, b int1, c float2, d int1[], e int1); INSERT INTO sizes VALUES (1, 2, 3, '{{4}}', 5);
+        SELECT pgstrom.arrow_export('SELECT 1 AS a', '{files}/a.arrow');
+        IMPORT FOREIGN SCHEMA a FROM SERVER arrow_fdw INTO public OPTIONS (file '{files}/a.arrow')""", database)
+    owned = "FROM pg_depend WHERE deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'pg_strom')"
+    elsewhere = int(query(f"SELECT count(*) FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND oid IN (SELECT objid {owned})", database))
+    elsewhere += int(query(f"SELECT count(*) FROM pg_operator WHERE oprnamespace = 'pg_catalog'::regnamespace AND oid IN (SELECT objid {owned})", database))
+    elsewhere += int(query(f"SELECT count(*) FROM pg_opclass WHERE opcnamespace = 'pg_catalog'::regnamespace AND oid IN (SELECT objid {owned})", database))
+    told = int(re.search(r"with some (\d+)\s+functions, operators and operator classes", page).group(1))
+    ok(abs(elsewhere - told) <= 10, "objects in pg_catalog", elsewhere, told)
+    servers = query(f"SELECT string_agg(srvname, ' and ' ORDER BY srvname) FROM pg_foreign_server WHERE oid IN (SELECT objid {owned})", database)
+    ok(f"foreign servers are {' and '.join(f'`{name}`' for name in servers.split(' and '))}" in page, "foreign servers", servers)
+    result = run_sql("DROP EXTENSION pg_strom", database)
+    ok(all(f"column {name} of table sizes" in result.stderr for name in "bcde") and "foreign table a" in result.stderr,
+       "without CASCADE it lists what would go", result.stderr)
+    query("ALTER TABLE sizes ALTER COLUMN e TYPE smallint", database)
+    result = run_sql("\\set ON_ERROR_STOP 1\n" + block("docs/user/install.md", "Take the library out", "sql") +
+                     block("docs/user/install.md", "`CASCADE` drops", "sql"), database)
+    ok(result.returncode == 0, "it can be removed", result.stderr)
+    equal(query("SELECT * FROM sizes", database), "1|5", "columns of its types go with it, those of other types stay")
+    ok((files / "a.arrow").exists(), "and so do the files")
+    query(f"DROP DATABASE {database}")
+
+
 check_installation()
 check_makefile()
 check_make_install()
 check_missing_packages()
 check_first_steps()
+check_removal()
 done()
