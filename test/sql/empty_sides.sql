@@ -72,4 +72,76 @@ INSERT INTO side_queries VALUES
 ($$select * from leftmost l left join others o on l.k = o.k and false full join leftmost m on m.k = l.k and (select false)$$),
 ($$select * from leftmost l join others o on l.k = o.k and (select false) right join leftmost m on m.k = o.k$$);
 SELECT r.*, q FROM side_queries, run_both(q) r;
-DROP TABLE leftmost, others, many, more, side_queries;
+-- A side whose conditions can fail is read only where PostgreSQL would read it.
+CREATE TABLE failing AS SELECT i AS k, 2147483000 + i AS b, i % 3 AS v FROM generate_series(1, 647) i;
+CREATE TABLE no_rows AS SELECT * FROM leftmost WHERE k < 0;
+CREATE TABLE first_rows AS SELECT * FROM leftmost WHERE k <= 200 ORDER BY k;
+ANALYZE failing, no_rows, first_rows;
+-- What a query ends with: as many rows, or an error.
+CREATE FUNCTION outcome(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE found bigint;
+BEGIN
+  EXECUTE 'SELECT count(*) FROM (' || query || ') q' INTO found;
+  RETURN found || ' rows';
+EXCEPTION WHEN OTHERS THEN RETURN SQLERRM;
+END $$;
+CREATE FUNCTION outcomes(query text, OUT nodes text, OUT engine text, OUT differs boolean) LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('enable_' || join_kind, 'off', true) FROM unnest(ARRAY['hashjoin', 'mergejoin', 'nestloop']) join_kind;
+  nodes := engine.nodes_of(query);
+  engine := engine.outcome(query);
+  PERFORM set_config('enable_' || join_kind, 'on', true) FROM unnest(ARRAY['hashjoin', 'mergejoin', 'nestloop']) join_kind;
+  PERFORM set_config('pg_strom.enabled', 'off', true);
+  differs := engine.outcome(query) IS DISTINCT FROM engine;
+  PERFORM set_config('pg_strom.enabled', 'on', true);
+END $$;
+CREATE TABLE failing_queries (q text);
+INSERT INTO failing_queries VALUES
+($$select l.k, f.b from no_rows l left join failing f on l.k = f.k and (f.b + 1 > 3) is not true$$),
+($$select l.k, f.b from leftmost l left join failing f on l.k = f.k and (f.b + 1 > 3) is not true$$),
+($$select l.k, f.b from leftmost l left join failing f on l.k = f.k and (f.b + 1 > 3) is not true where l.v > 100$$),
+($$select l.k, f.b from no_rows l join failing f on l.k = f.k where f.b + 1 > 3$$),
+($$select l.k, f.b from leftmost l join failing f on l.k = f.k where f.b + 1 > 3 and l.v > 100$$),
+($$select l.k, f.b from leftmost l join failing f on l.k = f.k where f.b + 1 > 3$$),
+($$select l.k, f.b from leftmost l join failing f on l.k = f.k + 2147483000 where l.v > 100$$),
+($$select l.k from no_rows l where not exists (select 1 from failing f where l.k = f.k and f.b + 1 > 3)$$),
+($$select l.k from leftmost l where not exists (select 1 from failing f where l.k = f.k and f.b + 1 > 3)$$),
+($$select l.k from leftmost l where l.v > 100 and exists (select 1 from failing f where l.k = f.k and f.b + 1 > 3)$$),
+($$select l.k, f.b from leftmost l join others o on o.k = l.k + 5000 left join failing f on l.k = f.k and f.b + 1 > 3$$),
+($$select l.k, f.b from leftmost l join others o on o.k = l.k left join failing f on l.k = f.k and f.b + 1 > 3$$),
+($$select l.k, f.b from leftmost l left join no_rows o on o.k = l.k left join failing f on o.k = f.k and f.b + 1 > 3$$),
+($$select l.k, f.b from no_rows l right join others o on o.k = l.k left join failing f on l.k = f.k and f.b + 1 > 3$$),
+($$select l.k, f.b from no_rows l full join leftmost o on o.k = l.k left join failing f on o.k = f.k and f.b + 1 > 3$$),
+($$select l.k, s.n from no_rows l left join (select v, count(*) n from failing where b + 1 > 3 group by v) s on s.v = l.v$$),
+($$select l.k, s.n from leftmost l left join (select v, count(*) n from failing where b + 1 > 3 group by v) s on s.v = l.v$$),
+($$select l.k, s.n from leftmost l left join (select v, count(*) n from failing where b + 1 > 3 group by v) s on s.v = l.v where l.v > 100$$),
+($$select l.k, s.n from leftmost l join (select v, count(*) n from failing where b + 1 > 3 group by v) s on s.v = l.v where l.v > 100$$),
+($$select l.k, s.n from first_rows l join no_rows o on o.k = l.k left join (select v, count(*) n from failing where b + 1 > 3 group by v) s on s.v = l.v$$),
+($$select k from no_rows where k not in (select k from failing where b + 1 > 3)$$),
+($$select k from leftmost where v > 100 and k not in (select k from failing where b + 1 > 3)$$),
+($$select k from leftmost where k not in (select k from failing where b + 1 > 3)$$),
+($$select count(*), sum(f.b) from no_rows l left join failing f on l.k = f.k and (f.b + 1 > 3) is not true$$),
+($$select l.t, sum(f.b) from leftmost l left join failing f on l.k = f.k and (f.b + 1 > 3) is not true where l.v > 100 group by 1$$),
+($$select l.k from first_rows l join no_rows o on o.k = l.k where 1000 / (l.k - 150) > -2000$$),
+($$select l.k from first_rows l where exists (select 1 from no_rows o where o.k = l.k) and 1000 / (l.k - 150) > -2000$$);
+SELECT r.*, q FROM failing_queries, outcomes(q) r;
+-- What nothing needs is never executed.
+\pset format aligned
+\pset tuples_only off
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_nestloop = off;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+  SELECT l.k, s.n FROM leftmost l LEFT JOIN (SELECT v, count(*) n FROM failing WHERE b + 1 > 3 GROUP BY v) s ON s.v = l.v WHERE l.v > 100;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+  SELECT l.k, s.n FROM leftmost l JOIN no_rows o ON o.k = l.k JOIN (SELECT v, count(*) n FROM others WHERE k > 3 GROUP BY v) s ON s.v = l.v;
+-- Rows that are there after all, and parameters that change.
+SET plan_cache_mode = force_generic_plan;
+PREPARE reached(int) AS SELECT count(*), count(s.n) FROM leftmost l LEFT JOIN (SELECT v, count(*) n FROM failing WHERE b + 1 > 3 GROUP BY v) s ON s.v = l.v WHERE l.v > $1;
+EXECUTE reached(100);
+EXECUTE reached(3);
+EXECUTE reached(100);
+DELETE FROM failing WHERE b = 2147483647;
+EXECUTE reached(3);
+SELECT l.k, x.n FROM first_rows l, LATERAL (SELECT count(*) n FROM leftmost m WHERE m.v > l.k AND m.k NOT IN (SELECT f.k FROM failing f WHERE f.b / (l.k - 7) > 0)) x WHERE l.k BETWEEN 4 AND 8 ORDER BY 1;
+DROP TABLE leftmost, others, many, more, side_queries, failing, no_rows, first_rows, failing_queries;

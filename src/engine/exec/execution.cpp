@@ -1,15 +1,16 @@
 #include "engine/exec/execution.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "engine/op/join/build_rows.hpp"
 #include "engine/op/join/inner_partitions.hpp"
-#include "engine/inst/tile_cpu.hpp"
 #include "engine/op/join/join_limit.hpp"
 #include "engine/op/join/join_name.hpp"
 #include "engine/device/cached_columns.hpp"
 #include "engine/device/cached_join.hpp"
+#include "engine/exec/needed_sides.hpp"
+#include "engine/exec/option_limits.hpp"
+#include "engine/exec/parameters.hpp"
 #include "engine/exec/pipeline_run.hpp"
 #include "engine/plan/errors.hpp"
 
@@ -20,30 +21,20 @@ using plan::Pipeline;
 using plan::Program;
 using registry::Phys;
 
-constexpr int64_t kMostMorselRows = 128 * 1024, kMostDeviceMorselRows = 64 << 20;
+constexpr int64_t kFirstMorselRows = 8 * 1024;  // where one row is looked for
 
-/// Adds counts of a run to those of an earlier one of the same pipeline, whose stages may be others.
-void add_stages(const std::vector<StageStats>& run, std::vector<StageStats>* sum) {
-  std::vector<bool> taken(sum->size(), false);
-  for (const StageStats& stage : run) {
-    size_t place = 0;
-    while (place < taken.size() && (taken[place] || (*sum)[place].name != stage.name)) ++place;
-    if (place == taken.size()) {
-      taken.push_back(false);
-      sum->push_back({stage.name, 0, 0});
-    }
-    taken[place] = true;
-    (*sum)[place].rows_in += stage.rows_in;
-    (*sum)[place].rows_out += stage.rows_out;
-  }
-}
+/// What a run of the last pipeline is for.
+enum class RunKind : uint8_t { kResults, kBuildRows, kFirstRow };
 
 class ExecutionImpl : public Execution {
  public:
-  ExecutionImpl(Program program, std::vector<const ChunkSource*> sources, Options options)
+  ExecutionImpl(Program program, std::vector<int32_t> params, std::vector<const ChunkSource*> sources, Options options)
       : program_(std::move(program)),
+        params_(std::move(params)),
         sources_(std::move(sources)),
         options_(options),
+        needed_(program_),
+        collect_(program_.pipelines.size(), Collect::kNot),
         builds_(program_.joins.size()),
         inner_(program_.joins.size()),
         build_rows_scanned_(program_.joins.size(), 0) {
@@ -131,6 +122,19 @@ class ExecutionImpl : public Execution {
 
   void on_pass_end(PassEndHook hook) override { pass_end_ = std::move(hook); }
 
+  void on_collect(std::vector<Collect> sides, CollectHook hook) override {
+    collect_ = std::move(sides);
+    collect_rows_ = std::move(hook);
+  }
+
+  void set_parameter(int32_t param, const plan::Constant& value) override {
+    for (size_t i = 0; i < params_.size(); ++i) {
+      if (params_[i] != param) continue;
+      program_.constants[i] = value;
+      program_.constants[i].param = -1;
+    }
+  }
+
   void stop() override {
     if (main_run_) main_run_->stop();
   }
@@ -159,7 +163,7 @@ class ExecutionImpl : public Execution {
   uint32_t main_pipeline() const { return static_cast<uint32_t>(program_.pipelines.size() - 1); }
 
   void add_run(const PipelineRun& run, uint32_t pipeline, Stats* stats) const {
-    add_stages(run.stages(), &stats->stages[pipeline]);
+    run.add_stages_to(&stats->stages[pipeline]);
     stats->milliseconds[pipeline] += run.milliseconds();
     if (pipeline == main_pipeline() && !build_rows_program_) {
       ++stats->passes;
@@ -182,10 +186,56 @@ class ExecutionImpl : public Execution {
     stats->peak_memory = std::max(stats->peak_memory, run.memory());
   }
 
+  /// Inner sides that cannot fail come first: those that can may be of no use then.
   Status start(const InterruptCheck& interrupt) {
-    for (uint32_t i = 0; i < main_pipeline(); ++i) STROM_TRY(run_build(i, interrupt));
+    for (const bool failing : {false, true})
+      for (uint32_t i = 0; i < main_pipeline(); ++i)
+        if ((collect_[i] != Collect::kNot || can_fail(program_, i)) == failing) STROM_TRY(make_side(i, interrupt));
     STROM_ASSIGN(main_run_, make_run(main_pipeline(), nullptr));
     return Status::ok();
+  }
+
+  /// The inner side's table, or one without rows where none of them could get into a result.
+  Status make_side(uint32_t index, const InterruptCheck& interrupt) {
+    const uint32_t join = join_of(index);
+    if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
+    if (!needed_.is_needed(join)) return leave_empty(join);
+    if (collect_[index] == Collect::kIfReached) {
+      STROM_ASSIGN(const bool is_wanted, is_reached(join, interrupt));
+      if (!is_wanted) return leave_empty(join);
+    }
+    if (collect_[index] != Collect::kNot) collect_rows_(index);
+    STROM_TRY(run_build(index, interrupt));
+    if (builds_[join]->rows() == 0 && inner_[join].parts.size() <= 1) needed_.set_empty(join);
+    return Status::ok();
+  }
+
+  Status leave_empty(uint32_t join) {
+    builds_[join] =
+        std::make_unique<JoinBuild>(phys_of(program_.joins[join].inner_keys), phys_of(program_.joins[join].payload),
+                                    join_needs(program_, join), inner_[join].current());
+    if (declined_build_) declined_build_(program_.joins[join].build_pipeline, {});
+    return builds_[join]->finish(options_.join_memory_budget, options_.threads);
+  }
+
+  /// Whether a probing row gets as far as the join; also true where that is hard to tell. The tables of the joins
+  /// before it are there.
+  Result<bool> is_reached(uint32_t join, const InterruptCheck& interrupt) {
+    if (!needed_.depends_on_reach(join)) return true;
+    const size_t place = needed_.place_of(join);
+    for (size_t i = 0; i < place; ++i) {
+      const uint32_t other = main_joins()[i];
+      const bool marks = plan::marks_matches(program_.joins[other].kind) && builds_[other]->rows() > 0;
+      if (marks || inner_[other].parts.size() > 1) return true;
+    }
+    const ChunkSource& source = *sources_[program_.pipelines.back().source];
+    if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
+    const Program program = rows_before_join(program_, place);
+    STROM_ASSIGN(const auto run, make_run(program, main_pipeline(), nullptr, source, RunKind::kFirstRow));
+    STROM_ASSIGN(const bool found, run->has_row(interrupt));
+    needed_.set_reached(join, found);
+    if (!found) run->add_stages_to(&past_stats_.stages[main_pipeline()]);  // there will be no other run
+    return found;
   }
 
   /// Views of a result may point to texts of tables that the next pass drops.
@@ -217,11 +267,7 @@ class ExecutionImpl : public Execution {
     main_run_.reset();
     build_rows_program_.reset();
     finished_ = false;
-    if (place == main_joins().size()) {
-      STROM_TRY(next_pass(interrupt));
-    } else {
-      STROM_TRY(start_build_rows(place));
-    }
+    STROM_TRY(place == main_joins().size() ? next_pass(interrupt) : start_build_rows(place));
     return true;
   }
 
@@ -260,7 +306,8 @@ class ExecutionImpl : public Execution {
     build_rows_begin_ = place + 1;
     build_rows_program_ = std::make_unique<Program>(build_rows_program(program_, place));
     build_rows_ = std::make_unique<BuildRows>(build.rows());
-    STROM_ASSIGN(main_run_, make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_));
+    STROM_ASSIGN(main_run_,
+                 make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_, RunKind::kBuildRows));
     return Status::ok();
   }
 
@@ -288,8 +335,9 @@ class ExecutionImpl : public Execution {
   Status run_in_order() {
     in_order_ = true;
     main_run_.reset();
-    auto run = build_rows_program_ ? make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_)
-                                   : make_run(main_pipeline(), nullptr);
+    auto run = build_rows_program_
+                   ? make_run(*build_rows_program_, main_pipeline(), nullptr, *build_rows_, RunKind::kBuildRows)
+                   : make_run(main_pipeline(), nullptr);
     in_order_ = false;
     STROM_ASSIGN(main_run_, std::move(run));
     return Status::ok();
@@ -298,28 +346,32 @@ class ExecutionImpl : public Execution {
   Result<std::unique_ptr<PipelineRun>> make_run(uint32_t index, JoinBuild* build) {
     const ChunkSource& source = *sources_[program_.pipelines[index].source];
     if (ChunkFeeder* feeder = source.feeder()) feeder->rewind();
-    return make_run(program_, index, build, source);
+    return make_run(program_, index, build, source, RunKind::kResults);
   }
 
   Result<std::unique_ptr<PipelineRun>> make_run(const Program& program, uint32_t index, JoinBuild* build,
-                                                const ChunkSource& source) {
+                                                const ChunkSource& source, RunKind kind_of_run) {
     const Pipeline& pipeline = program.pipelines[index];
     std::vector<JoinInfo> joins;
-    bool nothing_matches = false;
+    bool nothing_matches = index == main_pipeline() && kind_of_run == RunKind::kResults && !needed_.is_outer_needed();
     for (uint32_t join : pipeline.joins) {
       joins.push_back({join, builds_[join].get(), match_fraction(join)});
       const plan::JoinKind kind = program.joins[join].kind;
-      const bool is_passed = &program != &program_ && join == pipeline.joins.front();  // its build rows are the source
+      const bool is_passed = kind_of_run == RunKind::kBuildRows && join == pipeline.joins.front();
       const bool needs_match = !is_passed && !plan::may_miss(kind) && kind != plan::JoinKind::kAnti;
       const bool is_empty = builds_[join]->rows() == 0 || plan::matches_nothing(program, program.joins[join]);
       nothing_matches = nothing_matches || (needs_match && is_empty);
     }
     const Partition partition = build != nullptr ? build->partition() : Partition{};
-    const std::vector<Device*> devices = sums_in_order(pipeline) ? std::vector<Device*>() : devices_for(source);
+    const bool on_cpu = sums_in_order(pipeline) || kind_of_run == RunKind::kFirstRow;
+    const std::vector<Device*> devices = on_cpu ? std::vector<Device*>() : devices_for(source);
     const SourceTraits traits{options_.single_byte_encoding, source.stable_text(), source.converts_late(),
                               !devices.empty()};
-    STROM_ASSIGN(Assembly assembly, assemble(program, index, joins, partition, traits, &program != &program_));
-    return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options_, devices, build,
+    STROM_ASSIGN(Assembly assembly,
+                 assemble(program, index, joins, partition, traits, kind_of_run == RunKind::kBuildRows));
+    Options options = options_;
+    if (kind_of_run == RunKind::kFirstRow) options.morsel_rows = std::min(options.morsel_rows, kFirstMorselRows);
+    return std::make_unique<PipelineRun>(program, index, std::move(assembly), source, options, devices, build,
                                          nothing_matches, wanted_keys(program, index, source), in_order_);
   }
 
@@ -421,7 +473,6 @@ class ExecutionImpl : public Execution {
   /// Makes the table of the current part of an inner side. Devices may have it from earlier queries.
   Status run_build(uint32_t index, const InterruptCheck& interrupt) {
     const uint32_t join = join_of(index);
-    if (join == program_.joins.size()) return Status(ErrorCode::kInternal, "build pipeline without a join");
     std::vector<Device*> devices;
     if (is_main_join(join)) devices = devices_for(*sources_[program_.pipelines.back().source]);
     const std::shared_ptr<CachedJoin> cached = cacheable(join, devices);
@@ -464,11 +515,15 @@ class ExecutionImpl : public Execution {
       if (divisible && !inner.measured) run->measure_beyond_budget();
       {
         const Building building(this, run.get(), index);
-        STROM_TRY(run_to_end(*run, interrupt));
+        STROM_TRY(run->run_to_end(interrupt));
       }
-      const std::vector<DeclinedRow> declined = run->take_declined_rows();
+      std::vector<DeclinedRow> declined = run->take_declined_rows();
       if (!declined.empty() && !declined_build_)
         return Status(ErrorCode::kInternal, "rows of an inner side were declined and nobody takes them");
+      if (!declined.empty() && can_fail(program_, index)) {
+        STROM_ASSIGN(const bool counts, is_reached(join, interrupt));
+        if (!counts) declined.clear();
+      }
       if (declined_build_) declined_build_(index, declined);
       if (divisible && !inner.measured && build.sizes() == nullptr && !build.fits(options_.join_memory_budget))
         build.measure();
@@ -492,18 +547,6 @@ class ExecutionImpl : public Execution {
     return std::max<size_t>(1, kMostPasses / others);
   }
 
-  static Status run_to_end(PipelineRun& run, const InterruptCheck& interrupt) {
-    for (;;) {
-      interrupt();
-      STROM_TRY(run.error());
-      STROM_ASSIGN(const bool worked, run.step(interrupt));
-      if (worked || !run.wait_a_moment()) continue;
-      run.threads_done();
-      STROM_TRY(run.error());
-      return run.finish_workers();
-    }
-  }
-
   /// char(n) keys are held without their padding.
   std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const {
     const size_t compared = program_.joins[join].spatial == plan::SpatialMatch::kNone ? keys.size() : 0;
@@ -514,9 +557,13 @@ class ExecutionImpl : public Execution {
     return keys;
   }
 
-  const Program program_;
+  Program program_;
+  const std::vector<int32_t> params_;  // for each constant the parameter that it is, -1 for others
   const std::vector<const ChunkSource*> sources_;
   const Options options_;
+  NeededSides needed_;
+  std::vector<Collect> collect_;  // by pipeline
+  CollectHook collect_rows_;
   std::vector<std::unique_ptr<JoinBuild>> builds_;
   std::vector<InnerPartitions> inner_;  // for each join
   std::vector<int64_t> build_rows_scanned_;
@@ -534,43 +581,7 @@ class ExecutionImpl : public Execution {
   std::unique_ptr<PipelineRun> main_run_;  // the last, so that its threads end before what they read is gone
 };
 
-/// The program with parameters filled in.
-Result<Program> resolve(const Program& program, const std::vector<plan::Constant>& params) {
-  Program resolved = program;
-  for (plan::Constant& constant : resolved.constants) {
-    if (constant.param < 0) continue;
-    if (static_cast<size_t>(constant.param) >= params.size()) return Status(ErrorCode::kInternal, "missing parameter");
-    const plan::Constant& value = params[static_cast<size_t>(constant.param)];
-    if (!(value.type == constant.type)) return Status(ErrorCode::kInternal, "parameter of another type");
-    constant.is_null = value.is_null;
-    constant.bytes = value.bytes;
-    constant.unheld = value.unheld;
-    constant.param = -1;
-  }
-  return resolved;
-}
-
 }  // namespace
-
-namespace {
-
-int64_t rows_of_environment(const char* variable, int64_t most) {
-  const char* wanted = std::getenv(variable);
-  return wanted == nullptr ? most : std::clamp<int64_t>(std::atoll(wanted), 1, most);
-}
-
-}  // namespace
-
-int64_t default_morsel_rows() {
-  static const int64_t rows = rows_of_environment("STROM_MORSEL_ROWS", kMostMorselRows);
-  return rows;
-}
-
-int64_t default_device_morsel_rows() {
-  constexpr int64_t kMostDeviceRows = 4 << 20;
-  static const int64_t rows = rows_of_environment("STROM_DEVICE_MORSEL_ROWS", kMostDeviceRows);
-  return rows;
-}
 
 Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std::vector<const ChunkSource*> sources,
                                                      std::vector<plan::Constant> params, Options options) {
@@ -578,12 +589,9 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
   for (const Pipeline& pipeline : program.pipelines)
     if (pipeline.joins.size() > kMostJoins)
       return Status(ErrorCode::kUnsupported, "more than " + std::to_string(kMostJoins) + " joins in one pipeline");
-  STROM_ASSIGN(Program resolved, resolve(program, params));
-  options.threads = std::max(1, options.threads);
-  options.morsel_rows = std::clamp<int64_t>(options.morsel_rows, 1, kMostMorselRows);
-  options.device_morsel_rows = std::clamp<int64_t>(options.device_morsel_rows, 1, kMostDeviceMorselRows);
-  if (options.run == nullptr) options.run = inst::run_morsel_for(options.isa);
-  return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), std::move(sources), options));
+  STROM_ASSIGN(Program resolved, with_parameters(program, params));
+  return std::unique_ptr<Execution>(
+      new ExecutionImpl(std::move(resolved), parameter_numbers(program), std::move(sources), within_limits(options)));
 }
 
 }  // namespace strom::engine::exec

@@ -126,6 +126,18 @@ class Execution {
   using PassEndHook = std::function<void(const std::vector<DeclinedRow>& rows)>;
   virtual void on_pass_end(PassEndHook hook) = 0;
 
+  /// When the rows of a build pipeline's source are made ready.
+  enum class Collect : uint8_t {
+    kNot,        // they are there
+    kIfNeeded,   // by the hook, right before they are read; not where none of them could get into a result
+    kIfReached,  // likewise, and not where no probing row gets as far as their join
+  };
+  /// By build pipeline; all the others are read first. The hook runs on the caller's thread and may call
+  /// set_parameter(), for parameters that have been unheld so far and are of the last pipeline.
+  using CollectHook = std::function<void(uint32_t pipeline)>;
+  virtual void on_collect(std::vector<Collect> sides, CollectHook hook) = 0;
+  virtual void set_parameter(int32_t param, const plan::Constant& value) = 0;
+
   /// Ends the threads of an execution of which no more results are wanted.
   virtual void stop() = 0;
   /// The caller's thread, also from within an InterruptCheck.

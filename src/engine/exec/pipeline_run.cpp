@@ -66,6 +66,38 @@ Result<bool> PipelineRun::step(const InterruptCheck& interrupt) {
   return take_and_run(main_slot_, false, keep_going);
 }
 
+Status PipelineRun::run_to_end(const InterruptCheck& interrupt) {
+  for (;;) {
+    interrupt();
+    STROM_TRY(error());
+    STROM_ASSIGN(const bool worked, step(interrupt));
+    if (worked || !wait_a_moment()) continue;
+    threads_done();
+    STROM_TRY(error());
+    return finish_workers();
+  }
+}
+
+bool PipelineRun::has_output() {
+  std::lock_guard lock(mutex_);
+  return declined_count_ > 0 ||
+         std::any_of(results_.begin(), results_.end(), [](const auto& batch) { return batch->rows > 0; });
+}
+
+Result<bool> PipelineRun::has_row(const InterruptCheck& interrupt) {
+  for (;;) {
+    interrupt();
+    STROM_TRY(error());
+    STROM_ASSIGN(const bool worked, step(interrupt));
+    if (has_output()) return true;
+    if (worked || !wait_a_moment()) continue;
+    threads_done();
+    STROM_TRY(error());
+    STROM_TRY(finish_workers());
+    return has_output();
+  }
+}
+
 bool PipelineRun::wait_a_moment() {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kPollInterval, [&] {
@@ -190,6 +222,21 @@ std::vector<StageStats> PipelineRun::stages() const {
     stages.push_back(std::move(stage));
   }
   return stages;
+}
+
+void PipelineRun::add_stages_to(std::vector<StageStats>* sum) const {
+  std::vector<bool> taken(sum->size(), false);
+  for (const StageStats& stage : stages()) {
+    size_t place = 0;
+    while (place < taken.size() && (taken[place] || (*sum)[place].name != stage.name)) ++place;
+    if (place == taken.size()) {
+      taken.push_back(false);
+      sum->push_back({stage.name, 0, 0});
+    }
+    taken[place] = true;
+    (*sum)[place].rows_in += stage.rows_in;
+    (*sum)[place].rows_out += stage.rows_out;
+  }
 }
 
 std::vector<int64_t> PipelineRun::machine_rows() const {

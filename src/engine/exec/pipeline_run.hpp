@@ -1,5 +1,5 @@
 // One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Used by
-// exec/execution.cpp and exec/inner_sides.cpp.
+// exec/execution.cpp.
 #pragma once
 
 #include <atomic>
@@ -30,6 +30,11 @@ class PipelineRun final : public WorkerSink {
               std::vector<ColumnKeys> wanted, bool in_order);
   ~PipelineRun() override { stop(); }
 
+  /// All of it, by the caller and the threads.
+  Status run_to_end(const InterruptCheck& interrupt);
+  /// As far as the first row that is put out, or that PostgreSQL has to decide; true when there is one.
+  Result<bool> has_row(const InterruptCheck& interrupt);
+
   /// The caller's share of the work: one morsel. False when there is none left to take.
   Result<bool> step(const InterruptCheck& interrupt);
 
@@ -57,6 +62,8 @@ class PipelineRun final : public WorkerSink {
   // ---- statistics ----
 
   std::vector<StageStats> stages() const;
+  /// Adds them to those of an earlier run of the same pipeline, whose stages may be others.
+  void add_stages_to(std::vector<StageStats>* sum) const;
   double milliseconds() const { return finished_ms_; }
   /// Some group is in more than one batch.
   bool has_partial_groups() const { return groups_.has_partial_groups(); }
@@ -141,6 +148,7 @@ class PipelineRun final : public WorkerSink {
   /// Without a message, which would need memory.
   void fail_for_memory() noexcept;
   void push(std::shared_ptr<const ResultBatch> batch);
+  bool has_output();
 
   const plan::Program& program_;
   const uint32_t index_;

@@ -47,7 +47,10 @@ bool is_sound_pattern(const Program& program, const Node& call) {
 }
 
 bool is_an_error_itself(const Program& program, const Node& n) {
-  if (n.kind == NodeKind::kConst) return program.constants[n.imm].param >= 0 && program.constants[n.imm].may_raise;
+  if (n.kind == NodeKind::kConst) {
+    const Constant& constant = program.constants[n.imm];
+    return constant.may_raise && (constant.param >= 0 || constant.unheld);
+  }
   if (n.kind == NodeKind::kNumericToInt || n.kind == NodeKind::kFixDecimal) return true;
   if (n.kind != NodeKind::kCall) return false;
   const registry::FunctionInfo& function = registry::kFunctions[n.imm];

@@ -68,8 +68,8 @@ std::vector<Constant> Parameters::evaluate(const Subplans& subplans) {
     if (constant.param < 0) continue;
     const auto index = static_cast<size_t>(constant.param);
     if (values.size() <= index) values.resize(index + 1);
-    if (const std::optional<bool> fact = subplans.fact(constant.param))
-      values[index] = {constant.type, false, -1, std::string(1, *fact ? '\1' : '\0')};
+    if (subplans.is_fact(constant.param))
+      values[index] = {constant.type, false, -1, {}, true};
     else
       values[index] = evaluate(constant);
   }

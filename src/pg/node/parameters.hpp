@@ -16,7 +16,7 @@ class Parameters {
  public:
   Parameters(CustomScanState* state, const PlanSpec& plan) : state_(state), plan_(plan) {}
 
-  /// By Constant::param. The sub-queries have been collected.
+  /// By Constant::param. What the rows of sub-queries tell is unheld.
   std::vector<engine::plan::Constant> evaluate(const Subplans& subplans);
 
  private:

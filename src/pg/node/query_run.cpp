@@ -68,7 +68,6 @@ void QueryRun::start() {
   progress_.start();
   std::vector<const engine::exec::ChunkSource*> sources;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_.is_collected(i)) tell_collecting(i);
     sources_.begin_run(i);
     sources.push_back(sources_.rows(i));
   }
@@ -78,9 +77,35 @@ void QueryRun::start() {
   execution_->on_declined_build([this](uint32_t pipeline, const std::vector<DeclinedRow>& rows) {
     fallback_.decide_build(pipeline, rows, *execution_);
   });
+  execution_->on_collect(collecting(), [this](uint32_t pipeline) { collect(pipeline); });
   execution_->on_pass_end([this](const std::vector<DeclinedRow>& rows) { fallback_.decide(rows, *execution_); });
   run_state_ = State::kRunning;
   if (keep_results_) results_.start_caching();
+}
+
+// PostgreSQL reads an inner side when there is a row that asks for it. Finding one costs next to nothing as a rule;
+// where it may take long, rows of inner and semi joins, which PostgreSQL may also read first, are read first.
+std::vector<Execution::Collect> QueryRun::collecting() const {
+  constexpr double kSoon = 100'000;  // rows that are looked at
+  const bool is_soon = plan_.rows_in <= kSoon * std::max(1.0, plan_.rows_out);
+  std::vector<Execution::Collect> collects(sources_.size(), Execution::Collect::kNot);
+  for (const engine::plan::Join& join : plan_.program.joins) {
+    const uint32_t pipeline = join.build_pipeline;
+    if (!sources_.is_collected(pipeline)) continue;
+    const Subplans& subplans = sources_.subplans();
+    const bool is_outer = join.kind == engine::plan::JoinKind::kLeft || join.kind == engine::plan::JoinKind::kAnti;
+    const bool asks = (is_outer || is_soon) && !subplans.is_collected(pipeline) && subplans.can_fail(pipeline);
+    collects[pipeline] = asks ? Execution::Collect::kIfReached : Execution::Collect::kIfNeeded;
+  }
+  return collects;
+}
+
+void QueryRun::collect(uint32_t pipeline) {
+  tell_collecting(pipeline);
+  sources_.collect(pipeline);
+  for (const Subplans::Fact& fact : sources_.subplans().facts(pipeline))
+    execution_->set_parameter(fact.param,
+                              {{registry::TypeId::kBool, 0}, false, -1, std::string(1, fact.value ? '\1' : '\0')});
 }
 
 ResultCursor::Batch QueryRun::next_from_engine() {

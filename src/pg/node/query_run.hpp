@@ -107,6 +107,8 @@ class QueryRun {
   void collect_sorted_rows();
   bool replay(bool same_parameters, const std::vector<bool>& keep_children);
   void release_threads();
+  std::vector<engine::exec::Execution::Collect> collecting() const;
+  void collect(uint32_t pipeline);
   void tell_collecting(size_t pipeline);
   void tell_progress();
 

@@ -15,7 +15,7 @@ SourceSet::SourceSet(CustomScanState* state, const PlanSpec& plan) : plan_(plan)
 void SourceSet::begin_run(size_t pipeline) {
   files_checked_ = std::chrono::steady_clock::now();
   if (is_collected(pipeline)) {
-    subplans_.collect(pipeline);
+    subplans_.prepare(pipeline);
     return;
   }
   inputs_[pipeline].begin_run();

@@ -24,10 +24,12 @@ class SourceSet {
   const PipelineInput& input(size_t pipeline) const { return inputs_[pipeline]; }
   const Subplans& subplans() const { return subplans_; }
 
-  /// The pipeline's rows are a PostgreSQL plan's, which begin_run() runs.
+  /// The pipeline's rows are a PostgreSQL plan's, which collect() runs.
   bool is_collected(size_t pipeline) const { return plan_.pipelines[pipeline].relid == 0; }
-  /// Makes the pipeline's rows ready for the engine.
+  /// Makes the pipeline's rows ready for the engine, but for those that are collected.
   void begin_run(size_t pipeline);
+  /// Makes them ready where they are collected.
+  void collect(size_t pipeline) { subplans_.collect(pipeline); }
   /// Rows of a pipeline that has begun.
   source::RowSource* rows(size_t pipeline) const;
 

@@ -1,5 +1,7 @@
 #include "pg/node/subplans.hpp"
 
+#include <algorithm>
+
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc/guc.hpp"
 
@@ -19,13 +21,33 @@ PlanState* Subplans::subplan_state(size_t pipeline) const {
       list_nth(state_->ss.ps.state->es_subplanstates, plan_.pipelines[pipeline].subplan - 1));
 }
 
+PlanState* Subplans::child_state(size_t pipeline) const {
+  return static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.pipelines[pipeline].child));
+}
+
+// What has no conditions and computes nothing has nothing to complain about.
+bool Subplans::can_fail(size_t pipeline) const {
+  const bool is_subplan = plan_.pipelines[pipeline].subplan != 0;
+  const Plan* plan = (is_subplan ? subplan_state(pipeline) : child_state(pipeline))->plan;
+  if (!IsA(plan, SeqScan) || plan->qual != NIL) return true;
+  for (int i = 0; i < list_length(plan->targetlist); ++i)
+    if (!IsA(static_cast<const TargetEntry*>(list_nth(plan->targetlist, i))->expr, Var)) return true;
+  return false;
+}
+
+void Subplans::prepare(size_t pipeline) {
+  Collected& collected = collected_[pipeline];
+  if (collected.is_there) return;
+  const bool is_subplan = plan_.pipelines[pipeline].subplan != 0;
+  collected = {std::make_unique<source::CollectedRows>(plan_.program.sources[pipeline].columns, is_subplan)};
+}
+
 void Subplans::collect(size_t pipeline) {
-  if (rows(pipeline) != nullptr) return;
+  if (collected_[pipeline].is_there) return;
   if (plan_.pipelines[pipeline].subplan != 0)
     collect_subplan(pipeline);
   else
-    collected_[pipeline] =
-        run(pipeline, static_cast<PlanState*>(list_nth(state_->custom_ps, plan_.pipelines[pipeline].child)));
+    run(pipeline, child_state(pipeline));
 }
 
 // SubPlans of fallback rows share the state, and have to see as well that its parameters have changed.
@@ -38,14 +60,14 @@ void Subplans::collect_subplan(size_t pipeline) {
     ExecReScan(child);
     return copy;
   });
-  collected_[pipeline] = run(pipeline, child);
+  run(pipeline, child);
   child->chgParam = changed;
 }
 
-Subplans::Collected Subplans::run(size_t pipeline, PlanState* plan) const {
+void Subplans::run(size_t pipeline, PlanState* plan) {
   const PipelineSpec& spec = plan_.pipelines[pipeline];
   const std::vector<engine::plan::ValueType>& types = plan_.program.sources[pipeline].columns;
-  Collected collected{std::make_unique<source::CollectedRows>(types, spec.subplan != 0)};
+  Collected& collected = collected_[pipeline];
   std::vector<Datum> values(types.size());
   std::unique_ptr<bool[]> nulls(new bool[types.size()]());
   const int64_t limit = static_cast<int64_t>(guc::pg_strom::work_memory) * 1024;
@@ -66,18 +88,26 @@ Subplans::Collected Subplans::run(size_t pipeline, PlanState* plan) const {
     if (collected.count % 4096 == 4095 && collected.rows->memory_bytes() > limit) collected.rows->spill();
   }
   collected.rows->finish();
-  return collected;
+  collected.is_there = true;
 }
 
-std::optional<bool> Subplans::fact(int param) const {
+bool Subplans::is_fact(int param) const {
+  return std::any_of(plan_.joins.begin(), plan_.joins.end(), [param](const JoinSpec& join) {
+    const int first = join.membership_param;
+    return first >= 0 && param >= first && param < first + kMembershipParamCount;
+  });
+}
+
+std::vector<Subplans::Fact> Subplans::facts(size_t pipeline) const {
+  std::vector<Fact> facts;
+  const Collected& collected = collected_[pipeline];
   for (size_t i = 0; i < plan_.joins.size(); ++i) {
     const int first = plan_.joins[i].membership_param;
-    const int number = param - first;
-    if (first < 0 || number < 0 || number >= kMembershipParamCount) continue;
-    const Collected& collected = collected_[plan_.program.joins[i].build_pipeline];
-    return number == kHasNoNull ? !collected.has_null : collected.count == 0;
+    if (first < 0 || plan_.program.joins[i].build_pipeline != pipeline) continue;
+    facts.push_back({first + kHasNoNull, !collected.has_null});
+    facts.push_back({first + kIsEmpty, collected.count == 0});
   }
-  return std::nullopt;
+  return facts;
 }
 
 void Subplans::restart(const std::vector<bool>& keep_children) {
@@ -85,7 +115,7 @@ void Subplans::restart(const std::vector<bool>& keep_children) {
     const PipelineSpec& spec = plan_.pipelines[i];
     const bool of_changed_subplan = spec.subplan != 0 && subplan_state(i)->chgParam != nullptr;
     const bool of_changed_child = spec.child >= 0 && !keep_children[static_cast<size_t>(spec.child)];
-    if (of_changed_subplan || of_changed_child) collected_[i] = {};
+    if (of_changed_subplan || of_changed_child || !collected_[i].is_there) collected_[i] = {};
   }
 }
 
