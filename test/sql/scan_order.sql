@@ -134,6 +134,19 @@ INSERT INTO far VALUES (1, 1e308), (1, -1e308), (1, 1e308), (2, 1e200), (2, 0), 
 SELECT s, outcomes(format('SELECT avg(x) FROM far WHERE s = %s', s)) AS avg, outcomes(format('SELECT sum(x) FROM far WHERE s = %s', s)) AS sum,
        outcomes(format('SELECT stddev(x) FROM far WHERE s = %s', s)) AS stddev, outcomes(format('SELECT corr(x, s) FROM far WHERE s = %s', s)) AS corr
   FROM generate_series(1, 10) s;
+-- After infinity or NaN nothing overflows, before it does.
+CREATE TABLE final AS SELECT s, v.ord, x::float8 AS x, replace(x, '1e308', '3e38')::float4 AS r FROM (VALUES (1, '{inf,1e308,1e308}'), (2, '{1e308,1e308,inf}'),
+    (3, '{nan,-1e308,-1e308}'), (4, '{-1e308,-1e308,nan}'), (5, '{-inf,1e308,1e308,inf}'), (6, '{1e308,inf,1e308,1e308}'), (7, '{1,1e308,-inf,1e308}'))
+  t(s, list), unnest(list::text[]) WITH ORDINALITY AS v(x, ord);
+SELECT s, outcomes(format('SELECT sum(x) FROM final WHERE s = %s', s)) AS sum, outcomes(format('SELECT sum(x * 1.5) FROM final WHERE s = %s', s)) AS half_more,
+       outcomes(format('SELECT sum(r) FROM final WHERE s = %s', s)) AS sum_of_real, outcomes(format('SELECT avg(x) FROM final WHERE s = %s', s)) AS avg
+  FROM generate_series(1, 7) s;
+SELECT outcomes('SELECT string_agg(s || '' '' || sum, '', '' ORDER BY s) FROM (SELECT s, sum(x) FROM final WHERE s NOT IN (2, 4) GROUP BY s) q');
+-- Also where they are far apart.
+CREATE TABLE apart AS SELECT i % 3 AS g, CASE WHEN i < 4 THEN 'inf' WHEN i > 9990 THEN 1e308 ELSE 1 END::float8 AS x FROM generate_series(1, 10000) i;
+ANALYZE apart;
+SELECT outcomes('SELECT sum(x) FROM apart'), outcomes('SELECT string_agg(sum::text, '', '') FROM (SELECT sum(x) FROM apart GROUP BY g) q'),
+       outcomes('SELECT sum(x) FROM apart WHERE x < ''inf''::float8');
 
 -- An error is one for each row that PostgreSQL would have evaluated the condition for.
 CREATE TABLE risky AS SELECT i % 10 AS a, i AS b, CASE WHEN i % 100 = 0 THEN 'x' ELSE i::text END AS s, (i % 50)::numeric AS n FROM generate_series(1, 5000) i;

@@ -8,8 +8,10 @@
 
 namespace strom::engine::agg {
 
-template <class P, class T, class Wide>
-STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide) {
+/// Beside wide values, those that `is_final` says go to PostgreSQL too: what is added to infinity or NaN does not
+/// overflow, so their order decides.
+template <class P, class T, class Wide, class Final>
+STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& instr, Wide is_wide, Final is_final) {
   const T* in = values<T>(s, instr.a);
   const uint8_t* fa = s.regs[instr.a].flags;
   T* out = static_cast<T*>(s.storage[instr.dst].data);
@@ -22,7 +24,12 @@ STROM_INLINE void narrow_sum_typed(const P& p, TileState& s, const TileInstr& in
     flags[i] = too_wide ? kErrorFlag : flag;
     wide |= too_wide;
   });
-  const bool flagged = p.any(wide != 0) || fa != nullptr;
+  const bool any_wide = p.any(wide != 0), flagged = any_wide || fa != nullptr;
+  if (any_wide) {
+    p.for_each(s.count, [&](int i) {
+      if (flags[i] == 0 && is_final(in[i])) flags[i] = kErrorFlag;
+    });
+  }
   p.leader([&] { own(s, instr.dst, flagged); });
   p.sync();
 }
@@ -37,21 +44,29 @@ STROM_KERNEL void narrow_sum(const P& p, TileState& s, const TileInstr& instr) {
     case Phys::kI128: {
       const base::int128 limit = static_cast<base::int128>(1)
                                  << (acc == AccKind::kSumSquares ? kSquareBits : kSummableBits);
-      narrow_sum_typed<P, base::int128>(p, s, instr, [limit](base::int128 v) { return v >= limit || v <= -limit; });
+      narrow_sum_typed<P, base::int128>(
+          p, s, instr, [limit](base::int128 v) { return v >= limit || v <= -limit; },
+          [](base::int128) { return false; });
       break;
     }
     case Phys::kF32:
-      narrow_sum_typed<P, float>(p, s, instr, [average](float v) {
-        const float size = v < 0 ? -v : v;
-        return average ? !(size < INFINITY) : size > static_cast<float>(kSummableF32) && size < INFINITY;
-      });
+      narrow_sum_typed<P, float>(
+          p, s, instr,
+          [average](float v) {
+            const float size = v < 0 ? -v : v;
+            return average ? !(size < INFINITY) : size > static_cast<float>(kSummableF32) && size < INFINITY;
+          },
+          [](float v) { return !(v - v == 0); });
       break;
     default:
       const double limit = moments ? kMomentF64 : kAveragableF64;
-      narrow_sum_typed<P, double>(p, s, instr, [average, limit](double v) {
-        const double size = v < 0 ? -v : v;
-        return average ? !(size < limit) : size > kSummableF64 && size < INFINITY;
-      });
+      narrow_sum_typed<P, double>(
+          p, s, instr,
+          [average, limit](double v) {
+            const double size = v < 0 ? -v : v;
+            return average ? !(size < limit) : size > kSummableF64 && size < INFINITY;
+          },
+          [](double v) { return !(v - v == 0); });
   }
 }
 

@@ -155,13 +155,16 @@ bool QueryRun::next_row() {
 
 bool QueryRun::next_input_row() {
   if (!plan_.order.empty()) return next_sorted_row();
+  // Groups come before the fallback rows: after infinity, a sum does not overflow any more.
+  const bool groups_first = plan_.kind == PlanKind::kAggregation;
   for (;;) {
+    row_from_ = RowFrom::kResults;
+    if (groups_first && results_.next_row()) return true;
     if (fallback_.pop()) {
       row_from_ = RowFrom::kFallback;
       return true;
     }
-    row_from_ = RowFrom::kResults;
-    if (results_.next_row()) return true;
+    if (!groups_first && results_.next_row()) return true;
     if (!next_batch() && !fallback_.has_results()) return false;
   }
 }
