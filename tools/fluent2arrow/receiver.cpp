@@ -55,6 +55,7 @@ Status Receiver::listen_unix(const std::string& path) {
     return {ErrorCode::kInvalidParameter, "the path of a socket is too long: \"" + path + "\""};
   std::memcpy(address.sun_path, path.data(), path.size());
   listener_ = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (listener_.get() < 0) return base::os_error(errno, "could not make a socket");
   // A socket that nobody listens at is one of a program that was killed.
   if (connect(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
     return {ErrorCode::kIoError, "another program listens at \"" + path + "\""};
@@ -76,6 +77,10 @@ Status Receiver::listen_tcp(const std::string& host, const std::string& port) {
     return {ErrorCode::kInvalidParameter,
             "\"" + settings_.address + "\" is no address to listen at: " + gai_strerror(error)};
   listener_ = Socket(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (listener_.get() < 0) {
+    freeaddrinfo(found);
+    return base::os_error(errno, "could not make a socket");
+  }
   const int yes = 1;
   setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   const int result = bind(listener_.get(), found->ai_addr, found->ai_addrlen);
@@ -96,7 +101,8 @@ Status Receiver::listen() {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     STROM_TRY(listen_tcp(host, address.substr(colon + 1)));
   }
-  if (::listen(listener_.get(), kBacklog) != 0) return base::os_error(errno, "could not listen at \"" + address + "\"");
+  if (listener_.get() < 0 || ::listen(listener_.get(), kBacklog) != 0)
+    return base::os_error(errno, "could not listen at \"" + address + "\"");
   return Status::ok();
 }
 

@@ -295,6 +295,7 @@ Result<Captured> LiveCapture::run() {
   STROM_TRY(open_outputs());
   const tool::StopAtSignal at_signal([this] { stop(); });
   std::vector<std::thread> threads;
+  threads.reserve(sources_.size());
   running_ = sources_.size();
   for (size_t i = 0; i < sources_.size(); ++i) {
     threads.emplace_back([this, i] {

@@ -203,11 +203,11 @@ Status RingSource::open() {
 }
 
 Status RingSource::join(int& group) {
-  const std::pair<const char*, int> kModes[] = {{"hash", PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_ROLLOVER << 8},
-                                                {"cpu", PACKET_FANOUT_CPU},
-                                                {"lb", PACKET_FANOUT_LB},
-                                                {"queue", PACKET_FANOUT_QM},
-                                                {"rollover", PACKET_FANOUT_ROLLOVER}};
+  constexpr std::pair<const char*, int> kModes[] = {{"hash", PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_ROLLOVER << 8},
+                                                    {"cpu", PACKET_FANOUT_CPU},
+                                                    {"lb", PACKET_FANOUT_LB},
+                                                    {"queue", PACKET_FANOUT_QM},
+                                                    {"rollover", PACKET_FANOUT_ROLLOVER}};
   int mode = PACKET_FANOUT_HASH;
   for (const auto& [name, value] : kModes)
     if (settings_.fanout == name) mode = value;

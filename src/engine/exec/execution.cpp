@@ -590,8 +590,8 @@ Result<std::unique_ptr<Execution>> Execution::create(const Program& program, std
     if (pipeline.joins.size() > kMostJoins)
       return Status(ErrorCode::kUnsupported, "more than " + std::to_string(kMostJoins) + " joins in one pipeline");
   STROM_ASSIGN(Program resolved, with_parameters(program, params));
-  return std::unique_ptr<Execution>(
-      new ExecutionImpl(std::move(resolved), parameter_numbers(program), std::move(sources), within_limits(options)));
+  return std::unique_ptr<Execution>(new ExecutionImpl(std::move(resolved), parameter_numbers(program),
+                                                      std::move(sources), within_limits(std::move(options))));
 }
 
 }  // namespace strom::engine::exec

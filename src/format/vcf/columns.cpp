@@ -279,7 +279,7 @@ Status Variants::find_info(std::string_view text) {
     if (target >= 0)
       info_[static_cast<size_t>(target)] = sign == item.size() ? item.substr(sign) : item.substr(sign + 1);
     if (target >= 0 && info_[static_cast<size_t>(target)].data() == nullptr)
-      info_[static_cast<size_t>(target)] = std::string_view("", 0);
+      info_[static_cast<size_t>(target)] = std::string_view("");
   }
   return Status::ok();
 }

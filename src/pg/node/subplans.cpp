@@ -82,8 +82,8 @@ void Subplans::run(size_t pipeline, PlanState* plan) {
     for (size_t i = 0; i < types.size(); ++i) {
       values[i] = slot->tts_values[spec.positions[i] - 1];
       nulls[i] = slot->tts_isnull[spec.positions[i] - 1];
+      if (i == 0 && nulls[i]) collected.has_null = true;
     }
-    collected.has_null = collected.has_null || (!types.empty() && nulls[0]);
     collected.rows->add(values.data(), nulls.get());
     if (collected.count % 4096 == 4095 && collected.rows->memory_bytes() > limit) collected.rows->spill();
   }

@@ -96,9 +96,13 @@ bool Rows::compare_and_set(Slot slot, Xids before, Xids after) const {
 
 // Values
 
-const uint8_t* Rows::nulls(uint64_t chunk, uint32_t column) const {
+bool Rows::has_nulls(uint64_t chunk, uint32_t column) const {
   const uint8_t* mark = memory_ + layout_->marks + chunk * shape_->columns.size() + column;
-  return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0 ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
+  return __atomic_load_n(mark, __ATOMIC_ACQUIRE) != 0;
+}
+
+const uint8_t* Rows::nulls(uint64_t chunk, uint32_t column) const {
+  return has_nulls(chunk, column) ? chunk_at(chunk) + layout_->nulls[column] : nullptr;
 }
 
 Status Rows::mark_null(Slot slot, uint32_t column) const {
@@ -147,7 +151,7 @@ Status Rows::write(Slot slot, std::span<const Cell> cells) const {
       status = mark_null(slot, i);
       continue;
     }
-    if (nulls(chunk, i) != nullptr) (chunk_at(chunk) + layout_->nulls[i])[row] = 0;
+    if (has_nulls(chunk, i)) (chunk_at(chunk) + layout_->nulls[i])[row] = 0;
     if (column.form == Form::kFixed) {
       std::memcpy(value, cells[i].data, column.width);
       continue;

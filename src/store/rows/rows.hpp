@@ -109,6 +109,8 @@ class Rows {
   const uint8_t* values(uint64_t chunk, uint32_t column) const { return chunk_at(chunk) + layout_->values[column]; }
   /// A byte for each row, 1 = NULL; nullptr: the chunk has never had one there.
   const uint8_t* nulls(uint64_t chunk, uint32_t column) const;
+  /// Whether rows of the chunk have a byte for NULL.
+  bool has_nulls(uint64_t chunk, uint32_t column) const;
   const uint8_t* heap_segment(uint32_t segment) const { return memory_ + layout_->heap_begin + segment * kHeapSegment; }
   uint64_t heap_used() const { return __atomic_load_n(&state_->heap_used, __ATOMIC_ACQUIRE); }
 

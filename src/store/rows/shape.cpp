@@ -68,7 +68,7 @@ Status check_shape(const Shape& shape) {
 std::string encode_shape(const Shape& shape) {
   std::string bytes;
   put(&bytes, shape.max_rows);
-  put(&bytes, static_cast<uint64_t>(shape.key + 1));
+  put(&bytes, static_cast<uint64_t>(int64_t{shape.key} + 1));
   put(&bytes, shape.columns.size());
   for (const Column& column : shape.columns) {
     put(&bytes, static_cast<uint64_t>(column.form));

@@ -5,6 +5,7 @@ namespace strom::engine::exec {
 void EqualKeysIndex::find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const {
   index_rows();
   std::vector<const HostColumn*> columns;
+  columns.reserve(keys.size());
   for (const HostColumn& key : keys) columns.push_back(&key);
   const auto [first, last] = rows_by_hash_.equal_range(hash_at(columns, 0));
   for (auto entry = first; entry != last; ++entry) {

@@ -17,7 +17,8 @@ constexpr int64_t kTextBlock = 4096;
 
 }  // namespace
 
-JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, Partition partition)
+JoinBuild::JoinBuild(const std::vector<Phys>& keys, const std::vector<Phys>& payload, JoinNeeds needs,
+                     Partition partition)
     : needs_(std::move(needs)),
       partition_(partition),
       texts_(kTextBlock),
@@ -26,9 +27,9 @@ JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeed
   for (Phys phys : payload) rows_.payload.push_back({phys, {}, {}, 0});
 }
 
-JoinBuild::JoinBuild(std::vector<Phys> keys, std::vector<Phys> payload, JoinNeeds needs, JoinImage image,
+JoinBuild::JoinBuild(const std::vector<Phys>& keys, const std::vector<Phys>& payload, JoinNeeds needs, JoinImage image,
                      std::shared_ptr<CachedJoin> cached)
-    : JoinBuild(std::move(keys), std::move(payload), std::move(needs), Partition{}) {
+    : JoinBuild(keys, payload, std::move(needs), Partition{}) {
   table_ = image.table;
   rows_.count = table_.row_count;
   code_rows_ = std::move(image.code_rows);
@@ -127,6 +128,7 @@ std::optional<KeyRange> JoinBuild::key_range(size_t key) const {
 /// Numbers the distinct combinations of the grouped payload columns.
 void JoinBuild::assign_codes() {
   std::vector<const HostColumn*> columns;
+  columns.reserve(needs_.group_columns.size());
   for (uint32_t ordinal : needs_.group_columns) columns.push_back(&rows_.payload[ordinal]);
   codes_.resize(rows());
   uint64_t capacity = 1024;

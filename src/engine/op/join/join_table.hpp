@@ -23,12 +23,12 @@ class CachedJoin;
 
 class JoinBuild {
  public:
-  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs,
+  JoinBuild(const std::vector<registry::Phys>& keys, const std::vector<registry::Phys>& payload, JoinNeeds needs,
             Partition partition);
 
   /// The table that `image` holds, which stays as long as `cached`.
-  JoinBuild(std::vector<registry::Phys> keys, std::vector<registry::Phys> payload, JoinNeeds needs, JoinImage image,
-            std::shared_ptr<CachedJoin> cached);
+  JoinBuild(const std::vector<registry::Phys>& keys, const std::vector<registry::Phys>& payload, JoinNeeds needs,
+            JoinImage image, std::shared_ptr<CachedJoin> cached);
 
   /// Rows of a finished tile output: key columns first, then payload. `texts` owns the texts of the `owned` columns.
   void append(const std::vector<block::TableColumn>& columns, const std::vector<bool>& has_flags, int64_t rows,
