@@ -153,12 +153,31 @@ Status Receiver::run() {
     const bool is_time = now_ms() - last_write_ms_ >= (is_failing_ ? kRetryMs : settings_.flush_ms);
     if (is_time || (!is_failing_ && waiting_bytes_ >= settings_.flush_bytes)) write_files();
   }
+  receive_rest();
   listener_ = Socket();
   if (!unix_path_.empty()) unlink(unix_path_.c_str());
   STROM_TRY(files_.write(time(nullptr)));
   answer();
   for (auto& [number, connection] : connections_) (void)send(connection);
   return Status::ok();
+}
+
+/// What clients have sent before the signal.
+void Receiver::receive_rest() {
+  accept_some();
+  const int64_t end = now_ms() + kRetryMs;  // one that goes on sending is not waited for
+  for (bool goes_on = true; goes_on && may_read() && now_ms() < end;) {
+    goes_on = false;
+    for (auto at = connections_.begin(); at != connections_.end();) {
+      pollfd waited{at->second.socket.get(), POLLIN, 0};
+      const auto next = std::next(at);
+      if (poll(&waited, 1, 0) > 0) {
+        goes_on = true;
+        if (!receive(at->first, at->second)) connections_.erase(at);
+      }
+      at = next;
+    }
+  }
 }
 
 void Receiver::accept_some() {

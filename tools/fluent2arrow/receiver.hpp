@@ -66,6 +66,7 @@ class Receiver {
   Status listen_unix(const std::string& path);
   Status listen_tcp(const std::string& host, const std::string& port);
   void accept_some();
+  void receive_rest();
   bool receive(uint64_t number, Connection& connection);
   bool take_messages(uint64_t number, Connection& connection);
   Status take(uint64_t number, std::string_view bytes);

@@ -52,7 +52,8 @@ void Written::add(const Written& other) {
 /// captured again.
 class CaptureOutput::NumberedSink final : public format::ByteSink {
  public:
-  NumberedSink(std::unique_ptr<format::StagedFile> file, std::string base) : file_(std::move(file)), base_(base) {}
+  NumberedSink(std::unique_ptr<format::StagedFile> file, std::string base)
+      : file_(std::move(file)), base_(std::move(base)) {}
   Status append(std::vector<struct iovec> pieces) override { return file_->append(std::move(pieces)); }
   Status reserve(int64_t bytes) override { return file_->reserve(bytes); }
   int64_t position() const override { return file_->position(); }

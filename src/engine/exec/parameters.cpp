@@ -21,6 +21,7 @@ Result<Program> with_parameters(const Program& program, const std::vector<plan::
 
 std::vector<int32_t> parameter_numbers(const Program& program) {
   std::vector<int32_t> numbers;
+  numbers.reserve(program.constants.size());
   for (const plan::Constant& constant : program.constants) numbers.push_back(constant.param);
   return numbers;
 }

@@ -88,6 +88,7 @@ std::vector<std::string> PipelineInput::storages() const {
   if (spec_.leaves.empty()) return {spec_.relid == 0 ? "" : rows_->storage()};
   const auto& leaves = static_cast<const source::AppendRows&>(*rows_);
   std::vector<std::string> storages;
+  storages.reserve(spec_.leaves.size());
   for (size_t i = 0; i < spec_.leaves.size(); ++i)
     storages.push_back(leaves.leaf(i) == nullptr ? "" : leaves.leaf(i)->storage());
   return storages;

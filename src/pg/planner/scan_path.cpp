@@ -288,13 +288,14 @@ bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
 // The filters of `leaf` are those of its parent, whose judgement is taken over; false when they are not quite.
 bool take_filters_over(const EngineScan* parent, EngineScan* leaf) {
   const List* judged = parent->rel->baserestrictinfo;
-  if (parent->host_quals != NIL || parent->memberships != NIL ||
-      list_length(judged) != list_length(leaf->rel->baserestrictinfo))
+  const int count = list_length(judged);
+  if (parent->host_quals != NIL || parent->memberships != NIL || count != list_length(leaf->rel->baserestrictinfo))
     return false;
+  if (count == 0) return true;
   int place = -1;  // many are in the order of the query
   ListCell* cell;
   foreach (cell, parent->quals) {
-    do place = (place + 1) % list_length(judged);
+    do place = (place + 1) % count;
     while (list_nth(judged, place) != lfirst(cell));
     leaf->quals = lappend(leaf->quals, list_nth(leaf->rel->baserestrictinfo, place));
   }

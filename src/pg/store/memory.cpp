@@ -122,7 +122,10 @@ bool attach(Table* table) {
   const std::string path = memory_path(table->relid);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT) return false;
-  if (descriptor < 0) throw_if_failed(base::os_error(errno, "could not open file \"" + path + "\""));
+  if (descriptor < 0) {
+    throw_if_failed(base::os_error(errno, "could not open file \"" + path + "\""));
+    return false;
+  }
   struct stat info{};
   Shared head{};
   const bool is_whole = fstat(descriptor, &info) == 0 && pread(descriptor, &head, offsetof(Shared, rows), 0) ==

@@ -20,6 +20,7 @@ class Table {
   }
   void append(const std::vector<std::string>& packets, uint16_t link = link::kEthernet) {
     std::vector<Packet> list;
+    list.reserve(packets.size());
     for (const std::string& packet : packets)
       list.push_back({reinterpret_cast<const uint8_t*>(packet.data()),
                       int64_t{1500} * static_cast<int64_t>(list.size()), static_cast<uint32_t>(packet.size()),
@@ -84,6 +85,7 @@ TEST(PacketColumns, TilesOfAllSizes) {
   for (const size_t size : {1, 7, 255, 256, 257, 511, 1000}) {
     Table table;
     std::vector<std::string> packets;
+    packets.reserve(size);
     for (size_t i = 0; i < size; ++i) packets.push_back(samples[i % samples.size()]);
     table.append(packets);
     table.append(packets);

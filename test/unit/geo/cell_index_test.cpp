@@ -29,6 +29,7 @@ class Index {
     options.cells_of_edge = cells_of_edge;
     options.run = [](int count, const std::function<void(int)>& task) {
       std::vector<std::thread> threads;
+      threads.reserve(static_cast<size_t>(count));
       for (int i = 0; i < count; ++i) threads.emplace_back(task, i);
       for (std::thread& thread : threads) thread.join();
     };
@@ -48,6 +49,7 @@ class Index {
   }
   std::vector<Answer> expected(Point p) const {
     std::vector<Answer> answers;
+    answers.reserve(prepared_.size());
     for (const std::vector<char>& image : prepared_) answers.push_back(PreparedPolygon(image.data()).locate(p));
     return answers;
   }
@@ -138,8 +140,9 @@ TEST(CellIndex, IsTheSameForInvalidPolygons) {
 
 TEST(CellIndex, HasWholeCells) {
   Polygons polygons;
-  for (int i = 0; i < 16; ++i)
-    polygons.push_back({{rectangle(i % 4 * 10.0, i / 4 * 10.0, i % 4 * 10.0 + 10, i / 4 * 10.0 + 10)}});
+  for (int row = 0; row < 4; ++row)
+    for (int column = 0; column < 4; ++column)
+      polygons.push_back({{rectangle(column * 10.0, row * 10.0, column * 10.0 + 10, row * 10.0 + 10)}});
   const Index index(polygons, 2, 50);
   const CellIndexHeader& h = index.index().header();
   int whole = 0, asked = 0;
@@ -181,9 +184,11 @@ TEST(CellIndex, HasWhatIsNoPolygon) {
 }
 
 TEST(CellIndex, KnowsSrids) {
-  const auto header = [](std::vector<int32_t> srids) {
+  const auto header = [](const std::vector<int32_t>& srids) {
     std::vector<std::string> bytes;
     std::vector<GeometryBytes> geometries;
+    bytes.reserve(srids.size());
+    geometries.reserve(srids.size());
     for (const int32_t srid : srids) bytes.push_back(serialized({{rectangle(0, 0, 1, 1)}}, {2, srid}));
     for (const std::string& one : bytes) geometries.push_back({one.data(), static_cast<int64_t>(one.size())});
     CellIndexOptions options;

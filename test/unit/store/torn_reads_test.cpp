@@ -66,6 +66,7 @@ TEST(TornReads, AreNeverBelieved) {
   };
 
   std::vector<std::thread> readers;
+  readers.reserve(2);
   for (unsigned i = 0; i < 2; ++i) readers.emplace_back(read, i);
   std::mt19937_64 random(99);
   uint64_t version = 0;

@@ -27,6 +27,7 @@ plan::Program chain(const std::vector<JoinKind>& kinds, size_t never_true = SIZE
 
 std::vector<bool> needed(const NeededSides& sides, uint32_t count) {
   std::vector<bool> result;
+  result.reserve(count + 1);
   for (uint32_t join = 0; join < count; ++join) result.push_back(sides.is_needed(join));
   result.push_back(sides.is_outer_needed());
   return result;

@@ -216,6 +216,7 @@ TEST(SpatialJoin, LeavesDoubtfulRows) {
       exec::Options options;
       const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machine, options);
       std::vector<std::pair<int64_t, int64_t>> declined;
+      declined.reserve(3);
       for (size_t i = 0; i < 3; ++i) declined.emplace_back(0, sure + i);
       EXPECT_EQ(outcome.declined, declined) << machine.name << " by coordinates " << by_coordinates;
     }
