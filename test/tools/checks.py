@@ -32,6 +32,16 @@ def equal(found, wanted, name):
     return ok(found == wanted, name, f"found:  {found!r}", f"wanted: {wanted!r}")
 
 
+def raises(action, kind, text, name):
+    """`action` raises an error of that kind, which says `text`."""
+    try:
+        action()
+    except kind as error:
+        ok(text in str(error), name, error)
+    else:
+        ok(False, name, "no error")
+
+
 def done():
     print(f"{_passed} passed, {_failed} failed", flush=True)
     sys.exit(1 if _failed else 0)

@@ -14,7 +14,7 @@ import polars
 import psycopg
 import pyarrow as pa
 
-from checks import done, equal, folder, fresh_database, ok, psql, query, wait_until
+from checks import done, equal, folder, fresh_database, ok, psql, query, raises, wait_until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
@@ -43,15 +43,6 @@ def error_of(at, statement, *parameters):
     except psycopg.Error as error:
         return error.sqlstate, error.diag.message_primary, error.diag.message_hint or ""
     return None, "no error", ""
-
-
-def raises(action, kind, text, name):
-    try:
-        action()
-    except kind as error:
-        ok(text in str(error), name, error)
-    else:
-        ok(False, name, "no error")
 
 
 main = session()

@@ -17,7 +17,7 @@ import polars
 import psycopg
 import pyarrow as pa
 
-from checks import done, equal, folder, fresh_database, ok, query
+from checks import done, equal, folder, fresh_database, ok, query, raises
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -28,15 +28,6 @@ DB = fresh_database("strom_python_sessions")
 FILES = folder("python_sessions")
 FILES.chmod(0o777)
 DSN = f"dbname={DB}"
-
-
-def raises(action, kind, text, name):
-    try:
-        action()
-    except kind as error:
-        ok(text in str(error), name, error)
-    else:
-        ok(False, name, "no error")
 
 
 COLUMNS = "b bool, i2 smallint, i8 bigint, f4 real, f8 double precision, n numeric(20,3), s text, y bytea, d date, ts timestamp, tz timestamptz, t time"
