@@ -8,6 +8,7 @@
 #include "pg/files/options.hpp"
 #include "pg/sqlfn/arrow_output.hpp"
 #include "pg/sqlfn/query_cursor.hpp"
+#include "pg/sqlfn/text_argument.hpp"
 
 namespace strom::pg::sqlfn {
 namespace {
@@ -26,10 +27,6 @@ int64_t run(const std::string& query, const OutputSettings& settings, bool strea
   output.finish();
   close_query(portal);
   return output.total_rows();
-}
-
-std::string text_argument(FunctionCallInfo fcinfo, int index) {
-  return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
 }
 
 /// A copy that belongs to the caller's memory.

@@ -12,6 +12,7 @@
 #include "pg/sqlfn/export_buffers.hpp"
 #include "pg/sqlfn/json_options.hpp"
 #include "pg/sqlfn/query_cursor.hpp"
+#include "pg/sqlfn/text_argument.hpp"
 
 namespace strom::pg::sqlfn {
 namespace {
@@ -160,10 +161,6 @@ Datum export_table(FunctionCallInfo fcinfo, bool is_pinned) {
   settings.is_pinned = is_pinned;
   const bool is_foreign = guard([relation] { return get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE; });
   return export_rows(query, settings, is_foreign);
-}
-
-std::string text_argument(FunctionCallInfo fcinfo, int index) {
-  return guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
 }
 
 // May ereport.

@@ -1,0 +1,15 @@
+// Arguments of SQL functions as C++ values.
+#pragma once
+
+#include <string>
+
+#include "pg/boundary/boundary.hpp"
+
+namespace strom::pg::sqlfn {
+
+/// An argument of type text, which is not NULL. May throw.
+inline std::string text_argument(FunctionCallInfo fcinfo, int index) {
+  return boundary::guard([=] { return text_to_cstring(PG_GETARG_TEXT_PP(index)); });
+}
+
+}  // namespace strom::pg::sqlfn
