@@ -46,3 +46,37 @@ CREATE EVENT TRIGGER gstore_fdw_tables_dropped ON sql_drop
 WHEN TAG IN ('DROP FOREIGN TABLE', 'DROP TABLE', 'DROP SCHEMA', 'DROP SERVER', 'DROP FOREIGN DATA WRAPPER', 'DROP OWNED',
              'DROP EXTENSION')
 EXECUTE FUNCTION gstore_fdw_tables_dropped();
+
+
+CREATE FUNCTION store_checkpoint(regclass)
+RETURNS void
+AS 'MODULE_PATHNAME', 'strom_store_checkpoint'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION store_checkpoint(regclass) IS 'writes the rows of a store table to its base file, so that the redo log before is not needed';
+
+CREATE FUNCTION store_compact(regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'strom_store_compact'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION store_compact(regclass) IS 'frees what nobody can see any more of a store table, and makes a checkpoint; returns how many versions went';
+
+CREATE FUNCTION store_check(regclass)
+RETURNS bigint
+AS 'MODULE_PATHNAME', 'strom_store_check'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION store_check(regclass) IS 'looks at all versions, the index and the files of a store table; returns how many rows it has';
+
+CREATE FUNCTION store_info(OUT relation regclass, OUT rows bigint, OUT max_rows bigint, OUT slots bigint, OUT free_slots bigint,
+                           OUT ended_versions bigint, OUT memory_bytes bigint, OUT heap_bytes bigint, OUT free_heap_bytes bigint,
+                           OUT redo_appended bigint, OUT redo_durable bigint, OUT redo_base bigint, OUT redo_limit bigint)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'strom_store_info'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION store_info() IS 'rows, slots, memory and redo log of the store tables of this database';
+
+REVOKE ALL ON FUNCTION store_info() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION store_info() TO pg_monitor;

@@ -90,9 +90,9 @@ class Cluster:
         lines = (self.data / "server.log").read_text(errors="replace").splitlines()
         return [line for line in lines if "terminated by signal" in line or "PANIC" in line][-3:]
 
-    def stop(self):
+    def stop(self, mode="immediate"):
         if self.running:
-            self.as_user(*self._pg_ctl, "-m", "immediate", "stop", stdout=subprocess.DEVNULL)
+            self.as_user(*self._pg_ctl, "-m", mode, "stop", stdout=subprocess.DEVNULL)
         self.running = False
 
     def remove(self):

@@ -188,6 +188,12 @@ COPY k FROM stdin;
 a	9
 \.
 SELECT * FROM k ORDER BY 1;
+-- What the table is made of.
+SELECT pgstrom.store_check('k'), pgstrom.store_compact('k') >= 0 AS has_freed;
+SELECT relation, rows, max_rows, memory_bytes > 0 AS has_memory, redo_appended = redo_base AS is_log_empty, redo_limit
+  FROM pgstrom.store_info();
+SELECT pgstrom.store_checkpoint('k');
+SELECT pgstrom.store_checkpoint('pg_class');
 -- Triggers.
 CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

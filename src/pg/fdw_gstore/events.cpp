@@ -12,11 +12,6 @@ namespace store = strom::pg::store;
 
 namespace {
 
-bool is_store_server(Oid server) {
-  const char* wrapper = GetForeignDataWrapper(GetForeignServer(server)->fdwid)->fdwname;
-  return strcmp(wrapper, "gstore_fdw") == 0;
-}
-
 /// OIDs that a query returns in its first column, in the memory context of the caller. May ereport.
 List* query_oids(const char* query) {
   MemoryContext caller = CurrentMemoryContext;
@@ -40,9 +35,9 @@ void for_store_tables(List* relids, void (*call)(Relation)) {
   ListCell* cell;
   foreach (cell, relids) {
     const Oid relid = lfirst_oid(cell);
-    if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !is_store_server(GetForeignTable(relid)->serverid)) continue;
+    if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE) continue;
     Relation relation = table_open(relid, AccessShareLock);
-    call(relation);
+    if (store::is_store_table(relation)) call(relation);
     table_close(relation, NoLock);
   }
 }

@@ -121,9 +121,19 @@ void write_values(Table* table, Slot slot, const rows::Cell* cells) {
   if (is_failed) boundary::raise(error);
 }
 
-void check_row(const Table* table, const rows::Cell* cells) {
+/// Bytes of a row's values, and with what the redo log adds.
+uint64_t bytes_of(const Table* table, const rows::Cell* cells) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < table->columns.size(); ++i) bytes += cells[i].is_null ? 0 : cells[i].bytes;
+  return bytes;
+}
+uint64_t redo_bytes_of(const Table* table, const rows::Cell* cells) {
+  constexpr uint64_t kSlotAndKind = 8, kColumn = 5;  // its length, and a bit
+  return bytes_of(table, cells) + kSlotAndKind + kColumn * table->columns.size();
+}
+
+void check_row(const Table* table, const rows::Cell* cells) {
+  const uint64_t bytes = bytes_of(table, cells);
   if (bytes > rows::kMaxRowBytes)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
                     errmsg("a row of store table \"%s\" has %lu bytes, %lu are the limit", table->name, bytes,
@@ -149,7 +159,7 @@ void check_command(CommandId command) {
 
 /// A version that others do not see yet, and that is not in the index. Noted as `change`.made.
 Slot make_version(Table* table, Relation relation, const rows::Cell* cells, CommandId command, Change change) {
-  prepare_change(table);
+  prepare_change(table, redo_bytes_of(table, cells));
   const TransactionId xid = GetCurrentTransactionId();
   const Slot slot = take_slot(table, relation);
   change.made = slot;
@@ -222,7 +232,8 @@ Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, Comman
 
 EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command) {
   check_command(command);
-  prepare_change(table);
+  constexpr uint64_t kSlotAndKind = 8;
+  prepare_change(table, kSlotAndKind);
   const TransactionId xid = GetCurrentTransactionId();
   LWLock* lock = lock_of(table, slot);
   rows::Version& version = table->rows->version(slot);

@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/store/control.hpp"
 #include "store/log/base_file.hpp"
 
 namespace strom::pg::store {

@@ -7,6 +7,7 @@
 
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/control.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/server_headers.hpp"
 #include "store/log/base_file.hpp"
@@ -183,16 +184,6 @@ void make_file(Table* table, const std::string& path) {
                                      std::to_string(table->layout.chunk_begin) + " bytes."));
 }
 
-void unmap(Table* table) {
-  delete table->rows;
-  table->rows = nullptr;
-  if (table->memory != nullptr) munmap(table->memory, table->layout.bytes);
-  table->memory = nullptr;
-  table->shared = nullptr;
-  if (table->descriptor >= 0) close(table->descriptor);
-  table->descriptor = -1;
-}
-
 }  // namespace
 
 void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layout_hash) {
@@ -207,6 +198,9 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
     shared.layout = layout_hash;
     shared.database = MyDatabaseId;
     shared.relation = table->relid;
+    strlcpy(shared.base_file, table->options.base_file.c_str(), sizeof(shared.base_file));
+    strlcpy(shared.redo_file, table->options.redo_log_file.c_str(), sizeof(shared.redo_file));
+    strlcpy(shared.name, table->name, sizeof(shared.name));
     for (auto& lock : shared.locks) LWLockInitialize(&lock.lock, tranche);
     if (guard([&shared] { return pg_strong_random(&shared.rows.seed, sizeof(shared.rows.seed)); }) == false)
       throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
@@ -214,9 +208,9 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
     shared.state = static_cast<uint32_t>(MemoryState::kReady);
     if (rename(unfinished.c_str(), path.c_str()) != 0)
       throw_if_failed(base::os_error(errno, "could not rename file \"" + unfinished + "\""));
-    unmap(table);
+    unmap_memory(table);
   } catch (...) {
-    unmap(table);
+    unmap_memory(table);
     unlink(unfinished.c_str());
     throw;
   }

@@ -1,24 +1,23 @@
 #include "pg/store/memory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
-#include <climits>
-#include <cstdio>
 #include <map>
 #include <memory>
 
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/store/control.hpp"
 #include "pg/store/load.hpp"
 #include "pg/store/memory_file.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/worker.hpp"
+#include "store/log/base_file.hpp"
 
 namespace strom::pg::store {
 
@@ -27,12 +26,6 @@ using boundary::throw_if_failed;
 using boundary::value_or_throw;
 
 namespace {
-
-/// In the server's own shared memory: tells its runs apart, crashes included.
-struct Control {
-  uint64_t incarnation;
-  int tranche;
-};
 
 std::map<Oid, std::unique_ptr<Table>>& tables() {
   static auto* map = new std::map<Oid, std::unique_ptr<Table>>();
@@ -54,52 +47,14 @@ void on_catalog_change(Datum, int, uint32) {
   for (auto& [id, table] : tables()) table->is_stale = true;
 }
 
-/// Names of memory of this cluster begin like this. A copy of a cluster has the same identifier, but another folder.
-std::string memory_prefix() {
-  struct stat folder{};
-  if (stat(DataDir, &folder) != 0) throw_if_failed(base::os_error(errno, "could not examine the data folder"));
-  char name[NAME_MAX];
-  snprintf(name, sizeof(name), "pg_strom.%016" PRIx64 ".%" PRIx64 ".%" PRIx64 ".",
-           static_cast<uint64_t>(GetSystemIdentifier()), static_cast<uint64_t>(folder.st_dev),
-           static_cast<uint64_t>(folder.st_ino));
-  return name;
-}
-
-/// What earlier runs of the server left.
-void remove_old_memory() {
-  const std::string prefix = memory_prefix();
-  DIR* folder = opendir(kMemoryFolder);
-  if (folder == nullptr) return;
-  while (const struct dirent* entry = readdir(folder))
-    if (std::string_view(entry->d_name).substr(0, prefix.size()) == prefix)
-      unlink((std::string(kMemoryFolder) + "/" + entry->d_name).c_str());
-  closedir(folder);
-}
-
-const Control& control() {
-  static Control* found = nullptr;
-  if (found != nullptr) return *found;
-  bool is_new = false;
-  auto* shared = guard([&is_new] {
-    bool found_before;
-    LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-    auto* memory = static_cast<Control*>(ShmemInitStruct("pg_strom memory store", sizeof(Control), &found_before));
-    is_new = !found_before;
-    if (is_new) {
-      memory->tranche = LWLockNewTrancheId();
-      if (!pg_strong_random(&memory->incarnation, sizeof(memory->incarnation)))
-        ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random number")));
-    }
-    LWLockRelease(AddinShmemInitLock);
-    LWLockRegisterTranche(memory->tranche, "PgStromStore");
+void watch_catalogs() {
+  static bool is_watching = false;
+  if (is_watching) return;
+  guard([] {
     CacheRegisterRelcacheCallback(on_relation_change, 0);
     CacheRegisterSyscacheCallback(FOREIGNTABLEREL, on_catalog_change, 0);
-    return memory;
   });
-  // Nobody can have made memory of this run before.
-  if (is_new) remove_old_memory();
-  found = shared;
-  return *found;
+  is_watching = true;
 }
 
 uint64_t layout_hash(const rows::Shape& shape) { return rows::hash_shape(shape) ^ kHeaderBytes; }
@@ -117,32 +72,54 @@ std::unique_ptr<Table> describe(Relation relation) {
   return table;
 }
 
-/// Maps the memory if it is of this run. False: there is none.
-bool attach(Table* table) {
-  const std::string path = memory_path(table->relid);
+/// A table's memory of this run of the server that is ready.
+struct Found {
+  int descriptor = -1;  // -1: there is none
+  Shared head{};        // without what changes
+  uint64_t bytes = 0;
+};
+
+/// May throw.
+Found find_memory(const std::string& path) {
+  Found found;
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENOENT) return false;
+  if (descriptor < 0 && errno == ENOENT) return found;
   if (descriptor < 0) {
     throw_if_failed(base::os_error(errno, "could not open file \"" + path + "\""));
-    return false;
+    return found;
   }
   struct stat info{};
-  Shared head{};
-  const bool is_whole = fstat(descriptor, &info) == 0 && pread(descriptor, &head, offsetof(Shared, rows), 0) ==
-                                                             static_cast<ssize_t>(offsetof(Shared, rows));
-  if (!is_whole || head.magic != kMemoryMagic || head.version != kMemoryVersion ||
-      head.incarnation != control().incarnation || head.state != static_cast<uint32_t>(MemoryState::kReady)) {
+  constexpr size_t kHead = offsetof(Shared, row_count);
+  const Shared& head = found.head;
+  const bool is_ready =
+      fstat(descriptor, &info) == 0 && pread(descriptor, &found.head, kHead, 0) == static_cast<ssize_t>(kHead) &&
+      head.magic == kMemoryMagic && head.version == kMemoryVersion && head.incarnation == control()->incarnation &&
+      head.state == static_cast<uint32_t>(MemoryState::kReady);
+  found.bytes = static_cast<uint64_t>(info.st_size);
+  if (is_ready)
+    found.descriptor = descriptor;
+  else
     close(descriptor);
-    return false;
-  }
-  if (head.layout != layout_hash(table->shape) || static_cast<uint64_t>(info.st_size) != table->layout.bytes) {
-    close(descriptor);
+  return found;
+}
+
+/// Maps what was found, whose layout has been compared. May throw.
+void use_memory(Table* table, const Found& found) {
+  table->descriptor = found.descriptor;
+  map_memory(table);
+  const log::Identity identity{found.head.store_id, 0, 0, 0};
+  table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+}
+
+/// Maps the memory if it is there. May throw.
+bool attach(Table* table) {
+  const Found found = find_memory(memory_path(table->relid));
+  if (found.descriptor < 0) return false;
+  if (found.head.layout != layout_hash(table->shape) || found.bytes != table->layout.bytes) {
+    close(found.descriptor);
     throw_if_failed(changed_layout(table->name));
   }
-  table->descriptor = descriptor;
-  map_memory(table);
-  const log::Identity identity{head.store_id, 0, 0, 0};
-  table->redo = value_or_throw(log::RedoFile::open(table->options.redo_log_file, identity));
+  use_memory(table, found);
   return true;
 }
 
@@ -155,7 +132,7 @@ void build(Table* table) {
   SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kNotUsers);
   guard([&tag] { LockAcquire(&tag, ExclusiveLock, false, false); });
   if (!attach(table)) {
-    make_memory(table, control().incarnation, control().tranche, layout_hash(table->shape));
+    make_memory(table, control()->incarnation, control()->tranche, layout_hash(table->shape));
     if (!attach(table)) throw_if_failed(Status(ErrorCode::kInternal, "the memory of a store table went away"));
   }
   guard([&tag] { LockRelease(&tag, ExclusiveLock, false); });
@@ -163,7 +140,7 @@ void build(Table* table) {
 
 Table* find_or_open(Relation relation) {
   const Oid relid = RelationGetRelid(relation);
-  control();
+  watch_catalogs();
   auto& known = tables()[relid];
   const bool is_ready = known != nullptr && known->shared != nullptr &&
                         known->shared->state == static_cast<uint32_t>(MemoryState::kReady);
@@ -179,6 +156,7 @@ Table* find_or_open(Relation relation) {
   if (!attach(table.get())) build(table.get());
   if (known != nullptr) retired().push_back(std::move(known));
   known = std::move(table);
+  guard([] { ensure_worker(); });
   return known.get();
 }
 
@@ -188,11 +166,6 @@ Status changed_layout(const char* name) {
   return Status(ErrorCode::kUnsupported, std::string("columns, key or limit of store table \"") + name +
                                              "\" are not those that its files were made with")
       .with_hint("Change them back, or copy the rows into a new table.");
-}
-
-std::string memory_path(Oid relid) {
-  return std::string(kMemoryFolder) + "/" + memory_prefix() + std::to_string(MyDatabaseId) + "." +
-         std::to_string(relid);
 }
 
 bool grow_memory(void* context, uint64_t offset, uint64_t bytes) {
@@ -211,6 +184,42 @@ void map_memory(Table* table) {
   table->shared = reinterpret_cast<Shared*>(memory);
   table->rows = new rows::Rows(table->shape, table->layout, table->memory, &table->shared->rows);
   table->rows->set_grow(grow_memory, table);
+}
+
+void unmap_memory(Table* table) {
+  delete table->rows;
+  table->rows = nullptr;
+  if (table->memory != nullptr) munmap(table->memory, table->layout.bytes);
+  table->memory = nullptr;
+  table->shared = nullptr;
+  if (table->descriptor >= 0) close(table->descriptor);
+  table->descriptor = -1;
+}
+
+bool attach_without_catalogs(Table* table, const std::string& path) {
+  const Found found = find_memory(path);
+  if (found.descriptor < 0) return false;
+  const Shared& head = found.head;
+  table->relid = head.relation;
+  strlcpy(table->name, head.name, NAMEDATALEN);
+  table->options.base_file = head.base_file;
+  table->options.redo_log_file = head.redo_file;
+  auto base = log::BaseReader::open(head.base_file);
+  if (!base.is_ok() || layout_hash(base.value().header().shape) != head.layout) {
+    close(found.descriptor);
+    return false;
+  }
+  table->shape = base.value().header().shape;
+  table->columns.resize(table->shape.columns.size());
+  table->layout = rows::layout_of(table->shape, kHeaderBytes);
+  use_memory(table, found);
+  return true;
+}
+
+bool is_store_table(Relation relation) {
+  if (relation->rd_rel->relkind != RELKIND_FOREIGN_TABLE) return false;
+  const ForeignServer* server = GetForeignServer(GetForeignTable(RelationGetRelid(relation))->serverid);
+  return strcmp(GetForeignDataWrapper(server->fdwid)->fdwname, "gstore_fdw") == 0;
 }
 
 Table* open_table(Relation relation) {

@@ -27,7 +27,7 @@ struct LogState {
   uint32_t failed;    // the file could not be synchronized: nothing commits before the next checkpoint
 };
 
-inline constexpr uint64_t kLogBuffer = 4 << 20;
+inline constexpr uint64_t kLogBuffer = 1 << 20;
 
 /// Locks in the memory, in the order in which a session takes them.
 enum : int {
@@ -48,6 +48,7 @@ struct Shared {
   uint64_t incarnation;  // of the server's shared memory
   uint64_t layout;       // hash of what the layout depends on
   Oid database, relation;
+  char base_file[MAXPGPATH], redo_file[MAXPGPATH], name[NAMEDATALEN];
   uint64_t store_id;
   uint64_t row_count;   // rows that are not ended, those of running transactions included
   uint64_t oldest_xid;  // of versions that are not frozen, with its epoch; a lower limit
@@ -80,11 +81,11 @@ struct Table {
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
 inline constexpr uint32_t kMemoryVersion = 1;
 
+/// A foreign table of the wrapper gstore_fdw. May ereport.
+bool is_store_table(Relation relation);
+
 /// The table, mapped. The caller has a lock on the relation. May ereport.
 Table* open_table(Relation relation);
-
-/// Path of the memory of a table of this database.
-std::string memory_path(Oid relid);
 
 /// The identity of files of this table that are made now. May throw.
 log::Identity new_identity(Oid relid);

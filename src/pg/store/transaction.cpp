@@ -3,9 +3,11 @@
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/checkpoint.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/visibility.hpp"
+#include "pg/store/worker.hpp"
 #include "store/rows/row_image.hpp"
 
 namespace strom::pg::store {
@@ -25,8 +27,10 @@ struct Changes {
   Change* list;
   uint64_t count, capacity;
   uint64_t ended_rows;
+  uint64_t redo_bytes;   // at most
   HTAB* first_commands;  // of FirstCommand; nullptr: none
   bool is_gated;         // holds the gate
+  bool is_in_base;       // its rows are in the base file, and not in the log
 };
 
 Changes* all_changes = nullptr;
@@ -162,16 +166,36 @@ void write_redo_of(Changes* changes, XLogRecPtr wal) {
     return builder.finish();
   });
   const bool waits = table->options.durability == Durability::kSync && synchronous_commit > SYNCHRONOUS_COMMIT_OFF;
-  if (waits) flush_redo(table, end);
+  // Without a worker nobody else would write it soon.
+  if (waits || !ensure_worker()) flush_redo(table, end);
 }
 
+/// In the order of tables' OIDs, since sessions wait for each other's checkpoints.
+Changes* next_changes(Oid after) {
+  Changes* next = nullptr;
+  for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
+    if (changes->table->relid > after && (next == nullptr || changes->table->relid < next->table->relid))
+      next = changes;
+  return next;
+}
+
+/// Before any table's gate is taken, so that no checkpoint waits for another one's gate.
 void before_commit() {
   bool any = false;
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) any = any || changes->count != 0;
   if (!any) return;
   const XLogRecPtr wal = log_transaction_id();
+  for (Changes* changes = next_changes(InvalidOid); changes != nullptr; changes = next_changes(changes->table->relid)) {
+    if (changes->count == 0) continue;
+    if (is_too_much_for_ring(changes->table, changes->redo_bytes)) {
+      checkpoint(changes->table, OwnRows::kInDoubt, wal);
+      changes->is_in_base = true;
+    } else {
+      make_room_in_ring(changes->table, changes->redo_bytes);
+    }
+  }
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next)
-    if (changes->count != 0) write_redo_of(changes, wal);
+    if (changes->count != 0 && !changes->is_in_base) write_redo_of(changes, wal);
 }
 
 void leave_gate(Changes* changes) {
@@ -255,9 +279,10 @@ void note_first_command(Changes* changes, const Change& change) {
 
 }  // namespace
 
-void prepare_change(Table* table) {
+void prepare_change(Table* table, uint64_t redo_bytes) {
   Changes* changes = changes_of(table);
   if (changes == nullptr) changes = begin_changes(table);
+  changes->redo_bytes += redo_bytes;
   if (changes->count < changes->capacity) return;
   changes->list = static_cast<Change*>(repalloc_huge(changes->list, changes->capacity * 2 * sizeof(Change)));
   changes->capacity *= 2;

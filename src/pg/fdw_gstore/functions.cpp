@@ -1,0 +1,108 @@
+// SQL functions about store tables: what sql/gstore_fdw.sql declares. All of it may ereport.
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/change.hpp"
+#include "pg/store/check.hpp"
+#include "pg/store/checkpoint.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace store = strom::pg::store;
+
+namespace {
+
+/// The relation, locked, if it is a store table that the current role owns.
+Relation open_own_table(Oid relid) {
+  Relation relation = table_open(relid, AccessShareLock);
+  if (!store::is_store_table(relation))
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                    errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));
+  if (!has_privs_of_role(GetUserId(), relation->rd_rel->relowner))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("must be owner of foreign table %s", RelationGetRelationName(relation))));
+  return relation;
+}
+
+void put_info(ReturnSetInfo* result, const store::Table* table) {
+  const store::rows::RowsState& rows = table->shared->rows;
+  const store::LogState& log = table->shared->log;
+  uint64_t ended = 0;
+  for (uint64_t chunk = 0; chunk < rows.chunks; ++chunk) ended += table->rows->info(chunk).ended;
+  const uint64_t used = table->rows->used_slots() == 0 ? 0 : table->rows->used_slots() - 1;
+  const uint64_t memory = table->layout.chunk_begin + rows.chunks * table->layout.chunk_used + rows.heap_grown;
+  const uint64_t numbers[] = {table->shared->row_count,
+                              table->shape.max_rows,
+                              used,
+                              rows.free_slots,
+                              ended,
+                              memory,
+                              rows.heap_used,
+                              rows.heap_free_bytes,
+                              log.appended,
+                              log.durable,
+                              log.base,
+                              table->redo.ring_bytes()};
+  constexpr int kColumns = 1 + static_cast<int>(std::size(numbers));
+  Datum values[kColumns];
+  bool nulls[kColumns] = {};
+  values[0] = ObjectIdGetDatum(table->relid);
+  for (int i = 1; i < kColumns; ++i) values[i] = Int64GetDatum(static_cast<int64_t>(numbers[i - 1]));
+  tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+}  // namespace
+
+/// pgstrom.store_checkpoint(regclass)
+STROM_SQL_FUNCTION(strom_store_checkpoint) {
+  boundary::guard([fcinfo] {
+    Relation relation = open_own_table(PG_GETARG_OID(0));
+    store::checkpoint(store::open_table(relation), store::OwnRows::kNone, 0);
+    table_close(relation, NoLock);
+  });
+  PG_RETURN_VOID();
+}
+
+/// pgstrom.store_compact(regclass) -> slots that were freed
+STROM_SQL_FUNCTION(strom_store_compact) {
+  const uint64_t freed = boundary::guard([fcinfo] {
+    Relation relation = open_own_table(PG_GETARG_OID(0));
+    store::Table* table = store::open_table(relation);
+    const uint64_t slots = store::sweep(table, relation);
+    store::checkpoint(table, store::OwnRows::kNone, 0);
+    table_close(relation, NoLock);
+    return slots;
+  });
+  return Int64GetDatum(static_cast<int64_t>(freed));
+}
+
+/// pgstrom.store_check(regclass) -> rows
+STROM_SQL_FUNCTION(strom_store_check) {
+  const uint64_t rows = boundary::guard([fcinfo] {
+    Relation relation = open_own_table(PG_GETARG_OID(0));
+    const uint64_t found = store::check_table(store::open_table(relation));
+    table_close(relation, NoLock);
+    return found;
+  });
+  return Int64GetDatum(static_cast<int64_t>(rows));
+}
+
+/// pgstrom.store_info() -> a row for each store table of this database
+STROM_SQL_FUNCTION(strom_store_info) {
+  boundary::guard([fcinfo] {
+    InitMaterializedSRF(fcinfo, 0);
+    auto* result = reinterpret_cast<ReturnSetInfo*>(fcinfo->resultinfo);
+    Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+    List* relids = NIL;
+    SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
+    for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan))
+      relids = lappend_oid(relids, reinterpret_cast<Form_pg_foreign_table>(GETSTRUCT(tuple))->ftrelid);
+    systable_endscan(scan);
+    table_close(catalog, AccessShareLock);
+    ListCell* cell;
+    foreach (cell, relids) {
+      Relation relation = try_relation_open(lfirst_oid(cell), AccessShareLock);
+      if (relation == nullptr) continue;
+      if (store::is_store_table(relation)) put_info(result, store::open_table(relation));
+      relation_close(relation, AccessShareLock);
+    }
+  });
+  return Datum{0};
+}

@@ -1,0 +1,108 @@
+#include "pg/store/check.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/visibility.hpp"
+#include "store/log/base_file.hpp"
+
+namespace strom::pg::store {
+
+namespace {
+
+[[noreturn]] void raise_wrong(const Table* table, const char* what, uint64_t where) {
+  ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("store table \"%s\" is damaged", table->name),
+                  errdetail("%s %lu.", what, where)));
+  pg_unreachable();
+}
+
+/// Chains have versions of their own buckets, and end.
+uint64_t check_chains(const Table* table) {
+  const rows::Rows& rows = *table->rows;
+  uint64_t linked = 0;
+  for (uint64_t bucket = 0; bucket < table->layout.bucket_count; ++bucket) {
+    constexpr uint64_t kOften = 0xFFF;
+    if ((bucket & kOften) == 0) CHECK_FOR_INTERRUPTS();
+    LWLock* lock = table->bucket_lock(bucket);
+    LWLockAcquire(lock, LW_SHARED);
+    uint64_t length = 0;
+    for (Slot slot = rows.head(bucket); slot != rows::kNoSlot; slot = rows.version(slot).next) {
+      if (slot >= rows.used_slots() || ++length > rows.used_slots())
+        raise_wrong(table, "A chain of the index leads nowhere: bucket", bucket);
+      if (rows::Rows::xids(rows.version(slot)).xmin == rows::kNobody)
+        raise_wrong(table, "The index leads to a free slot:", slot);
+      if (rows.bucket_of(slot) != bucket) raise_wrong(table, "A version is in a wrong bucket: slot", slot);
+    }
+    LWLockRelease(lock);
+    linked += length;
+  }
+  return linked;
+}
+
+/// The rows of the snapshot, each of which its key leads to.
+uint64_t check_rows(const Table* table, Snapshot snapshot) {
+  const rows::Rows& rows = *table->rows;
+  const uint32_t used = rows.used_slots();
+  uint64_t seen = 0;
+  for (Slot slot = 1; slot < used; ++slot) {
+    constexpr Slot kOften = 0xFFF;
+    if ((slot & kOften) == 0) CHECK_FOR_INTERRUPTS();
+    if (!is_visible(table, slot, snapshot)) continue;
+    ++seen;
+    if (table->key() < 0) continue;
+    const uint64_t bucket = rows.bucket_of(slot);
+    LWLock* lock = table->bucket_lock(bucket);
+    LWLockAcquire(lock, LW_SHARED);
+    Slot at = rows.head(bucket);
+    while (at != rows::kNoSlot && at != slot) at = rows.version(at).next;
+    LWLockRelease(lock);
+    if (at != slot) raise_wrong(table, "The index does not lead to a row: slot", slot);
+  }
+  return seen;
+}
+
+/// Chunks count what they have. Only where nobody changes it meanwhile.
+void check_counters(const Table* table) {
+  const rows::Rows& rows = *table->rows;
+  const uint32_t used = rows.used_slots();
+  for (uint64_t chunk = 0; rows.used_in(chunk, used) != 0; ++chunk) {
+    const uint32_t before = __atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE);
+    uint32_t settled = 0;
+    for (uint32_t i = 0; i < rows.used_in(chunk, used); ++i) {
+      const rows::Xids xids = rows::Rows::xids(rows.versions_of(chunk)[i]);
+      settled += xids.xmin == rows::kFrozen && xids.xmax == rows::kNobody ? 1 : 0;
+    }
+    if (settled != before && __atomic_load_n(&rows.info(chunk).settled, __ATOMIC_ACQUIRE) == before)
+      raise_wrong(table, "A chunk does not count its rows: chunk", chunk);
+  }
+}
+
+/// Every block of the base file, every record of the log. Throws.
+void check_files(const Table* table) {
+  const auto base = boundary::value_or_throw(log::BaseReader::open(table->options.base_file));
+  boundary::throw_if_failed(base.read_rows([](const log::BaseRow&, std::span<const rows::Cell>) {
+    boundary::check_for_interrupts();
+    return Status::ok();
+  }));
+  const auto replayed = boundary::value_or_throw(
+      table->redo.replay(base.header().position, [](const log::RecordHeader&, std::string_view) {
+        boundary::check_for_interrupts();
+        return Status::ok();
+      }));
+  const uint64_t written = __atomic_load_n(&table->shared->log.written, __ATOMIC_ACQUIRE);
+  const uint64_t begin = __atomic_load_n(&table->shared->log.base, __ATOMIC_ACQUIRE);
+  // A checkpoint may have come between.
+  if (begin == base.header().position && replayed.end < written)
+    boundary::throw_if_failed(log::damaged(table->options.redo_log_file, replayed.end, "records are missing"));
+}
+
+}  // namespace
+
+uint64_t check_table(Table* table) {
+  if (table->key() >= 0) check_chains(table);
+  check_counters(table);
+  const uint64_t rows = check_rows(table, GetActiveSnapshot());
+  boundary::entry([table] { check_files(table); });
+  return rows;
+}
+
+}  // namespace strom::pg::store

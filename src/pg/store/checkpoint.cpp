@@ -1,0 +1,159 @@
+#include "pg/store/checkpoint.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/redo.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/visibility.hpp"
+#include "store/log/base_file.hpp"
+#include "store/rows/row_image.hpp"
+
+namespace strom::pg::store {
+
+namespace {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+using boundary::value_or_throw;
+
+constexpr uint16 kCheckpointLock = 6;
+
+LOCKTAG lock_tag(const Table* table, uint16 kind) {
+  LOCKTAG tag;
+  constexpr uint32 kOurs = 0x53544F52;
+  SET_LOCKTAG_ADVISORY(tag, table->shared->database, kOurs, table->shared->relation, kind);
+  return tag;
+}
+
+/// Where the checkpoint stands: everything before `position` is seen by `snapshot`, or was taken back.
+struct Point {
+  uint64_t position;
+  Snapshot snapshot;
+  uint64_t next_xid;
+};
+
+/// May ereport.
+Point take_point(Table* table) {
+  Point point;
+  LWLockAcquire(table->lock(kGate), LW_EXCLUSIVE);
+  point.position = table->shared->log.appended;
+  point.snapshot = RegisterSnapshot(GetLatestSnapshot());
+  point.next_xid = U64FromFullTransactionId(ReadNextFullTransactionId());
+  LWLockRelease(table->lock(kGate));
+  // Changes of this transaction itself have not been committed either.
+  point.snapshot->curcid = FirstCommandId;
+  return point;
+}
+
+/// Rows for the base file, chunk by chunk. Throws.
+class RowWriter {
+ public:
+  RowWriter(Table* table, log::BaseWriter* writer, const Point& point, OwnRows own)
+      : table_(table), writer_(writer), snapshot_(point.snapshot), own_(own), cells_(table->columns.size()) {
+    if (own == OwnRows::kInDoubt) xid_ = U64FromFullTransactionId(guard([] { return GetTopFullTransactionId(); }));
+  }
+
+  void write_all() {
+    const uint32_t used = table_->rows->used_slots();
+    for (uint64_t chunk = 0; table_->rows->used_in(chunk, used) != 0; ++chunk) {
+      boundary::check_for_interrupts();
+      write_chunk(chunk, table_->rows->used_in(chunk, used));
+    }
+  }
+
+ private:
+  void write_chunk(uint64_t chunk, uint32_t count) {
+    constexpr uint32_t kBits = 64;
+    const Table* table = table_;
+    uint64_t* bits = bits_;
+    Snapshot snapshot = snapshot_;
+    const uint32_t seen = guard([=] { return visible_bits(table, chunk, count, snapshot, bits); });
+    if (seen == 0 && own_ == OwnRows::kNone) return;
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto slot = static_cast<Slot>(chunk * table->layout.chunk_rows + i);
+      const bool is_seen = (bits[i / kBits] >> (i % kBits) & 1) != 0;
+      if (is_seen || own_ == OwnRows::kInDoubt) write_slot(slot, is_seen);
+    }
+  }
+
+  void write_slot(Slot slot, bool is_seen) {
+    log::BaseRow row{slot};
+    if (own_ == OwnRows::kInDoubt) {
+      const rows::Xids xids = rows::Rows::xids(table_->rows->version(slot));
+      const bool is_ended = is_own(xids.xmax);
+      if (!is_seen && (!is_own(xids.xmin) || is_ended)) return;
+      if (!is_seen) row.xmin = xid_;
+      if (is_seen && is_ended) row.xmax = xid_;
+    }
+    for (uint32_t i = 0; i < cells_.size(); ++i) cells_[i] = table_->rows->read(slot, i);
+    image_.clear();
+    rows::append_row(table_->shape, cells_, &image_);
+    throw_if_failed(writer_->add(row, image_));
+  }
+
+  static bool is_own(TransactionId xid) {
+    return xid != rows::kNobody && xid != rows::kFrozen && TransactionIdIsCurrentTransactionId(xid);
+  }
+
+  Table* table_;
+  log::BaseWriter* writer_;
+  Snapshot snapshot_;
+  OwnRows own_;
+  uint64_t xid_ = 0;
+  std::vector<rows::Cell> cells_;
+  std::string image_;
+  uint64_t bits_[rows::kChunkRows / 64];
+};
+
+void write_base(Table* table, OwnRows own, XLogRecPtr wal) {
+  const Point point = guard([table] { return take_point(table); });
+  log::BaseHeader header;
+  header.identity = {table->shared->store_id, GetSystemIdentifier(), table->shared->database, table->shared->relation};
+  header.shape = table->shape;
+  header.position = point.position;
+  header.next_xid = point.next_xid;
+  auto writer = value_or_throw(log::BaseWriter::begin(table->options.base_file, header));
+  const auto rows = std::make_unique<RowWriter>(table, &writer, point, own);
+  rows->write_all();
+  // Nobody may get this transaction's id again once it is in the file.
+  if (own == OwnRows::kInDoubt) guard([wal] { XLogFlush(wal); });
+  throw_if_failed(writer.finish(enableFsync));
+  guard([&point] { UnregisterSnapshot(point.snapshot); });
+  const uint64_t position = point.position;
+  guard([table, position] {
+    LogState& state = table->shared->log;
+    LWLockAcquire(table->lock(kFlushLock), LW_EXCLUSIVE);
+    __atomic_store_n(&state.base, position, __ATOMIC_RELEASE);
+    state.written = std::max(state.written, position);
+    __atomic_store_n(&state.durable, std::max(state.durable, position), __ATOMIC_RELEASE);
+    state.failed = 0;
+    LWLockRelease(table->lock(kFlushLock));
+  });
+}
+
+}  // namespace
+
+void checkpoint(Table* table, OwnRows own, XLogRecPtr wal) {
+  LOCKTAG tag = lock_tag(table, kCheckpointLock);
+  LockAcquire(&tag, ExclusiveLock, false, false);
+  boundary::entry([=] { write_base(table, own, wal); });
+  // The next checkpoint would not see rows in doubt: it waits until this transaction has ended.
+  if (own == OwnRows::kNone) LockRelease(&tag, ExclusiveLock, false);
+}
+
+bool is_too_much_for_ring(const Table* table, uint64_t bytes) { return bytes > table->redo.ring_bytes() / 4; }
+
+void make_room_in_ring(Table* table, uint64_t bytes) {
+  const uint64_t wanted = bytes + table->redo.ring_bytes() / 4;
+  if (free_in_ring(table) >= wanted) return;
+  LOCKTAG tag = lock_tag(table, kCheckpointLock);
+  LockAcquire(&tag, ExclusiveLock, false, false);
+  // Somebody else may have made room while this session waited.
+  if (free_in_ring(table) < wanted) boundary::entry([table] { write_base(table, OwnRows::kNone, 0); });
+  LockRelease(&tag, ExclusiveLock, false);
+}
+
+}  // namespace strom::pg::store

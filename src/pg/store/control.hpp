@@ -1,0 +1,32 @@
+// What the memory store has in the server's own shared memory, and the files in /dev/shm of this cluster. The structure
+// is so small that it needs no preloading.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::store {
+
+struct Control {
+  uint64_t incarnation;  // random: tells runs of the server apart, crashes included
+  int tranche;           // of LWLocks
+  int worker;            // process id of the background worker; 0: none
+};
+
+/// The first session of a run makes it, and removes the memory of earlier runs. May throw.
+Control* control();
+
+inline constexpr const char* kMemoryFolder = "/dev/shm";
+
+/// Path of the memory of a table of this database. May throw.
+std::string memory_path(Oid relid);
+
+/// Paths of the memory of all tables of this cluster. May throw.
+std::vector<std::string> memory_of_cluster();
+
+/// The database that a path of memory_of_cluster() belongs to.
+Oid database_of_memory(const std::string& path);
+
+}  // namespace strom::pg::store

@@ -1,0 +1,231 @@
+#include "pg/store/worker.hpp"
+
+#include <setjmp.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/change.hpp"
+#include "pg/store/checkpoint.hpp"
+#include "pg/store/control.hpp"
+#include "pg/store/memory_file.hpp"
+#include "pg/store/redo.hpp"
+#include "pg/store/server_headers.hpp"
+
+extern "C" PGDLLEXPORT void strom_store_worker_main(Datum stays);
+
+namespace strom::pg::store {
+
+namespace {
+
+constexpr int kLookMs = 200;        // as wal_writer_delay
+constexpr int kLooksForTables = 5;  // tables are looked for once a second
+constexpr int kIdleLooks = 300;     // a minute without tables
+constexpr uint64_t kOldXids = 50'000'000;
+
+std::map<std::string, std::unique_ptr<Table>>& tables() {
+  static auto* map = new std::map<std::string, std::unique_ptr<Table>>();
+  return *map;
+}
+
+/// Tables whose memory is there; those that are gone are forgotten. Throws.
+void look_for_tables() {
+  auto& known = tables();
+  for (auto at = known.begin(); at != known.end();) {
+    const bool is_gone = at->second->shared->state != static_cast<uint32_t>(MemoryState::kReady);
+    if (is_gone) unmap_memory(at->second.get());
+    at = is_gone ? known.erase(at) : std::next(at);
+  }
+  for (const std::string& path : memory_of_cluster()) {
+    if (known.contains(path)) continue;
+    auto table = std::make_unique<Table>();
+    if (attach_without_catalogs(table.get(), path)) known.emplace(path, std::move(table));
+  }
+}
+
+/// Tables of databases that have been dropped: no event trigger tells of that. Throws.
+void forget_dropped_databases() {
+  for (const std::string& path : memory_of_cluster()) {
+    const Oid database = database_of_memory(path);
+    const bool is_there = boundary::guard([database] { return SearchSysCacheExists1(DATABASEOID, database); });
+    if (is_there) continue;
+    const auto found = tables().find(path);
+    if (found != tables().end()) {
+      unmap_memory(found->second.get());
+      tables().erase(found);
+    }
+    unlink(path.c_str());
+  }
+}
+
+/// May ereport.
+void serve(Table* table) {
+  const LogState& state = table->shared->log;
+  const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE);
+  if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
+  const bool is_long = free_in_ring(table) < table->redo.ring_bytes() / 2;
+  const uint64_t next = U64FromFullTransactionId(ReadNextFullTransactionId());
+  const bool is_old = next - table->shared->oldest_xid > kOldXids;
+  if (!is_long && !is_old) return;
+  StartTransactionCommand();
+  PushActiveSnapshot(GetTransactionSnapshot());
+  // Ids of transactions that the server may forget must be neither in the memory nor in the log.
+  if (is_old) {
+    sweep(table, nullptr);
+    table->shared->oldest_xid = next;
+  }
+  checkpoint(table, OwnRows::kNone, 0);
+  PopActiveSnapshot();
+  CommitTransactionCommand();
+}
+
+void serve_all() {
+  static int looks = 0;
+  if (looks++ % kLooksForTables == 0) {
+    boundary::entry([] { look_for_tables(); });
+    StartTransactionCommand();
+    boundary::entry([] { forget_dropped_databases(); });
+    CommitTransactionCommand();
+  }
+  for (auto& [path, table] : tables()) {
+    CHECK_FOR_INTERRUPTS();
+    if (table->shared->state == static_cast<uint32_t>(MemoryState::kReady)) serve(table.get());
+  }
+}
+
+/// The server is going down, as its file says, and not this process alone.
+bool is_server_stopping() {
+  constexpr int kStatusLine = 8;
+  std::ifstream file("postmaster.pid");
+  std::string line;
+  for (int i = 0; i < kStatusLine; ++i)
+    if (!std::getline(file, line)) return false;
+  return line.starts_with("stopping");
+}
+
+/// Sessions in the databases of these tables.
+int sessions_of(const std::vector<std::string>& paths) {
+  std::set<Oid> databases;
+  for (const std::string& path : paths) databases.insert(database_of_memory(path));
+  int count = 0;
+  for (const Oid database : databases) count += boundary::guard([database] { return CountDBBackends(database); });
+  return count;
+}
+
+/// When the last session has gone, the memory is nobody's. The next run removes what this one leaves.
+void remove_memory_at_stop() {
+  constexpr int kPatience = 500;
+  constexpr long kPauseUs = 10000;
+  for (int i = 0; i < kPatience && is_server_stopping(); ++i) {
+    const std::vector<std::string> paths = memory_of_cluster();
+    if (sessions_of(paths) == 0) {
+      for (const std::string& path : paths) unlink(path.c_str());
+      return;
+    }
+    pg_usleep(kPauseUs);
+  }
+}
+
+void leave(int, Datum) { control()->worker = 0; }
+
+bool take_place() {
+  Control* shared = boundary::entry([] { return control(); });
+  int before = 0;
+  if (!__atomic_compare_exchange_n(&shared->worker, &before, MyProcPid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return false;
+  before_shmem_exit(leave, Datum{0});
+  return true;
+}
+
+void describe_worker(BackgroundWorker* worker, bool stays) {
+  worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+  worker->bgw_start_time = BgWorkerStart_RecoveryFinished;
+  constexpr int kRestartSeconds = 5;
+  worker->bgw_restart_time = stays ? kRestartSeconds : BGW_NEVER_RESTART;
+  worker->bgw_main_arg = BoolGetDatum(stays);
+  strlcpy(worker->bgw_library_name, "pg_strom", sizeof(worker->bgw_library_name));
+  strlcpy(worker->bgw_function_name, "strom_store_worker_main", sizeof(worker->bgw_function_name));
+  strlcpy(worker->bgw_name, "pg_strom memory store", sizeof(worker->bgw_name));
+  strlcpy(worker->bgw_type, "pg_strom memory store", sizeof(worker->bgw_type));
+}
+
+/// Until the server stops, or, unless `stays`, until there have been no tables for a while. May ereport.
+void run(bool stays) {
+  int idle = 0;
+  while (!ShutdownRequestPending) {
+    serve_all();
+    idle = tables().empty() ? idle + 1 : 0;
+    if (!stays && idle > kIdleLooks) return;
+    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs, PG_WAIT_EXTENSION);
+    ResetLatch(MyLatch);
+    CHECK_FOR_INTERRUPTS();
+    if (ConfigReloadPending) {
+      ConfigReloadPending = false;
+      ProcessConfigFile(PGC_SIGHUP);
+    }
+  }
+  serve_all();
+}
+
+/// run(), which goes on after errors.
+void run_through_errors(bool stays) {
+  sigjmp_buf on_error;
+  if (sigsetjmp(on_error, 1) != 0) {
+    constexpr long kPauseUs = 1'000'000;
+    HOLD_INTERRUPTS();
+    error_context_stack = nullptr;
+    EmitErrorReport();
+    AbortCurrentTransaction();
+    LWLockReleaseAll();
+    MemoryContextSwitchTo(TopMemoryContext);
+    FlushErrorState();
+    RESUME_INTERRUPTS();
+    if (ShutdownRequestPending) return;
+    pg_usleep(kPauseUs);
+  }
+  PG_exception_stack = &on_error;
+  run(stays);
+}
+
+}  // namespace
+
+bool ensure_worker() {
+  const Control* shared = boundary::entry([] { return control(); });
+  if (__atomic_load_n(&shared->worker, __ATOMIC_ACQUIRE) != 0) return true;
+  static TimestampTz last_try = 0;
+  constexpr int kPauseMs = 1000;
+  const TimestampTz now = GetCurrentTimestamp();
+  if (last_try != 0 && !TimestampDifferenceExceeds(last_try, now, kPauseMs)) return false;
+  last_try = now;
+  BackgroundWorker worker{};
+  describe_worker(&worker, false);
+  return RegisterDynamicBackgroundWorker(&worker, nullptr);
+}
+
+void register_worker() {
+  if (!process_shared_preload_libraries_in_progress) return;
+  BackgroundWorker worker{};
+  describe_worker(&worker, true);
+  RegisterBackgroundWorker(&worker);
+}
+
+}  // namespace strom::pg::store
+
+/// The worker's process.
+void strom_store_worker_main(Datum stays) {
+  pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+  pqsignal(SIGHUP, SignalHandlerForConfigReload);
+  BackgroundWorkerUnblockSignals();
+  BackgroundWorkerInitializeConnection(nullptr, nullptr, 0);
+  if (!strom::pg::store::take_place()) proc_exit(0);
+  strom::pg::store::run_through_errors(DatumGetBool(stays));
+  strom::pg::boundary::entry([] { strom::pg::store::remove_memory_at_stop(); });
+  // The server starts it again unless it says 0.
+  proc_exit(DatumGetBool(stays) && !strom::pg::store::is_server_stopping() ? 1 : 0);
+}

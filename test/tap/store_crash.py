@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+"""Store tables survive what ends a server: processes that are killed at random moments, and files that are damaged.
+
+Writers change several rows to the same number in each transaction. After each crash all rows of a writer have one number:
+the last one that was committed, or the next. STROM_STORE_ROUNDS crashes, 8 by default. A server of its own.
+"""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import psycopg
+
+from server import TEST_DIR, done, equal, ok, state_of, wait_until
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../diff"))
+
+from cluster import Cluster  # noqa: E402
+
+ROUNDS = int(os.environ.get("STROM_STORE_ROUNDS", "8"))
+SEED = int(os.environ.get("STROM_SEED", "1"))
+WRITERS, ROWS = 4, 5
+cluster = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "store_crash", os.environ["STROM_SERVER_USER"])
+FILES = cluster.folder / "files"
+
+
+def connect():
+    return psycopg.connect(cluster.conninfo("postgres"), autocommit=True, connect_timeout=10)
+
+
+def query(statement):
+    with connect() as session:
+        return session.execute(statement).fetchall()
+
+
+def make_table(name, columns, **options):
+    options = {"max_num_rows": 10000, "primary_key": "id", "redo_log_limit": "16MB", **options}
+    rest = "".join(f", {key} '{value}'" for key, value in options.items())
+    with connect() as session:
+        session.execute(f"CREATE FOREIGN TABLE {name} ({columns}) SERVER gstore_fdw "
+                        f"OPTIONS (base_file '{FILES}/{name}.base', redo_log_file '{FILES}/{name}.redo'{rest})")
+
+
+class Writer(threading.Thread):
+    """Until its session is lost. `done`: the last number that was committed; `begun`: the last that was begun."""
+
+    def __init__(self, number, first):
+        super().__init__()
+        self.number, self.done, self.begun = number, first, first
+        self._random = random.Random(f"{SEED}.{number}.{first}")
+        self.start()
+
+    def run(self):
+        try:
+            with connect() as session:
+                while True:
+                    self.begun = self.done + 1
+                    self._change(session, self.begun)
+                    self.done = self.begun
+        except psycopg.Error:
+            pass
+
+    def _change(self, session, value):
+        keys = [self.number * 100 + i for i in range(ROWS)]
+        note = "x" * self._random.randint(0, 300)
+        session.execute("BEGIN")
+        for key in keys:
+            way = self._random.random()
+            if way < 0.6:
+                session.execute("UPDATE rows SET n = %s, note = %s WHERE id = %s", (value, note, key))
+            else:
+                session.execute("DELETE FROM rows WHERE id = %s", (key,))
+                session.execute("INSERT INTO rows VALUES (%s, %s, %s)", (key, value, note))
+            if way > 0.9:
+                session.execute("SAVEPOINT s")
+                session.execute("UPDATE rows SET n = -1 WHERE id = ANY (%s)", (keys,))
+                session.execute("ROLLBACK TO s")
+        if self._random.random() < 0.1:
+            session.execute("ROLLBACK")
+            raise_if_closed(session)
+            return self._change(session, value)
+        session.execute("COMMIT")
+
+
+def raise_if_closed(session):
+    if session.closed:
+        raise psycopg.OperationalError("closed")
+
+
+def store_worker():
+    found = query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_strom memory store'")
+    return found[0][0] if found else None
+
+
+def crash(way, numbers):
+    """Ends the server's processes, and waits until it is back."""
+    if way == "immediate stop":
+        cluster.stop("immediate")
+        return cluster.start({})
+    if way == "fast stop":
+        cluster.stop("fast")
+        return cluster.start({})
+    if way == "worker killed":
+        victim = store_worker()
+    else:
+        victim = numbers.choice(query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"))[0]
+    up = query("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+    if victim is None:
+        return None
+    os.kill(victim, signal.SIGKILL)
+
+    def is_back():
+        try:
+            return query("SELECT backend_start FROM pg_stat_activity WHERE backend_type = 'checkpointer'") not in (up, [])
+        except psycopg.Error:
+            return False
+
+    if not wait_until(is_back):
+        raise RuntimeError("the server does not come back")
+    return None
+
+
+def rounds():
+    numbers = random.Random(SEED)
+    make_table("rows", "id int, n bigint, note text")
+    with connect() as session:
+        session.execute("INSERT INTO rows SELECT w * 100 + i, 0, 'first' FROM generate_series(0, %s) w, generate_series(0, %s) i",
+                        (WRITERS - 1, ROWS - 1))
+    last = [0] * WRITERS
+    wrong = []
+    for number in range(ROUNDS):
+        writers = [Writer(i, last[i]) for i in range(WRITERS)]
+        time.sleep(numbers.uniform(0.2, 1.5))
+        way = numbers.choice(("backend killed", "backend killed", "worker killed", "immediate stop", "fast stop"))
+        if numbers.random() < 0.3:
+            with connect() as session:
+                session.execute("SELECT pgstrom.store_checkpoint('rows')")
+        crash(way, numbers)
+        for writer in writers:
+            writer.join()
+        for i, writer in enumerate(writers):
+            found = query(f"SELECT n, count(*) FROM rows WHERE id / 100 = {i} GROUP BY n")
+            if len(found) != 1 or found[0][1] != ROWS or found[0][0] not in (writer.done, writer.begun):
+                wrong.append((number, way, i, found, writer.done, writer.begun))
+            else:
+                last[i] = found[0][0]
+        by_key = query(f"SELECT count(*) FROM generate_series(0, {WRITERS * 100 - 1}) k JOIN LATERAL (SELECT FROM rows WHERE id = k OFFSET 0) r ON true")
+        if by_key != [(WRITERS * ROWS,)]:
+            wrong.append((number, way, "by key", by_key))
+    equal(wrong, [], f"rows after {ROUNDS} crashes")
+    ok(sum(last) > ROUNDS, "there were transactions", last)
+
+
+def large_transactions():
+    """More than the log can hold: the rows go to the base file, and count only if they are committed."""
+    make_table("large", "id int, n int, note text", max_num_rows=300000, durability="async")
+    with connect() as session:
+        session.execute("INSERT INTO large SELECT i, 0, 'note number ' || i FROM generate_series(1, 200000) i")
+        session.execute("UPDATE large SET n = 1")
+        session.execute("BEGIN")
+        session.execute("UPDATE large SET n = 2")
+        session.execute("ROLLBACK")
+        session.execute("DELETE FROM large WHERE id % 2 = 0")
+        session.execute("SELECT pgstrom.store_checkpoint('large')")
+    cluster.stop("immediate")
+    cluster.start({})
+    equal(query("SELECT count(*), sum(n), sum(id), max(note) FROM large"), [(100000, 100000, 10000000000, "note number 99999")],
+          "large transactions after a crash")
+    # The server's own log may lose the commit. The rows are in the base file by then, and count wholly or not at all.
+    for n in range(100, 103):
+        session = connect()
+        session.execute("SET synchronous_commit = off")
+        session.execute("UPDATE large SET n = %s", (n,))
+        cluster.stop("immediate")
+        cluster.start({})
+        found = query("SELECT count(DISTINCT n), count(*), max(n) FROM large")
+        ok(found[0][:2] == (1, 100000) and found[0][2] <= n, "a large transaction whose commit was not flushed", found)
+    # Nor is there anything of one that did not commit.
+    before = query("SELECT max(n) FROM large")
+    session = connect()
+    session.execute("BEGIN")
+    session.execute("UPDATE large SET n = -1")
+    cluster.stop("immediate")
+    cluster.start({})
+    equal(query("SELECT max(n) FROM large"), before, "a large transaction that did not commit")
+    equal(query("SELECT pgstrom.store_check('large')"), [(100000,)], "the table is whole")
+
+
+def damage():
+    """Flipped bytes and files that are cut: an error that names the file, or the rows; never a crash or other rows."""
+    make_table("d", "id int, n int, note text")
+    with connect() as session:
+        session.execute("INSERT INTO d SELECT i, i, 'note ' || i FROM generate_series(1, 1000) i")
+        session.execute("SELECT pgstrom.store_checkpoint('d')")
+        for i in range(20):
+            session.execute("UPDATE d SET n = n + 1 WHERE id %% 20 = %s", (i,))
+    wanted = query("SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM d")
+    cluster.stop("fast")
+    numbers = random.Random(SEED)
+    files = {name: (FILES / f"d.{name}").read_bytes() for name in ("base", "redo")}
+    used = {"base": len(files["base"]), "redo": len(files["redo"].rstrip(b"\0"))}
+    wrong, errors = [], 0
+    for number in range(16):
+        name = numbers.choice(("base", "redo"))
+        bytes_ = bytearray(files[name])
+        if numbers.random() < 0.3:
+            at = numbers.randrange(used[name])
+            del bytes_[at:]
+        else:
+            at = numbers.randrange(used[name])
+            bytes_[at] ^= 1 << numbers.randrange(8)
+        for other, content in files.items():
+            (FILES / f"d.{other}").write_bytes(content)
+        (FILES / f"d.{name}").write_bytes(bytes(bytes_))
+        cluster.start({})
+        try:
+            with connect() as session:
+                found = session.execute("SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM d").fetchall()
+            # Without its last records the log is one that a crash has cut.
+            if found != wanted and not (name == "redo" and is_cut(numbers)):
+                wrong.append((number, name, at, found))
+        except psycopg.Error as error:
+            errors += 1
+            if error.sqlstate not in ("XX001", "58P01", "0A000") or f"d.{name}" not in str(error) and "store table" not in str(error):
+                wrong.append((number, name, at, error.sqlstate, str(error)))
+        cluster.stop("fast")
+    equal(wrong, [], "damaged files are noticed")
+    ok(errors > 5, "most damages are errors", errors)
+    for other, content in files.items():
+        (FILES / f"d.{other}").write_bytes(content)
+    cluster.start({})
+    equal(query("SELECT md5(string_agg(d::text, ',' ORDER BY id)) FROM d"), wanted, "whole files again")
+
+
+def is_cut(_):
+    """Rows of some committed prefix of the log."""
+    with connect() as session:
+        counts = session.execute("SELECT id % 20, n - id, count(*) FROM d GROUP BY 1, 2 ORDER BY 1").fetchall()
+    steps = [step for _, step, _ in counts]
+    return [c for _, _, c in counts] == [50] * 20 and steps == sorted(steps, reverse=True) and set(steps) <= {0, 1}
+
+
+def foreign_files():
+    """Files that are missing, of another table, or newer than the cluster."""
+    make_table("e", "id int, n int")
+    make_table("f", "id int, n int")
+    cluster.stop("fast")
+    shutil.move(FILES / "e.base", FILES / "e.gone")
+    cluster.start({})
+    equal(state_of(lambda: query("SELECT * FROM e")), "58P01", "a missing base file")
+    cluster.stop("fast")
+    shutil.copy(FILES / "f.base", FILES / "e.base")
+    shutil.chown(FILES / "e.base", cluster.user) if os.geteuid() == 0 else None
+    cluster.start({})
+    equal(state_of(lambda: query("SELECT * FROM e")), "XX001", "the base file of another table")
+    cluster.stop("fast")
+    shutil.move(FILES / "e.gone", FILES / "e.base")
+    shutil.copy(FILES / "f.redo", FILES / "e.redo")
+    cluster.start({})
+    equal(state_of(lambda: query("SELECT * FROM e")), "XX001", "the log of another table")
+    equal([path for path in memory_of_cluster() if path.suffix == ".new"], [], "nothing unfinished is left in memory")
+
+
+def preloaded():
+    """The worker that starts with the server answers other processes, settings, and what becomes of databases."""
+    cluster.stop("fast")
+    cluster.configure("shared_preload_libraries = 'pg_strom'")
+    cluster.start({})
+    ok(wait_until(lambda: store_worker() is not None), "the worker starts with the server")
+    worker = store_worker()
+    query_in("postgres", "CREATE DATABASE dropped")
+    query_in("dropped", "CREATE EXTENSION pg_strom")
+    query_in("dropped", f"CREATE FOREIGN TABLE g (id int, n int) SERVER gstore_fdw OPTIONS (base_file '{FILES}/g.base', "
+                        f"redo_log_file '{FILES}/g.redo', max_num_rows '1000', primary_key 'id', durability 'async')")
+    before = memory_of_cluster()
+    query_in("dropped", "INSERT INTO g SELECT i, i FROM generate_series(1, 100) i")
+    made = set(memory_of_cluster()) - set(before)
+    equal(len(made), 1, "a table has its memory")
+    # A process that does not answer barriers holds up DROP DATABASE for ever.
+    query_in("postgres", "SET statement_timeout = '60s'; DROP DATABASE dropped")
+    ok(wait_until(lambda: not made & set(memory_of_cluster()), 30), "the memory goes with the database")
+    query_in("postgres", "ALTER SYSTEM SET log_min_messages = 'debug5'")
+    query_in("postgres", "SELECT pg_reload_conf()")
+    log = cluster.data / "server.log"
+    ok(wait_until(lambda: "DEBUG" in log.read_text(errors="replace"), 30), "settings are read again")
+    query_in("postgres", "ALTER SYSTEM RESET log_min_messages")
+    query_in("postgres", "SELECT pg_reload_conf()")
+    query_in("postgres", f"SELECT pg_terminate_backend({worker})")
+    ok(wait_until(lambda: store_worker() not in (None, worker), 30), "the worker comes back when it has been ended")
+    equal(query("SELECT count(*) > 0 FROM rows"), [(True,)], "tables are there with it")
+
+
+def query_in(database, statements):
+    with psycopg.connect(cluster.conninfo(database), autocommit=True, connect_timeout=10) as session:
+        for statement in statements.split("; "):
+            session.execute(statement)
+
+
+def memory_of_cluster():
+    if not cluster.data.exists():
+        return []
+    folder = cluster.data.stat()
+    return list(pathlib.Path("/dev/shm").glob(f"pg_strom.*.{folder.st_dev:x}.{folder.st_ino:x}.*"))
+
+
+try:
+    cluster.create()
+    cluster.configure("fsync = on", "max_worker_processes = 8")
+    cluster.start({})
+    FILES.mkdir()
+    if os.geteuid() == 0:
+        shutil.chown(FILES, cluster.user, cluster.user)
+    with connect() as first:
+        first.execute("CREATE EXTENSION pg_strom")
+    rounds()
+    large_transactions()
+    damage()
+    foreign_files()
+    preloaded()
+    cluster.stop("fast")
+    equal(memory_of_cluster(), [], "no memory is left when the server has stopped")
+finally:
+    cluster.stop()
+    for path in memory_of_cluster():
+        path.unlink()
+    cluster.remove()
+done()

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Store tables that several sessions change at the same time: what each one sees, waits for, and is refused."""
+import os
+import random
+import signal
+import threading
+
+import psycopg
+
+from server import alive, done, equal, folder, fresh_database, incarnation, ok, query, state_of, wait_for_restart, wait_until
+
+FILES = folder("store_sessions")
+os.chmod(FILES, 0o777)
+DB = fresh_database("strom_store_sessions")
+ACCOUNTS, PER_ACCOUNT = 200, 100
+SEED = int(os.environ.get("STROM_SEED", "1"))
+
+
+def make_table(name, columns, **options):
+    options = {"max_num_rows": 1000, "primary_key": "id", **options}
+    rest = "".join(f", {key} '{value}'" for key, value in options.items() if value is not None)
+    query(f"""CREATE FOREIGN TABLE {name} ({columns}) SERVER gstore_fdw
+              OPTIONS (base_file '{FILES}/{name}.base', redo_log_file '{FILES}/{name}.redo'{rest})""", DB)
+
+
+def connect(level="READ COMMITTED"):
+    session = psycopg.connect(dbname=DB, autocommit=True)
+    session.execute(f"SET default_transaction_isolation = '{level}'")
+    return session
+
+
+class Background:
+    """A statement that another session runs, and that may have to wait."""
+
+    def __init__(self, session, statement):
+        self.rows = self.state = None
+        self._thread = threading.Thread(target=self._run, args=(session, statement))
+        self._thread.start()
+        self._pid = session.info.backend_pid
+
+    def _run(self, session, statement):
+        try:
+            cursor = session.execute(statement)
+            self.rows = cursor.fetchall() if cursor.description else cursor.rowcount
+        except psycopg.Error as error:
+            self.state = error.sqlstate or "connection lost"
+
+    def waits(self):
+        return wait_until(lambda: query(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {self._pid}", DB) == "Lock")
+
+    def end(self):
+        self._thread.join(120)
+        return self.state or self.rows
+
+
+def lost_updates():
+    """Every increment counts, whoever comes between."""
+    make_table("counter", "id int, n int, note text")
+    query("INSERT INTO counter SELECT i, 0, 'a note that has no room in sixteen bytes' FROM generate_series(1, 3) i", DB)
+    sessions, each = 6, 300
+    errors = []
+
+    def increment(seed):
+        numbers = random.Random(seed)
+        try:
+            with connect() as session:
+                for _ in range(each):
+                    key = numbers.randint(1, 3)
+                    statement = numbers.choice((
+                        "UPDATE counter SET n = n + 1 WHERE id = %s",
+                        "UPDATE counter c SET n = c.n + v.by FROM (VALUES (1)) v (by) WHERE c.id + 0 = %s",
+                        "UPDATE counter SET n = n + 1, note = note || '' WHERE id = ANY (ARRAY[%s])"))
+                    session.execute(statement, (key,))
+        except psycopg.Error as error:
+            errors.append(str(error))
+
+    threads = [threading.Thread(target=increment, args=(SEED * 100 + i,)) for i in range(sessions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(errors, [], "increments of six sessions raise no error")
+    equal(query("SELECT sum(n), count(*) FROM counter", DB), f"{sessions * each}|3", "no increment is lost")
+
+
+def transfers():
+    """Readers see all of a transfer or nothing, by the key and as a whole, in every isolation level."""
+    make_table("account", "id int, balance int")
+    query(f"INSERT INTO account SELECT i, {PER_ACCOUNT} FROM generate_series(1, {ACCOUNTS}) i", DB)
+    stop = threading.Event()
+    errors, sums, counts = [], set(), [0]
+
+    def transfer(seed, level):
+        numbers = random.Random(seed)
+        with connect(level) as session:
+            while not stop.is_set():
+                source, target = numbers.sample(range(1, ACCOUNTS + 1), 2)
+                try:
+                    with session.transaction():
+                        changed = session.execute("UPDATE account SET balance = balance - 7 WHERE id = %s", (source,)).rowcount
+                        if numbers.random() < 0.2:
+                            # A row that is gone for a moment, and another one with its key.
+                            old = session.execute("DELETE FROM account WHERE id = %s RETURNING balance", (target,)).fetchall()
+                            if old:
+                                session.execute("INSERT INTO account VALUES (%s, %s)", (target, old[0][0] + 7))
+                            changed += len(old)
+                        else:
+                            changed += session.execute("UPDATE account SET balance = balance + 7 WHERE id = %s", (target,)).rowcount
+                        # READ COMMITTED misses a row that another transaction has taken away for a moment.
+                        if changed != 2:
+                            raise psycopg.Rollback
+                        if numbers.random() < 0.1:
+                            raise psycopg.Rollback
+                    counts[0] += 1
+                except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, psycopg.errors.UniqueViolation):
+                    pass
+                except psycopg.Error as error:
+                    errors.append(str(error))
+                    return
+
+    def read(level):
+        with connect(level) as session:
+            while not stop.is_set():
+                with session.transaction():
+                    sums.add(session.execute("SELECT sum(balance), count(*) FROM account").fetchone())
+                    if level == "REPEATABLE READ":
+                        by_key = session.execute(
+                            "SELECT sum(a.balance), count(*) FROM generate_series(1, %s) k JOIN LATERAL "
+                            "(SELECT balance FROM account WHERE id = k OFFSET 0) a ON true", (ACCOUNTS,)).fetchone()
+                        sums.add(by_key)
+
+    threads = [threading.Thread(target=transfer, args=(SEED * 100 + i, level))
+               for i, level in enumerate(("READ COMMITTED", "READ COMMITTED", "REPEATABLE READ"))]
+    threads += [threading.Thread(target=read, args=(level,)) for level in ("READ COMMITTED", "REPEATABLE READ")]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: counts[0] > 3000 or errors, 20)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    equal(errors, [], "transfers raise no other error")
+    equal(sums, {(ACCOUNTS * PER_ACCOUNT, ACCOUNTS)}, "every snapshot has the same sum")
+    ok(counts[0] > 100, "there were transfers", counts[0])
+
+
+def levels():
+    """What is refused, and what is looked at again."""
+    make_table("t", "id int, n int, note text")
+    query("INSERT INTO t VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, 'c')", DB)
+    one, two = connect(), connect("REPEATABLE READ")
+    two.execute("BEGIN")
+    equal(two.execute("SELECT n FROM t WHERE id = 1").fetchall(), [(0,)], "a snapshot is taken")
+    one.execute("UPDATE t SET n = 1 WHERE id = 1")
+    equal(two.execute("SELECT n FROM t WHERE id = 1").fetchall(), [(0,)], "an update after the snapshot is not seen")
+    equal(state_of(lambda: two.execute("UPDATE t SET n = 2 WHERE id = 1")), "40001", "nor overwritten")
+    two.execute("ROLLBACK")
+    two.execute("BEGIN")
+    two.execute("SELECT FROM t")
+    one.execute("DELETE FROM t WHERE id = 2")
+    equal(state_of(lambda: two.execute("DELETE FROM t WHERE id = 2")), "40001", "nor deleted when it is deleted")
+    two.execute("ROLLBACK")
+
+    # The new version of a row counts, and the condition is looked at again.
+    two = connect()
+    for change, statement, wanted, name in (
+            ("UPDATE t SET n = 10 WHERE id = 1", "UPDATE t SET n = n + 1 WHERE id = 1 RETURNING n", [(11,)], "an update"),
+            ("UPDATE t SET n = 99 WHERE id = 1", "UPDATE t SET note = 'x' WHERE id = 1 AND n = 11 RETURNING n", [], "a condition"),
+            ("UPDATE t SET id = 7 WHERE id = 1", "UPDATE t SET n = 5 WHERE n = 99 RETURNING id", [(7,)], "another key"),
+            ("UPDATE t SET id = 1 WHERE id = 7", "DELETE FROM t WHERE id = 7 RETURNING id", [], "a key that is gone"),
+            ("UPDATE t SET n = 3 WHERE id = 1", "DELETE FROM t WHERE n = 5 RETURNING n", [], "a deletion's condition"),
+            ("DELETE FROM t WHERE id = 3", "UPDATE t SET n = 1 WHERE id = 3 RETURNING id", [], "a deleted row"),
+            ("UPDATE t SET n = 8 WHERE id = 1",
+             "UPDATE t SET n = t.n + v.a FROM (VALUES (1, 100)) v (k, a) WHERE t.id = v.k RETURNING t.n", [(108,)], "a join")):
+        one.execute("BEGIN")
+        one.execute(change)
+        waiting = Background(two, statement)
+        ok(waiting.waits(), f"{name}: waits")
+        one.execute("COMMIT")
+        equal(waiting.end(), wanted, f"{name}: goes on with the new version")
+    one.execute("BEGIN")
+    one.execute("UPDATE t SET n = 1000 WHERE id = 1")
+    waiting = Background(two, "UPDATE t SET n = n + 1 WHERE id = 1 RETURNING n")
+    waiting.waits()
+    one.execute("ROLLBACK")
+    equal(waiting.end(), [(109,)], "after a rollback the old version counts")
+    one.execute("BEGIN")
+    one.execute("SAVEPOINT s")
+    one.execute("UPDATE t SET n = 1000 WHERE id = 1")
+    waiting = Background(two, "UPDATE t SET n = n + 1 WHERE id = 1 RETURNING n")
+    waiting.waits()
+    one.execute("ROLLBACK TO s")
+    equal(waiting.end(), [(110,)], "and after that of a savepoint, at once")
+    one.execute("COMMIT")
+
+
+def keys():
+    """Who may have a key is known when the other transaction has ended."""
+    one, two = connect(), connect()
+    for end, wanted in (("COMMIT", "23505"), ("ROLLBACK", 1)):
+        one.execute("BEGIN")
+        one.execute("INSERT INTO t VALUES (50, 1)")
+        waiting = Background(two, "INSERT INTO t VALUES (50, 2)")
+        ok(waiting.waits(), f"an insertion waits for the other one's {end}")
+        one.execute(end)
+        equal(waiting.end(), wanted, f"insertion after {end}")
+        one.execute("DELETE FROM t WHERE id = 50")
+    one.execute("INSERT INTO t VALUES (50, 1)")
+    for end, wanted in (("ROLLBACK", "23505"), ("COMMIT", 1)):
+        one.execute("BEGIN")
+        one.execute("DELETE FROM t WHERE id = 50")
+        waiting = Background(two, "INSERT INTO t VALUES (50, 2)")
+        ok(waiting.waits(), f"an insertion waits for the deletion's {end}")
+        one.execute(end)
+        equal(waiting.end(), wanted, f"insertion after the deletion's {end}")
+    one.execute("BEGIN")
+    one.execute("INSERT INTO t VALUES (60, 1)")
+    waiting = Background(two, "INSERT INTO t VALUES (60, 2) ON CONFLICT DO NOTHING")
+    waiting.waits()
+    one.execute("COMMIT")
+    equal(waiting.end(), 0, "ON CONFLICT DO NOTHING waits, and does nothing")
+    snapshot = connect("REPEATABLE READ")
+    snapshot.execute("BEGIN")
+    snapshot.execute("SELECT FROM t")
+    one.execute("INSERT INTO t VALUES (61, 1)")
+    equal(state_of(lambda: snapshot.execute("INSERT INTO t VALUES (61, 1) ON CONFLICT DO NOTHING")), "40001",
+          "and is refused for a row that the snapshot does not see")
+    snapshot.execute("ROLLBACK")
+
+
+def waits():
+    """Deadlocks, cancelled and terminated waits."""
+    one, two = connect(), connect()
+    query("INSERT INTO t VALUES (71, 0), (72, 0)", DB)
+    for session in (one, two):
+        session.execute("SET deadlock_timeout = '100ms'")
+        session.execute("BEGIN")
+    one.execute("UPDATE t SET n = 1 WHERE id = 71")
+    two.execute("UPDATE t SET n = 2 WHERE id = 72")
+    waiting = Background(two, "UPDATE t SET n = 2 WHERE id = 71")
+    waiting.waits()
+    first = state_of(lambda: one.execute("UPDATE t SET n = 1 WHERE id = 72"))
+    second = None
+    if first is None:
+        second = waiting.end()
+    else:
+        one.execute("ROLLBACK")
+        second = waiting.end()
+    ok("40P01" in (first, second), "a deadlock is found", first, second)
+    one.execute("ROLLBACK")
+    two.execute("ROLLBACK")
+    one.execute("BEGIN")
+    one.execute("UPDATE t SET n = 5 WHERE id = 71")
+    two.execute("SET statement_timeout = 200")
+    equal(state_of(lambda: two.execute("UPDATE t SET n = 6 WHERE id = 71")), "57014", "a wait is cancelled")
+    equal(state_of(lambda: two.execute("INSERT INTO t VALUES (71, 1) ON CONFLICT DO NOTHING")), "57014", "that of an insertion, too")
+    two.execute("SET statement_timeout = 0")
+    waiting = Background(two, "UPDATE t SET n = 6 WHERE id = 71")
+    waiting.waits()
+    query(f"SELECT pg_terminate_backend({two.info.backend_pid})", DB)
+    ok(waiting.end() in ("57P01", "connection lost"), "a session that waits is terminated", waiting.state)
+    one.execute("COMMIT")
+    equal(query("SELECT n FROM t WHERE id = 71", DB), "5", "the row is that of the other one")
+
+
+def old_versions():
+    """They go when nobody can see them, and the table says what keeps them."""
+    make_table("small", "id int, n int, note text", max_num_rows=100)
+    query("INSERT INTO small SELECT i, 0, repeat('x', 200) FROM generate_series(1, 100) i", DB)
+    one, old = connect(), connect("REPEATABLE READ")
+    for _ in range(200):
+        one.execute("UPDATE small SET n = n + 1, note = note || ''")
+    equal(query("SELECT count(*), sum(n), sum(length(note)) FROM small", DB), "100|20000|20000", "20000 updates of 100 rows")
+    old.execute("BEGIN")
+    equal(old.execute("SELECT sum(n) FROM small").fetchone(), (20000,), "an old snapshot")
+    state = None
+    for _ in range(100):
+        state = state_of(lambda: one.execute("UPDATE small SET n = n + 1"))
+        if state:
+            break
+    equal(state, "53400", "when no slot can be freed, an update is refused")
+    equal(old.execute("SELECT sum(n), sum(length(note)) FROM small").fetchone(), (20000, 20000), "and the old snapshot still sees its rows")
+    old.execute("COMMIT")
+    for _ in range(100):
+        one.execute("UPDATE small SET n = n + 1")
+    ok(True, "updates go on when it has gone")
+
+
+def crashed_backend():
+    """Another session's crash takes nothing that was committed."""
+    before = query("SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t", DB)
+    one = connect()
+    one.execute("BEGIN")
+    one.execute("UPDATE t SET n = -1")
+    up = incarnation()
+    os.kill(one.info.backend_pid, signal.SIGKILL)
+    wait_for_restart(up)
+    equal(query("SELECT md5(string_agg(t::text, ',' ORDER BY id)) FROM t", DB), before, "rows after a crash")
+
+
+lost_updates()
+transfers()
+levels()
+keys()
+waits()
+old_versions()
+alive("sessions of store tables")
+crashed_backend()
+done()
