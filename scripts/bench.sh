@@ -8,7 +8,8 @@ bench() {
     files) bench_files "${@:2}" ;;
     never-slower) bench_never_slower "${@:2}" ;;
     tools) bench_tools "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    capture) bench_capture "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -78,6 +79,15 @@ bench_tools() {
   widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 1024) }")"
   run_bench tools/run.py "${out:-$STROM_ROOT/results/tools-$scale.json}" --scale "$scale" \
     --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_capture [--out FILE] [further options of bench/capture/run.py]
+bench_capture() {
+  local out=$STROM_ROOT/results/capture.json more=()
+  take_options bench "out" "$@"
+  require_packages tshark tcpdump iproute2 procps
+  prepare_bench
+  run_bench capture/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 prepare_bench() {

@@ -2,6 +2,7 @@
 #include "format/staged_file.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -174,6 +175,35 @@ Status StagedFile::append_file(int source, int64_t offset, int64_t size) {
   return Status::ok();
 }
 
+int64_t StagedFile::skip(int64_t bytes) {
+  const bool goes_past_cache = cache_ == PageCache::kSpare && position_ + bytes >= kLargeFile;
+  if (direct_ != nullptr || goes_past_cache || lseek(fd_, bytes, SEEK_CUR) < 0) return -1;
+  const int64_t begin = position_;
+  position_ += bytes;
+  written_back_ = position_;
+  return begin;
+}
+
+Status StagedFile::write_at(int64_t offset, std::vector<struct iovec> pieces) const {
+  size_t next = 0;
+  while (next < pieces.size()) {
+    if (pieces[next].iov_len == 0) {
+      ++next;
+      continue;
+    }
+    const size_t count = std::min<size_t>(pieces.size() - next, IOV_MAX);
+    const ssize_t written = pwritev(fd_, pieces.data() + next, static_cast<int>(count), offset);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return failed("write", errno);
+    }
+    (void)sync_file_range(fd_, offset, written, SYNC_FILE_RANGE_WRITE);
+    offset += written;
+    next = skip_written(pieces, next, static_cast<size_t>(written));
+  }
+  return Status::ok();
+}
+
 Status StagedFile::reserve(int64_t bytes) {
   const int64_t begin = std::max(reserved_, position_), end = position_ + bytes;
   if (end <= begin) return Status::ok();
@@ -184,12 +214,16 @@ Status StagedFile::reserve(int64_t bytes) {
   return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? failed("write", errno) : Status::ok();
 }
 
+/// Not every file system gives back room behind the end when a hole is punched there; all do when the file is cut.
+Status StagedFile::give_back_room() {
+  if (ftruncate(fd_, position_) != 0) return failed("write", errno);
+  reserved_ = position_;
+  return Status::ok();
+}
+
 Status StagedFile::commit() {
   STROM_TRY(end_direct());
-  if (reserved_ > position_) {
-    (void)fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, position_, reserved_ - position_);
-    reserved_ = position_;
-  }
+  if (reserved_ > position_) STROM_TRY(give_back_room());
   if (fsync(fd_) != 0) return failed("write", errno);
   STROM_TRY(put_into_place());
   return sync_folder();

@@ -32,6 +32,11 @@ class StagedFile final : public ByteSink {
 
   Status append(std::vector<struct iovec> pieces) override;
   Status reserve(int64_t bytes) override;
+  /// Leaves room for `bytes` at the end, which write_at() fills; where it begins. -1: this file is written past the
+  /// page cache, in order.
+  int64_t skip(int64_t bytes);
+  /// Writes into room of skip(). Several threads may do so at once, and beside append().
+  Status write_at(int64_t offset, std::vector<struct iovec> pieces) const;
   /// Appends `size` bytes of another file from `offset` on; the file system may share them instead of copying.
   Status append_file(int source, int64_t offset, int64_t size);
   int64_t position() const override { return position_; }
@@ -54,6 +59,7 @@ class StagedFile final : public ByteSink {
   void remove_temporary();
   void start_writeback();
   Status end_direct();
+  Status give_back_room();
   Status put_into_place();
   int link_unnamed();
   Status copy_to_named();

@@ -74,7 +74,8 @@ class Conversion::Worker {
  private:
   Status convert(const Piece& piece);
   Status append(std::span<const Packet> packets);
-  Status write();
+  Status write(bool is_last);
+  void end_turn(bool ok);
   Status convert_flows(const Piece& piece);
 
   Conversion& conversion_;
@@ -89,17 +90,25 @@ class Conversion::Worker {
   format::packets::FlowPackets flow_packets_;
   std::vector<format::packets::FlowPacket> found_;
   int64_t piece_ = 0;
-  bool has_turn_ = false;
+  bool has_turn_ = false, is_done_ = false;
 };
 
-/// What has been appended; nothing when another thread has failed.
-Status Conversion::Worker::write() {
+void Conversion::Worker::end_turn(bool ok) {
+  if (!is_done_) conversion_.turns_.done(ok);
+  is_done_ = true;
+}
+
+/// What has been appended; nothing when another thread has failed. The last batch of a piece ends the turn as soon as
+/// it has its place in the file.
+Status Conversion::Worker::write(bool is_last) {
   STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns_, facts_.rows, compressor_));
   facts_.bounds = output_.bounds_of(columns_);
   if (in_order_ && !has_turn_ && !conversion_.turns_.wait(piece_)) return Status::ok();
   has_turn_ = true;
   const int64_t rows = facts_.rows, window = facts_.window;
-  STROM_TRY(output_.write(batch, std::exchange(facts_, {})));
+  STROM_TRY(output_.write(batch, std::exchange(facts_, {}), [&] {
+    if (is_last) end_turn(true);
+  }));
   conversion_.progress_.add(rows, batch.bytes());
   for (ColumnBuilder& column : columns_) column.clear();
   return output_.begin_window(writer_, window);
@@ -109,7 +118,7 @@ Status Conversion::Worker::write() {
 Status Conversion::Worker::append(std::span<const Packet> packets) {
   while (!packets.empty()) {
     const int64_t window = windows_.number_of(packets[0].time);
-    if (facts_.rows > 0 && window != facts_.window) STROM_TRY(write());
+    if (facts_.rows > 0 && window != facts_.window) STROM_TRY(write(false));
     size_t count = 1;
     while (count < packets.size() && packets[count].time >= windows_.begin() && packets[count].time < windows_.end())
       ++count;
@@ -130,7 +139,7 @@ Status Conversion::Worker::convert(const Piece& piece) {
     piece.run.read(first, step, tile);
     STROM_TRY(append({tile, step}));
   }
-  return write();
+  return write(true);
 }
 
 /// The headers are found by all threads; the table is one.
@@ -153,9 +162,9 @@ Status Conversion::Worker::run() {
     STROM_ASSIGN(const bool more, conversion_.input_.next(piece));
     if (!more) break;
     piece_ = piece.number;
-    has_turn_ = false;
+    has_turn_ = is_done_ = false;
     const Status status = conversion_.flows_ == nullptr ? convert(piece) : convert_flows(piece);
-    conversion_.turns_.done(status.is_ok());
+    end_turn(status.is_ok());
     STROM_TRY(status);
   }
   return output_.begin_window(writer_, INT64_MAX);

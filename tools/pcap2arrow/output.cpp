@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <ctime>
 #include <utility>
 
@@ -48,13 +49,39 @@ void Written::add(const Written& other) {
   counts.add(other.counts);
 }
 
-/// A file that others may have taken the name of while it was written: it gets a number then, since packets cannot be
-/// captured again.
-class CaptureOutput::NumberedSink final : public format::ByteSink {
+/// A staged file into which record batches are written beside one another: append() only finds out where a batch
+/// stands, and its bytes are written later. Its name may be taken by others meanwhile: it gets a number then, since
+/// packets cannot be captured again.
+class CaptureOutput::PlacingSink final : public format::ByteSink {
  public:
-  NumberedSink(std::unique_ptr<format::StagedFile> file, std::string base)
+  /// Bytes with a place in the file.
+  struct Placed {
+    int64_t offset = 0;
+    std::vector<struct iovec> pieces;
+    std::vector<std::vector<char>> copies;  // of small pieces, which do not stay where they are
+  };
+
+  PlacingSink(std::unique_ptr<format::StagedFile> file, std::string base)
       : file_(std::move(file)), base_(std::move(base)) {}
-  Status append(std::vector<struct iovec> pieces) override { return file_->append(std::move(pieces)); }
+
+  /// What is appended from now on goes to `placed`, where that can be.
+  void begin_placing(Placed* placed) { placed_ = placed; }
+  Status write(Placed placed) const { return file_->write_at(placed.offset, std::move(placed.pieces)); }
+
+  Status append(std::vector<struct iovec> pieces) override {
+    if (placed_ == nullptr || !placed_->pieces.empty()) return file_->append(std::move(pieces));
+    int64_t bytes = 0;
+    for (const struct iovec& piece : pieces) bytes += static_cast<int64_t>(piece.iov_len);
+    placed_->offset = file_->skip(bytes);
+    if (placed_->offset < 0) return file_->append(std::move(pieces));
+    for (struct iovec& piece : pieces) {
+      if (piece.iov_len > kSmallPiece) continue;
+      const char* begin = static_cast<const char*>(piece.iov_base);
+      piece.iov_base = placed_->copies.emplace_back(begin, begin + piece.iov_len).data();
+    }
+    placed_->pieces = std::move(pieces);
+    return Status::ok();
+  }
   Status reserve(int64_t bytes) override { return file_->reserve(bytes); }
   int64_t position() const override { return file_->position(); }
   const std::string& path() const override { return file_->path(); }
@@ -68,17 +95,40 @@ class CaptureOutput::NumberedSink final : public format::ByteSink {
   }
 
  private:
+  /// The metadata of a batch is smaller; buffers stay where they are.
+  static constexpr size_t kSmallPiece = 1 << 16;
   const std::unique_ptr<format::StagedFile> file_;
   const std::string base_;
+  Placed* placed_ = nullptr;
 };
 
 /// A file that is being written.
 struct CaptureOutput::File {
-  format::ByteSink* sink = nullptr;  // the writer's
+  PlacingSink* sink = nullptr;  // the writer's; nullptr: standard output
   std::unique_ptr<format::arrow::FileWriter> writer;
   format::arrow::Statistics statistics{{}};
   int64_t rows = 0, dropped = 0;
   format::packets::PacketCounts counts;
+  PlacingSink::Placed placed;  // of the batch that was placed last
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int writing = 0;  // batches that have a place and are not written yet
+  Status failure;   // of these
+
+  void done(Status status) {
+    {
+      std::lock_guard lock(mutex);
+      --writing;
+      if (failure.is_ok()) failure = std::move(status);
+    }
+    changed.notify_all();
+  }
+  Status finish() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return writing == 0; });
+    return failure.is_ok() ? writer->finish() : failure;
+  }
 };
 
 CaptureOutput::CaptureOutput(const Settings& settings, std::vector<columnar::Field> fields, std::string interface,
@@ -132,11 +182,12 @@ Status CaptureOutput::open() {
 
 /// A file that another one of this run has the name of gets a number, and so does one of a capture that goes on
 /// already. The first one is as the user named it.
-Result<std::unique_ptr<format::ByteSink>> CaptureOutput::open_sink(int64_t time) {
+Status CaptureOutput::open_sink(int64_t time, File& opened, std::unique_ptr<format::ByteSink>& sink) {
   tool::OutputOptions output = settings_.output;
   if (output.is_stream()) {
     written_.path = output.path;
-    return tool::open_output(output);
+    STROM_ASSIGN(sink, tool::open_output(output));
+    return Status::ok();
   }
   const std::string path = path_of(settings_.output.path, {interface_, queue_, time});
   int64_t& number = names_[path];
@@ -149,13 +200,16 @@ Result<std::unique_ptr<format::ByteSink>> CaptureOutput::open_sink(int64_t time)
   if (!output.force && access(target.c_str(), F_OK) == 0)
     return Status(ErrorCode::kIoError, "file \"" + output.path + "\" exists").with_hint("-f replaces it.");
   STROM_ASSIGN(auto file, format::StagedFile::create(target, output.force, output.cache()));
-  return std::unique_ptr<format::ByteSink>(std::make_unique<NumberedSink>(std::move(file), target));
+  auto placing = std::make_unique<PlacingSink>(std::move(file), target);
+  opened.sink = placing.get();
+  sink = std::move(placing);
+  return Status::ok();
 }
 
-Result<std::unique_ptr<CaptureOutput::File>> CaptureOutput::open_file(int64_t time) {
-  auto file = std::make_unique<File>();
-  STROM_ASSIGN(auto sink, open_sink(time));
-  file->sink = sink.get();
+Result<std::shared_ptr<CaptureOutput::File>> CaptureOutput::open_file(int64_t time) {
+  auto file = std::make_shared<File>();
+  std::unique_ptr<format::ByteSink> sink;
+  STROM_TRY(open_sink(time, *file, sink));
   STROM_ASSIGN(file->writer, format::arrow::FileWriter::create(std::move(sink), schema_, settings_.output.is_stream()));
   file->statistics = format::arrow::Statistics(statistics_columns_);
   ++written_.files;
@@ -163,7 +217,7 @@ Result<std::unique_ptr<CaptureOutput::File>> CaptureOutput::open_file(int64_t ti
 }
 
 /// The file gets its footer, and is synced while the next one is written.
-Status CaptureOutput::close_file(std::unique_ptr<File> file) {
+Status CaptureOutput::close_file(std::shared_ptr<File> file) {
   if (file == nullptr) return Status::ok();
   columnar::KeyValues& metadata = file->writer->schema().metadata;
   const auto set = [&](const std::string& key, int64_t value) { set_value(metadata, key, std::to_string(value)); };
@@ -178,7 +232,7 @@ Status CaptureOutput::close_file(std::unique_ptr<File> file) {
   file->statistics.put(file->writer->schema());
   written_.bytes += file->writer->position();
   STROM_TRY(finished_files(false));
-  closing_.push_back(std::async(std::launch::async, [file = std::move(file)]() { return file->writer->finish(); }));
+  closing_.push_back(std::async(std::launch::async, [file = std::move(file)]() { return file->finish(); }));
   return Status::ok();
 }
 
@@ -209,8 +263,8 @@ std::vector<format::arrow::Bounds> CaptureOutput::bounds_of(const std::vector<co
 }
 
 /// The file for a batch of `bytes`, which has room for it.
-Result<CaptureOutput::File*> CaptureOutput::file_of(const BatchFacts& facts, int64_t bytes) {
-  std::unique_ptr<File>& file = files_[facts.window];
+Result<std::shared_ptr<CaptureOutput::File>> CaptureOutput::file_of(const BatchFacts& facts, int64_t bytes) {
+  std::shared_ptr<File>& file = files_[facts.window];
   if (file != nullptr && file->rows > 0 && !settings_.output.is_stream()) {
     const bool is_large = settings_.limit_bytes > 0 && file->writer->position() + bytes > settings_.limit_bytes;
     const bool is_long = settings_.limit_packets > 0 && file->rows + facts.rows > settings_.limit_packets;
@@ -221,27 +275,53 @@ Result<CaptureOutput::File*> CaptureOutput::file_of(const BatchFacts& facts, int
     file->dropped = std::exchange(dropped_, 0);
     file->counts = std::exchange(counts_, {});
   }
-  return file.get();
+  return file;
 }
 
-Status CaptureOutput::write(const format::arrow::EncodedBatch& batch, BatchFacts facts) {
-  std::lock_guard lock(mutex_);
-  STROM_ASSIGN(File* const file, file_of(facts, batch.bytes()));
-  if (settings_.is_live()) {
+/// The file that the batch belongs to, with its bytes placed in it, or written.
+Result<std::shared_ptr<CaptureOutput::File>> CaptureOutput::place(const format::arrow::EncodedBatch& batch,
+                                                                  BatchFacts facts) {
+  STROM_ASSIGN(auto file, file_of(facts, batch.bytes()));
+  if (settings_.is_live() && file->sink != nullptr) {
     const Status room = file->sink->reserve(batch.bytes() + kFooterRoom);
     if (!room.is_ok()) {
+      file.reset();
       (void)close_all();
       return room;
     }
   }
-  STROM_TRY(file->writer->write(batch).status());
+  file->placed = {};
+  if (file->sink != nullptr) file->sink->begin_placing(&file->placed);
+  const Status status = file->writer->write(batch).status();
+  if (file->sink != nullptr) file->sink->begin_placing(nullptr);
+  STROM_TRY(status);
   file->statistics.add(std::move(facts.bounds));
   file->rows += facts.rows;
   file->counts.add(facts.counts);
   written_.counts.add(facts.counts);
   written_.rows += facts.rows;
   ++written_.batches;
-  return Status::ok();
+  return file;
+}
+
+Status CaptureOutput::write(const format::arrow::EncodedBatch& batch, BatchFacts facts,
+                            const std::function<void()>& placed) {
+  std::shared_ptr<File> file;
+  PlacingSink::Placed bytes;
+  {
+    std::lock_guard lock(mutex_);
+    STROM_ASSIGN(file, place(batch, std::move(facts)));
+    bytes = std::move(file->placed);
+    if (!bytes.pieces.empty()) {
+      std::lock_guard file_lock(file->mutex);
+      ++file->writing;
+    }
+  }
+  if (placed) placed();
+  if (bytes.pieces.empty()) return Status::ok();
+  Status status = file->sink->write(std::move(bytes));
+  file->done(status);
+  return status;
 }
 
 Status CaptureOutput::begin_window(int64_t writer, int64_t window) {

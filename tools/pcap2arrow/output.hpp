@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -50,8 +51,9 @@ class CaptureOutput {
   /// kInvalidParameter (statistics of columns that there are not).
   Status open();
   std::vector<format::arrow::Bounds> bounds_of(const std::vector<columnar::ColumnBuilder>& columns) const;
-  /// kDiskFull: the batch has found no room, and what was written before is a whole file.
-  Status write(const format::arrow::EncodedBatch& batch, BatchFacts facts);
+  /// `placed` is called when it is clear where the batch stands in the file, before it is written: others can write
+  /// behind it then. kDiskFull: the batch has found no room, and what was written before is a whole file.
+  Status write(const format::arrow::EncodedBatch& batch, BatchFacts facts, const std::function<void()>& placed = {});
   /// The writer will write nothing of windows before `window`. Files that nobody writes to any more are completed.
   Status begin_window(int64_t writer, int64_t window);
   /// Packets that were lost, which the newest file's metadata will say.
@@ -67,12 +69,13 @@ class CaptureOutput {
 
  private:
   struct File;
-  class NumberedSink;
+  class PlacingSink;
   Status choose_statistics();
-  Result<File*> file_of(const BatchFacts& facts, int64_t bytes);
-  Result<std::unique_ptr<File>> open_file(int64_t time);
-  Result<std::unique_ptr<format::ByteSink>> open_sink(int64_t time);
-  Status close_file(std::unique_ptr<File> file);
+  Result<std::shared_ptr<File>> file_of(const BatchFacts& facts, int64_t bytes);
+  Result<std::shared_ptr<File>> place(const format::arrow::EncodedBatch& batch, BatchFacts facts);
+  Result<std::shared_ptr<File>> open_file(int64_t time);
+  Status open_sink(int64_t time, File& file, std::unique_ptr<format::ByteSink>& sink);
+  Status close_file(std::shared_ptr<File> file);
   Status close_all();
   Status finished_files(bool all);
 
@@ -83,7 +86,7 @@ class CaptureOutput {
   std::vector<size_t> statistics_columns_;
 
   mutable std::mutex mutex_;
-  std::map<int64_t, std::unique_ptr<File>> files_;  // by window
+  std::map<int64_t, std::shared_ptr<File>> files_;  // by window
   std::vector<int64_t> windows_;                    // by writer
   std::map<std::string, int64_t> names_;            // how often a name came
   std::vector<std::future<Status>> closing_;

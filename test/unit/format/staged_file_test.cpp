@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <thread>
 
 namespace strom::format {
 namespace {
@@ -102,6 +104,53 @@ TEST_P(StagedFileTest, large_from_the_first_byte_to_odd_ends) {
     ASSERT_TRUE(file->commit().is_ok());
     ASSERT_TRUE(content() == expected_) << size;
   }
+}
+
+TEST_P(StagedFileTest, places_that_are_filled_later) {
+  auto file = StagedFile::create(path(), true, GetParam()).value();
+  ASSERT_TRUE(append(*file, random_bytes(1000), 100).is_ok());
+  struct Place {
+    int64_t offset;
+    std::string bytes;
+  };
+  std::vector<Place> places;
+  for (const size_t size : {size_t{1}, 3 * kMega + 5, size_t{0}, kMega}) {
+    Place place{0, random_bytes(size)};
+    place.offset = file->skip(static_cast<int64_t>(size));
+    ASSERT_EQ(place.offset, static_cast<int64_t>(expected_.size()));
+    expected_ += place.bytes;
+    ASSERT_TRUE(append(*file, random_bytes(77), 10).is_ok());
+    places.push_back(std::move(place));
+  }
+  // What goes past the page cache goes in order.
+  ASSERT_EQ(file->skip(40 * kMega) < 0, GetParam() == PageCache::kSpare);
+  if (GetParam() == PageCache::kKeep) expected_ += std::string(40 * kMega, '\0');
+  std::vector<std::thread> threads;
+  threads.reserve(places.size());
+  for (Place& place : places) {
+    threads.emplace_back([&] {
+      const size_t half = place.bytes.size() / 2;
+      EXPECT_TRUE(file->write_at(place.offset,
+                                 {{place.bytes.data(), half}, {place.bytes.data() + half, place.bytes.size() - half}})
+                      .is_ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_TRUE(append(*file, random_bytes(99), 10).is_ok());
+  ASSERT_TRUE(file->commit().is_ok());
+  ASSERT_TRUE(content() == expected_);
+}
+
+TEST_P(StagedFileTest, room_that_was_reserved_is_given_back) {
+  auto file = StagedFile::create(path(), true, GetParam()).value();
+  ASSERT_TRUE(file->reserve(10 * kMega).is_ok());
+  ASSERT_TRUE(append(*file, random_bytes(12345), 1000).is_ok());
+  ASSERT_TRUE(file->reserve(kMega).is_ok());
+  ASSERT_TRUE(file->commit().is_ok());
+  ASSERT_TRUE(content() == expected_);
+  struct stat found;
+  ASSERT_EQ(stat(path().c_str(), &found), 0);
+  EXPECT_LT(found.st_blocks * 512, static_cast<int64_t>(kMega));
 }
 
 TEST_P(StagedFileTest, bytes_of_other_files_between) {
