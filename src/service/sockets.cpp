@@ -53,18 +53,6 @@ void take_descriptors(msghdr* header, std::vector<Descriptor>* taken) {
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  if (this != &other) {
-    reset();
-    number_ = std::exchange(other.number_, -1);
-  }
-  return *this;
-}
-
-void Descriptor::reset() {
-  if (number_ >= 0) close(std::exchange(number_, -1));
-}
-
 Result<Transfer> send_packet(int socket, std::string_view bytes, const std::vector<int>& descriptors, bool wait) {
   if (descriptors.size() > kMaxDescriptors)
     return Status(ErrorCode::kOverBudget, "too many descriptors in one message of the GPU service");

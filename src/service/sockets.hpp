@@ -7,29 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/status.hpp"
 
 namespace strom::service {
 
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor() { reset(); }
-
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-  void reset();
-
- private:
-  int number_ = -1;
-};
+using base::Descriptor;
 
 struct Packet {
   std::string bytes;

@@ -1,14 +1,13 @@
 // See event_files.hpp.
 #include "fluent2arrow/event_files.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "arrow_files/file_names.hpp"
 #include "base/os_error.hpp"
 #include "format/append_lock.hpp"
 #include "format/arrow/batch_statistics.hpp"
@@ -20,7 +19,7 @@ using columnar::ColumnBuilder;
 
 namespace {
 
-constexpr std::string_view kTag = "{tag}", kLetters = "YmdHMS";
+constexpr std::string_view kTag = "{tag}";
 constexpr size_t kLongestTag = 200;
 constexpr size_t kMostIdleTags = 1000;  // whose columns are kept for what comes next
 
@@ -33,14 +32,6 @@ std::string safe_name(std::string_view tag) {
   }
   if (name.empty() || name[0] == '.') name.insert(0, "_");
   return name;
-}
-
-std::string numbered(const std::string& path, int64_t number) {
-  if (number == 0) return path;
-  const size_t dot = path.rfind('.'), slash = path.rfind('/');
-  const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
-  const size_t end = has_suffix ? dot : path.size();
-  return fmt::format("{}-{}{}", path.substr(0, end), number, path.substr(end));
 }
 
 /// The folders of a path that are not there.
@@ -66,37 +57,14 @@ bool same_fields(const std::vector<columnar::Field>& a, const std::vector<column
 
 }  // namespace
 
-Status check_pattern(const std::string& pattern) {
-  for (size_t at = pattern.find('%'); at != std::string::npos; at = pattern.find('%', at + 2)) {
-    if (at + 1 < pattern.size() && (kLetters.find(pattern[at + 1]) != std::string_view::npos || pattern[at + 1] == '%'))
-      continue;
-    return Status(ErrorCode::kInvalidParameter, "\"" + pattern.substr(at, 2) + "\" means nothing in a name of files")
-        .with_hint("There are {tag}, %Y, %m, %d, %H, %M, %S, and %% for a percent sign.");
-  }
-  return Status::ok();
-}
+Status check_pattern(const std::string& pattern) { return tool::check_name_pattern(pattern, "", "{tag}"); }
 
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s) {
-  const time_t seconds = time_s;
-  tm time{};
-  if (localtime_r(&seconds, &time) == nullptr) time = {};
-  std::string path;
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern.compare(i, kTag.size(), kTag) == 0) {
-      path += safe_name(tag);
-      i += kTag.size() - 1;
-      continue;
-    }
-    if (pattern[i] != '%' || i + 1 == pattern.size()) {
-      path += pattern[i];
-      continue;
-    }
-    const char format[] = {'%', pattern[++i], '\0'};
-    char text[16];
-    const size_t length = strftime(text, sizeof text, format, &time);
-    path.append(text, length);
-  }
-  return path;
+  std::string with_tag = pattern;
+  const std::string name = safe_name(tag);
+  for (size_t at = with_tag.find(kTag); at != std::string::npos; at = with_tag.find(kTag, at + name.size()))
+    with_tag.replace(at, kTag.size(), name);
+  return tool::name_of(with_tag, time_s, [](char) { return std::string(); });
 }
 
 EventFiles::EventFiles(const Settings& settings)
@@ -136,7 +104,7 @@ Status EventFiles::write(int64_t time_s) {
 Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t time_s) {
   const std::string base = path_of(settings_.path, tag, time_s);
   for (int64_t number = 0;; ++number) {
-    const std::string path = numbered(base, number);
+    const std::string path = tool::numbered(base, number);
     const int64_t size = size_of(path);
     if (size < 0) {
       STROM_TRY(make_folders(path));

@@ -15,7 +15,7 @@
 
 namespace strom::fluent2arrow {
 
-/// kInvalidParameter for a pattern with unknown parts. There are {tag}, and %Y %m %d %H %M %S for the local time.
+/// kInvalidParameter for a pattern with unknown parts. There are {tag}, and %Y %y %m %d %H %M %S for the local time.
 Status check_pattern(const std::string& pattern);
 /// Characters of a tag that could lead elsewhere, or hide a file, become _.
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s);

@@ -35,9 +35,9 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
       .one_of({"null", "skip"});
   table.group("Output");
   table
-      .text(
-          'o', "output", "PATTERN", &settings.path,
-          "names of Arrow files: {tag} stands for the tag, %Y, %m, %d, %H, %M, %S for the local time; folders are made")
+      .text('o', "output", "PATTERN", &settings.path,
+            "names of Arrow files: {tag} stands for the tag, %Y, %y, %m, %d, %H, %M, %S for the local time; folders "
+            "are made")
       .file();
   table.custom(
       'C', "compress", "CODEC",

@@ -23,6 +23,7 @@
 
 namespace strom::fluent2arrow {
 
+using base::Descriptor;
 using format::forward::Event;
 using format::forward::Message;
 
@@ -44,17 +45,13 @@ int64_t now_ms() {
 
 }  // namespace
 
-Socket::~Socket() {
-  if (number_ >= 0) close(number_);
-}
-
 Status Receiver::listen_unix(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
     return {ErrorCode::kInvalidParameter, "the path of a socket is too long: \"" + path + "\""};
   std::memcpy(address.sun_path, path.data(), path.size());
-  listener_ = Socket(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener_ = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener_.get() < 0) return base::os_error(errno, "could not make a socket");
   // A socket that nobody listens at is one of a program that was killed.
   if (connect(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
@@ -76,7 +73,7 @@ Status Receiver::listen_tcp(const std::string& host, const std::string& port) {
   if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &wanted, &found); error != 0)
     return {ErrorCode::kInvalidParameter,
             "\"" + settings_.address + "\" is no address to listen at: " + gai_strerror(error)};
-  listener_ = Socket(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  listener_ = Descriptor(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener_.get() < 0) {
     freeaddrinfo(found);
     return base::os_error(errno, "could not make a socket");
@@ -122,7 +119,7 @@ bool Receiver::may_read() const { return waiting_bytes_ + buffered_bytes_ < kMos
 
 Status Receiver::run() {
   // The signal's thread wakes this one.
-  const Socket ending(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const Descriptor ending(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (ending.get() < 0) return base::os_error(errno, "could not make an event");
   const tool::StopAtSignal stop([&] { (void)eventfd_write(ending.get(), 1); });
   last_write_ms_ = now_ms();
@@ -154,7 +151,7 @@ Status Receiver::run() {
     if (is_time || (!is_failing_ && waiting_bytes_ >= settings_.flush_bytes)) write_files();
   }
   receive_rest();
-  listener_ = Socket();
+  listener_ = Descriptor();
   if (!unix_path_.empty()) unlink(unix_path_.c_str());
   STROM_TRY(files_.write(time(nullptr)));
   answer();
@@ -182,7 +179,7 @@ void Receiver::receive_rest() {
 
 void Receiver::accept_some() {
   for (int i = 0; i < kBacklog; ++i) {
-    Socket socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0) return;
     if (connections_.size() >= kMostConnections) continue;  // closed at once
     const int yes = 1;

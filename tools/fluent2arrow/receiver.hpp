@@ -10,29 +10,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/status.hpp"
 #include "fluent2arrow/event_files.hpp"
 #include "fluent2arrow/settings.hpp"
 #include "format/forward/messages.hpp"
 
 namespace strom::fluent2arrow {
-
-/// Owns a socket.
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int number) : number_(number) {}
-  Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Socket& operator=(Socket&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Socket();
-  int get() const { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 struct Received {
   int64_t messages = 0, events = 0, duplicates = 0, refused = 0, connections = 0;
@@ -53,7 +37,7 @@ class Receiver {
 
  private:
   struct Connection {
-    Socket socket;
+    base::Descriptor socket;
     std::string input, output;
     format::forward::MessageEnd end;  // of the message that input begins with
   };
@@ -77,7 +61,7 @@ class Receiver {
 
   const Settings& settings_;
   EventFiles& files_;
-  Socket listener_;
+  base::Descriptor listener_;
   std::string unix_path_;
   Connections connections_;
   uint64_t last_connection_ = 0;

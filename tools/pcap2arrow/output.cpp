@@ -9,6 +9,7 @@
 #include <ctime>
 #include <utility>
 
+#include "arrow_files/file_names.hpp"
 #include "format/staged_file.hpp"
 #include "pcap2arrow/path_pattern.hpp"
 
@@ -88,7 +89,7 @@ class CaptureOutput::PlacingSink final : public format::ByteSink {
   Status commit() override {
     Status status = file_->commit();
     for (int64_t number = 1; !status.is_ok() && access(file_->path().c_str(), F_OK) == 0; ++number) {
-      file_->set_path(numbered(base_, number));
+      file_->set_path(tool::numbered(base_, number));
       status = file_->commit();
     }
     return status;
@@ -191,10 +192,11 @@ Status CaptureOutput::open_sink(int64_t time, File& opened, std::unique_ptr<form
   }
   const std::string path = path_of(settings_.output.path, {interface_, queue_, time});
   int64_t& number = names_[path];
-  output.path = number == 0 ? path : numbered(path, number);
+  output.path = tool::numbered(path, number);
   ++number;
   const bool may_number = written_.files > 0 || (settings_.is_live() && time != 0);
-  while (may_number && !output.force && access(output.path.c_str(), F_OK) == 0) output.path = numbered(path, number++);
+  while (may_number && !output.force && access(output.path.c_str(), F_OK) == 0)
+    output.path = tool::numbered(path, number++);
   written_.path = output.path;
   STROM_ASSIGN(const std::string target, tool::file_behind(output.path));
   if (!output.force && access(target.c_str(), F_OK) == 0)

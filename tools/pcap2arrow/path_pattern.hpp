@@ -23,7 +23,5 @@ Status check_pattern(const std::string& pattern);
 std::string path_of(const std::string& pattern, const PathValues& values);
 /// Whether files of different queues have different names.
 bool has_queue(const std::string& pattern);
-/// `path` with a number before its suffix: capture-1.arrow.
-std::string numbered(const std::string& path, int64_t number);
 
 }  // namespace strom::pcap2arrow
