@@ -262,6 +262,98 @@ def waits():
     equal(query("SELECT n FROM t WHERE id = 71", DB), "5", "the row is that of the other one")
 
 
+def row_locks():
+    """SELECT ... FOR UPDATE and its kin: who waits for whom, and what is seen then."""
+    make_table("l", "id int, n int, note text")
+    query("INSERT INTO l SELECT i, 0, 'a note of more than sixteen bytes' FROM generate_series(1, 20) i", DB)
+    one, two = connect(), connect()
+    one.execute("BEGIN")
+    equal(one.execute("SELECT n, note FROM l WHERE id = 1 FOR UPDATE").fetchall(), [(0, "a note of more than sixteen bytes")], "a row is locked")
+    for statement, wanted in (("UPDATE l SET n = n + 1 WHERE id = 1 RETURNING n", [(1,)]),
+                              ("SELECT n FROM l WHERE id = 1 FOR SHARE", [(1,)]),
+                              ("SELECT n FROM l WHERE id = 1 FOR NO KEY UPDATE", [(1,)]),
+                              ("DELETE FROM l WHERE id = 1 RETURNING n", [(1,)])):
+        waiting = Background(two, statement)
+        ok(waiting.waits(), f"waits for the lock: {statement}")
+        equal(one.execute("SELECT n FROM l WHERE id = 1 FOR UPDATE").rowcount, 1, "the owner can lock again")
+        one.execute("COMMIT")
+        equal(waiting.end(), wanted, f"and goes on: {statement}")
+        two.execute("INSERT INTO l VALUES (1, 1) ON CONFLICT DO NOTHING")
+        one.execute("BEGIN")
+        one.execute("SELECT FROM l WHERE id = 1 FOR UPDATE")
+    # Without waiting.
+    equal(state_of(lambda: two.execute("SELECT FROM l WHERE id = 1 FOR UPDATE NOWAIT")), "55P03", "NOWAIT")
+    equal(state_of(lambda: two.execute("SELECT FROM l WHERE id = 1 FOR KEY SHARE NOWAIT")), "55P03", "NOWAIT for sharing")
+    equal(two.execute("SELECT id FROM l WHERE id < 4 ORDER BY id FOR UPDATE SKIP LOCKED").fetchall(), [(2,), (3,)], "SKIP LOCKED")
+    one.execute("UPDATE l SET n = 50 WHERE id = 2")
+    equal(two.execute("SELECT id FROM l WHERE id < 4 FOR SHARE SKIP LOCKED").fetchall(), [(3,)], "a row that is being changed is skipped")
+    equal(state_of(lambda: two.execute("SELECT FROM l WHERE id = 2 FOR UPDATE NOWAIT")), "55P03", "NOWAIT for one that is being changed")
+    waiting = Background(two, "SELECT n FROM l WHERE id = 2 AND n = 0 FOR UPDATE")
+    ok(waiting.waits(), "waits for an update")
+    one.execute("COMMIT")
+    equal(waiting.end(), [], "looks at the condition again")
+    # Locks that are shared, deadlocks, savepoints.
+    for session in (one, two):
+        session.execute("BEGIN")
+        equal(session.execute("SELECT id FROM l WHERE id = 3 FOR SHARE").fetchall(), [(3,)], "a lock is shared")
+        session.execute("SET deadlock_timeout = '100ms'")
+    waiting = Background(two, "UPDATE l SET n = 7 WHERE id = 3")
+    ok(waiting.waits(), "an update waits for the other one's share")
+    first = state_of(lambda: one.execute("UPDATE l SET n = 8 WHERE id = 3"))
+    one.execute("ROLLBACK" if first else "COMMIT")
+    ok("40P01" in (first, waiting.end()), "two that share and then update are a deadlock", first, waiting.state)
+    two.execute("ROLLBACK")
+    one.execute("BEGIN")
+    one.execute("SAVEPOINT s")
+    one.execute("SELECT FROM l WHERE id = 4 FOR UPDATE")
+    one.execute("UPDATE l SET n = 1 WHERE id = 4")
+    one.execute("ROLLBACK TO s")
+    equal(two.execute("SELECT n FROM l WHERE id = 4 FOR UPDATE NOWAIT").fetchall(), [(0,)], "a savepoint's locks end with it")
+    one.execute("COMMIT")
+    one.execute("BEGIN")
+    one.execute("UPDATE l SET n = 9 WHERE id = 5")
+    equal(one.execute("SELECT n FROM l WHERE id = 5 FOR UPDATE").fetchall(), [(9,)], "an own new version is locked as it is")
+    one.execute("COMMIT")
+    # Other levels, joins, deletions.
+    old = connect("REPEATABLE READ")
+    old.execute("BEGIN")
+    old.execute("SELECT FROM l")
+    one.execute("UPDATE l SET n = 10 WHERE id = 5")
+    one.execute("DELETE FROM l WHERE id = 6")
+    equal(state_of(lambda: old.execute("SELECT FROM l WHERE id = 5 FOR UPDATE")), "40001", "REPEATABLE READ: a changed row")
+    old.execute("ROLLBACK")
+    old.execute("BEGIN")
+    old.execute("SELECT FROM l")
+    one.execute("DELETE FROM l WHERE id = 7")
+    equal(state_of(lambda: old.execute("SELECT FROM l WHERE id = 7 FOR SHARE")), "40001", "REPEATABLE READ: a deleted row")
+    old.execute("ROLLBACK")
+    one.execute("BEGIN")
+    one.execute("UPDATE l SET n = 100, id = 30 WHERE id = 8")
+    one.execute("DELETE FROM l WHERE id = 9")
+    waiting = Background(two, "SELECT l.id, l.n, v.k FROM l, (VALUES (0), (1)) v (k) WHERE l.n IN (0, 100) AND l.note > '' "
+                              "AND l.id IN (8, 9, 10, 30) ORDER BY l.id, v.k FOR UPDATE OF l")
+    ok(waiting.waits(), "a join waits")
+    one.execute("COMMIT")
+    equal(sorted(waiting.end()), [(10, 0, 0), (10, 0, 1), (30, 100, 0), (30, 100, 1)], "a join looks at new versions, and not at deleted rows")
+    equal(query("SELECT count(*) FROM pg_locks WHERE locktype = 'tuple'", DB), "0", "no lock is left")
+    # A queue: each row goes to one worker.
+    query("CREATE TABLE done (id int); INSERT INTO l SELECT i, 0 FROM generate_series(101, 500) i", DB)
+
+    def work():
+        with connect() as session:
+            while session.execute("WITH job AS (SELECT id FROM l WHERE id > 100 LIMIT 1 FOR UPDATE SKIP LOCKED), "
+                                  "gone AS (DELETE FROM l USING job WHERE l.id = job.id RETURNING l.id) "
+                                  "INSERT INTO done SELECT id FROM gone").rowcount == 1:
+                pass
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    equal(query("SELECT count(*), count(DISTINCT id) FROM done", DB), "400|400", "a queue gives each row to one")
+
+
 def old_versions():
     """They go when nobody can see them, and the table says what keeps them."""
     make_table("small", "id int, n int, note text", max_num_rows=100)
@@ -302,6 +394,7 @@ transfers()
 levels()
 keys()
 waits()
+row_locks()
 old_versions()
 alive("sessions of store tables")
 crashed_backend()

@@ -34,6 +34,10 @@ TupleTableSlot* strom_gstore_delete(EState* estate, ResultRelInfo* target, Tuple
                                     TupleTableSlot* plan_slot);
 void strom_gstore_truncate(List* relations, DropBehavior behavior, bool restart_sequences);
 
+// row_marks.cpp
+RowMarkType strom_gstore_row_mark(RangeTblEntry* entry, LockClauseStrength strength);
+void strom_gstore_lock_row(EState* estate, ExecRowMark* mark, Datum row, TupleTableSlot* slot, bool* is_newer);
+
 // analyze.cpp
 bool strom_gstore_analyze(Relation relation, AcquireSampleRowsFunc* func, BlockNumber* totalpages);
 

@@ -25,6 +25,8 @@ STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
   routine->ExecForeignUpdate = strom_gstore_update;
   routine->ExecForeignDelete = strom_gstore_delete;
   routine->ExecForeignTruncate = strom_gstore_truncate;
+  routine->GetForeignRowMarkType = strom_gstore_row_mark;
+  routine->RefetchForeignRow = strom_gstore_lock_row;
   PG_RETURN_POINTER(routine);
 }
 

@@ -2,13 +2,11 @@
 #pragma once
 
 #include "pg/store/memory.hpp"
+#include "pg/store/row_lock.hpp"
 
 namespace strom::pg::fdw_gstore {
 
-inline void set_tid(store::Slot slot, ItemPointer tid) {
-  constexpr int kOffsetBits = 8;
-  ItemPointerSet(tid, slot >> kOffsetBits, static_cast<OffsetNumber>((slot & ((1U << kOffsetBits) - 1)) + 1));
-}
+inline void set_tid(store::Slot slot, ItemPointer tid) { *tid = store::tid_of_version(slot); }
 inline store::Slot slot_of(ItemPointer tid) {
   constexpr int kOffsetBits = 8;
   return (ItemPointerGetBlockNumberNoCheck(tid) << kOffsetBits) |

@@ -1,6 +1,7 @@
 #include "pg/store/change.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/row_lock.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
 #include "pg/store/visibility.hpp"
@@ -190,10 +191,6 @@ bool link_unique(Table* table, Relation relation, Slot slot, const rows::Cell& k
   }
 }
 
-LWLock* lock_of(const Table* table, Slot slot) {
-  return table->bucket_lock(table->key() >= 0 ? table->rows->bucket_of(slot) : slot);
-}
-
 }  // namespace
 
 Slot find_by_key(const Table* table, const rows::Cell& key, Snapshot snapshot) {
@@ -235,14 +232,20 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
   constexpr uint64_t kSlotAndKind = 8;
   prepare_change(table, kSlotAndKind);
   const TransactionId xid = GetCurrentTransactionId();
-  LWLock* lock = lock_of(table, slot);
+  LWLock* lock = table->lock_of_version(slot);
   rows::Version& version = table->rows->version(slot);
-  for (;;) {
+  for (bool is_row_locked = false;;) {
     LWLockAcquire(lock, LW_EXCLUSIVE);
     const rows::Xids xids = rows::Rows::xids(version);
     const uint32_t aux = aux_of(version);
     TransactionId wait = InvalidTransactionId;
     EndOutcome outcome{EndResult::kDone, rows::kNoSlot, 0};
+    if (xids.xmax == rows::kNobody && (aux & kRowLocked) != 0 && !is_row_locked) {
+      LWLockRelease(lock);
+      take_row_lock(relation, slot, true, LockWaitBlock);
+      is_row_locked = true;
+      continue;
+    }
     if (xids.xmax == rows::kNobody) {
       table->rows->compare_and_set(slot, xids, {xids.xmin, xid});
       __atomic_store_n(&version.aux, (aux & ~kAuxMask) | command, __ATOMIC_RELEASE);
@@ -259,11 +262,11 @@ EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command
     }
     LWLockRelease(lock);
     if (!TransactionIdIsValid(wait)) {
+      if (is_row_locked) release_row_lock(relation, slot, true);
       if (outcome.result == EndResult::kDone) note_change(table, {slot, rows::kNoSlot, outcome.command, 0});
       return outcome;
     }
-    ItemPointerData tid;
-    ItemPointerSet(&tid, slot >> 8, static_cast<OffsetNumber>((slot & 0xFF) + 1));
+    ItemPointerData tid = tid_of_version(slot);
     XactLockTableWait(wait, relation, &tid, XLTW_Update);
   }
 }
@@ -294,7 +297,7 @@ uint64_t sweep(Table* table, Relation relation) {
     for (Slot slot = first; slot < first + count; ++slot) {
       rows::Version& version = rows.version(slot);
       if (is_removable(version, horizon)) {
-        LWLock* lock = lock_of(table, slot);
+        LWLock* lock = table->lock_of_version(slot);
         LWLockAcquire(lock, LW_EXCLUSIVE);
         // Whoever came first may have freed it, and somebody else may use it.
         if (is_removable(version, horizon) && (table->key() < 0 || rows.unlink(rows.bucket_of(slot), slot))) {

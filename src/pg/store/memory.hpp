@@ -75,6 +75,8 @@ struct Table {
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
   LWLock* bucket_lock(uint64_t bucket) const { return lock(kFirstBucket + static_cast<int>(bucket % kBucketLocks)); }
+  /// The lock under which a version's transactions change.
+  LWLock* lock_of_version(Slot slot) const { return bucket_lock(key() >= 0 ? rows->bucket_of(slot) : slot); }
   uint8_t* log_buffer() const { return memory + sizeof(Shared); }
 };
 

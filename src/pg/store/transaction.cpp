@@ -41,10 +41,6 @@ Changes* changes_of(const Table* table) {
   return nullptr;
 }
 
-LWLock* lock_of_slot(const Table* table, Slot slot) {
-  return table->bucket_lock(table->key() >= 0 ? table->rows->bucket_of(slot) : slot);
-}
-
 /// The slot is nobody's any more.
 void release_slot(Table* table, Slot slot) {
   rows::Rows& rows = *table->rows;
@@ -72,7 +68,7 @@ void undo(Changes* changes, const Change& change) {
   rows::Rows& rows = *table->rows;
   if (change.ended != rows::kNoSlot) {
     rows::Version& version = rows.version(change.ended);
-    LWLock* lock = lock_of_slot(table, change.ended);
+    LWLock* lock = table->lock_of_version(change.ended);
     LWLockAcquire(lock, LW_EXCLUSIVE);
     const rows::Xids xids = rows::Rows::xids(version);
     rows.compare_and_set(change.ended, xids, {xids.xmin, rows::kNobody});
