@@ -1,5 +1,5 @@
 // Pages of a PostgreSQL table that a device is to read from their file and to decode by itself, where other chunks have
-// columns. Made by pg/source/direct_pages.hpp, used by engine/device/device_pages.hpp. See docs/dev/heap.md.
+// columns. Made by pg/table/heap/direct_pages.hpp, used by engine/device/device_pages.hpp. See docs/dev/heap.md.
 #pragma once
 
 #include <cstdint>

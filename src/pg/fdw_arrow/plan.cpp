@@ -5,9 +5,9 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/foreign_path.hpp"
-#include "pg/files/batch_filter.hpp"
+#include "pg/pruning/chunk_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
-#include "pg/files/columns.hpp"
+#include "pg/catalog/referenced_columns.hpp"
 #include "pg/files/estimate.hpp"
 #include "pg/files/pending.hpp"
 #include "pg/files/source.hpp"
@@ -43,7 +43,7 @@ List* estimated_clauses(PlannerInfo* root, const RelOptInfo* rel) {
 }
 
 double rows_left(const Source& source, const List* clauses) {
-  BatchFilter filter(clauses, [&source](const Var* var) { return source.column_of(var->varattno); }, nullptr);
+  pruning::ChunkFilter filter(clauses, [&source](const Var* var) { return source.column_of(var->varattno); }, nullptr);
   if (!guc::arrow_fdw::stats_hint_enabled || filter.useful_clauses(source).empty())
     return static_cast<double>(source.total_rows());
   filter.evaluate(nullptr);
@@ -56,7 +56,7 @@ double rows_left(const Source& source, const List* clauses) {
 }
 
 ScanEstimate estimate(Oid relid, const Bitmapset* attributes, const List* clauses) {
-  const auto source = Source::open(relid, user_columns(relid, attributes));
+  const auto source = Source::open(relid, catalog::user_columns(relid, attributes));
   const double left = rows_left(*source, clauses);
   return {static_cast<double>(source->total_rows()), left, static_cast<double>(source->file_bytes()) / BLCKSZ,
           left * bytes_per_row(*source) / BLCKSZ, source->parallel_workers()};
@@ -94,11 +94,12 @@ void add_scan_path(PlannerInfo* root, RelOptInfo* rel, const ScanEstimate& scan,
 }  // namespace strom::pg::fdw_arrow
 
 namespace fdw = strom::pg::fdw_arrow;
+namespace catalog = strom::pg::catalog;
 namespace files = strom::pg::files;
 using strom::pg::boundary::entry;
 
 void strom_arrow_rel_size(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
-  const Bitmapset* attributes = files::referenced_attributes(baserel);
+  const Bitmapset* attributes = catalog::referenced_attributes(baserel);
   auto* scan = static_cast<files::ScanEstimate*>(palloc(sizeof(files::ScanEstimate)));
   const List* clauses = fdw::estimated_clauses(root, baserel);
   *scan = entry([&] { return fdw::estimate(relid, attributes, clauses); });
@@ -119,13 +120,13 @@ void strom_arrow_paths(PlannerInfo* root, RelOptInfo* baserel, Oid relid) {
 
 ForeignScan* strom_arrow_plan(PlannerInfo* root, RelOptInfo* baserel, Oid relid, ForeignPath* best_path, List* tlist,
                               List* scan_clauses, Plan* outer_plan) {
-  Bitmapset* attributes = files::referenced_attributes(baserel);
+  Bitmapset* attributes = catalog::referenced_attributes(baserel);
   scan_clauses = extract_actual_clauses(scan_clauses, false);
   // Not those of `tlist`: it may be the whole row, of which nothing but reltarget's columns is looked at.
   pull_varattnos(reinterpret_cast<Node*>(scan_clauses), baserel->relid, &attributes);
   List* attnums = entry([&] {
     List* list = NIL;
-    for (AttrNumber attnum : files::user_columns(relid, attributes))
+    for (AttrNumber attnum : catalog::user_columns(relid, attributes))
       list = strom::pg::boundary::guard([list, attnum] { return lappend_int(list, attnum); });
     return list;
   });

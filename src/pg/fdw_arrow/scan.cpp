@@ -7,8 +7,9 @@
 #include "pg/boundary/in_context.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/explain.hpp"
-#include "pg/files/batch_filter.hpp"
+#include "pg/pruning/chunk_filter.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"
+#include "pg/explain/lines.hpp"
 #include "pg/files/explain.hpp"
 #include "pg/files/source.hpp"
 #include "pg/guc/guc.hpp"
@@ -29,13 +30,13 @@ struct ParallelScan {
 /// The C++ half of a scan.
 struct Cursor {
   std::shared_ptr<const Source> source;
-  int64_t next_chunk = 0;               // of a scan without ParallelScan
-  columnar::BatchView batch;            // the chunk that rows are being handed out of
-  int current_file = -1;                // whose rows are being handed out
-  std::unique_ptr<BatchFilter> filter;  // nullptr: statistics are of no use
-  std::vector<const Node*> hints;       // what it is made of
-  bool filter_ready = false;            // it knows the values of parameters
-  int64_t loaded = 0, skipped = 0;      // chunks; of a parallel scan when it has ended
+  int64_t next_chunk = 0;                        // of a scan without ParallelScan
+  columnar::BatchView batch;                     // the chunk that rows are being handed out of
+  int current_file = -1;                         // whose rows are being handed out
+  std::unique_ptr<pruning::ChunkFilter> filter;  // nullptr: statistics are of no use
+  std::vector<const Node*> hints;                // what it is made of
+  bool filter_ready = false;                     // it knows the values of parameters
+  int64_t loaded = 0, skipped = 0;               // chunks; of a parallel scan when it has ended
 };
 
 /// ForeignScanState::fdw_state: plain data.
@@ -70,7 +71,7 @@ void add_filter(ForeignScanState* node, const ForeignScan* plan, Cursor* cursor)
   const auto compile = [node](Node* expr) {
     return boundary::guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), &node->ss.ps); });
   };
-  cursor->filter = std::make_unique<BatchFilter>(
+  cursor->filter = std::make_unique<pruning::ChunkFilter>(
       plan->fdw_exprs, [&source](const Var* var) { return source.column_of(var->varattno); }, compile);
   cursor->hints = cursor->filter->useful_clauses(source);
   if (cursor->hints.empty()) cursor->filter.reset();
@@ -206,7 +207,7 @@ void strom_arrow_explain(ForeignScanState* node, ExplainState* es) {
         List* context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, NIL);
         return deparse_expression(const_cast<Node*>(hint), context, prefix, false);
       }));
-    explain_statistics(hints, es->analyze ? cursor.loaded : -1, cursor.skipped, es);
+    strom::pg::explain::explain_statistics(hints, es->analyze ? cursor.loaded : -1, cursor.skipped, es);
     explain_source(*cursor.source, es);
   });
 }

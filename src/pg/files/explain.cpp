@@ -1,11 +1,11 @@
 // Implementation of the EXPLAIN lines.
 #include "pg/files/explain.hpp"
 
-#include <cstdio>
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
+#include "pg/explain/lines.hpp"
 #include "pg/guc/guc.hpp"
 
 namespace strom::pg::files {
@@ -44,8 +44,8 @@ void explain_file(const Source& source, int file, ExplainState* es) {
   }
   const int64_t read = referenced_bytes(source, file), size = reader.identity().size;
   if (es->format == EXPLAIN_FORMAT_TEXT) {
-    path += std::string(" (") + (is_arrow ? "" : std::string(reader.format()) + ", ") + "read: " + format_bytes(read) +
-            ", size: " + format_bytes(size) + ")";
+    path += std::string(" (") + (is_arrow ? "" : std::string(reader.format()) + ", ") +
+            "read: " + explain::format_bytes(read) + ", size: " + explain::format_bytes(size) + ")";
     guard([&] { ExplainPropertyText(label.c_str(), path.c_str(), es); });
     return;
   }
@@ -67,32 +67,6 @@ void explain_gap(ExplainState* es) {
 }
 
 }  // namespace
-
-std::string format_bytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  auto value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1000 && unit < 5; ++unit) value /= 1024;
-  const int decimals = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*f%s", decimals, value, kUnits[unit]);
-  return text;
-}
-
-void explain_statistics(const std::vector<std::string>& conditions, int64_t loaded, int64_t skipped, ExplainState* es) {
-  if (conditions.empty()) return;
-  std::string text;
-  for (const std::string& condition : conditions) text += (text.empty() ? "" : ", ") + condition;
-  const bool plain = es->format == EXPLAIN_FORMAT_TEXT;
-  if (plain && loaded >= 0)
-    text += "  [loaded: " + std::to_string(loaded) + ", skipped: " + std::to_string(skipped) + "]";
-  guard([&] { ExplainPropertyText("Stats-Hint", text.c_str(), es); });
-  if (plain || loaded < 0) return;
-  guard([&] {
-    ExplainPropertyInteger("Stats-Hint Loaded", nullptr, loaded, es);
-    ExplainPropertyInteger("Stats-Hint Skipped", nullptr, skipped, es);
-  });
-}
 
 void explain_source(const Source& source, ExplainState* es) {
   explain_referenced(source, es);

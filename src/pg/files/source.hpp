@@ -20,6 +20,7 @@
 #include "pg/codec/type_map.hpp"
 #include "pg/files/constant_column.hpp"
 #include "pg/files/options.hpp"
+#include "pg/pruning/chunk_statistics.hpp"
 
 namespace strom::pg::files {
 
@@ -59,7 +60,7 @@ class ColumnStore {
 /// For each column of a chunk what was loaded before the others; nullopt: nothing.
 using LoadedColumns = std::vector<std::optional<Result<format::arrow::LoadedColumn>>>;
 
-class Source {
+class Source : public pruning::ChunkStatistics {
  public:
   /// Opens the files of foreign table `relid`, on which the caller holds a lock, and finds columns `attnums`
   /// (positive, not dropped) in each. Main thread only. Throws StatusError: kFileNotFound, kPermissionDenied, kIoError,
@@ -113,10 +114,16 @@ class Source {
 
   /// What statistics say of column `column` in chunk `chunk`, see FileReader::bounds(). Thread-safe, calls no
   /// PostgreSQL.
-  Result<std::optional<columnar::Bounds>> bounds(int64_t chunk, int column) const;
-  Result<int64_t> null_count(int64_t chunk, int column) const;
+  Result<std::optional<columnar::Bounds>> bounds(int64_t chunk, int column) const override;
+  Result<int64_t> null_count(int64_t chunk, int column) const override;
   /// Some file has statistics of the column.
-  Result<bool> has_bounds(int column) const;
+  Result<bool> has_bounds(int column) const override;
+  size_t column_count() const override { return columns_.size(); }
+  codec::SqlType type_of(int column) const override { return columns_[static_cast<size_t>(column)].type; }
+  int64_t rows_of(int64_t chunk) const override { return chunks_[static_cast<size_t>(chunk)].rows; }
+  const columnar::Field& field_of(int64_t chunk, int column) const override {
+    return field(chunks_[static_cast<size_t>(chunk)].file, column);
+  }
 
   /// Tells two states of the table's files apart; parallel workers compare theirs with the leader's.
   uint64_t fingerprint() const;

@@ -5,10 +5,9 @@
 #include "engine/plan/print.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/compat/explain.hpp"
-#include "pg/files/explain.hpp"
+#include "pg/explain/lines.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/node.hpp"
-#include "pg/source/explain_counts.hpp"
 
 namespace strom::pg::node {
 
@@ -289,7 +288,7 @@ class Explainer {
       else if (Node* membership = plan_.joins[key.join].membership)
         conditions.push_back(deparse(membership));
     }
-    files::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
+    explain::explain_statistics(conditions, es_->analyze ? counts.chosen : -1, counts.skipped, es_);
   }
 
   void tables(size_t pipeline) {
@@ -392,7 +391,7 @@ class Explainer {
       char figures[96];
       std::snprintf(figures, sizeof figures, " (cost on CPU: %.2f, on GPU: %.2f", cpu, gpu);
       choice += figures;
-      if (kept > 0) choice += ", kept there: " + files::format_bytes(static_cast<int64_t>(kept));
+      if (kept > 0) choice += ", kept there: " + explain::format_bytes(static_cast<int64_t>(kept));
       choice += ")";
     }
     text("Device Choice", choice);
@@ -412,13 +411,13 @@ class Explainer {
     if (stats_.device_joins.built + stats_.device_joins.kept > 0) device_joins();
     if (stats_.device_file_bytes > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("GPU-Direct SQL", files::format_bytes(stats_.device_file_bytes));
+        text("GPU-Direct SQL", explain::format_bytes(stats_.device_file_bytes));
       else
         number("GPU-Direct SQL", "B", stats_.device_file_bytes);
     }
     if (stats_.peak_memory > 0) {
       if (es_->format == EXPLAIN_FORMAT_TEXT)
-        text("Engine Memory", files::format_bytes(stats_.peak_memory));
+        text("Engine Memory", explain::format_bytes(stats_.peak_memory));
       else
         number("Engine Memory", "B", stats_.peak_memory);
     }
@@ -445,14 +444,14 @@ class Explainer {
   // Of columns for the GPU: what was copied to it, and what was there already.
   void device_bytes() {
     const engine::exec::DeviceBytes& bytes = stats_.device_bytes;
-    source::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
+    explain::explain_counts(es_, "GPU Columns", "GPU Columns", "B", {{"Kept", bytes.kept}, {"Copied", bytes.copied}});
   }
 
   // Join tables that the GPU had from earlier queries, and those of this one.
   void device_joins() {
     const engine::exec::DeviceJoins& joins = stats_.device_joins;
-    source::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
-                           {{"Kept", joins.kept}, {"Built", joins.built}});
+    explain::explain_counts(es_, "GPU Join Tables", "GPU Join Tables", nullptr,
+                            {{"Kept", joins.kept}, {"Built", joins.built}});
   }
 
   void nodes(const std::string& label, const std::vector<engine::plan::NodeId>& ids) {

@@ -14,10 +14,10 @@ using boundary::value_or_throw;
 PipelineInput::PipelineInput(CustomScanState* state, const PlanSpec& plan, size_t pipeline)
     : state_(state), plan_(plan), pipeline_(pipeline), spec_(plan.pipelines[pipeline]) {
   if (!spec_.leaves.empty()) partitions_ = std::make_unique<Partitions>(state, plan, spec_);
-  make_batch_filter();
+  make_chunk_filter();
 }
 
-void PipelineInput::make_batch_filter() {
+void PipelineInput::make_chunk_filter() {
   bool has_statistics = is_one_table() && table::kind(spec_.kind).has_statistics();
   for (const LeafSpec& leaf : spec_.leaves) has_statistics = has_statistics || table::kind(leaf.kind).has_statistics();
   if (!has_statistics) return;
@@ -29,7 +29,7 @@ void PipelineInput::make_batch_filter() {
   const auto compile = [parent](Node* expr) {
     return guard([=] { return ExecInitExpr(reinterpret_cast<Expr*>(expr), parent); });
   };
-  batch_filter_ = std::make_unique<files::BatchFilter>(spec_.filters, column_of, compile);
+  chunk_filter_ = std::make_unique<pruning::ChunkFilter>(spec_.filters, column_of, compile);
 }
 
 std::unique_ptr<source::RowSource> PipelineInput::open_table(Index relid, table::KindNumber kind,
@@ -64,12 +64,12 @@ void PipelineInput::begin_run() {
 }
 
 void PipelineInput::restrict_batches() {
-  if (batch_filter_ != nullptr) batch_filter_->evaluate(state_->ss.ps.ps_ExprContext);
+  if (chunk_filter_ != nullptr) chunk_filter_->evaluate(state_->ss.ps.ps_ExprContext);
   if (partitions_ != nullptr)
-    static_cast<source::AppendRows&>(*rows_).choose(partitions_->choose(), batch_filter_.get());
-  else if (batch_filter_ != nullptr)
-    rows_->restrict_to(*batch_filter_);
-  if (batch_filter_ == nullptr) return;
+    static_cast<source::AppendRows&>(*rows_).choose(partitions_->choose(), chunk_filter_.get());
+  else if (chunk_filter_ != nullptr)
+    rows_->restrict_to(*chunk_filter_);
+  if (chunk_filter_ == nullptr) return;
   batch_counts_.skipped += rows_->skipped_chunks();
   if (rows_->feeder() == nullptr) batch_counts_.chosen += rows_->chunk_count();
 }
@@ -105,15 +105,15 @@ const source::RowSource* PipelineInput::explained_table() {
 }
 
 std::optional<PipelineInput::Pruning> PipelineInput::pruning() {
-  if (batch_filter_ == nullptr) return std::nullopt;
+  if (chunk_filter_ == nullptr) return std::nullopt;
   if (spec_.leaves.empty()) open();
   if (rows_ == nullptr) return std::nullopt;
   Pruning result;
   const bool is_probing = pipeline_ + 1 == plan_.pipelines.size();
   const auto keys =
       is_probing ? engine::plan::deciding_key_columns(plan_.program) : std::vector<engine::plan::KeyColumn>();
-  for (const files::Source* table : rows_->arrow_tables()) {
-    for (const Node* clause : batch_filter_->useful_clauses(*table))
+  for (const pruning::ChunkStatistics* table : rows_->statistics()) {
+    for (const Node* clause : chunk_filter_->useful_clauses(*table))
       if (std::find(result.clauses.begin(), result.clauses.end(), clause) == result.clauses.end())
         result.clauses.push_back(clause);
     for (const engine::plan::KeyColumn& key : keys) {

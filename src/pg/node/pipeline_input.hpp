@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
-#include "pg/files/batch_filter.hpp"
+#include "pg/pruning/chunk_filter.hpp"
 #include "pg/node/partitions.hpp"
 #include "pg/node/plan_spec.hpp"
 #include "pg/source/row_source.hpp"
@@ -44,12 +44,12 @@ class PipelineInput {
   /// nullptr when the rows are not those of partitions or inheritance children.
   const Partitions* partitions() const { return partitions_.get(); }
 
-  /// What statistics of files leave out.
+  /// What statistics of chunks leave out.
   struct Pruning {
     std::vector<const Node*> clauses;           // conditions that they are asked about
     std::vector<engine::plan::KeyColumn> keys;  // of joins, likewise; of the probing pipeline only
   };
-  /// None when statistics of files are not asked. Opens a table that is not open.
+  /// None when statistics of chunks are not asked. Opens a table that is not open.
   std::optional<Pruning> pruning();
   /// Record batches over all runs.
   struct BatchCounts {
@@ -59,7 +59,7 @@ class PipelineInput {
 
  private:
   bool is_one_table() const { return spec_.relid != 0 && spec_.leaves.empty(); }
-  void make_batch_filter();
+  void make_chunk_filter();
   void restrict_batches();
   void select_blocks();
   std::unique_ptr<source::RowSource> open_table(Index relid, table::KindNumber kind, const std::vector<int>& positions);
@@ -69,7 +69,7 @@ class PipelineInput {
   const size_t pipeline_;
   const PipelineSpec& spec_;
   std::unique_ptr<Partitions> partitions_;
-  std::unique_ptr<files::BatchFilter> batch_filter_;  // nullptr: statistics of files are not asked
+  std::unique_ptr<pruning::ChunkFilter> chunk_filter_;  // nullptr: statistics of chunks are not asked
   std::unique_ptr<source::RowSource> rows_;
   bool blocks_selected_ = false;  // by the child plan that tells what to read
   bool may_have_invalid_text_ = false;

@@ -8,7 +8,7 @@
 
 #include "pg/boundary/postgres.hpp"
 #include "pg/node/plan_spec.hpp"
-#include "pg/source/row_source.hpp"
+#include "pg/source/collected_rows.hpp"
 
 namespace strom::pg::node {
 

@@ -2,7 +2,7 @@
 
 #include "pg/compat/collation.hpp"
 #include "pg/compat/tree_walk.hpp"
-#include "pg/files/columns.hpp"
+#include "pg/catalog/referenced_columns.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/planner/agg_path.hpp"
 #include "pg/planner/lower_check.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/op/join/join_limit.hpp"
-#include "pg/files/columns.hpp"
+#include "pg/catalog/referenced_columns.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/judgement.hpp"
@@ -50,7 +50,7 @@ const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, cons
   if (root->rowMarks != NIL) return "rows of the query are locked";
   if (!bms_is_empty(rel->lateral_relids)) return "it depends on other tables of the query";
   if (rte->tablesample != nullptr && !is_known_sample(rte)) return "the sampling method is not the engine's";
-  if (wants_more_than_columns(files::referenced_attributes(const_cast<RelOptInfo*>(rel))))
+  if (wants_more_than_columns(catalog::referenced_attributes(const_cast<RelOptInfo*>(rel))))
     return "a system column or the whole row is needed";
   return nullptr;
 }
@@ -264,7 +264,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
   PlannerState* state = make_state(root);
   if (bms_is_member(static_cast<int>(parent), state->judged_parents)) return scan_of(state, parent);
   state->judged_parents = bms_add_member(state->judged_parents, static_cast<int>(parent));
-  const Bitmapset* attributes = files::referenced_attributes(rel);
+  const Bitmapset* attributes = catalog::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return nullptr;
   EngineScan* scan = append_scan(state, parent, attributes);
   if (scan == nullptr) return nullptr;
@@ -280,7 +280,7 @@ EngineScan* scan_of_leaves(PlannerInfo* root, Index parent) {
 // alone in a query, to make them anew from its partitions' with the query's outputs, and joins or aggregates partition
 // by partition.
 bool wants_leaf_paths(const PlannerInfo* root, Index parent) {
-  if (bms_is_empty(files::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
+  if (bms_is_empty(catalog::referenced_attributes(root->simple_rel_array[parent]))) return false;  // see offer()
   return enable_partitionwise_join || enable_partitionwise_aggregate ||
          bms_equal(root->all_baserels, root->simple_rel_array[parent]->relids);
 }
@@ -319,7 +319,7 @@ bool is_beneath_notice(const PlannerInfo* root, const RelOptInfo* rel) {
 void offer_table(PlannerInfo* root, RelOptInfo* rel, const RangeTblEntry* rte, const EngineScan* all) {
   const table::KindNumber kind = table::find_kind(rel, rte);
   if (kind == table::kNoKind || (rte->tablesample != nullptr && !table::kind(kind).has_blocks())) return;
-  const Bitmapset* attributes = files::referenced_attributes(rel);
+  const Bitmapset* attributes = catalog::referenced_attributes(rel);
   if (wants_more_than_columns(attributes)) return;
   const bool has_columns = !bms_is_empty(attributes);
   PlannerState* state = make_state(root);
@@ -341,7 +341,7 @@ void offer_scan(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* 
   const Index parent = topmost_parent(root, relid);
   EngineScan* all = rte->inh || parent != relid ? scan_of_leaves(root, parent) : nullptr;
   if (rte->inh) {
-    if (all != nullptr && parent == relid) offer(root, all, !bms_is_empty(files::referenced_attributes(rel)));
+    if (all != nullptr && parent == relid) offer(root, all, !bms_is_empty(catalog::referenced_attributes(rel)));
   } else if (all == nullptr || wants_leaf_paths(root, parent)) {
     offer_table(root, rel, rte, all);
   }

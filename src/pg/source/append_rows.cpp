@@ -6,7 +6,7 @@
 
 namespace strom::pg::source {
 
-void AppendRows::choose(std::vector<size_t> leaves, files::BatchFilter* filter) {
+void AppendRows::choose(const std::vector<size_t>& leaves, pruning::ChunkFilter* filter) {
   close();
   chosen_.clear();
   fed_ = false;
@@ -120,11 +120,11 @@ int64_t AppendRows::skipped_chunks() const {
   return skipped;
 }
 
-std::vector<const files::Source*> AppendRows::arrow_tables() const {
-  std::vector<const files::Source*> tables;
+std::vector<const pruning::ChunkStatistics*> AppendRows::statistics() const {
+  std::vector<const pruning::ChunkStatistics*> tables;
   for (const Leaf& leaf : leaves_) {
     if (leaf.rows == nullptr) continue;
-    for (const files::Source* table : leaf.rows->arrow_tables()) tables.push_back(table);
+    for (const pruning::ChunkStatistics* table : leaf.rows->statistics()) tables.push_back(table);
   }
   return tables;
 }

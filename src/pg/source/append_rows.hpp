@@ -23,7 +23,7 @@ class AppendRows : public RowSource {
 
   /// The rows are those of these leaves, in this order, without what `filter` rules out (nullptr: nothing). Before a
   /// run, when no engine thread reads. Throws what opening throws.
-  void choose(std::vector<size_t> leaves, files::BatchFilter* filter = nullptr);
+  void choose(const std::vector<size_t>& leaves, pruning::ChunkFilter* filter = nullptr);
 
   int64_t chunk_count() const override { return chunk_count_; }
   int64_t chunk_rows(int64_t index) const override;
@@ -43,7 +43,7 @@ class AppendRows : public RowSource {
   bool may_hold(int64_t index, uint32_t column, const engine::exec::KeyRange& keys) const override;
   columnar::RowsOrigin origin(const std::vector<uint32_t>& columns) const override;
   int64_t skipped_chunks() const override;
-  std::vector<const files::Source*> arrow_tables() const override;
+  std::vector<const pruning::ChunkStatistics*> statistics() const override;
   /// nullptr: not opened yet.
   const RowSource* leaf(size_t index) const { return leaves_[index].rows.get(); }
 

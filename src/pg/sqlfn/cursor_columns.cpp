@@ -10,14 +10,14 @@
 #include "pg/boundary/context_owned.hpp"
 #include "pg/fdw_arrow/engine_columns.hpp"
 #include "pg/guc/guc.hpp"
-#include "pg/source/heap_rows.hpp"
+#include "pg/table/heap/heap_rows.hpp"
 
 namespace strom::pg::sqlfn {
 
 using boundary::guard;
 using format::heap::Storage;
 using format::heap::WantedColumn;
-using source::BlockRange;
+using table::BlockRange;
 
 namespace {
 
@@ -127,7 +127,7 @@ class TableRows final : public ColumnRows {
   std::vector<size_t> places_;  // of each column, in the view
   std::deque<std::string> missing_;
   std::deque<registry::StrView> missing_views_;
-  std::unique_ptr<source::HeapRows> rows_;
+  std::unique_ptr<table::HeapRows> rows_;
   engine::exec::ChunkFeeder* feeder_ = nullptr;
   int64_t chunk_ = -1;  // the last one
   bool is_held_ = false;
@@ -152,7 +152,7 @@ TableRows::TableRows(const PageScan& scan, MemoryContext memory)
     column.stored_length = TupleDescAttr(descriptor_, attribute)->attlen;
     column.stored_by_value = TupleDescAttr(descriptor_, attribute)->attbyval;
   }
-  rows_ = std::make_unique<source::HeapRows>(scan.relation, scan.snapshot, std::move(columns));
+  rows_ = std::make_unique<table::HeapRows>(scan.relation, scan.snapshot, std::move(columns));
   if (scan.blocks) {
     const bool any = scan.blocks->begin < scan.blocks->end;
     rows_->read_only(any ? std::vector<BlockRange>{*scan.blocks} : std::vector<BlockRange>());

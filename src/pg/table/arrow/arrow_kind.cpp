@@ -5,11 +5,11 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/files/arrow_routine.hpp"
-#include "pg/files/columns.hpp"
+#include "pg/catalog/referenced_columns.hpp"
 #include "pg/files/estimate.hpp"
 #include "pg/files/source.hpp"
 #include "pg/guc/guc.hpp"
-#include "pg/source/row_source.hpp"
+#include "pg/table/arrow/arrow_rows.hpp"
 #include "pg/table/value_type.hpp"
 
 namespace strom::pg::table {
@@ -47,7 +47,7 @@ class ArrowKind final : public TableKind {
   // From the table's files.
   void describe(PlannedTable* table, const Bitmapset* attributes, int) const override {
     boundary::entry([&] {
-      const std::vector<AttrNumber> wanted = files::user_columns(table->relid, attributes);
+      const std::vector<AttrNumber> wanted = catalog::user_columns(table->relid, attributes);
       const auto source = files::Source::open(table->relid, wanted);
       for (size_t i = 0; i < wanted.size(); ++i) describe_column(*source, i, table->column(wanted[i]));
       table->estimate.rows = static_cast<double>(source->total_rows());
@@ -71,7 +71,7 @@ class ArrowKind final : public TableKind {
   bool is_opened_for_explain() const override { return true; }
 
   std::unique_ptr<source::RowSource> open(const TableToRead& table) const override {
-    return std::make_unique<source::ArrowRows>(files::Source::open(table.relid, table.attributes));
+    return std::make_unique<ArrowRows>(files::Source::open(table.relid, table.attributes));
   }
 };
 

@@ -6,8 +6,8 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/cache/shared_columns.hpp"
 #include "pg/compat/heap.hpp"
-#include "pg/source/cached_table.hpp"
-#include "pg/source/heap_rows.hpp"
+#include "pg/table/heap/cached_table.hpp"
+#include "pg/table/heap/heap_rows.hpp"
 #include "pg/table/value_type.hpp"
 
 namespace strom::pg::table {
@@ -30,7 +30,7 @@ double buffered_part(Relation relation, BlockNumber pages, int asked) {
 // Likewise, of groups of pages whose columns are in the column cache.
 double cached_part(Relation relation, BlockNumber pages, const AttrNumber* attributes, int count, int asked) {
   return boundary::entry([=]() -> double {
-    if (!source::CachedTable::is_for(relation, pages)) return 0;
+    if (!CachedTable::is_for(relation, pages)) return 0;
     cache::SharedColumns* shared = cache::SharedColumns::attach();
     return shared == nullptr ? 0 : shared->kept_part(compat::file_of(relation), pages, attributes, count, asked);
   });
@@ -58,7 +58,7 @@ void describe_column(ColumnFacts* facts, const FormData_pg_attribute* attribute)
   boundary::entry([&] { set_type(facts, attribute->atttypid, attribute->atttypmod); });
   format::heap::Storage storage;
   if (!facts->readable) return;
-  facts->readable = source::heap_storage(*attribute, facts->type.type, &storage);
+  facts->readable = heap_storage(*attribute, facts->type.type, &storage);
   if (!facts->readable) facts->reason = "column is stored in a form that the engine does not read";
   facts->out_of_line = is_out_of_line(attribute);
 }
@@ -116,7 +116,7 @@ class HeapKind final : public TableKind {
 
   std::unique_ptr<source::RowSource> open(const TableToRead& table) const override {
     const Relation relation = guard([&table] { return compat::relation_of(table.estate, table.index); });
-    return std::make_unique<source::HeapRows>(relation, table.estate->es_snapshot, table.attributes, *table.types);
+    return std::make_unique<HeapRows>(relation, table.estate->es_snapshot, table.attributes, *table.types);
   }
 };
 

@@ -1,0 +1,66 @@
+// One run's use of columns of compressed record batches that are kept between queries in the column cache
+// (docs/dev/column_cache.md). Used by ArrowRows.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "pg/files/source.hpp"
+#include "pg/cache/shared_columns.hpp"
+
+namespace strom::pg::table {
+
+using cache::ColumnId;
+using cache::FoundColumn;
+using cache::GroupId;
+using cache::SharedColumns;
+
+class DecompressedColumns final : public files::ColumnStore {
+ public:
+  /// For a run over `chunks` of `table`, which outlives the result. nullptr when nothing of it may be kept. Main
+  /// thread; throws PostgresError.
+  static std::unique_ptr<DecompressedColumns> open(const files::Source& table, std::span<const int64_t> chunks);
+  ~DecompressedColumns() override;
+
+  bool find(int64_t chunk, size_t column, columnar::ColumnView* view) const override;
+  void offer(int64_t chunk, size_t column, const columnar::ColumnView& view) const override;
+
+  /// Columns of record batches that were found, and that had to be decompressed.
+  struct Counts {
+    int64_t kept = 0, decompressed = 0;
+  };
+  Counts counts() const {
+    return {kept_.load(std::memory_order_relaxed), decompressed_.load(std::memory_order_relaxed)};
+  }
+
+  /// Keeps what the run has decompressed, of files that are still the same. Main thread, when no other reads any more;
+  /// throws PostgresError.
+  void close();
+
+ private:
+  enum class State : uint8_t { kNothing, kRoom, kBeingWritten, kWritten, kKept };
+  struct Slot {
+    std::atomic<State> state = State::kNothing;
+    uint8_t* image = nullptr;  // kKept, kWritten: the column; kRoom: where it may be put
+    int64_t size = 0;          // of the room; kWritten: of the column
+    SharedColumns::Room room{};
+  };
+
+  DecompressedColumns(const files::Source& table, SharedColumns* shared);
+  Slot& slot(int64_t chunk, size_t column) const;
+  GroupId group_of(int64_t chunk, size_t column, uint64_t* version) const;
+  void look_up(int64_t chunk);
+  void make_room(int64_t chunk, size_t column, Slot* slot);
+
+  const files::Source& table_;
+  SharedColumns* const shared_;
+  SharedColumns::Turn turn_;
+  SharedColumns::Pins pins_;
+  std::unique_ptr<Slot[]> slots_;  // of each chunk one for each column
+  bool has_room_ = true;
+  mutable std::atomic<int64_t> kept_ = 0, decompressed_ = 0;
+};
+
+}  // namespace strom::pg::table

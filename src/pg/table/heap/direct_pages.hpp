@@ -1,0 +1,80 @@
+// Blocks of a heap table that a device reads from the table's files, past shared buffers: which ones may be read so,
+// and whether what was read is what the scan sees. See docs/dev/heap.md. Used by HeapRows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "columnar/page_batch.hpp"
+#include "pg/boundary/postgres.hpp"
+
+namespace strom::pg::table {
+
+/// Consecutive blocks that a device reads. Made and given up by the calling thread; in between an engine thread's.
+class DirectPages final : public columnar::PageBatch {
+ public:
+  /// `map_page`: the pinned page of the visibility map that has the blocks' bits, whose LSN was `version` when all of
+  /// them were set. The pin becomes this object's until release().
+  DirectPages(std::shared_ptr<const columnar::PageLayout> layout, std::shared_ptr<const columnar::PageFile> file,
+              BlockNumber first, uint32_t pages, Buffer map_page, XLogRecPtr version);
+
+  const columnar::PageLayout& layout() const override { return *layout_; }
+  std::shared_ptr<const columnar::PageFile> file() const override { return file_; }
+  uint64_t file_offset() const override { return uint64_t{first_ % RELSEG_SIZE} * BLCKSZ; }
+  uint32_t first_block() const override { return first_; }
+  uint32_t pages() const override { return pages_; }
+  std::vector<bool> are_visible() const override;
+  void add_rows(uint32_t page, const uint16_t* numbers, uint32_t rows) override;
+  void give_back(uint32_t page) override { given_back_.push_back(first_ + page); }
+
+  /// Where a row's tuple is, while others may be added.
+  ItemPointerData place_of(int64_t row) const;
+  // Once the engine has let go of it.
+  int64_t rows() const { return static_cast<int64_t>(numbers_.size()); }
+  const std::vector<BlockNumber>& given_back() const { return given_back_; }
+
+  /// Drops the pin, while the resource owner is alive. May ereport.
+  void release() { ReleaseBuffer(map_page_); }
+
+ private:
+  const std::shared_ptr<const columnar::PageLayout> layout_;
+  const std::shared_ptr<const columnar::PageFile> file_;
+  const BlockNumber first_;
+  const uint32_t pages_;
+  const Buffer map_page_;
+  const XLogRecPtr version_;
+  std::vector<BlockNumber> given_back_;
+  mutable std::mutex mutex_;               // of the members below
+  std::map<int64_t, BlockNumber> blocks_;  // by their first row
+  std::vector<uint16_t> numbers_;          // of each row's item
+};
+
+/// The blocks of one scan. Main thread.
+class DirectBlocks {
+ public:
+  /// True when blocks of the table can be read so for the snapshot at all. May ereport.
+  static bool are_possible(Relation relation, Snapshot snapshot);
+
+  DirectBlocks(Relation relation, columnar::PageLayout layout)
+      : relation_(relation), layout_(std::make_shared<const columnar::PageLayout>(std::move(layout))) {}
+
+  /// Blocks from `begin` on, at most to `end` and about `most`, that are all-visible and of which the storage has what
+  /// the buffer pool has. nullptr: they are none, or too few to be worth it, up to *buffers_until, which is behind
+  /// `begin`. Throws PostgresError.
+  std::shared_ptr<DirectPages> take(BlockNumber begin, BlockNumber end, uint32_t most, BlockNumber* buffers_until);
+  /// Drops the pin, while the resource owner is alive. Throws PostgresError.
+  void close();
+
+ private:
+  std::shared_ptr<const columnar::PageFile> file_of(BlockNumber block);
+
+  const Relation relation_;
+  const std::shared_ptr<const columnar::PageLayout> layout_;
+  std::shared_ptr<const columnar::PageFile> file_;  // the last one that was read from
+  BlockNumber segment_ = 0;                         // its number
+  Buffer map_page_ = InvalidBuffer;
+};
+
+}  // namespace strom::pg::table

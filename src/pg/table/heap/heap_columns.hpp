@@ -1,0 +1,67 @@
+// The columns of a heap table that a scan wants, and how engine threads make them of tuples. Used by HeapRows.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "columnar/batch.hpp"
+#include "engine/plan/ir.hpp"
+#include "format/heap/tuple.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/table/heap/heap_chunk.hpp"
+
+namespace strom::pg::table {
+
+/// How the engine reads attribute `attribute` when its values are of `type`; false when it cannot. Does not ereport.
+bool heap_storage(const FormData_pg_attribute& attribute, registry::TypeId type, format::heap::Storage* storage);
+
+class HeapColumns {
+ public:
+  /// As HeapRows(). Throws PostgresError, StatusError.
+  HeapColumns(Relation relation, const std::vector<AttrNumber>& attnums,
+              const std::vector<engine::plan::ValueType>& types);
+  HeapColumns(Relation relation, std::vector<format::heap::WantedColumn> wanted);
+  HeapColumns(const HeapColumns&) = delete;
+  HeapColumns& operator=(const HeapColumns&) = delete;
+
+  const std::vector<AttrNumber>& attnums() const { return attnums_; }
+  /// All columns lie in tuples: none is tableoid.
+  bool are_stored() const;
+  /// For the column cache, of those that lie in tuples.
+  std::vector<ColumnId> ids() const;
+  /// The same of some columns, by their numbers among all; empty when one of them is tableoid.
+  std::vector<ColumnId> ids_of(const std::vector<uint32_t>& columns) const;
+  /// For devices.
+  columnar::PageLayout page_layout() const;
+  const std::string& table_name() const { return table_name_; }
+  Oid table_oid() const { return table_oid_; }
+
+  // Engine threads, each with chunks of its own.
+  /// Makes the columns of the chunk's pages.
+  Status decode(PageChunk* chunk) const;
+  columnar::BatchView view(const PageChunk& chunk) const;
+  columnar::BatchView view(CachedChunk* chunk) const;
+
+ private:
+  void set_decoder(Relation relation, std::vector<format::heap::WantedColumn> wanted);
+  void set_missing(Relation relation, const engine::plan::ValueType& type, format::heap::WantedColumn* column);
+  void make_room(PageChunk* chunk) const;
+  void make_part(PageChunk* chunk) const;
+  static columnar::ColumnView table_oid_view(const std::vector<int64_t>& oids, int64_t rows);
+
+  const std::string table_name_;
+  const Oid table_oid_;
+  std::vector<AttrNumber> attnums_;
+  struct Missing {
+    std::string bytes;
+    registry::StrView view;  // of texts and numerics
+  };
+  std::deque<Missing> missing_;                         // values of columns in rows that are older
+  std::vector<int> numeric_scales_;                     // of each column, see ColumnView::scale
+  std::vector<format::heap::AttributeLayout> layouts_;  // of all attributes
+  std::unique_ptr<const format::heap::TupleDecoder> decoder_;
+};
+
+}  // namespace strom::pg::table
