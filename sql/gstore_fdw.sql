@@ -69,6 +69,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION store_check(regclass) IS 'looks at all versions, the index and the files of a store table; returns how many rows it has';
 
+CREATE FUNCTION store_upsert(relation regclass, new_row anyelement)
+RETURNS boolean
+AS 'MODULE_PATHNAME', 'strom_store_upsert'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION store_upsert(regclass, anyelement) IS 'updates the row with this key of a store table, or inserts it; returns whether it is new';
+
 CREATE FUNCTION store_info(OUT relation regclass, OUT rows bigint, OUT max_rows bigint, OUT slots bigint, OUT free_slots bigint,
                            OUT ended_versions bigint, OUT memory_bytes bigint, OUT heap_bytes bigint, OUT free_heap_bytes bigint,
                            OUT redo_appended bigint, OUT redo_durable bigint, OUT redo_base bigint, OUT redo_limit bigint)

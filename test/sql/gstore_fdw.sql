@@ -209,6 +209,39 @@ DELETE FROM k WHERE name = 'a';
 INSERT INTO k VALUES ('b', 1) RETURNING *;
 DROP FOREIGN TABLE k;
 
+-- Upserts.
+SELECT make('u', 'id int, n int CHECK (n < 100), note text, twice int GENERATED ALWAYS AS (n * 2) STORED',
+            'max_num_rows ''100'', primary_key ''id''');
+SELECT pgstrom.store_upsert('u', ROW(1, 5, 'new', NULL)::u), pgstrom.store_upsert('u', ROW(1, 6, 'changed', NULL)::u);
+SELECT pgstrom.store_upsert('u', ROW(i % 7, i, 'many', 0)::u) AS is_new, count(*) FROM generate_series(1, 50) i GROUP BY 1 ORDER BY 1;
+SELECT * FROM u ORDER BY id;
+CREATE TYPE other_order AS (note text, n smallint, id bigint);
+SELECT pgstrom.store_upsert('u', ROW('by name', 7, 3)::other_order);
+CREATE TYPE other_names AS (note text, n smallint, id bigint, twice int);
+SELECT pgstrom.store_upsert('u', ROW('by name', 7, 3, 0)::other_names);
+SELECT * FROM u WHERE id = 3;
+SELECT pgstrom.store_upsert('u', ROW(3, 100, 'too large', NULL)::u);
+SELECT pgstrom.store_upsert('u', ROW(NULL, 1, 'no key', NULL)::u);
+SELECT pgstrom.store_upsert('u', ROW(3, 1, 'what', NULL));
+SELECT pgstrom.store_upsert('u', 3);
+SELECT pgstrom.store_upsert('u', ROW('happy', 1)::pair);
+SELECT pgstrom.store_upsert('pg_class', ROW(3, 1, 'what', NULL)::u);
+ALTER FOREIGN TABLE u RENAME COLUMN note TO remark;
+SELECT pgstrom.store_upsert('u', ROW(3, 8, 'renamed', NULL)::u);
+SELECT * FROM u WHERE id = 3;
+CREATE ROLE strom_store_user;
+GRANT USAGE ON SCHEMA gstore_fdw, pgstrom TO strom_store_user;
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+CREATE TRIGGER never BEFORE INSERT OR UPDATE ON u FOR EACH ROW EXECUTE FUNCTION nothing();
+SELECT pgstrom.store_upsert('u', ROW(3, 9, 'kept away', NULL)::u), pgstrom.store_upsert('u', ROW(30, 9, 'kept away', NULL)::u);
+GRANT SELECT, INSERT ON u TO strom_store_user;
+SET ROLE strom_store_user;
+SELECT pgstrom.store_upsert('u', ROW(3, 9, 'not allowed', NULL)::u);
+RESET ROLE;
+DROP OWNED BY strom_store_user;
+DROP ROLE strom_store_user;
+DROP FOREIGN TABLE u;
+
 -- Without a key, rows are rows.
 SELECT make('plain', 'a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED', 'max_num_rows ''100''');
 INSERT INTO plain SELECT i % 3, 'b' || i FROM generate_series(1, 10) i;

@@ -354,6 +354,32 @@ def row_locks():
     equal(query("SELECT count(*), count(DISTINCT id) FROM done", DB), "400|400", "a queue gives each row to one")
 
 
+def upserts():
+    """Sessions that make and change the same rows: nobody fails, and no row is there twice."""
+    make_table("upserted", "id int, n int")
+    errors, made = [], []
+
+    def upsert(number):
+        try:
+            with connect() as session:
+                for i in range(400):
+                    if session.execute("SELECT pgstrom.store_upsert('upserted', ROW(%s, %s)::upserted)", (i % 100, number)).fetchone()[0]:
+                        made.append(i % 100)
+                    if i % 10 == 0:
+                        session.execute("DELETE FROM upserted WHERE id = 0")
+        except psycopg.Error as error:
+            errors.append(str(error))
+
+    threads = [threading.Thread(target=upsert, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal(errors, [], "upserts of four sessions raise no error")
+    equal(sorted(key for key in made if key != 0), list(range(1, 100)), "each row was new once")
+    equal(query("SELECT count(*) FROM upserted WHERE id > 0", DB), "99", "and is there")
+
+
 def old_versions():
     """They go when nobody can see them, and the table says what keeps them."""
     make_table("small", "id int, n int, note text", max_num_rows=100)
@@ -395,6 +421,7 @@ levels()
 keys()
 waits()
 row_locks()
+upserts()
 old_versions()
 alive("sessions of store tables")
 crashed_backend()
