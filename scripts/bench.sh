@@ -9,7 +9,8 @@ bench() {
     never-slower) bench_never_slower "${@:2}" ;;
     tools) bench_tools "${@:2}" ;;
     capture) bench_capture "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    python) bench_python "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|python|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -88,6 +89,16 @@ bench_capture() {
   require_packages tshark tcpdump iproute2 procps
   prepare_bench
   run_bench capture/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_python [--scale N] [--out FILE] [further options of bench/python/run.py]
+bench_python() {
+  local scale=1.7 out="" more=()
+  take_options bench "scale out" "$@"
+  prepare_bench
+  widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 1024) }")"
+  run_bench python/run.py "${out:-$STROM_ROOT/results/python-$scale.json}" --scale "$scale" \
+    --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 prepare_bench() {

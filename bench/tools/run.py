@@ -5,12 +5,12 @@ is measured and how."""
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +18,13 @@ from typing import Callable, Dict, List, Optional
 from urllib.parse import quote
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
 import hardware  # noqa: E402
 import postgres  # noqa: E402
 from mariadb import DATABASE, MariaDB  # noqa: E402
+from rounds import Memory, in_rounds  # noqa: E402
 from workload import ensure_data  # noqa: E402
 
 SSB_SCHEMA, WIDE_SCHEMA, WIDE_COLUMNS = "ssb_heap", "tools_wide", 200
@@ -53,31 +55,6 @@ class Task:
     wanted: Dict[str, float]     # least ratio of ours to a rival's time
     output: Optional[Path] = None
     source_bytes: int = 0
-
-
-class Memory(threading.Thread):
-    """The most memory that a process has had, sampled. The kernel's own number for a process that has ended is of no use:
-    it includes the memory of Python before the program was started."""
-
-    def __init__(self, pid: int):
-        super().__init__(daemon=True)
-        self.path, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), 0, threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        while not self.ended.wait(0.005):
-            try:
-                lines = self.path.read_text().splitlines()
-            except OSError:
-                return
-            for line in lines:
-                if line.startswith("VmHWM:"):
-                    self.kilobytes = int(line.split()[1])
-
-    def peak_mb(self) -> float:
-        self.ended.set()
-        self.join()
-        return self.kilobytes / 1024
 
 
 class Benchmark:
@@ -254,19 +231,8 @@ class Benchmark:
 
     def measure(self, task: Task) -> dict:
         say(f"measuring {task.name}")
-        runs: Dict[str, List[dict]] = {}
-        failures: Dict[str, str] = {}
-        for contender in task.contenders:
-            try:
-                self.once(contender, task)
-                runs[contender.name] = []
-            except Exception as error:
-                failures[contender.name] = str(error)
-        alive = [contender for contender in task.contenders if contender.name in runs]
-        # Each round begins with another one, so that what disturbs the machine disturbs all alike.
-        for number in range(self.arguments.runs):
-            for contender in alive[number % len(alive):] + alive[:number % len(alive)]:
-                runs[contender.name].append(self.once(contender, task))
+        contenders = {contender.name: functools.partial(self.once, contender, task) for contender in task.contenders}
+        runs, failures = in_rounds(contenders, self.arguments.runs)
         results, floor = [], None
         for name, measured in runs.items():
             seconds = [run["seconds"] for run in measured]
@@ -279,7 +245,7 @@ class Benchmark:
                 results[-1]["sync_s"] = round(statistics.median(sync), 3)
             if task.source_bytes:
                 results[-1]["gb_per_s"] = round(task.source_bytes / median / 1e9, 3)
-            if any(contender.is_floor for contender in alive if contender.name == name):
+            if any(contender.is_floor for contender in task.contenders if contender.name == name):
                 floor = results.pop()
         report = {"task": task.name, "rows": task.rows, "results": results}
         if failures:

@@ -130,7 +130,8 @@ class Export:
     """Columns that the server has exported, mapped read-only. They stay as they are while anything refers to them, also
     when the server drops the export or restarts.
 
-    Attributes: form, "matrix" or "columns"; rows; columns, a list of Column; memory, the mapping.
+    Attributes: form, "matrix", "columns" or "stream"; rows; columns, a list of Column, which a stream has not; memory,
+    the mapping.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -172,15 +173,33 @@ class Export:
                 mask[row] = nulls
         return numpy.ma.MaskedArray(values, mask)
 
+    def reader(self) -> Any:
+        """The record batches of a stream as pyarrow.RecordBatchReader, without copies. ExportError for other forms."""
+        if self.form != "stream":
+            raise ExportError('the export is no stream: it was not made with {"form": "stream"}')
+        return _pyarrow().ipc.open_stream(self.arrow_buffer())
+
     def arrow(self) -> Any:
-        """All columns as pyarrow.RecordBatch, without a copy. polars, DuckDB and pandas take it as it is."""
+        """All columns without a copy: a pyarrow.Table of a stream, a pyarrow.RecordBatch of other forms. polars, DuckDB
+        and pandas take it as it is."""
+        if self.form == "stream":
+            return self.reader().read_all()
         pyarrow = _pyarrow()
         return pyarrow.RecordBatch.from_arrays([column.arrow() for column in self.columns],
                                                [column.name for column in self.columns])
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        """Arrow's C data interface: a struct of the columns."""
+        """Arrow's C data interface: a struct of the columns. A stream has __arrow_c_stream__()."""
+        if self.form == "stream":
+            raise ExportError("the export is a stream: use __arrow_c_stream__() or arrow()")
         return self.arrow().__arrow_c_array__(requested_schema)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Arrow's C stream interface: the record batches, or the one."""
+        pyarrow = _pyarrow()
+        found = self.arrow()
+        table = found if self.form == "stream" else pyarrow.Table.from_batches([found])
+        return table.__arrow_c_stream__(requested_schema)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         array_ = self.matrix()

@@ -1,16 +1,12 @@
 """Queries whose results come as the server's own columns: Arrow record batches that it makes past its executor."""
 from __future__ import annotations
 
-import struct
 from typing import Any, Callable, Iterator, Optional
 
-from . import writing
-from .errors import StromError
+from . import exports, writing
+from .errors import ExportGone, StromError
 from .plans import Plan
 
-_HEADER = b"PGCOPY\n\xff\r\n\0"
-_FIELDS = struct.Struct("!h")
-_LENGTH = struct.Struct("!i")
 _BATCH_BYTES = 16 << 20
 
 
@@ -23,64 +19,52 @@ def _psycopg() -> Any:
 
 
 class _Pieces:
-    """A file of the values of a COPY in binary format with one column: the pieces of an Arrow stream."""
+    """A file of values that follow one another: the pieces of an Arrow stream. What is read refers to the values as
+    psycopg has made them, so that a result is in this process's memory once."""
 
     closed = False
 
-    def __init__(self, copy: Any, progress: Optional[Callable[[int], None]]) -> None:
-        self._copy = copy
-        self._blocks = iter(copy)
-        self._have = bytearray()
-        self._left = 0  # of the value at hand
-        self._is_done = False
+    def __init__(self, values: Iterator[Any], progress: Optional[Callable[[int], None]]) -> None:
+        self._values = values
+        self._value = memoryview(b"")
         self._bytes = 0
         self._progress = progress
-        header = self._take(len(_HEADER) + 8)
-        if header[:len(_HEADER)] != _HEADER:
-            raise StromError("the server does not send COPY's binary format")
 
-    def _fill(self, size: int) -> None:
-        while len(self._have) < size:
-            block = next(self._blocks, None)
-            if block is None:
-                raise StromError("the server's data ends too early")
-            self._have += block
+    def _next(self) -> bool:
+        """Goes on to the next value that is not empty; whether there is one."""
+        while not self._value:
+            row = next(self._values, None)
+            if row is None:
+                return False
+            self._value = memoryview(row[0])
+        return True
 
-    def _take(self, size: int) -> bytes:
-        self._fill(size)
-        taken = bytes(self._have[:size])
-        del self._have[:size]
-        return taken
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes; none at the end."""
-        parts: list[bytes] = []
-        wanted = size
-        while wanted != 0 and not self._is_done:
-            if self._left == 0:
-                fields, = _FIELDS.unpack(self._take(_FIELDS.size))
-                if fields < 0:
-                    self.drain()
-                    break
-                self._left, = _LENGTH.unpack(self._take(_LENGTH.size))
-                continue
-            if not self._have:
-                self._fill(1)
-            some = min(len(self._have), self._left) if wanted < 0 else min(len(self._have), self._left, wanted)
-            parts.append(bytes(self._have[:some]))
-            del self._have[:some]
-            self._left -= some
-            self._bytes += some
-            wanted -= some if wanted > 0 else 0
+    def read_buffer(self, size: int) -> Any:
+        """At most `size` bytes; none at the end. They are copied only where they are in several values."""
+        if size <= 0 or not self._next():
+            return b""
+        piece, self._value = self._value[:size], self._value[size:]
+        if len(piece) < size and self._next():
+            parts = [piece]
+            left = size - len(piece)
+            while left and self._next():
+                parts.append(self._value[:left])
+                self._value = self._value[left:]
+                left -= len(parts[-1])
+            piece = memoryview(b"".join(parts))
+        self._bytes += len(piece)
         if self._progress is not None:
             self._progress(self._bytes)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return piece
 
-    def drain(self) -> None:
-        """Takes what is left of the copy, at whose end errors would be told."""
-        self._is_done = True
-        for _ in self._blocks:
-            pass
+    def read(self, size: int = -1) -> bytes:
+        """The same as bytes; all that is left for a negative size."""
+        if size >= 0:
+            return bytes(self.read_buffer(size))
+        parts = []
+        while piece := self.read_buffer(_BATCH_BYTES):
+            parts.append(bytes(piece))
+        return b"".join(parts)
 
     def readable(self) -> bool:
         return True
@@ -89,22 +73,36 @@ class _Pieces:
         self.closed = True
 
 
-class _Stopped(Exception):
-    """Tells psycopg that nobody reads the rest."""
+def _shared_reader(connection: Any, sql: str) -> Any:
+    """The whole result in memory that the server has filled and this process maps: a pyarrow.RecordBatchReader. The
+    memory lives as long as anything refers to it."""
+    execute = connection.execute
+    identifier, = execute("SELECT pgstrom.export_query(%s, %s)", (sql, '{"form": "stream"}')).fetchone()
+    try:
+        return exports.open_export(identifier).reader()
+    finally:
+        execute("SELECT pgstrom.arrow_fdw_put_gpu_buffer(%s)", (identifier,))
 
 
 class Result:
-    """A query's record batches, as they come. Iterate over it, or take all of it; it is read once."""
+    """A query's record batches, as they come. Iterate over it, or take all of it; it is read once.
 
-    def __init__(self, session: Session, sql: str, batch_bytes: int, progress: Optional[Callable[[int], None]]) -> None:
+    Attributes: schema, pyarrow's; is_shared, whether the rows are in memory of the server that this process maps."""
+
+    def __init__(self, session: Session, sql: str, batch_bytes: int, progress: Optional[Callable[[int], None]],
+                 shared: Any) -> None:
         import pyarrow
 
-        self._cursor = session.connection.cursor()
-        statement = _psycopg().sql.SQL(
-            "COPY (SELECT pgstrom.arrow_ipc_stream({}, {})) TO STDOUT (FORMAT binary)").format(sql, batch_bytes)
-        self._copy = self._cursor.copy(statement)
-        self._pieces = _Pieces(self._copy.__enter__(), progress)
-        self._reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(self._pieces, "r"))
+        self.is_shared = shared is not None
+        self._values: Any = None
+        if shared is not None:
+            self._reader = shared
+        else:
+            # Row by row and in binary form, so that libpq holds one value at a time. psycopg makes a bytes object of
+            # it, whose address suits NumPy; a piece of a COPY would begin in the middle of a word.
+            self._cursor = session.connection.cursor(binary=True)
+            self._values = self._cursor.stream("SELECT pgstrom.arrow_ipc_stream(%s, %s)", (sql, batch_bytes))
+            self._reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_Pieces(self._values, progress), "r"))
         self.schema = self._reader.schema
 
     def __iter__(self) -> Iterator[Any]:
@@ -121,22 +119,22 @@ class Result:
     fetch_arrow_table = read_all
 
     def fetch_df(self) -> Any:
-        """All rows as pandas.DataFrame."""
-        return self.read_all().to_pandas()
+        """All rows as pandas.DataFrame. Arrow's columns are freed while pandas' are made."""
+        return self.read_all().to_pandas(split_blocks=True, self_destruct=True)
 
     def _end(self) -> None:
-        """After the last record batch."""
-        if self._copy is not None:
-            self._pieces.drain()
-            copy, self._copy = self._copy, None
-            copy.__exit__(None, None, None)
+        """After the last record batch: takes what is left, at whose end errors would be told."""
+        if self._values is not None:
+            values, self._values = self._values, None
+            for _ in values:
+                pass
             self._cursor.close()
 
     def close(self) -> None:
         """Ends the query, also where rows are left."""
-        if self._copy is not None:
-            copy, self._copy = self._copy, None
-            copy.__exit__(_Stopped, _Stopped(), None)
+        if self._values is not None:
+            values, self._values = self._values, None
+            values.close()
             self._cursor.close()
 
     def __enter__(self) -> Result:
@@ -151,12 +149,44 @@ class Session:
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
+        self._shares = True
 
-    def query(self, sql: str, *, batch_bytes: int = _BATCH_BYTES,
-              progress: Optional[Callable[[int], None]] = None) -> Result:
-        """The result of a SELECT. `batch_bytes`: about the size of a record batch. `progress` is called with the bytes
-        that have come. Errors are psycopg's."""
-        return Result(self, sql, batch_bytes, progress)
+    def query(self, sql: str, *, batch_bytes: Optional[int] = None,
+              progress: Optional[Callable[[int], None]] = None, shared: Optional[bool] = None) -> Result:
+        """The result of a SELECT. Errors are psycopg's.
+
+        `shared`: the server writes the whole result into memory, which this process maps, instead of sending it. None:
+        where the server is on this machine, no transaction is open, and neither `batch_bytes` nor `progress` is given;
+        a result that is larger than the server's setting pg_strom.export_memory is sent. True: always; a StromError or
+        psycopg's error says why it cannot. `batch_bytes`: about the size of a record batch that is sent. `progress` is
+        called with the bytes that have come."""
+        reader = None
+        is_whole = batch_bytes is None and progress is None
+        if shared or (shared is None and is_whole and self._may_share()):
+            reader = self._shared(sql, bool(shared))
+        return Result(self, sql, batch_bytes or _BATCH_BYTES, progress, reader)
+
+    def _may_share(self) -> bool:
+        status = _psycopg().pq.TransactionStatus
+        info = self.connection.info
+        # A host of libpq that is a path or an abstract name is a socket of this machine.
+        return (self._shares and self.connection.autocommit and info.transaction_status == status.IDLE and
+                info.host[:1] in ("/", "@"))
+
+    def _shared(self, sql: str, is_demanded: bool) -> Any:
+        """None: it has to be sent."""
+        errors = _psycopg().errors
+        try:
+            return _shared_reader(self.connection, sql)
+        except (errors.OutOfMemory, errors.ConfigurationLimitExceeded, errors.ProgramLimitExceeded):
+            if is_demanded:
+                raise
+        except (ExportGone, errors.InsufficientPrivilege, errors.UndefinedFunction) as error:
+            if is_demanded:
+                raise
+            # A server in another name space of the network, or of another version: nor will it be better later.
+            self._shares = isinstance(error, errors.InsufficientPrivilege)
+        return None
 
     def write(self, table: str, data: Any, append: bool = True) -> int:
         """Adds Arrow data to a table of any kind that can be written to; the number of rows.

@@ -77,6 +77,41 @@ with strom.connect(DSN) as session:
     equal((session.write("odd one.a b", big, append=False), session.query('SELECT sum(x) AS x, count(*) AS n FROM "odd one"."a b" WHERE x = y').read_all().to_pydict()),
           (300000, {"x": [300000 * 299999 // 2], "n": [300000]}), "many rows")
 
+    # ---- Results that the server shares, and that it sends ----
+    many = "SELECT i, i::text AS t, ARRAY[i, NULL] AS a, ROW(i, 'x'::text) AS r, NULLIF(i % 3, 0)::float8 AS f, i::numeric(9, 2) AS n FROM generate_series(1, 200000) i"
+    shared, sent = session.query(many), session.query(many, shared=False)
+    ok(shared.is_shared and not sent.is_shared, "results of both kinds")
+    equal(shared.schema, sent.schema, "one schema")
+    ok(shared.read_all().equals(sent.read_all()), "the same rows of all types, lists and composite ones too")
+    equal(query("SELECT count(*) FROM pgstrom.export_info", DB), "0", "nothing stays exported")
+    kept = session.query("SELECT i FROM generate_series(1, 1000) i").read_all()
+    session.query("SELECT -i AS i FROM generate_series(1, 1000) i").read_all()
+    equal(sum(kept["i"].to_pylist()), 500500, "rows stay what they were")
+    equal(sum(batch.num_rows for batch in session.query(many)), 200000, "batch by batch")
+    equal(session.query("SELECT 1 AS i WHERE false").read_all().num_rows, 0, "no rows")
+    session.connection.execute("SET pg_strom.export_memory = '1MB'")
+    large = session.query(many)
+    equal((large.is_shared, large.read_all().num_rows), (False, 200000), "a result above the limit is sent")
+    raises(lambda: session.query(many, shared=True), psycopg.Error, "export_memory", "not when it has to be shared")
+    session.connection.execute("RESET pg_strom.export_memory")
+    ok(session.query("SELECT 1 AS i").is_shared, "the next one is shared again")
+    told = []
+    ok(not session.query("SELECT 1 AS i", progress=told.append).is_shared, "progress is of what is sent")
+    raises(lambda: session.query("SELECT 1 / (i - 5) AS x FROM generate_series(1, 9) i"), psycopg.errors.DivisionByZero, "division", "an error of the query")
+    with session.connection.transaction():
+        session.connection.execute("CREATE TEMP TABLE mine ON COMMIT DROP AS SELECT 7 AS x")
+        unfinished = session.query("TABLE mine")
+        equal((unfinished.is_shared, unfinished.read_all().to_pydict()), (False, {"x": [7]}), "within a transaction")
+    part = session.query(many, shared=False, batch_bytes=100000)
+    equal(next(iter(part)).num_rows > 0, True, "a part of what is sent")
+    part.close()
+    equal(session.query("SELECT 2 AS x").read_all().to_pydict(), {"x": [2]}, "the rest is not waited for")
+    stream = strom.open_export(session.connection.execute("SELECT pgstrom.export_query('SELECT 5 AS x', '{\"form\": \"stream\"}')").fetchone()[0])
+    equal((stream.form, stream.rows, pa.table(stream).to_pydict(), polars.from_arrow(stream.arrow()).to_dict(as_series=False)),
+          ("stream", 1, {"x": [5]}, {"x": [5]}), "an export of this form")
+    raises(stream.matrix, strom.ExportError, "no matrix", "which is no matrix")
+    raises(lambda: stream.__arrow_c_array__(), strom.ExportError, "stream", "nor one array")
+
     # ---- Plans ----
     plan = session.plan('SELECT a.x % 7, count(*) FROM "odd one"."a b" a JOIN "odd one"."a b" b USING (y) WHERE a.x > 5 GROUP BY 1')
     picture = plan.svg()

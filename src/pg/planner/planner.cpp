@@ -37,8 +37,8 @@ PlannedStmt* on_statement(Query* parse, const char* text, int cursor_options, Pa
   const StatementFacts outer = statement;
   PlannedStmt* volatile plan = nullptr;  // set between PG_TRY and PG_END_TRY
   begin_device_costs();
-  statement = {(cursor_options & CURSOR_OPT_PARALLEL_OK) == 0, is_enabled() && asks_stored_form(parse), false,
-               outer.depth + 1};
+  statement = {(cursor_options & (CURSOR_OPT_PARALLEL_OK | kForwardCursor)) == 0,
+               is_enabled() && asks_stored_form(parse), false, outer.depth + 1};
   const bool may_be_planned_again = statement.is_cursor && is_enabled() && may_replace_scan(parse);
   auto* again = may_be_planned_again ? static_cast<Query*>(copyObjectImpl(parse)) : nullptr;
   Judgements* judgements = set_judging(nullptr);

@@ -9,6 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/exports/keeper.hpp"
 #include "pg/guc/guc.hpp"
+#include "pg/sqlfn/arrow_output.hpp"
 #include "pg/sqlfn/export_buffers.hpp"
 #include "pg/sqlfn/json_options.hpp"
 #include "pg/sqlfn/query_cursor.hpp"
@@ -24,6 +25,8 @@ using boundary::value_or_throw;
 constexpr int64_t kKilobyte = 1024;
 constexpr int64_t kMicrosPerSecond = 1000000;
 constexpr int64_t kShareOfMemory = 4;
+// Few enough to stay in the processor's cache until they are copied.
+constexpr int64_t kStreamBatchBytes = int64_t{4} << 20;
 
 /// Bytes that the exports of a role may take together.
 int64_t memory_limit() {
@@ -58,9 +61,10 @@ ExportSettings read_export_settings(Datum jsonb) {
   bool has_nulls = false;
   for (const auto& [name, value] : json_options(jsonb)) {
     if (name == "form") {
-      if (value != "matrix" && value != "columns")
-        throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"form\" needs matrix or columns"));
+      if (value != "matrix" && value != "columns" && value != "stream")
+        throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"form\" needs matrix, columns or stream"));
       settings.is_matrix = value == "matrix";
+      settings.is_stream = value == "stream";
     } else if (name == "nulls") {
       set_nulls(value, &settings);
       has_nulls = true;
@@ -73,13 +77,74 @@ ExportSettings read_export_settings(Datum jsonb) {
                           .with_hint("Options are: form, nulls, fill, pinned."));
     }
   }
+  if (settings.is_stream && has_nulls)
+    throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"nulls\" is for the forms matrix and columns"));
   // A matrix has no room for bitmaps in it, so that NULL is an error unless the caller knows of it.
   if (!has_nulls && settings.is_matrix) settings.nulls = ExportSettings::Nulls::kError;
   return settings;
 }
 
+/// Hands a sealed file to the keeper; its identifier, as a text. May throw.
+Datum put_export(const service::ExportFile& file, int64_t rows, int64_t columns, const ExportSettings& settings) {
+  service::PutExport request;
+  request.facts.owner = GetUserId();
+  request.facts.database = MyDatabaseId;
+  request.facts.bytes = file.length();
+  request.facts.rows = rows;
+  request.facts.columns = static_cast<int32_t>(columns);
+  request.facts.process = MyProcPid;
+  request.facts.is_pinned = settings.is_pinned ? 1 : 0;
+  request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
+  request.limit = settings.limit;
+  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor()));
+  const char* text = identifier.c_str();
+  return guard([text] { return CStringGetTextDatum(text); });
+}
+
+/// Arrow's stream in the only buffer of an export's file.
+class StreamSink final : public format::ByteSink {
+ public:
+  StreamSink(service::ExportFile& file, int64_t limit) : file_(file), limit_(limit) {}
+
+  Status append(std::vector<struct iovec> pieces) override {
+    for (const auto& piece : pieces) {
+      const auto size = static_cast<int64_t>(piece.iov_len);
+      if (position() + size > limit_) return over_limit(limit_);
+      STROM_TRY(file_.append(0, piece.iov_base, size));
+    }
+    return Status::ok();
+  }
+  int64_t position() const override { return file_.size(0); }
+  const std::string& path() const override { return name_; }
+  Status commit() override { return Status::ok(); }
+
+ private:
+  service::ExportFile& file_;
+  const int64_t limit_;
+  const std::string name_ = "an export";
+};
+
+/// The rows of `query` as Arrow's stream: of any type, in record batches as arrow_ipc_stream() makes them. May throw.
+Datum export_stream(const std::string& query, const ExportSettings& settings) {
+  Portal portal = open_query(query);
+  service::ExportFile file = value_or_throw(service::ExportFile::create(1, {}));
+  OutputSettings output_settings;
+  output_settings.batch_bytes = kStreamBatchBytes;
+  ArrowOutput output(output_settings, true);
+  output.start(portal->tupDesc, std::make_unique<StreamSink>(file, settings.limit));
+  fetch(portal, CursorColumns::of(portal), &output, true);
+  output.finish();
+  const int columns = portal->tupDesc->natts;
+  close_query(portal);
+  throw_if_failed(file.settle(1));
+  throw_if_failed(file.seal(export_end(R"({"version": 1, "form": "stream", "rows": )" +
+                                       std::to_string(output.total_rows()) + R"(, "columns": []})")));
+  return put_export(file, output.total_rows(), columns, settings);
+}
+
 /// The identifier of the rows of `query`, as a text. May throw.
 Datum export_rows(const std::string& query, const ExportSettings& settings, bool rows_are_known) {
+  if (settings.is_stream) return export_stream(query, settings);
   Portal portal = open_query(query);
   ExportBuffers buffers(settings);
   const double planned = portal->queryDesc == nullptr ? 0 : portal->queryDesc->plannedstmt->planTree->plan_rows;
@@ -88,19 +153,7 @@ Datum export_rows(const std::string& query, const ExportSettings& settings, bool
   fetch(portal, CursorColumns::of(portal), &buffers, true);
   const service::ExportFile& file = buffers.finish();
   close_query(portal);
-  service::PutExport request;
-  request.facts.owner = GetUserId();
-  request.facts.database = MyDatabaseId;
-  request.facts.bytes = file.length();
-  request.facts.rows = buffers.rows();
-  request.facts.columns = static_cast<int32_t>(buffers.columns());
-  request.facts.process = MyProcPid;
-  request.facts.is_pinned = settings.is_pinned ? 1 : 0;
-  request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
-  request.limit = settings.limit;
-  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor()));
-  const char* text = identifier.c_str();
-  return guard([text] { return CStringGetTextDatum(text); });
+  return put_export(file, buffers.rows(), buffers.columns(), settings);
 }
 
 /// SELECT of columns of a relation: all, or those that an array of text names. May ereport.

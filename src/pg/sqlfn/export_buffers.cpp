@@ -101,6 +101,19 @@ void append_json(const char* text, std::string* json) {
 
 }  // namespace
 
+Status over_limit(int64_t limit) {
+  return Status(ErrorCode::kOverBudget, "an export would take more memory than exports may")
+      .with_detail("The limit is " + std::to_string(limit) + " bytes.")
+      .with_hint("Export fewer columns or rows, or raise pg_strom.export_memory.");
+}
+
+std::string export_end(std::string description) {
+  const uint64_t length = description.size();
+  description.append(reinterpret_cast<const char*>(&length), sizeof length);
+  description += kMagic;
+  return description;
+}
+
 void ExportBuffers::start(TupleDesc row, int64_t expected) {
   codec::WriteSettings settings;
   settings.enum_as_dictionary = false;
@@ -170,10 +183,7 @@ bool ExportBuffers::is_full() const {
 }
 
 void ExportBuffers::append(size_t buffer, const void* bytes, int64_t size) {
-  if (file_->total() + size > settings_.limit)
-    throw_if_failed(Status(ErrorCode::kOverBudget, "an export would take more memory than exports may")
-                        .with_detail("The limit is " + std::to_string(settings_.limit) + " bytes.")
-                        .with_hint("Export fewer columns or rows, or raise pg_strom.export_memory."));
+  if (file_->total() + size > settings_.limit) throw_if_failed(over_limit(settings_.limit));
   throw_if_failed(file_->append(buffer, bytes, size));
 }
 
@@ -245,11 +255,7 @@ service::ExportFile& ExportBuffers::finish() {
   // The description says where buffers are, so that they come to rest first.
   const int64_t alignment = settings_.is_matrix ? 1 : kColumnAlignment;
   throw_if_failed(file_->settle(alignment));
-  std::string text = description();
-  const uint64_t length = text.size();
-  text.append(reinterpret_cast<const char*>(&length), sizeof length);
-  text += kMagic;
-  throw_if_failed(file_->seal(text));
+  throw_if_failed(file_->seal(export_end(description())));
   return *file_;
 }
 

@@ -14,11 +14,17 @@ namespace strom::pg::sqlfn {
 struct ExportSettings {
   enum class Nulls : uint8_t { kError, kMask, kFill };
   bool is_matrix = false;  // columns of one type of fixed width, without gaps between them
+  bool is_stream = false;  // Arrow's stream, which has all types
   bool is_pinned = false;
   Nulls nulls = Nulls::kMask;
   double fill = 0;    // of kFill
   int64_t limit = 0;  // bytes that the buffers may take
 };
+
+/// The error of exports that would take more than `limit` bytes.
+Status over_limit(int64_t limit);
+/// What is behind an export's buffers: the description, a JSON object, and how to find it.
+std::string export_end(std::string description);
 
 /// Rows in, a sealed file out. Main thread only.
 class ExportBuffers final : public RowSink {

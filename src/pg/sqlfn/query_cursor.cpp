@@ -2,6 +2,7 @@
 #include "pg/sqlfn/query_cursor.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/planner/planner.hpp"
 
 namespace strom::pg::sqlfn {
 
@@ -43,7 +44,7 @@ Receiver make_receiver(RowSink* output, bool flushes) {
 Portal open_portal(const char* query) {
   if (SPI_connect() != SPI_OK_CONNECT) elog(ERROR, "SPI_connect failed");
   // A cursor that can go back would keep planner and executor from what makes sorting and materializing cheap.
-  SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_NO_SCROLL);
+  SPIPlanPtr plan = SPI_prepare_cursor(query, 0, nullptr, CURSOR_OPT_NO_SCROLL | planner::kForwardCursor);
   if (plan == nullptr)
     ereport(ERROR,
             (errcode(ERRCODE_SYNTAX_ERROR), errmsg("query is not valid: %s", SPI_result_code_string(SPI_result))));

@@ -1,0 +1,49 @@
+"""Contenders in processes of their own, measured in rounds."""
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Callable, Dict, List, Tuple
+
+
+class Memory(threading.Thread):
+    """The most memory that a process has had, sampled. The kernel's own number for a process that has ended is of no use:
+    it includes the memory of Python before the program was started."""
+
+    def __init__(self, pid: int):
+        super().__init__(daemon=True)
+        self.path, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), 0, threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.005):
+            try:
+                lines = self.path.read_text().splitlines()
+            except OSError:
+                return
+            for line in lines:
+                if line.startswith("VmHWM:"):
+                    self.kilobytes = int(line.split()[1])
+
+    def peak_mb(self) -> float:
+        self.ended.set()
+        self.join()
+        return self.kilobytes / 1024
+
+
+def in_rounds(contenders: Dict[str, Callable[[], dict]], runs: int) -> Tuple[Dict[str, List[dict]], Dict[str, str]]:
+    """What each contender measured in `runs` rounds after one to warm up, and the errors of those that failed in it. Each
+    round begins with another one, so that what disturbs the machine disturbs all alike."""
+    measured: Dict[str, List[dict]] = {}
+    failures: Dict[str, str] = {}
+    for name, once in contenders.items():
+        try:
+            once()
+            measured[name] = []
+        except Exception as error:
+            failures[name] = str(error)
+    alive = list(measured)
+    for number in range(runs):
+        for name in alive[number % len(alive):] + alive[:number % len(alive)]:
+            measured[name].append(contenders[name]())
+    return measured, failures
