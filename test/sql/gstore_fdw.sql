@@ -242,6 +242,40 @@ DROP OWNED BY strom_store_user;
 DROP ROLE strom_store_user;
 DROP FOREIGN TABLE u;
 
+-- A published region beside the rows, which follows what is committed. store_check() compares them.
+SELECT make('kv', 'id int, n int, note text', 'max_num_rows ''1000'', primary_key ''id'', kv_access ''true''');
+INSERT INTO kv SELECT i, i, 'note ' || i FROM generate_series(1, 900) i;
+UPDATE kv SET n = n + 1, note = repeat(note, 1 + n % 50);
+SELECT pgstrom.store_check('kv');
+BEGIN;
+DELETE FROM kv WHERE id % 3 = 0;
+INSERT INTO kv SELECT i, -i FROM generate_series(3, 300, 6) i;
+SAVEPOINT s;
+UPDATE kv SET id = id + 2000 WHERE id % 5 = 0;
+UPDATE kv SET id = id - 2000, n = 7 WHERE id > 2000 AND id % 2 = 0;
+ROLLBACK TO s;
+UPDATE kv SET id = 1000 - id WHERE id % 7 = 0 AND 1000 - id NOT IN (SELECT id FROM kv);
+INSERT INTO kv VALUES (2, 0) ON CONFLICT DO NOTHING;
+DELETE FROM kv WHERE id = 1;
+INSERT INTO kv VALUES (1, 1);
+DELETE FROM kv WHERE id = 1;
+COMMIT;
+SELECT count(*), sum(n), pgstrom.store_check('kv') FROM kv;
+ALTER FOREIGN TABLE kv OPTIONS (SET kv_access 'false');
+UPDATE kv SET n = 0 WHERE id = 4;
+BEGIN;
+UPDATE kv SET n = 1 WHERE id = 4;
+ALTER FOREIGN TABLE kv OPTIONS (SET kv_access 'true');
+ROLLBACK;
+ALTER FOREIGN TABLE kv OPTIONS (SET kv_access 'true');
+ALTER FOREIGN TABLE kv RENAME COLUMN note TO remark;
+UPDATE kv SET n = 5 WHERE id = 5;
+TRUNCATE kv;
+INSERT INTO kv SELECT i FROM generate_series(1, 1000) i;
+SELECT pgstrom.store_check('kv');
+DROP FOREIGN TABLE kv;
+SELECT make('bad', 'a int', 'max_num_rows ''10'', kv_access ''true''');
+
 -- Without a key, rows are rows.
 SELECT make('plain', 'a int, b text, c int GENERATED ALWAYS AS (a * 2) STORED', 'max_num_rows ''100''');
 INSERT INTO plain SELECT i % 3, 'b' || i FROM generate_series(1, 10) i;

@@ -127,7 +127,7 @@ def crash(way, numbers):
 
 def rounds():
     numbers = random.Random(SEED)
-    make_table("rows", "id int, n bigint, note text")
+    make_table("rows", "id int, n bigint, note text", kv_access="true")
     with connect() as session:
         session.execute("INSERT INTO rows SELECT w * 100 + i, 0, 'first' FROM generate_series(0, %s) w, generate_series(0, %s) i",
                         (WRITERS - 1, ROWS - 1))
@@ -150,6 +150,8 @@ def rounds():
             else:
                 last[i] = found[0][0]
         by_key = query(f"SELECT count(*) FROM generate_series(0, {WRITERS * 100 - 1}) k JOIN LATERAL (SELECT FROM rows WHERE id = k OFFSET 0) r ON true")
+        if query("SELECT pgstrom.store_check('rows')") != [(WRITERS * ROWS,)]:
+            wrong.append((number, way, "published rows"))
         if by_key != [(WRITERS * ROWS,)]:
             wrong.append((number, way, "by key", by_key))
     equal(wrong, [], f"rows after {ROUNDS} crashes")
@@ -158,7 +160,7 @@ def rounds():
 
 def large_transactions():
     """More than the log can hold: the rows go to the base file, and count only if they are committed."""
-    make_table("large", "id int, n int, note text", max_num_rows=300000, durability="async")
+    make_table("large", "id int, n int, note text", max_num_rows=300000, durability="async", kv_access="true")
     with connect() as session:
         session.execute("INSERT INTO large SELECT i, 0, 'note number ' || i FROM generate_series(1, 200000) i")
         session.execute("UPDATE large SET n = 1")

@@ -55,7 +55,7 @@ class Background:
 
 def lost_updates():
     """Every increment counts, whoever comes between."""
-    make_table("counter", "id int, n int, note text")
+    make_table("counter", "id int, n int, note text", kv_access="true")
     query("INSERT INTO counter SELECT i, 0, 'a note that has no room in sixteen bytes' FROM generate_series(1, 3) i", DB)
     sessions, each = 6, 300
     errors = []
@@ -85,7 +85,7 @@ def lost_updates():
 
 def transfers():
     """Readers see all of a transfer or nothing, by the key and as a whole, in every isolation level."""
-    make_table("account", "id int, balance int")
+    make_table("account", "id int, balance int", kv_access="true")
     query(f"INSERT INTO account SELECT i, {PER_ACCOUNT} FROM generate_series(1, {ACCOUNTS}) i", DB)
     stop = threading.Event()
     errors, sums, counts = [], set(), [0]
@@ -264,7 +264,7 @@ def waits():
 
 def row_locks():
     """SELECT ... FOR UPDATE and its kin: who waits for whom, and what is seen then."""
-    make_table("l", "id int, n int, note text")
+    make_table("l", "id int, n int, note text", kv_access="true")
     query("INSERT INTO l SELECT i, 0, 'a note of more than sixteen bytes' FROM generate_series(1, 20) i", DB)
     one, two = connect(), connect()
     one.execute("BEGIN")
@@ -356,7 +356,7 @@ def row_locks():
 
 def upserts():
     """Sessions that make and change the same rows: nobody fails, and no row is there twice."""
-    make_table("upserted", "id int, n int")
+    make_table("upserted", "id int, n int", kv_access="true")
     errors, made = [], []
 
     def upsert(number):
@@ -424,5 +424,7 @@ row_locks()
 upserts()
 old_versions()
 alive("sessions of store tables")
+for table in ("counter", "account", "l", "upserted"):
+    equal(query(f"SELECT pgstrom.store_check('{table}') = count(*) FROM {table}", DB), "t", f"what is published of {table} is what is committed")
 crashed_backend()
 done()

@@ -1,6 +1,7 @@
 #include "pg/store/change.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/row_lock.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/transaction.hpp"
@@ -160,7 +161,7 @@ void check_command(CommandId command) {
 
 /// A version that others do not see yet, and that is not in the index. Noted as `change`.made.
 Slot make_version(Table* table, Relation relation, const rows::Cell* cells, CommandId command, Change change) {
-  prepare_change(table, redo_bytes_of(table, cells));
+  prepare_change(table, redo_bytes_of(table, cells), table->shared->region != 0 ? record_bytes_of(table, cells) : 0);
   const TransactionId xid = GetCurrentTransactionId();
   const Slot slot = take_slot(table, relation);
   change.made = slot;
@@ -230,7 +231,7 @@ Slot insert_row(Table* table, Relation relation, const rows::Cell* cells, Comman
 EndOutcome end_row(Table* table, Relation relation, Slot slot, CommandId command) {
   check_command(command);
   constexpr uint64_t kSlotAndKind = 8;
-  prepare_change(table, kSlotAndKind);
+  prepare_change(table, kSlotAndKind, 0);
   const TransactionId xid = GetCurrentTransactionId();
   LWLock* lock = table->lock_of_version(slot);
   rows::Version& version = table->rows->version(slot);

@@ -1,7 +1,9 @@
 #include "pg/store/check.hpp"
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
+#include "pg/store/transaction.hpp"
 #include "pg/store/visibility.hpp"
 #include "store/log/base_file.hpp"
 
@@ -101,6 +103,7 @@ uint64_t check_table(Table* table) {
   if (table->key() >= 0) check_chains(table);
   check_counters(table);
   const uint64_t rows = check_rows(table, GetActiveSnapshot());
+  if (!has_changes(table)) check_region(table);
   boundary::entry([table] { check_files(table); });
   return rows;
 }

@@ -13,6 +13,7 @@
 
 #include "base/os_error.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 
 namespace strom::pg::store {
@@ -68,20 +69,31 @@ Control* control() {
   });
   // Nobody can have made memory of this run before.
   if (is_new)
-    for (const std::string& path : files_of_cluster()) unlink(path.c_str());
+    for (const std::string& path : files_of_cluster()) {
+      if (is_region_path(path)) retire_region_file(path, ::strom::store::region::State::kMoved);
+      unlink(path.c_str());
+    }
   found = shared;
   return found;
 }
 
-std::string memory_path(Oid relid) {
-  return std::string(kMemoryFolder) + "/" + memory_prefix() + std::to_string(MyDatabaseId) + "." +
-         std::to_string(relid);
+std::string memory_path(Oid database, Oid relid) {
+  return std::string(kMemoryFolder) + "/" + memory_prefix() + std::to_string(database) + "." + std::to_string(relid);
 }
+
+std::string memory_path(Oid relid) { return memory_path(MyDatabaseId, relid); }
 
 std::vector<std::string> memory_of_cluster() {
   std::vector<std::string> paths = files_of_cluster();
-  std::erase_if(paths, [](const std::string& path) { return path.ends_with(kUnfinished); });
+  std::erase_if(paths, [](const std::string& path) { return path.ends_with(kUnfinished) || is_region_path(path); });
   return paths;
+}
+
+void remove_memory(const std::string& path) {
+  for (const std::string& other : files_of_cluster())
+    if (is_region_path(other) && other.starts_with(path + "."))
+      retire_region_file(other, ::strom::store::region::State::kMoved);
+  unlink(path.c_str());
 }
 
 Oid database_of_memory(const std::string& path) {

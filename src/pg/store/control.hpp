@@ -20,11 +20,14 @@ Control* control();
 
 inline constexpr const char* kMemoryFolder = "/dev/shm";
 
-/// Path of the memory of a table of this database. May throw.
+/// Path of the memory of a table, of this database if none is named. May throw.
+std::string memory_path(Oid database, Oid relid);
 std::string memory_path(Oid relid);
 
 /// Paths of the memory of all tables of this cluster. May throw.
 std::vector<std::string> memory_of_cluster();
+/// Removes such a file, and the table's published regions. May throw.
+void remove_memory(const std::string& path);
 
 /// The database that a path of memory_of_cluster() belongs to.
 Oid database_of_memory(const std::string& path);

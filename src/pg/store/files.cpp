@@ -5,10 +5,12 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/store/control.hpp"
+#include "pg/store/published.hpp"
 #include "store/log/base_file.hpp"
 
 namespace strom::pg::store {
 
+using boundary::guard;
 using boundary::throw_if_failed;
 using boundary::value_or_throw;
 
@@ -87,7 +89,10 @@ void compare_definition(Relation relation) {
   rows::Shape shape;
   value_or_throw(columns_of(relation, options.primary_key, options.max_num_rows, &shape));
   const auto base = value_or_throw(log::BaseReader::open(options.base_file));
-  if (base.header().shape == shape && base.header().identity.relation == relid) return;
+  if (base.header().shape == shape && base.header().identity.relation == relid) {
+    follow_kv_option(guard([relation] { return open_table(relation); }), relation);
+    return;
+  }
   throw_if_failed(Status(ErrorCode::kUnsupported,
                          "columns, types, \"primary_key\", \"max_num_rows\" and files of a store table "
                          "cannot be changed")

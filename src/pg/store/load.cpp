@@ -9,6 +9,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/memory_file.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "store/log/base_file.hpp"
 #include "store/rows/row_image.hpp"
@@ -205,11 +206,13 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
     if (guard([&shared] { return pg_strong_random(&shared.rows.seed, sizeof(shared.rows.seed)); }) == false)
       throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
     Loader(table).load();
+    if (table->options.kv_access) build_region(table);
     shared.state = static_cast<uint32_t>(MemoryState::kReady);
     if (rename(unfinished.c_str(), path.c_str()) != 0)
       throw_if_failed(base::os_error(errno, "could not rename file \"" + unfinished + "\""));
     unmap_memory(table);
   } catch (...) {
+    if (table->shared != nullptr) drop_region(table);
     unmap_memory(table);
     unlink(unfinished.c_str());
     throw;
@@ -236,8 +239,21 @@ static void empty_memory(const std::string& path) {
   close(descriptor);
 }
 
+/// Of a table that is gone.
+static void retire_regions(const std::string& memory) {
+  const int descriptor = open(memory.c_str(), O_RDONLY | O_CLOEXEC);
+  uint32_t number = 0;
+  if (descriptor >= 0 && pread(descriptor, &number, sizeof(number), offsetof(Shared, region)) == sizeof(number) &&
+      number != 0)
+    retire_region_file(region_path(memory, number), region::State::kDropped);
+  if (descriptor >= 0) close(descriptor);
+}
+
 void remove_files(const std::string& base_file, const std::string& redo_file, const std::string& memory) {
-  if (!memory.empty()) empty_memory(memory);
+  if (!memory.empty()) {
+    retire_regions(memory);
+    empty_memory(memory);
+  }
   for (const std::string& path : {base_file, redo_file, memory})
     if (!path.empty() && unlink(path.c_str()) != 0 && errno != ENOENT)
       ereport(LOG, (errcode_for_file_access(), errmsg("could not remove file \"%s\": %m", path.c_str())));

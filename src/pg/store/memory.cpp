@@ -15,6 +15,7 @@
 #include "pg/store/control.hpp"
 #include "pg/store/load.hpp"
 #include "pg/store/memory_file.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/worker.hpp"
 #include "store/log/base_file.hpp"
@@ -149,6 +150,7 @@ Table* find_or_open(Relation relation) {
   if (is_ready && table->shape == known->shape && table->options.base_file == known->options.base_file &&
       table->options.redo_log_file == known->options.redo_log_file) {
     known->options = table->options;
+    known->shape = table->shape;  // names may be others
     strlcpy(known->name, table->name, NAMEDATALEN);
     known->is_stale = false;
     return known.get();
@@ -187,6 +189,7 @@ void map_memory(Table* table) {
 }
 
 void unmap_memory(Table* table) {
+  unmap_region(table);
   delete table->rows;
   table->rows = nullptr;
   if (table->memory != nullptr) munmap(table->memory, table->layout.bytes);

@@ -7,6 +7,7 @@
 #include "pg/store/columns.hpp"
 #include "pg/store/options.hpp"
 #include "store/log/redo_file.hpp"
+#include "store/region/writer.hpp"
 #include "store/rows/rows.hpp"
 
 namespace strom::pg::store {
@@ -32,6 +33,7 @@ inline constexpr uint64_t kLogBuffer = 1 << 20;
 /// Locks in the memory, in the order in which a session takes them.
 enum : int {
   kGate,         // shared from before a transaction's redo is appended until it has ended; exclusive: checkpoints
+  kRegionLock,   // the published region, and the moment in which a transaction's rows are published
   kFirstBucket,  // kBucketLocks of them, for the key's index
   kBucketLocks = 256,
   kSlotsLock = kFirstBucket + kBucketLocks,
@@ -50,12 +52,16 @@ struct Shared {
   Oid database, relation;
   char base_file[MAXPGPATH], redo_file[MAXPGPATH], name[NAMEDATALEN];
   uint64_t store_id;
-  uint64_t row_count;   // rows that are not ended, those of running transactions included
-  uint64_t oldest_xid;  // of versions that are not frozen, with its epoch; a lower limit
+  uint64_t row_count;            // rows that are not ended, those of running transactions included
+  uint64_t oldest_xid;           // of versions that are not frozen, with its epoch; a lower limit
+  uint32_t region, last_region;  // numbers: of the published region, 0 = none; of the last one that there was
   rows::RowsState rows;
   LogState log;
+  ::strom::store::region::WriterState region_writer;  // under kRegionLock
   LWLockPadded locks[kLockCount];
 };
+
+struct Region;
 
 /// A table as this session has it mapped. Lives as long as the session, or until the table's memory is another one.
 struct Table {
@@ -70,7 +76,8 @@ struct Table {
   uint8_t* memory = nullptr;
   Shared* shared = nullptr;
   rows::Rows* rows = nullptr;
-  bool is_stale = false;  // the catalogs may say something else
+  Region* region = nullptr;  // see published.hpp
+  bool is_stale = false;     // the catalogs may say something else
 
   int key() const { return shape.key; }
   LWLock* lock(int which) const { return &shared->locks[which].lock; }
@@ -81,7 +88,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 1;
+inline constexpr uint32_t kMemoryVersion = 2;
 
 /// A foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

@@ -15,8 +15,8 @@ using catalog::Option;
 namespace {
 
 constexpr std::string_view kOptions[] = {
-    "base_file",     "redo_log_file",  "redo_log_limit",      "max_num_rows",         "primary_key",
-    "gpu_device_id", "preserve_files", "gpu_update_interval", "gpu_update_threshold", "durability"};
+    "base_file",      "redo_log_file",       "redo_log_limit",       "max_num_rows", "primary_key", "gpu_device_id",
+    "preserve_files", "gpu_update_interval", "gpu_update_threshold", "durability",   "kv_access"};
 namespace rows = ::strom::store::rows;
 
 constexpr uint64_t kMostRows = rows::kMaxRows, kLeastLog = uint64_t{16} << 20, kMostLog = uint64_t{1} << 44;
@@ -101,6 +101,9 @@ Status set_option(const Option& option, Options* result) {
   } else if (option.name == "preserve_files") {
     if (!parse_bool(option.value.c_str(), &result->preserve_files))
       return bad_option("option \"preserve_files\" needs a Boolean value");
+  } else if (option.name == "kv_access") {
+    if (!parse_bool(option.value.c_str(), &result->kv_access))
+      return bad_option("option \"kv_access\" needs a Boolean value");
   } else if (option.name == "durability") {
     if (option.value != "sync" && option.value != "async")
       return bad_option("option \"durability\" is \"sync\" or \"async\", not " + quoted(option.value));
@@ -121,6 +124,8 @@ Result<Options> parse_options(std::span<const Option> options) {
   if (result.redo_log_file.empty()) return bad_option("option \"redo_log_file\" is required");
   if (result.base_file == result.redo_log_file)
     return bad_option("options \"base_file\" and \"redo_log_file\" name the same file");
+  if (result.kv_access && result.primary_key.empty())
+    return bad_option("option \"kv_access\" needs the option \"primary_key\"");
   return result;
 }
 

@@ -21,6 +21,7 @@ struct Options {
   int gpu_update_interval = 15;   // seconds
   int gpu_update_threshold = 20;  // percent of redo_log_limit
   bool preserve_files = false;
+  bool kv_access = false;
   Durability durability = Durability::kSync;
 };
 

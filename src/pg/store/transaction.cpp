@@ -4,6 +4,7 @@
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/store/checkpoint.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/visibility.hpp"
@@ -29,8 +30,13 @@ struct Changes {
   uint64_t ended_rows;
   uint64_t redo_bytes;   // at most
   HTAB* first_commands;  // of FirstCommand; nullptr: none
-  bool is_gated;         // holds the gate
-  bool is_in_base;       // its rows are in the base file, and not in the log
+  Region* region;        // nullptr: the table has none
+  uint64_t* extents;     // beside `list`: what is reserved for each new row; 0: nothing
+  uint64_t next_extent;  // for the next change
+  uint64_t most_record;  // bytes of the largest one
+  PublishSpace space;
+  bool is_gated;    // holds the gate
+  bool is_in_base;  // its rows are in the base file, and not in the log
 };
 
 Changes* all_changes = nullptr;
@@ -63,7 +69,9 @@ void release_slot(Table* table, Slot slot) {
   LWLockRelease(table->lock(kSlotsLock));
 }
 
-void undo(Changes* changes, const Change& change) {
+/// Takes back the last change.
+void undo_last(Changes* changes) {
+  const Change change = changes->list[--changes->count];
   Table* table = changes->table;
   rows::Rows& rows = *table->rows;
   if (change.ended != rows::kNoSlot) {
@@ -82,16 +90,58 @@ void undo(Changes* changes, const Change& change) {
     release_slot(table, change.made);
     if (change.ended == rows::kNoSlot) __atomic_fetch_sub(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
   }
+  if (changes->region != nullptr && changes->extents[changes->count] != 0)
+    release_extent(table, changes->region, changes->extents[changes->count]);
+}
+
+/// What an error has kept from being used.
+void drop_next_extent(Changes* changes) {
+  if (changes->next_extent != 0) release_extent(changes->table, changes->region, changes->next_extent);
+  changes->next_extent = 0;
+}
+
+bool is_ended_by_us(const rows::Version& version) {
+  const TransactionId xmax = rows::Rows::xids(version).xmax;
+  return xmax != rows::kNobody && TransactionIdIsCurrentTransactionId(xmax);
+}
+
+/// What clients read, after the bits of what this transaction has made, and before those of what it has ended: these
+/// slots may be another's then. Versions that this transaction has made and ended, or that another one has ended and
+/// published, were never the last ones.
+void publish_to_region(Changes* changes) {
+  const Table* table = changes->table;
+  Region* region = changes->region;
+  const rows::Rows& rows = *table->rows;
+  region->writer.begin_publish();
+  for (uint64_t i = 0; i < changes->count; ++i) {
+    const Change& change = changes->list[i];
+    bool is_last = false;
+    if (change.made != rows::kNoSlot) {
+      const rows::Version& version = rows.version(change.made);
+      is_last = (__atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & kXmaxCommitted) == 0 && !is_ended_by_us(version);
+      if (is_last)
+        publish_row(table, region, change.made, changes->extents[i], changes->space);
+      else
+        release_in_region(region, changes->extents[i]);
+    }
+    if (change.ended == rows::kNoSlot) continue;
+    const rows::Cell key = rows.read(change.ended, static_cast<uint32_t>(table->key()));
+    if (!is_last || !rows.has_key(change.made, key)) publish_end(table, region, key);
+  }
+  region->writer.end_publish();
 }
 
 /// What others may find without asking: what is committed, and what followed.
-void publish(const Changes* changes) {
+void publish(Changes* changes) {
   const Table* table = changes->table;
+  // Whoever publishes a row after this transaction finds its bits.
+  if (changes->region != nullptr) LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
   for (uint64_t i = 0; i < changes->count; ++i) {
     const Change& change = changes->list[i];
     if (change.made != rows::kNoSlot)
       __atomic_fetch_or(&table->rows->version(change.made).aux, kXminCommitted, __ATOMIC_ACQ_REL);
   }
+  if (changes->region != nullptr) publish_to_region(changes);
   for (uint64_t i = 0; i < changes->count; ++i) {
     const Change& change = changes->list[i];
     if (change.ended == rows::kNoSlot) continue;
@@ -99,6 +149,7 @@ void publish(const Changes* changes) {
     const uint32_t kept = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE) & (kXminCommitted | kRowLocked);
     __atomic_store_n(&version.aux, kept | kXmaxCommitted | change.made, __ATOMIC_RELEASE);
   }
+  if (changes->region != nullptr) LWLockRelease(table->lock(kRegionLock));
   __atomic_fetch_sub(&table->shared->row_count, changes->ended_rows, __ATOMIC_ACQ_REL);
 }
 
@@ -206,6 +257,7 @@ void on_transaction(XactEvent event, void*) {
     case XACT_EVENT_PRE_COMMIT: before_commit(); break;
     case XACT_EVENT_COMMIT:
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
+        drop_next_extent(changes);
         publish(changes);
         leave_gate(changes);
       }
@@ -213,7 +265,8 @@ void on_transaction(XactEvent event, void*) {
       break;
     case XACT_EVENT_ABORT:
       for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
-        while (changes->count != 0) undo(changes, changes->list[--changes->count]);
+        drop_next_extent(changes);
+        while (changes->count != 0) undo_last(changes);
         leave_gate(changes);
       }
       all_changes = nullptr;
@@ -229,8 +282,7 @@ void on_transaction(XactEvent event, void*) {
 void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent, void*) {
   for (Changes* changes = all_changes; changes != nullptr; changes = changes->next) {
     if (event == SUBXACT_EVENT_ABORT_SUB)
-      while (changes->count != 0 && changes->list[changes->count - 1].subtransaction >= own)
-        undo(changes, changes->list[--changes->count]);
+      while (changes->count != 0 && changes->list[changes->count - 1].subtransaction >= own) undo_last(changes);
     if (event == SUBXACT_EVENT_COMMIT_SUB)
       for (uint64_t i = changes->count; i > 0 && changes->list[i - 1].subtransaction >= own; --i)
         changes->list[i - 1].subtransaction = parent;
@@ -252,6 +304,12 @@ Changes* begin_changes(Table* table) {
   changes->table = table;
   changes->capacity = kFirst;
   changes->list = static_cast<Change*>(MemoryContextAlloc(TopTransactionContext, kFirst * sizeof(Change)));
+  changes->region = region_of(table);
+  if (changes->region != nullptr) {
+    changes->extents = static_cast<uint64_t*>(MemoryContextAlloc(TopTransactionContext, kFirst * sizeof(uint64_t)));
+    changes->space.cells =
+        static_cast<rows::Cell*>(MemoryContextAlloc(TopTransactionContext, table->columns.size() * sizeof(rows::Cell)));
+  }
   changes->next = all_changes;
   all_changes = changes;
   return changes;
@@ -273,21 +331,45 @@ void note_first_command(Changes* changes, const Change& change) {
   entry->command = change.aux_before & kAuxMask;
 }
 
+/// An extent for the row that comes next, and memory to make its record in.
+void reserve_record(Changes* changes, uint64_t bytes) {
+  drop_next_extent(changes);
+  if (bytes == 0) return;
+  if (bytes > changes->most_record) {
+    constexpr uint64_t kStep = 1024;
+    const uint64_t wanted = (bytes / kStep + 1) * kStep;
+    void* before = changes->space.record;
+    changes->space.record = static_cast<uint64_t*>(before == nullptr ? MemoryContextAlloc(TopTransactionContext, wanted)
+                                                                     : repalloc(before, wanted));
+    changes->most_record = wanted;
+  }
+  changes->next_extent = reserve_extent(changes->table, changes->region, bytes);
+}
+
 }  // namespace
 
-void prepare_change(Table* table, uint64_t redo_bytes) {
+void prepare_change(Table* table, uint64_t redo_bytes, uint64_t record_bytes) {
   Changes* changes = changes_of(table);
   if (changes == nullptr) changes = begin_changes(table);
   changes->redo_bytes += redo_bytes;
-  if (changes->count < changes->capacity) return;
-  changes->list = static_cast<Change*>(repalloc_huge(changes->list, changes->capacity * 2 * sizeof(Change)));
-  changes->capacity *= 2;
+  if (changes->count == changes->capacity) {
+    changes->list = static_cast<Change*>(repalloc_huge(changes->list, changes->capacity * 2 * sizeof(Change)));
+    if (changes->region != nullptr)
+      changes->extents =
+          static_cast<uint64_t*>(repalloc_huge(changes->extents, changes->capacity * 2 * sizeof(uint64_t)));
+    changes->capacity *= 2;
+  }
+  if (changes->region != nullptr) reserve_record(changes, record_bytes);
 }
 
 void note_change(Table* table, const Change& change) {
   Changes* changes = changes_of(table);
   changes->list[changes->count] = change;
   changes->list[changes->count].subtransaction = GetCurrentSubTransactionId();
+  if (changes->region != nullptr) {
+    changes->extents[changes->count] = change.made != rows::kNoSlot ? changes->next_extent : 0;
+    if (change.made != rows::kNoSlot) changes->next_extent = 0;
+  }
   ++changes->count;
   if (change.ended == rows::kNoSlot) __atomic_fetch_add(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
   if (change.made == rows::kNoSlot) ++changes->ended_rows;
@@ -298,15 +380,13 @@ void merge_last_changes(Table* table, [[maybe_unused]] Slot ended, Slot made) {
   Changes* changes = changes_of(table);
   Assert(changes->count >= 2 && changes->list[changes->count - 2].ended == ended);
   changes->list[changes->count - 2].made = made;
+  if (changes->region != nullptr) changes->extents[changes->count - 2] = changes->extents[changes->count - 1];
   --changes->count;
   --changes->ended_rows;
   __atomic_fetch_sub(&table->shared->row_count, 1, __ATOMIC_ACQ_REL);
 }
 
-void undo_last_change(Table* table) {
-  Changes* changes = changes_of(table);
-  undo(changes, changes->list[--changes->count]);
-}
+void undo_last_change(Table* table) { undo_last(changes_of(table)); }
 
 uint64_t rows_ended(const Table* table) {
   const Changes* changes = changes_of(table);

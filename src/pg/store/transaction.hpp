@@ -15,8 +15,9 @@ struct Change {
 
 /// Makes room for one more change of the table, so that note_change() cannot fail. In the session's first change of a
 /// transaction: refuses read-only servers.
-/// `redo_bytes`: of the change's redo, at most.
-void prepare_change(Table* table, uint64_t redo_bytes);
+/// `redo_bytes`: of the change's redo, at most; `record_bytes`: of the new row in the published region, 0 = no row or
+/// no region.
+void prepare_change(Table* table, uint64_t redo_bytes, uint64_t record_bytes);
 void note_change(Table* table, const Change& change);
 /// The last two changes are one: `ended` was ended, and `made` made in its place.
 void merge_last_changes(Table* table, Slot ended, Slot made);

@@ -60,7 +60,7 @@ void forget_dropped_databases() {
       unmap_memory(found->second.get());
       tables().erase(found);
     }
-    unlink(path.c_str());
+    remove_memory(path);
   }
 }
 
@@ -125,7 +125,7 @@ void remove_memory_at_stop() {
   for (int i = 0; i < kPatience && is_server_stopping(); ++i) {
     const std::vector<std::string> paths = memory_of_cluster();
     if (sessions_of(paths) == 0) {
-      for (const std::string& path : paths) unlink(path.c_str());
+      for (const std::string& path : paths) remove_memory(path);
       return;
     }
     pg_usleep(kPauseUs);

@@ -101,7 +101,7 @@ struct RecordHeader {
 };
 
 inline constexpr uint32_t kPayloadBits = 21;
-inline constexpr uint32_t kMaxPayload = 1U << 20, kMaxKey = 2047;
+inline constexpr uint32_t kMaxPayload = (1U << kPayloadBits) - 1, kMaxKey = 2047;
 
 inline uint32_t payload_bytes(const RecordHeader& header) { return header.sizes & ((1U << kPayloadBits) - 1); }
 inline uint32_t key_bytes(const RecordHeader& header) { return header.sizes >> kPayloadBits; }

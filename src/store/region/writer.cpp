@@ -51,14 +51,18 @@ uint64_t extents_for(uint64_t rows, uint64_t record) {
   return (rows + rows / 8 + kWaiting) * bytes_of_class(class_of(record));
 }
 
-void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload) {
-  RecordHeader header{static_cast<uint32_t>(payload.size() | (key.size() << kPayloadBits)), 0};
+uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload) noexcept {
+  const RecordHeader header{static_cast<uint32_t>(payload | (key.size() << kPayloadBits)), 0};
   uint8_t* at = image.data();
   std::memset(at, 0, image.size());
   std::memcpy(at, &header, sizeof(header));
   std::memcpy(at + sizeof(header), key.data(), key.size());
-  if (!payload.empty())
-    std::memcpy(at + sizeof(header) + padded(key.size(), sizeof(uint64_t)), payload.data(), payload.size());
+  return at + sizeof(header) + padded(key.size(), sizeof(uint64_t));
+}
+
+void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload) {
+  uint8_t* at = begin_record(image, key, static_cast<uint32_t>(payload.size()));
+  if (!payload.empty()) std::memcpy(at, payload.data(), payload.size());
 }
 
 Writer::Writer(uint8_t* memory, WriterState* state)

@@ -60,6 +60,8 @@ struct WriterState {
 /// A key with its payload as a record's bytes, for Writer::publish(). `image` has record_bytes() bytes and is aligned
 /// to 8 bytes.
 void encode_record(std::span<uint8_t> image, std::string_view key, std::string_view payload);
+/// The same but for the payload's bytes, which the caller writes where the result says.
+uint8_t* begin_record(std::span<uint8_t> image, std::string_view key, uint32_t payload) noexcept;
 
 class Writer {
  public:
@@ -90,6 +92,8 @@ class Writer {
   const RecordHeader* find(std::string_view key) const;
 
   const Header& header() const { return *header_; }
+  /// The server is there, microseconds since 1970.
+  void beat(uint64_t time) { store_word(&header_->heartbeat_us, time, __ATOMIC_RELEASE); }
   uint64_t rows() const { return header_->rows; }
   uint64_t free_bytes() const { return state_->free_bytes; }
 

@@ -20,6 +20,34 @@ void append_row(const Shape& shape, std::span<const Cell> cells, std::string* by
   }
 }
 
+uint64_t row_bytes(const Shape& shape, std::span<const Cell> cells) noexcept {
+  uint64_t bytes = (cells.size() + kBits - 1) / kBits;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].is_null) continue;
+    bytes += cells[i].bytes + (shape.columns[i].form == Form::kView ? sizeof(cells[i].bytes) : 0);
+  }
+  return bytes;
+}
+
+void write_row(const Shape& shape, std::span<const Cell> cells, uint8_t* to) noexcept {
+  uint8_t* nulls = to;
+  const size_t null_bytes = (cells.size() + kBits - 1) / kBits;
+  std::memset(nulls, 0, null_bytes);
+  to += null_bytes;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].is_null) {
+      nulls[i / kBits] = static_cast<uint8_t>(nulls[i / kBits] | (1U << (i % kBits)));
+      continue;
+    }
+    if (shape.columns[i].form == Form::kView) {
+      std::memcpy(to, &cells[i].bytes, sizeof(cells[i].bytes));
+      to += sizeof(cells[i].bytes);
+    }
+    if (cells[i].bytes != 0) std::memcpy(to, cells[i].data, cells[i].bytes);
+    to += cells[i].bytes;
+  }
+}
+
 bool take_row(const Shape& shape, std::string_view* bytes, std::span<Cell> cells) {
   const size_t null_bytes = (cells.size() + kBits - 1) / kBits;
   if (bytes->size() < null_bytes) return false;

@@ -13,6 +13,10 @@ namespace strom::store::rows {
 /// Appends the image of a row, a cell for each column.
 void append_row(const Shape& shape, std::span<const Cell> cells, std::string* bytes);
 
+/// Bytes of such an image, and the image itself where there is room for them. Neither allocates.
+uint64_t row_bytes(const Shape& shape, std::span<const Cell> cells) noexcept;
+void write_row(const Shape& shape, std::span<const Cell> cells, uint8_t* to) noexcept;
+
 /// Takes one row off the front of `bytes`; the cells point into them. False: the bytes are no row of that shape.
 bool take_row(const Shape& shape, std::string_view* bytes, std::span<Cell> cells);
 

@@ -1,0 +1,321 @@
+#include "pg/store/published.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/os_error.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/control.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/transaction.hpp"
+#include "pg/store/visibility.hpp"
+#include "store/rows/row_image.hpp"
+
+namespace strom::pg::store {
+
+using boundary::guard;
+using boundary::throw_if_failed;
+
+namespace {
+
+constexpr const char* kSuffix = ".kv.";
+constexpr uint32_t kClassBits = 8;
+
+/// As Grow of region::Writer: the descriptor is behind the pointer.
+bool grow_region(void* context, uint64_t offset, uint64_t bytes) {
+  int error;
+  do
+    error = posix_fallocate(static_cast<const Region*>(context)->descriptor, static_cast<off_t>(offset),
+                            static_cast<off_t>(bytes));
+  while (error == EINTR);
+  return error == 0;
+}
+
+std::string path_of(const Table* table, uint32_t number) {
+  return region_path(memory_path(table->shared->database, table->shared->relation), number);
+}
+
+uint8_t* map_file(int descriptor, uint64_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  if (memory != MAP_FAILED) return static_cast<uint8_t*>(memory);
+  const int error = errno;
+  close(descriptor);
+  throw_if_failed(base::os_error(error, "could not map the published region of a store table"));
+  return nullptr;
+}
+
+/// May throw.
+void map_region(Table* table, uint32_t number) {
+  const std::string path = path_of(table, number);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw_if_failed(base::os_error(errno, "could not open file \"" + path + "\""));
+    return;
+  }
+  struct stat info{};
+  if (fstat(descriptor, &info) != 0) info.st_size = 0;
+  const auto bytes = static_cast<uint64_t>(info.st_size);
+  uint8_t* memory = map_file(descriptor, bytes);
+  table->region = new Region{number, descriptor, bytes, memory, region::Writer(memory, &table->shared->region_writer)};
+  table->region->writer.set_grow(grow_region, table->region);
+}
+
+/// Values of any length have the heap's room beside that of the rows.
+region::Plan plan_for(const Table* table, const std::string& description) {
+  constexpr uint64_t kVersions = 2;  // every row can change in one transaction
+  uint64_t fixed = (table->shape.columns.size() + 7) / 8;
+  for (const rows::Column& column : table->shape.columns)
+    fixed += column.form == rows::Form::kFixed ? column.width : sizeof(uint32_t) + rows::kInlineBytes;
+  const rows::Column& key = table->shape.columns[static_cast<size_t>(table->key())];
+  const uint64_t record = region::record_bytes(key.form == rows::Form::kFixed ? key.width : rows::kInlineBytes, fixed);
+  region::Plan plan;
+  plan.max_rows = table->shape.max_rows;
+  plan.extents_bytes =
+      region::extents_for(table->shape.max_rows * kVersions, record) + kVersions * table->layout.heap_bytes;
+  plan.description = description;
+  return plan;
+}
+
+/// Every version that has not ended: nobody else has changes.
+void fill(const Table* table, Region* to) {
+  std::vector<rows::Cell> cells(table->columns.size());
+  std::vector<uint64_t> record;
+  const rows::Rows& rows = *table->rows;
+  for (Slot slot = 1; slot < rows.used_slots(); ++slot) {
+    constexpr Slot kOften = 0xFFFF;
+    if ((slot & kOften) == 0) boundary::check_for_interrupts();
+    const rows::Xids xids = rows::Rows::xids(rows.version(slot));
+    if (xids.xmin == rows::kNobody || xids.xmax != rows::kNobody) continue;
+    for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = rows.read(slot, i);
+    const uint64_t bytes = record_bytes_of(table, cells.data());
+    record.resize(std::max<size_t>(record.size(), bytes / sizeof(uint64_t)));
+    const Result<uint64_t> extent = to->writer.reserve(bytes);
+    if (!extent.is_ok()) throw_if_failed(extent.status());
+    const uint64_t packed = extent.value() << kClassBits;
+    publish_row(table, to, slot, packed, {cells.data(), record.data()});
+  }
+}
+
+/// A file with an empty region, mapped as table->region. May throw.
+void make_region(Table* table, uint32_t number) {
+  const std::string path = path_of(table, number), description = rows::encode_shape(table->shape);
+  region::Plan plan = plan_for(table, description);
+  uint64_t random[3] = {0, 0, 0};
+  if (!guard([&random] { return pg_strong_random(&random, sizeof(random)); }))
+    throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
+  plan.region_id = random[0];
+  plan.seeds[0] = random[1];
+  plan.seeds[1] = random[2];
+  plan.epoch = table->shared->incarnation;
+  const region::Geometry geometry = region::geometry_of(plan);
+  constexpr mode_t kOwnerOnly = 0600;
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+  if (descriptor < 0) throw_if_failed(base::os_error(errno, "could not create file \"" + path + "\""));
+  if (ftruncate(descriptor, static_cast<off_t>(geometry.file_bytes)) != 0) {
+    const int error = errno;
+    close(descriptor);
+    throw_if_failed(base::os_error(error, "could not set the size of file \"" + path + "\""));
+  }
+  uint8_t* memory = map_file(descriptor, geometry.file_bytes);
+  table->region = new Region{number, descriptor, geometry.file_bytes, memory,
+                             region::Writer(memory, &table->shared->region_writer)};
+  if (!grow_region(table->region, 0, geometry.extents_offset))
+    throw_if_failed(Status(ErrorCode::kOutOfMemory, "no memory is left for the published region of a store table"));
+  table->shared->region_writer = {};
+  table->region->writer = region::Writer::create(memory, plan, &table->shared->region_writer);
+  table->region->writer.set_grow(grow_region, table->region);
+}
+
+/// A version that everybody sees from now on, or sees already: made by a transaction that has said so, and not ended.
+bool is_live(const Table* table, Slot slot) {
+  const rows::Version& version = table->rows->version(slot);
+  const rows::Xids xids = rows::Rows::xids(version);
+  const uint32_t aux = __atomic_load_n(&version.aux, __ATOMIC_ACQUIRE);
+  if (xids.xmin == rows::kNobody || (aux & kXmaxCommitted) != 0) return false;
+  if (xids.xmin != rows::kFrozen && (aux & kXminCommitted) == 0) return false;
+  return xids.xmax == rows::kNobody || !TransactionIdIsCurrentTransactionId(xids.xmax);
+}
+
+Slot find_live(const Table* table, const rows::Cell& key) {
+  const rows::Rows& rows = *table->rows;
+  const uint64_t bucket = rows.bucket_of(key);
+  LWLock* lock = table->bucket_lock(bucket);
+  LWLockAcquire(lock, LW_SHARED);
+  Slot slot = rows.head(bucket);
+  while (slot != rows::kNoSlot && !(is_live(table, slot) && rows.has_key(slot, key))) slot = rows.version(slot).next;
+  LWLockRelease(lock);
+  return slot;
+}
+
+}  // namespace
+
+void unmap_region(Table* table) {
+  if (table->region == nullptr) return;
+  munmap(table->region->memory, table->region->bytes);
+  close(table->region->descriptor);
+  delete table->region;
+  table->region = nullptr;
+}
+
+std::string region_path(const std::string& memory, uint32_t number) {
+  return memory + kSuffix + std::to_string(number);
+}
+
+bool is_region_path(const std::string& path) { return path.find(kSuffix) != std::string::npos; }
+
+void retire_region_file(const std::string& path, region::State state) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (descriptor < 0) return;
+  struct stat info{};
+  const auto word = static_cast<uint32_t>(state);
+  if (fstat(descriptor, &info) == 0 && info.st_size > static_cast<off_t>(region::kHeaderBytes) &&
+      pwrite(descriptor, &word, sizeof(word), offsetof(region::Header, state)) == sizeof(word))
+    fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, region::kHeaderBytes,
+              info.st_size - static_cast<off_t>(region::kHeaderBytes));
+  close(descriptor);
+  unlink(path.c_str());
+}
+
+Region* region_of(Table* table) {
+  const uint32_t number = __atomic_load_n(&table->shared->region, __ATOMIC_ACQUIRE);
+  if (table->region != nullptr && table->region->number == number) return table->region;
+  if (table->region == nullptr && number == 0) return nullptr;
+  return boundary::entry([=]() -> Region* {
+    unmap_region(table);
+    if (number != 0) map_region(table, number);
+    return table->region;
+  });
+}
+
+void build_region(Table* table) {
+  unmap_region(table);
+  const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
+  table->shared->last_region = number;
+  // The state of the one before is used for this one.
+  if (before != 0) {
+    __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
+    retire_region_file(path_of(table, before), region::State::kMoved);
+  }
+  try {
+    make_region(table, number);
+    fill(table, table->region);
+  } catch (...) {
+    unmap_region(table);
+    unlink(path_of(table, number).c_str());
+    throw;
+  }
+  table->region->writer.set_state(region::State::kReady);
+  __atomic_store_n(&table->shared->region, number, __ATOMIC_RELEASE);
+}
+
+void drop_region(Table* table) {
+  const uint32_t before = table->shared->region;
+  if (before == 0) return;
+  unmap_region(table);
+  __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);
+  retire_region_file(path_of(table, before), region::State::kDropped);
+}
+
+void follow_kv_option(Table* table, Relation relation) {
+  const Region* own = guard([table] { return region_of(table); });
+  bool is_right = (own != nullptr) == table->options.kv_access;
+  if (own != nullptr && is_right) {
+    const region::Header& header = own->writer.header();
+    const std::string_view description(reinterpret_cast<const char*>(own->memory + header.description_offset),
+                                       header.description_bytes);
+    is_right = description == rows::encode_shape(table->shape);
+  }
+  if (is_right || !guard([relation] { return CheckRelationLockedByMe(relation, AccessExclusiveLock, true); })) return;
+  if (has_changes(table))
+    guard([table] {
+      ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                      errmsg("store table \"%s\" has changes of this transaction", table->name)));
+    });
+  if (table->options.kv_access)
+    build_region(table);
+  else
+    drop_region(table);
+}
+
+uint64_t record_bytes_of(const Table* table, const rows::Cell* cells) {
+  return region::record_bytes(cells[table->key()].bytes, rows::row_bytes(table->shape, {cells, table->columns.size()}));
+}
+
+uint64_t reserve_extent(const Table* table, Region* to, uint64_t bytes) {
+  boundary::RaisableError error;
+  uint64_t extent = 0;
+  {
+    LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
+    const Result<uint64_t> offset = to->writer.reserve(bytes);
+    LWLockRelease(table->lock(kRegionLock));
+    if (offset.is_ok())
+      extent = (offset.value() << kClassBits) | ::strom::store::class_of(bytes);
+    else
+      error = boundary::describe(offset.status());
+  }
+  if (extent == 0) boundary::raise(error);
+  return extent;
+}
+
+void release_in_region(Region* to, uint64_t extent) noexcept {
+  to->writer.release(extent >> kClassBits, ::strom::store::bytes_of_class(extent & ((1U << kClassBits) - 1)));
+}
+
+void release_extent(const Table* table, Region* to, uint64_t extent) {
+  LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
+  release_in_region(to, extent);
+  LWLockRelease(table->lock(kRegionLock));
+}
+
+void publish_row(const Table* table, Region* to, Slot slot, uint64_t extent, const PublishSpace& space) noexcept {
+  const size_t columns = table->columns.size();
+  for (uint32_t i = 0; i < columns; ++i) space.cells[i] = table->rows->read(slot, i);
+  const rows::Cell& key = space.cells[table->key()];
+  const std::span<const rows::Cell> row(space.cells, columns);
+  const uint64_t payload = rows::row_bytes(table->shape, row), bytes = region::record_bytes(key.bytes, payload);
+  const std::span<uint8_t> image(reinterpret_cast<uint8_t*>(space.record), bytes);
+  uint8_t* at = region::begin_record(image, key.view(), static_cast<uint32_t>(payload));
+  rows::write_row(table->shape, row, at);
+  to->writer.publish(image, extent >> kClassBits, false);
+}
+
+void publish_end(const Table* table, Region* to, const rows::Cell& key) noexcept {
+  if (find_live(table, key) == rows::kNoSlot) to->writer.erase(key.view());
+}
+
+void check_region(Table* table) {
+  Region* own = region_of(table);
+  if (own == nullptr) return;
+  LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
+  boundary::entry([=] {
+    std::vector<rows::Cell> cells(table->columns.size());
+    std::string image;
+    uint64_t found = 0;
+    const auto each = [&](std::string_view key, std::string_view payload, uint32_t) {
+      const rows::Cell cell = rows::cell_of(key);
+      const Slot slot = guard([&] { return find_live(table, cell); });
+      if (slot == rows::kNoSlot)
+        return Status(ErrorCode::kCorruptFile, "the published region has a row that the table does not have");
+      for (uint32_t i = 0; i < cells.size(); ++i) cells[i] = table->rows->read(slot, i);
+      image.clear();
+      rows::append_row(table->shape, cells, &image);
+      ++found;
+      if (image == payload) return Status::ok();
+      return Status(ErrorCode::kCorruptFile, "the published region has another value of a row");
+    };
+    throw_if_failed(region::check(own->memory, own->bytes, each).status());
+    uint64_t live = 0;
+    for (Slot slot = 1; slot < table->rows->used_slots(); ++slot) live += is_live(table, slot) ? 1 : 0;
+    if (live != found)
+      throw_if_failed(Status(ErrorCode::kCorruptFile, "the published region has " + std::to_string(found) +
+                                                          " rows, the table " + std::to_string(live)));
+  });
+  LWLockRelease(table->lock(kRegionLock));
+}
+
+}  // namespace strom::pg::store
