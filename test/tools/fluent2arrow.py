@@ -115,6 +115,8 @@ ok(all(abs((row["at"] - datetime.datetime.now(datetime.timezone.utc)).total_seco
 
 # ---- PostgreSQL sees events while they come; files are gone on with ----
 DB = fresh_database("strom_fluent")
+query(f"IMPORT FOREIGN SCHEMA whole FROM SERVER arrow_fdw INTO public OPTIONS (file '{OUT}/one/all.arrow')", DB)
+equal(query("SELECT min(record->>'a'), min(pg_typeof(record)::text) FROM whole", DB), "1|jsonb", "a record is jsonb")
 receiver = Receiver(str(OUT / "live" / "{tag}.arrow"), "--schema=n:int64", "--flush-interval=100")
 os.chmod(OUT, 0o755)
 link = receiver.connect()

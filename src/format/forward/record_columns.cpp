@@ -77,7 +77,7 @@ std::vector<Field> record_fields(const RecordChoice& choice) {
     field.name = "record";
     field.layout = Layout::kUtf8;
     field.nullable = false;
-    field.metadata.emplace_back("pg_type", "jsonb");
+    field.metadata.emplace_back("pg_type", "pg_catalog.jsonb");
   }
   return fields;
 }

@@ -1,0 +1,85 @@
+# frozen_string_literal: true
+
+require 'arrow_file/columns'
+
+# Events into the columns of a record batch. Used by the plugin.
+module ArrowFile
+  # A record that a policy refuses.
+  class RefusedRecord < StandardError; end
+
+  # What becomes of records that are not as the columns are: missing: null or error; extra: drop, error or text; wrong:
+  # null, error or text. `text_column` has what is kept as text, as JSON.
+  Policies = Struct.new(:missing, :extra, :wrong, :text_column) do
+    def text?
+      extra == :text || wrong == :text
+    end
+  end
+
+  class Rows
+    attr_reader :count
+
+    # `time_column`, `tag_column`: names of fields, or nil.
+    def initialize(fields, policies, time_column, tag_column)
+      @policies = policies
+      @columns = fields.map { |field| Column.new(field) }
+      by_name = @columns.to_h { |column| [column.field.name, column] }
+      @time = by_name.delete(time_column)
+      @tag = by_name.delete(tag_column)
+      @text = by_name.delete(policies.text_column) if policies.text?
+      @record_columns = by_name.to_a
+      @names = by_name
+      @count = 0
+    end
+
+    # RefusedRecord: nothing was appended.
+    def append(tag, time, record)
+      kept = @policies.extra == :drop ? nil : extra(record)
+      values = @record_columns.map do |name, column|
+        value = record[name]
+        next missing(name, record) if value.nil?
+
+        stored = column.field.type.cast(value)
+        stored = wrong(name, value, kept ||= {}) if stored.nil?
+        stored
+      end
+      @record_columns.each_with_index { |(_, column), i| column.append(values[i]) }
+      @time&.append(@time.field.type.cast(time))
+      @tag&.append(@tag.field.type.cast(tag))
+      @text&.append(kept.nil? || kept.empty? ? nil : @text.field.type.cast(kept))
+      @count += 1
+    end
+
+    def batch(codec)
+      Message.batch(@columns, @count, codec)
+    end
+
+    # Of each column, or nil.
+    def bounds
+      @columns.map(&:bounds)
+    end
+
+    private
+
+    def missing(name, record)
+      raise RefusedRecord, "a record without a value for \"#{name}\"" if @policies.missing == :error && !record.key?(name)
+
+      nil
+    end
+
+    def wrong(name, value, kept)
+      case @policies.wrong
+      when :error then raise RefusedRecord, "a value that does not fit into column \"#{name}\": #{value.inspect[0, 100]}"
+      when :text then kept[name] = value
+      end
+      nil
+    end
+
+    # Keys without a column.
+    def extra(record)
+      kept = record.reject { |name, _| @names.key?(name) }
+      raise RefusedRecord, "a record with the key \"#{kept.keys.first}\", which has no column" if @policies.extra == :error && !kept.empty?
+
+      kept
+    end
+  end
+end

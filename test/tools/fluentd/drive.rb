@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+# Runs the plugin arrow_file without Fluentd: each line of standard input is {"conf": {…}, "chunks": [{"tag", "id",
+# "timekey", "variables", "events": [[SECONDS, NANOSECONDS, RECORD], …]}, …]}; a line of standard output says which events
+# went to @ERROR, or what was wrong. Used by fluent_plugin.py.
+require 'json'
+require 'fluent/plugin/out_arrow_file'
+
+Metadata = Struct.new(:timekey, :tag, :variables)
+Chunk = Struct.new(:metadata, :unique_id, :events) do
+  def each
+    events.each { |seconds, nanoseconds, record| yield Fluent::EventTime.new(seconds, nanoseconds), record }
+  end
+end
+
+# Keeps what would go to the label @ERROR.
+class ErrorRouter
+  attr_reader :errors
+
+  def initialize
+    @errors = []
+  end
+
+  def emit_error_event(tag, _time, record, error)
+    @errors << [tag, record, error.message]
+  end
+end
+
+def run(order)
+  plugin = Fluent::Plugin::ArrowFileOutput.new
+  plugin.router = ErrorRouter.new
+  plugin.configure(order['conf'])
+  order.fetch('times', 1).times do
+    order['chunks'].each do |chunk|
+      metadata = Metadata.new(chunk['timekey'], chunk['tag'], chunk['variables']&.transform_keys(&:to_sym))
+      plugin.write(Chunk.new(metadata, chunk.fetch('id', 'c0'), chunk['events']))
+    end
+  end
+  { 'errors' => plugin.router.errors }
+rescue StandardError => e
+  { 'failure' => "#{e.class}: #{e.message}" }
+end
+
+$stdin.each_line do |line|
+  puts JSON.generate(run(JSON.parse(line)))
+  $stdout.flush
+end
