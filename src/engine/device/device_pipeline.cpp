@@ -35,13 +35,18 @@ size_t put_code(const Assembly& assembly, DeviceImage* image) {
   return code;
 }
 
+ConstantValue constant_value(const plan::Program& program, const ConstantUse& use, const PreparedConstant* prepared) {
+  if (use.form == plan::PreparedForm::kNone) return ConstantValue(program.constants[use.constant]);
+  return ConstantValue(prepared != nullptr ? prepared->bytes() : StrView{nullptr, 0});
+}
+
 /// A tile of the constant; offsets of its values and flags.
-std::pair<size_t, size_t> put_constant(const plan::Constant& constant, DeviceImage* image) {
-  const ConstantValue value(constant);
+std::pair<size_t, size_t> put_constant(const ConstantValue& value, bool is_text, DeviceImage* image) {
   size_t values;
-  if (constant.type.phys() == Phys::kStr && value.flag == 0) {
-    StrView text;
-    std::memcpy(&text, value.bytes, sizeof text);
+  StrView view{nullptr, 0};
+  if (is_text) std::memcpy(&view, value.bytes, sizeof view);
+  if (view.ptr != nullptr && value.flag == 0) {
+    const StrView text = view;
     values = image->reserve(kTileAlloc * sizeof text);
     const size_t bytes = image->put(text.ptr, static_cast<size_t>(text.len));
     for (size_t i = 0; i < kTileAlloc; ++i) {
@@ -61,15 +66,18 @@ std::pair<size_t, size_t> put_constant(const plan::Constant& constant, DeviceIma
 
 Result<std::unique_ptr<DevicePipeline>> DevicePipeline::open(Device* device, const plan::Program& program,
                                                              const Assembly& assembly,
+                                                             const PreparedConstants& prepared,
                                                              const Device::KeepGoing& keep_going) {
   std::unique_ptr<DevicePipeline> pipeline(new DevicePipeline(device));
   DeviceImage image;
   pipeline->code_ = put_code(assembly, &image);
   std::vector<std::pair<size_t, size_t>> constants;
   std::vector<bool> flagged;
-  for (const uint32_t constant : assembly.constants) {
-    constants.push_back(put_constant(program.constants[constant], &image));
-    flagged.push_back(ConstantValue(program.constants[constant]).flag != 0);
+  for (size_t i = 0; i < assembly.constants.size(); ++i) {
+    const ConstantValue value = constant_value(program, assembly.constants[i], prepared.at(i));
+    const bool is_text = program.constants[assembly.constants[i].constant].type.phys() == Phys::kStr;
+    constants.push_back(put_constant(value, is_text, &image));
+    flagged.push_back(value.flag != 0);
   }
   pipeline->joins_ = image.reserve(std::max<size_t>(1, assembly.joins.size()) * sizeof(JoinTable));
   for (size_t i = 0; i < assembly.joins.size(); ++i)

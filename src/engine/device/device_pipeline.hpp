@@ -17,7 +17,8 @@ class DevicePipeline {
  public:
   /// Copies all to the device. kOverBudget when there is no room for it.
   static Result<std::unique_ptr<DevicePipeline>> open(Device* device, const plan::Program& program,
-                                                      const Assembly& assembly, const Device::KeepGoing& keep_going);
+                                                      const Assembly& assembly, const PreparedConstants& prepared,
+                                                      const Device::KeepGoing& keep_going);
 
   Device& device() const { return *device_; }
   const DeviceRegion& region() const { return *region_; }

@@ -29,12 +29,13 @@ constexpr int kChunkRowBits = 36;
 
 }  // namespace
 
-CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-                     const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink)
+CpuWorker::CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
+                     const PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
+                     int64_t group_budget, WorkerSink* sink)
     : program_(program), pipeline_(pipeline), assembly_(assembly), run_(run), group_budget_(group_budget), sink_(sink) {
   allocate_registers();
   allocate_buffers();
-  fill_constants();
+  fill_constants(prepared);
   if (program.pipelines[pipeline].sink == plan::SinkKind::kAggregate)
     groups_ = std::make_unique<HostGroupTable>(assembly);
   for (const JoinInfo& join : assembly.joins) joins_.push_back(join.build->table());
@@ -105,9 +106,20 @@ void CpuWorker::allocate_buffers() {
   rows_out_.resize(assembly_.segments.size());
 }
 
-void CpuWorker::fill_constants() {
+ConstantValue CpuWorker::constant_value(const PreparedConstants& prepared, size_t reg) {
+  const ConstantUse& use = assembly_.constants[reg];
+  if (use.form == plan::PreparedForm::kNone) return ConstantValue(program_.constants[use.constant]);
+  const PreparedConstant* form = prepared.at(reg);
+  if (form == nullptr) return ConstantValue(registry::StrView{nullptr, 0});
+  std::unique_ptr<WorkerForm> own = form->for_worker();
+  if (own == nullptr) return ConstantValue(form->bytes());
+  worker_forms_.push_back(std::move(own));
+  return ConstantValue(worker_forms_.back()->view());
+}
+
+void CpuWorker::fill_constants(const PreparedConstants& prepared) {
   for (size_t reg = 0; reg < assembly_.constants.size(); ++reg) {
-    const ConstantValue value(program_.constants[assembly_.constants[reg]]);
+    const ConstantValue value = constant_value(prepared, reg);
     auto* out = static_cast<uint8_t*>(storage_[reg].data);
     for (size_t i = 0; i < kTileRows + kTilePadding; ++i) std::memcpy(out + i * value.size, value.bytes, value.size);
     if (value.flag == 0) continue;

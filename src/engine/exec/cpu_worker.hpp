@@ -13,8 +13,9 @@ namespace strom::engine::exec {
 
 class CpuWorker final : public Worker {
  public:
-  CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly, block::RunMorsel run,
-            const block::Inflater* inflater, int64_t group_budget, WorkerSink* sink);
+  CpuWorker(const plan::Program& program, uint32_t pipeline, const Assembly& assembly,
+            const PreparedConstants& prepared, block::RunMorsel run, const block::Inflater* inflater,
+            int64_t group_budget, WorkerSink* sink);
 
   Status run(Morsel* morsel, const KeepGoing& keep_going, int32_t* corrupt_column) override;
   int64_t declined_rows() const override { return declined_rows_; }
@@ -27,7 +28,8 @@ class CpuWorker final : public Worker {
   block::RunResult run_tiles();
   void allocate_registers();
   void allocate_buffers();
-  void fill_constants();
+  void fill_constants(const PreparedConstants& prepared);
+  ConstantValue constant_value(const PreparedConstants& prepared, size_t reg);
   void flush_output();
   void drain_declined(int64_t chunk, int64_t begin);
   void make_room_for_groups();
@@ -49,6 +51,7 @@ class CpuWorker final : public Worker {
   std::vector<block::RegStorage> storage_;
   std::vector<block::SegmentBuffer> buffers_;
   std::vector<block::JoinTable> joins_;
+  std::vector<std::unique_ptr<WorkerForm>> worker_forms_;
   std::vector<uint64_t> rows_in_, rows_out_;
   std::unique_ptr<HostGroupTable> groups_;
   bool groups_overflowed_ = false;

@@ -20,6 +20,8 @@ namespace {
 /// Result batches that wait for the consumer, per thread.
 constexpr size_t kQueuedPerThread = 4;
 constexpr auto kPollInterval = std::chrono::milliseconds(10);
+/// What prepared constants may take of however small a budget.
+constexpr int64_t kLeastPrepared = 1 << 20;
 
 }  // namespace
 
@@ -29,6 +31,7 @@ PipelineRun::PipelineRun(const plan::Program& program, uint32_t index, Assembly 
     : program_(program),
       index_(index),
       assembly_(std::move(assembly)),
+      prepared_(program, assembly_.constants, std::max(options.memory_budget / 4, kLeastPrepared)),
       source_(source),
       options_(options),
       build_(build),
@@ -260,7 +263,7 @@ int64_t PipelineRun::device_file_bytes() const {
 }
 
 int64_t PipelineRun::memory() const {
-  int64_t bytes = groups_.peak_memory();
+  int64_t bytes = groups_.peak_memory() + prepared_.memory();
   for (const auto& worker : all_workers_) bytes += worker->memory();
   return bytes;
 }
@@ -294,7 +297,7 @@ size_t PipelineRun::lanes(const Assembly& assembly, const Options& options, bool
 Status PipelineRun::open_device(OpenedDevice* device, const Worker::KeepGoing& keep_going) {
   const std::lock_guard lock(device->mutex);
   if (device->is_opened) return {};
-  auto opened = DevicePipeline::open(device->target, program_, assembly_, keep_going);
+  auto opened = DevicePipeline::open(device->target, program_, assembly_, prepared_, keep_going);
   device->is_opened = true;
   if (opened.is_ok()) device->pipeline = std::move(opened).value();
   if (device->pipeline && options_.device_reads_files) device->pipeline->read_files();
@@ -312,8 +315,8 @@ void PipelineRun::add_worker(WorkerSlot* slot, std::unique_ptr<Worker> worker) {
 }
 
 void PipelineRun::add_cpu_worker(WorkerSlot* slot) {
-  add_worker(slot,
-             std::make_unique<CpuWorker>(program_, index_, assembly_, run_, options_.inflater, group_budget_, this));
+  add_worker(slot, std::make_unique<CpuWorker>(program_, index_, assembly_, prepared_, run_, options_.inflater,
+                                               group_budget_, this));
 }
 
 Status PipelineRun::fill_slot(WorkerSlot* slot, size_t number, const Worker::KeepGoing& keep_going) {

@@ -153,6 +153,7 @@ class PipelineRun final : public WorkerSink {
   const plan::Program& program_;
   const uint32_t index_;
   const Assembly assembly_;
+  const PreparedConstants prepared_;
   const ChunkSource& source_;
   const Options options_;
   JoinBuild* const build_;

@@ -9,18 +9,17 @@ namespace strom::engine::expr {
 /// The first byte of a translated expression: whether only texts of plain ASCII are the engine's.
 inline constexpr char kRegexOfAscii = 'a', kRegexOfAnyText = 'u';
 
-/// Whether `text` has a match of RE2's expression behind the first byte of `regex`. True when PostgreSQL has to decide.
-/// Of engine/op/call/regex_match.cpp.
-bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches);
+/// Whether `text` has a match. `regex` is the worker's form of the expression (plan::PreparedForm::kRegex), made of its
+/// translation. True when PostgreSQL has to decide. Of engine/op/call/regex_match.cpp.
+bool match_regex(StrView text, StrView regex, uint8_t* matches);
 
-template <bool kAnyCase>
 struct MatchesRegex {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView text, StrView regex) {
     out = 0;
     if constexpr (!platform::kHostMath)
       return true;
     else
-      return match_regex(text, regex, kAnyCase, &out);
+      return match_regex(text, regex, &out);
   }
 };
 

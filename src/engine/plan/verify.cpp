@@ -1,6 +1,7 @@
 #include "engine/plan/verify.hpp"
 
 #include "base/int128.hpp"
+#include "engine/plan/prepared.hpp"
 #include "registry/functions.hpp"
 
 namespace strom::engine::plan {
@@ -88,19 +89,23 @@ class Verifier {
 
   const ValueType& arg(const Node& n, int i) const { return p_.nodes[n.args[i]].type; }
 
+  bool has_right_arguments(const Node& call) const {
+    const auto& info = registry::kFunctions[call.imm];
+    bool right = info.result == call.type.type;
+    for (int i = 0; i < info.nargs; ++i) {
+      right = right && same_register(arg(call, i).type, info.args[i]);
+      if (prepared_form(info.id, i) != PreparedForm::kNone)
+        right = right && p_.nodes[call.args[i]].kind == NodeKind::kConst;
+      if (info.traits & registry::kSameScale) right = right && arg(call, i).scale == arg(call, 0).scale;
+    }
+    return right;
+  }
+
   Status check_types(const Node& n, NodeId id) const {
     auto require = [id](bool right) { return right ? Status::ok() : bad_node(id, "types"); };
     switch (n.kind) {
       case NodeKind::kConst: return require(n.imm < p_.constants.size() && p_.constants[n.imm].type == n.type);
-      case NodeKind::kCall: {
-        const auto& info = registry::kFunctions[n.imm];
-        bool right = info.result == n.type.type;
-        for (int i = 0; i < info.nargs; ++i) {
-          right = right && same_register(arg(n, i).type, info.args[i]);
-          if (info.traits & registry::kSameScale) right = right && arg(n, i).scale == arg(n, 0).scale;
-        }
-        return require(right);
-      }
+      case NodeKind::kCall: return require(has_right_arguments(n));
       case NodeKind::kRescale: return require(n.type.type == TypeId::kNumeric && arg(n, 0).type == TypeId::kNumeric);
       case NodeKind::kNumericToInt:
         return require(arg(n, 0).type == TypeId::kNumeric &&

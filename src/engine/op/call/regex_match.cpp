@@ -1,10 +1,8 @@
-// Matching by RE2. Each thread keeps the expressions that it has used last, as they are compiled for a text and not
-// shared well: threads would wait for each other's caches.
+// Matching by RE2.
 #include "engine/expr/regex.hpp"
 
 #include <re2/re2.h>
 
-#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,42 +16,48 @@ namespace strom::engine::expr {
 namespace {
 
 constexpr int64_t kMemory = 4 << 20;  // of a compiled expression; RE2 gets slower rather than use more
+constexpr int64_t kUsualMemory = 64 << 10;
 
-std::unique_ptr<re2::RE2> compile(std::string_view pattern, bool any_case) {
+re2::RE2::Options options_of(bool any_case) {
   re2::RE2::Options options;
   options.set_dot_nl(true);
   options.set_case_sensitive(!any_case);
   options.set_log_errors(false);
   options.set_never_capture(true);
   options.set_max_mem(kMemory);
-  auto regex = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-  return regex->ok() ? std::move(regex) : nullptr;
+  return options;
 }
 
-/// The expressions that a thread has used last.
-class Compiled {
+/// One of a worker's own, as compiled expressions are not shared well: threads would wait for each other's caches.
+class WorkerRegex final : public exec::WorkerForm {
  public:
-  /// nullptr when it is none of RE2's.
-  const re2::RE2* find(std::string_view pattern, bool any_case) {
-    for (const Entry& entry : entries_)
-      if (entry.any_case == any_case && entry.used && entry.pattern == pattern) return entry.regex.get();
-    Entry& entry = entries_[next_++ % entries_.size()];
-    entry = {};
-    entry.regex = compile(pattern, any_case);
-    entry.pattern = pattern;
-    entry.any_case = any_case;
-    entry.used = true;
-    return entry.regex.get();
-  }
+  WorkerRegex(std::string_view pattern, bool any_case, bool ascii_only)
+      : regex_(re2::StringPiece(pattern.data(), pattern.size()), options_of(any_case)), ascii_only_(ascii_only) {}
+  StrView view() const override { return {reinterpret_cast<const char*>(this), static_cast<int64_t>(sizeof *this)}; }
+
+  const re2::RE2& regex() const { return regex_; }
+  bool ascii_only() const { return ascii_only_; }
 
  private:
-  struct Entry {
-    std::string pattern;
-    bool any_case = false, used = false;
-    std::unique_ptr<re2::RE2> regex;
-  };
-  std::array<Entry, 8> entries_;
-  size_t next_ = 0;
+  const re2::RE2 regex_;
+  const bool ascii_only_;
+};
+
+class PreparedRegex final : public exec::PreparedConstant {
+ public:
+  PreparedRegex(std::string translation, bool any_case) : translation_(std::move(translation)), any_case_(any_case) {}
+
+  std::unique_ptr<exec::WorkerForm> for_worker() const override {
+    auto worker = std::make_unique<WorkerRegex>(std::string_view(translation_).substr(1), any_case_,
+                                                translation_[0] == kRegexOfAscii);
+    if (!worker->regex().ok()) return nullptr;
+    return worker;
+  }
+  int64_t memory() const override { return static_cast<int64_t>(translation_.capacity()) + kUsualMemory; }
+
+ private:
+  const std::string translation_;
+  const bool any_case_;
 };
 
 /// Characters whose classes depend on a collation: those beyond ASCII, and separators that only some take for blanks.
@@ -67,14 +71,13 @@ bool is_plain_ascii(StrView text) {
 
 }  // namespace
 
-bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches) {
+bool match_regex(StrView text, StrView regex, uint8_t* matches) {
   *matches = 0;
-  if (regex.len < 1 || (regex.ptr[0] == kRegexOfAscii && !is_plain_ascii(text))) return true;
-  thread_local Compiled compiled;
-  const re2::RE2* found = compiled.find({regex.ptr + 1, static_cast<size_t>(regex.len - 1)}, any_case);
-  if (found == nullptr) return true;
+  if (regex.ptr == nullptr) return true;
+  const auto& worker = *reinterpret_cast<const WorkerRegex*>(regex.ptr);
+  if (worker.ascii_only() && !is_plain_ascii(text)) return true;
   const re2::StringPiece subject(text.ptr, static_cast<size_t>(text.len));
-  *matches = found->Match(subject, 0, subject.size(), re2::RE2::UNANCHORED, nullptr, 0);
+  *matches = worker.regex().Match(subject, 0, subject.size(), re2::RE2::UNANCHORED, nullptr, 0);
   return false;
 }
 
@@ -82,12 +85,17 @@ bool match_regex(StrView text, StrView regex, bool any_case, uint8_t* matches) {
 
 namespace strom::engine::exec {
 
+std::unique_ptr<PreparedConstant> prepare_regex(const std::string& translation, bool any_case) {
+  if (translation.empty()) return nullptr;
+  return std::make_unique<expr::PreparedRegex>(translation, any_case);
+}
+
 bool is_regex(const std::string& pattern, bool any_case) {
   constexpr size_t kMostKnown = 1000;  // the same statements come again
   thread_local std::map<std::pair<std::string, bool>, bool> known;
   if (known.size() > kMostKnown) known.clear();
   const auto [found, is_new] = known.try_emplace({pattern, any_case}, false);
-  if (is_new) found->second = expr::compile(pattern, any_case) != nullptr;
+  if (is_new) found->second = re2::RE2(pattern, expr::options_of(any_case)).ok();
   return found->second;
 }
 

@@ -79,6 +79,19 @@ STROM_INLINE uint8_t first_match(const SpatialTable& table, const geo::CellIndex
   return 0;
 }
 
+/// Of the first entries of a cell, which are as a rule those of one or two polygons.
+template <class P>
+STROM_INLINE void fetch_edges(const P& p, const geo::CellIndex& index, uint32_t begin, uint32_t end) {
+  constexpr uint32_t kFetched = 3;
+  constexpr uint32_t kPointsOfLine = 4;
+  for (uint32_t i = begin; i < end && i < begin + kFetched; ++i) {
+    const geo::CellEntry& entry = index.entries()[i];
+    if (entry.kind != geo::EntryKind::kEdges) continue;
+    p.prefetch(index.edge(entry));
+    if (entry.edges >= kPointsOfLine) p.prefetch(index.edge(entry) + kPointsOfLine);
+  }
+}
+
 /// Rows whose cells, entries and edges are fetched ahead of use on the CPU. On a device other threads run meanwhile.
 inline constexpr int kProbedAhead = 128;
 
@@ -110,8 +123,7 @@ STROM_KERNEL void find_in_cells(const P& p, TileState& s, const TileInstr& instr
     });
     if constexpr (!P::kDevice)
       for (int i = base; i < base + count; ++i)
-        if (out[i] < index.header().entries && index.entries()[out[i]].kind == geo::EntryKind::kEdges)
-          p.prefetch(index.edge(index.entries()[out[i]]));
+        if (out[i] != kNoRow) fetch_edges(p, index, out[i], index.cells()[cell[i] + 1]);
     p.for_each(count, [&](int k) {
       const int i = base + k;
       const uint32_t begin = out[i];

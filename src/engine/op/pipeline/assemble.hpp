@@ -9,6 +9,7 @@
 #include "base/status.hpp"
 #include "engine/block/tile.hpp"
 #include "engine/op/join/join_table.hpp"
+#include "engine/op/prepared/prepared_constant.hpp"
 #include "engine/plan/ir.hpp"
 
 namespace strom::engine::exec {
@@ -38,7 +39,7 @@ struct Assembly {
   std::vector<block::AggregateCode> aggregates;
   std::vector<block::OwnArrays> own_arrays;
   std::vector<uint8_t> register_phys;
-  std::vector<uint32_t> constants;          // register i < size() holds constant constants[i]
+  std::vector<ConstantUse> constants;       // register i < size() holds constants[i]
   std::vector<registry::Phys> output_phys;  // kOutput
   std::vector<registry::Phys> key_phys;     // hashed groups
   std::vector<bool> copied_outputs;         // kOutput: text that must be copied before its source goes on

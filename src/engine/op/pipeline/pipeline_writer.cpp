@@ -62,13 +62,27 @@ PipelineWriter::PipelineWriter(const Program& program, uint32_t pipeline, std::v
 
 // ---- registers and expressions ----
 
+namespace {
+
+plan::PreparedForm form_of_argument(const Node& n, int number) {
+  if (n.kind != NodeKind::kCall) return plan::PreparedForm::kNone;
+  return plan::prepared_form(static_cast<registry::FunctionId>(n.imm), number);
+}
+
+}  // namespace
+
 void PipelineWriter::collect_constants() {
-  std::set<uint32_t> used;
+  std::set<std::pair<uint32_t, plan::PreparedForm>> used;
+  const auto add_constant = [&](NodeId id, plan::PreparedForm form) {
+    if (program_.nodes[id].kind == NodeKind::kConst) used.emplace(program_.nodes[id].imm, form);
+  };
   auto add = [&](const std::vector<NodeId>& ids) {
-    for (NodeId id : ids)
+    for (NodeId id : ids) {
+      add_constant(id, plan::PreparedForm::kNone);
       plan::visit(program_, id, [&](NodeId, const Node& n) {
-        if (n.kind == NodeKind::kConst) used.insert(n.imm);
+        for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) add_constant(n.args[i], form_of_argument(n, i));
       });
+    }
   };
   add(pipeline_.quals);
   add(pipeline_.join_quals);
@@ -77,10 +91,10 @@ void PipelineWriter::collect_constants() {
     add(program_.joins[join].quals);
   }
   add(sink_nodes(program_, index_));
-  for (uint32_t constant : used) {
-    constant_register_[constant] = static_cast<int>(written_.out.constants.size());
-    written_.out.constants.push_back(constant);
-    written_.phys.push_back(program_.constants[constant].type.phys());
+  for (const auto& use : used) {
+    constant_register_[use] = static_cast<int>(written_.out.constants.size());
+    written_.out.constants.push_back({use.first, use.second});
+    written_.phys.push_back(program_.constants[use.first].type.phys());
   }
 }
 
@@ -131,13 +145,20 @@ int PipelineWriter::value(NodeId id) {
     if (!is_known(next)) values_[next] = compute(n);
   }
   const Node& n = program_.nodes[id];
-  return n.kind == NodeKind::kConst ? constant_register_.at(n.imm) : values_.at(id);
+  return n.kind == NodeKind::kConst ? constant_register_.at({n.imm, plan::PreparedForm::kNone}) : values_.at(id);
+}
+
+/// Register of an argument that is known.
+int PipelineWriter::argument(const Node& n, int number) {
+  const Node& arg = program_.nodes[n.args[number]];
+  if (arg.kind != NodeKind::kConst) return value(n.args[number]);
+  return constant_register_.at({arg.imm, form_of_argument(n, number)});
 }
 
 int PipelineWriter::compute(const Node& n) {
   if (n.kind == NodeKind::kPayload) return payloads_->payload(n);
   int args[3] = {-1, -1, -1};
-  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = value(n.args[i]);  // which are known
+  for (int i = 0; i < 3 && n.args[i] != kNoNode; ++i) args[i] = argument(n, i);
   const int reg = new_register(n.type.phys());
   switch (n.kind) {
     case NodeKind::kColumn: emit(TileOp::kLoadColumn, reg, -1, -1, -1, n.imm); break;
@@ -203,7 +224,8 @@ int PipelineWriter::conjunction(const std::vector<NodeId>& quals) {
 void PipelineWriter::emit_gate(const std::vector<int>& checked) {
   VirtualInstr& gate = emit(TileOp::kGate, -1);
   for (int reg : checked)
-    if (!is_constant(reg) || plan::can_be_unheld(program_.constants[written_.out.constants[static_cast<size_t>(reg)]]))
+    if (!is_constant(reg) ||
+        plan::can_be_unheld(program_.constants[written_.out.constants[static_cast<size_t>(reg)].constant]))
       gate.list.push_back(reg);
 }
 

@@ -129,16 +129,17 @@ class PipelineWriter {
   void collect_constants();
   bool is_known(plan::NodeId id) const;
   int compute(const plan::Node& n);
+  int argument(const plan::Node& n, int number);
 
   const plan::Program& program_;
   const uint32_t index_;
   const plan::Pipeline& pipeline_;
   const SourceTraits source_;
   WrittenPipeline written_;
-  bool calls_make_text_ = false;               // of functions with the trait kMakesText
-  std::vector<VirtualInstr> code_;             // of the segment being made
-  std::map<uint32_t, int> constant_register_;  // constant -> register
-  std::map<plan::NodeId, int> values_;         // computed in the segment being made
+  bool calls_make_text_ = false;    // of functions with the trait kMakesText
+  std::vector<VirtualInstr> code_;  // of the segment being made
+  std::map<std::pair<uint32_t, plan::PreparedForm>, int> constant_register_;
+  std::map<plan::NodeId, int> values_;  // computed in the segment being made
   PayloadWriter* payloads_ = nullptr;
   std::vector<int> carried_rows_;  // per join position, -1 for none
   std::vector<std::pair<size_t, int>> changed_rows_;

@@ -17,6 +17,10 @@ ConstantValue::ConstantValue(const plan::Constant& constant)
     std::memcpy(bytes, constant.bytes.data(), size);
 }
 
+ConstantValue::ConstantValue(registry::StrView view) : size(sizeof view), flag(0) {
+  std::memcpy(bytes, &view, sizeof view);
+}
+
 std::vector<DeclinedRow> rows_of(const block::FallbackBuffer& declined, uint32_t pipeline, int64_t chunk, int64_t begin,
                                  uint32_t joins) {
   std::vector<DeclinedRow> rows;

@@ -50,6 +50,8 @@ inline constexpr int64_t kMaxSummedRows = int64_t{1} << 31;
 /// What a register of a constant holds: in all rows the same. Texts stay where the constant has them.
 struct ConstantValue {
   explicit ConstantValue(const plan::Constant& constant);
+  /// Of a prepared form.
+  explicit ConstantValue(registry::StrView view);
   size_t size;  // bytes of the value
   uint8_t bytes[16] = {};
   uint8_t flag;  // of block::kNullFlag and its like
