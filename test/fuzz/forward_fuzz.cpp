@@ -1,9 +1,11 @@
-// Any bytes as messages of the Forward protocol: found, taken apart, and put into columns with a schema and as JSON.
+// Any bytes as messages of the Forward protocol: found, taken apart, and put into columns with a schema and as JSON;
+// and as the greeting of a client.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "format/forward/handshake.hpp"
 #include "format/forward/messages.hpp"
 #include "format/forward/record_columns.hpp"
 
@@ -62,6 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!end.is_ok() || found.value() != end.value()) __builtin_trap();
     break;
   }
+  (void)parse_ping(bytes);
   static const RecordChoice with_schema = choice_of(true), without = choice_of(false);
   put(bytes, with_schema);
   put(bytes, without);

@@ -4,11 +4,13 @@ acknowledgements, kills, duplicates; bytes that are no messages; what PostgreSQL
 import datetime
 import decimal
 import gzip
+import hashlib
 import os
 import random
 import shutil
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import time
@@ -220,6 +222,105 @@ with receiver.connect() as link:
     ok(acknowledged(link, "w"), "acknowledged when it can")
 status, out, err = receiver.stop(signal.SIGINT)
 ok(status == 0 and "events wait" in err and "written again" in err, "both are told", err)
+
+# ---- Keys, users, TLS ----
+def sha(*parts):
+    return hashlib.sha512(b"".join(parts)).hexdigest()
+
+
+def greet(link, key=b"secret", user=b"", password=b"", early=b""):
+    """The answer to our PING; None when the connection was closed."""
+    unpacker = msgpack.Unpacker()
+    unpacker.feed(link.recv(65536))
+    hello, offer = unpacker.unpack()
+    equal((hello, offer["keepalive"], len(offer["nonce"])), ("HELO", True, 16), "HELO")
+    digest = sha(offer["auth"], user, password) if offer["auth"] else ""
+    link.sendall(msgpack.packb(["PING", "client", b"salt", sha(b"salt", b"client", offer["nonce"], key), user, digest]) + early)
+    data = link.recv(65536)
+    if not data:
+        return None
+    unpacker.feed(data)
+    pong, welcome, reason, host, proof = unpacker.unpack()
+    equal((pong, proof), ("PONG", sha(b"salt", host.encode(), offer["nonce"], key) if welcome else ""), "PONG")
+    return welcome, reason
+
+
+def secret(name, text, mode=0o600):
+    path = OUT / name
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def certificate(name, *options):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", OUT / f"{name}.key", "-out", OUT / f"{name}.pem", *options], check=True, capture_output=True)
+    return str(OUT / f"{name}.pem"), str(OUT / f"{name}.key")
+
+
+event = msgpack.packb(["k", 1, {"n": 7}, {"chunk": "k"}])
+key_file, users = secret("key", "secret\n"), secret("users", "ann:pass:word\nbob:x\n")
+receiver = Receiver(str(OUT / "keys.arrow"), "--schema=n:int64", "--flush-interval=20", f"--shared-key-file={key_file}")
+with receiver.connect() as link:
+    equal(greet(link, early=event), (True, ""), "the shared key")
+    ok(acknowledged(link, "k"), "then events are taken, also those that came with it")
+with receiver.connect() as link:
+    equal(greet(link, b"other", early=event), (False, "shared_key mismatch"), "another key")
+    equal(link.recv(100), b"", "ends the connection")
+for name, data in (("no PING", event), ("a PING cut off", msgpack.packb(["PING", "h"])), ("a PING of numbers", msgpack.packb(["PING", 1, 2, 3, 4, 5])), ("too much", b"\xc6\x00\x10\x00\x00" + b"x" * 70000)):
+    with receiver.connect() as link:
+        link.recv(65536)
+        link.sendall(data)
+        equal(link.recv(100), b"", f"{name}: the connection is closed")
+status, out, err = receiver.stop()
+ok(status == 0 and "1 events" in out and "is refused" in err and len(rows(OUT / "keys.arrow")) == 1, "events of strangers are not taken", status, out, err)
+receiver = Receiver(str(OUT / "users.arrow"), "--schema=n:int64", "--flush-interval=20", f"--shared-key-file={key_file}", f"--users-file={users}")
+for user, password, answer in ((b"ann", b"pass:word", (True, "")), (b"ann", b"x", (False, "username/password mismatch")), (b"", b"", (False, "username/password mismatch")), (b"bob", b"x", (True, ""))):
+    with receiver.connect() as link:
+        equal(greet(link, user=user, password=password), answer, f"user {user}")
+receiver.stop()
+server, client = certificate("server"), certificate("client")
+trusting = ssl.create_default_context(cafile=server[0])
+receiver = Receiver(str(OUT / "tls.arrow"), "--schema=n:int64", "--flush-interval=20", f"--tls-cert={server[0]}", f"--tls-key={server[1]}", f"--shared-key-file={key_file}")
+silent = receiver.connect()
+with trusting.wrap_socket(receiver.connect(), server_hostname="127.0.0.1") as link:
+    equal(greet(link), (True, ""), "the key by TLS")
+    for i in range(20):
+        link.sendall(msgpack.packb(["k", packed([[1, {"n": i}]] * 20000), {"chunk": f"t{i}"}]))
+    answers = msgpack.Unpacker()
+    found = []
+    while len(found) < 20 and (data := link.recv(65536)):
+        answers.feed(data)
+        found += [answer["ack"] for answer in answers]
+    equal(found, [f"t{i}" for i in range(20)], "events by TLS")
+with receiver.connect() as link:
+    link.sendall(event * 10)
+    try:
+        ok(link.recv(100)[:1] in (b"", b"\x15"), "a client without TLS gets an alert, or nothing")
+    except ConnectionResetError:
+        ok(True, "a client without TLS gets nothing")
+status, out, err = receiver.stop()
+ok(status == 0 and "400000 events" in out, "all have come by TLS", status, out, err)
+receiver = Receiver(str(OUT / "mutual.arrow"), "--schema=n:int64", "--flush-interval=20", f"--tls-cert={server[0]}", f"--tls-key={server[1]}", f"--tls-ca={client[0]}")
+known = ssl.create_default_context(cafile=server[0])
+known.load_cert_chain(*client)
+with known.wrap_socket(receiver.connect(), server_hostname="127.0.0.1") as link:
+    link.sendall(event)
+    ok(acknowledged(link, "k"), "a client with a certificate")
+try:
+    with trusting.wrap_socket(receiver.connect(), server_hostname="127.0.0.1") as link:
+        link.sendall(event)
+        equal(link.recv(100), b"", "a client without one")
+except (ssl.SSLError, ConnectionError) as error:
+    ok(True, "a client without one", error)
+status, out, err = receiver.stop()
+ok(status == 0 and "1 events" in out, "is not served", out, err)
+for arguments, code, text in (([f"--users-file={users}"], 2, "needs --shared-key-file"), ([f"--tls-cert={server[0]}"], 2, "need each other"), ([f"--tls-ca={server[0]}"], 2, "needs --tls-cert"),
+                              ([f"--shared-key-file={secret('open', 'x', 0o644)}"], 1, "everybody"), ([f"--shared-key-file={secret('empty', '')}"], 1, "nothing in"),
+                              ([f"--shared-key-file={OUT}/nowhere"], 1, "No such file"), ([f"--shared-key-file={key_file}", f"--users-file={secret('no password', 'ann')}"], 1, "USER:PASSWORD"),
+                              ([f"--tls-cert={server[0]}", f"--tls-key={client[1]}"], 1, "could not use the key"), ([f"--tls-cert={key_file}", f"--tls-key={client[1]}"], 1, "could not use the certificate")):
+    status, out, err = run("fluent2arrow", "-L", "127.0.0.1:0", "-o", OUT / "x.arrow", *arguments)
+    ok(status == code and text in err, " ".join(arguments), status, err)
 
 # ---- Options ----
 first = Receiver(str(OUT / "o.arrow"))

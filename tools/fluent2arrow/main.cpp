@@ -22,6 +22,22 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
   table.group("Input");
   table.text('L', "listen", "ADDRESS", &settings.address,
              "HOST:PORT, or the path of a UNIX socket (default 127.0.0.1:24224)");
+  table.group("Access");
+  table
+      .text(0, "shared-key-file", "FILE", &settings.key_file,
+            "a file with the key that clients have to know, shared_key of Fluentd")
+      .file();
+  table
+      .text(0, "users-file", "FILE", &settings.users_file,
+            "a file with lines USER:PASSWORD, one of which clients have to know besides")
+      .file();
+  table.text(0, "tls-cert", "FILE", &settings.certificate_file, "takes clients by TLS, with this certificate (PEM)")
+      .file();
+  table.text(0, "tls-key", "FILE", &settings.private_key_file, "the certificate's private key (PEM)").file();
+  table
+      .text(0, "tls-ca", "FILE", &settings.authority_file,
+            "asks clients for certificates, which one of these has signed (PEM)")
+      .file();
   table.group("Columns");
   table.text(0, "schema", "COLUMNS", &settings.schema,
              "columns for the keys of records, as NAME:TYPE[:EXTRA;…], with commas between; without it one column, "
@@ -63,6 +79,12 @@ Status check(Settings& settings, const Choices& choices) {
   if (settings.path.empty()) return usage_error("no file to write; see fluent2arrow --help");
   if (settings.path.ends_with('/')) return usage_error("-o needs the name of a file, not of a folder");
   STROM_TRY(check_pattern(settings.path));
+  if (!settings.users_file.empty() && settings.key_file.empty())
+    return usage_error("--users-file needs --shared-key-file");
+  if (settings.certificate_file.empty() != settings.private_key_file.empty())
+    return usage_error("--tls-cert and --tls-key need each other");
+  if (!settings.authority_file.empty() && settings.certificate_file.empty())
+    return usage_error("--tls-ca needs --tls-cert");
   if (settings.records.time_column.empty()) settings.records.time_column = "time";
   if (settings.records.tag_column.empty()) settings.records.tag_column = "tag";
   settings.records.wrong_is_error = choices.wrong == "skip";
@@ -79,6 +101,7 @@ Status check(Settings& settings, const Choices& choices) {
 Status run(Settings& settings) {
   EventFiles files(settings);
   Receiver receiver(settings, files);
+  STROM_TRY(receiver.prepare());
   STROM_TRY(receiver.listen());
   fmt::print("fluent2arrow: listening at {}\n", receiver.address());
   std::fflush(stdout);

@@ -20,6 +20,7 @@
 
 #include "base/os_error.hpp"
 #include "common/program.hpp"
+#include "format/forward/handshake.hpp"
 
 namespace strom::fluent2arrow {
 
@@ -37,6 +38,9 @@ constexpr int64_t kMostWaiting = int64_t{512} << 20;  // of events and of messag
 constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client does not take
 constexpr size_t kKnownChunks = 100000;
 constexpr int64_t kRetryMs = 1000;
+constexpr int64_t kGreetingMs = 30000;              // in which a client has to be welcome
+constexpr size_t kMostGreeting = size_t{64} << 10;  // of bytes before
+constexpr size_t kReads = 16;                       // of a client, before others have their turn
 
 int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -44,6 +48,12 @@ int64_t now_ms() {
 }
 
 }  // namespace
+
+Status Receiver::prepare() {
+  STROM_ASSIGN(access_, Access::read(settings_));
+  STROM_ASSIGN(tls_, TlsContext::load(settings_));
+  return Status::ok();
+}
 
 Status Receiver::listen_unix(const std::string& path) {
   sockaddr_un address = {};
@@ -127,8 +137,10 @@ Status Receiver::run() {
     std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending.get(), POLLIN, 0}};
     std::vector<uint64_t> numbers{0, 0};
     for (const auto& [number, connection] : connections_) {
-      const int events = (may_read() ? POLLIN : 0) | (connection.output.empty() ? 0 : POLLOUT);
-      waited.push_back({connection.socket.get(), static_cast<short>(events), 0});
+      const Channel& channel = connection.channel;
+      const bool has_output = !connection.output.empty() && !channel.write_waits_for_read();
+      const int events = (may_read() ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
+      waited.push_back({channel.socket(), static_cast<short>(events), 0});
       numbers.push_back(number);
     }
     const int64_t pause =
@@ -137,18 +149,13 @@ Status Receiver::run() {
       if (waited[1].revents != 0) break;
       for (size_t i = 2; i < waited.size(); ++i) {
         const auto found = connections_.find(numbers[i]);
-        bool goes_on = true;
-        if ((waited[i].revents & POLLOUT) != 0) goes_on = send(found->second);
-        if (goes_on && (waited[i].revents & (POLLIN | POLLHUP | POLLERR)) != 0)
-          goes_on = may_read() ? receive(found->first, found->second) : (waited[i].revents & POLLERR) == 0;
-        if (goes_on) continue;
-        buffered_bytes_ -= static_cast<int64_t>(found->second.input.size());
-        connections_.erase(found);
+        if (!serve(found->first, found->second, waited[i].revents)) end(found);
       }
       if (waited[0].revents != 0) accept_some();
     }
     const bool is_time = now_ms() - last_write_ms_ >= (is_failing_ ? kRetryMs : settings_.flush_ms);
     if (is_time || (!is_failing_ && waiting_bytes_ >= settings_.flush_bytes)) write_files();
+    end_some();
   }
   receive_rest();
   listener_ = Descriptor();
@@ -159,6 +166,32 @@ Status Receiver::run() {
   return Status::ok();
 }
 
+/// What poll() has found. False when the connection has ended.
+bool Receiver::serve(uint64_t number, Connection& connection, int events) {
+  if ((events & POLLOUT) != 0 && !send(connection)) return false;
+  const bool is_asked = (events & (POLLIN | POLLHUP | POLLERR)) != 0 || connection.channel.wants_to_write();
+  if (is_asked && !may_read()) return (events & POLLERR) == 0;
+  if (is_asked && !receive(number, connection)) return false;
+  return send(connection) && !(connection.is_refused && connection.output.empty());
+}
+
+void Receiver::end(Connections::iterator connection) {
+  buffered_bytes_ -= static_cast<int64_t>(connection->second.input.size());
+  connections_.erase(connection);
+}
+
+/// Clients that are not served any more, and those that have never become welcome.
+void Receiver::end_some() {
+  const int64_t oldest = now_ms() - kGreetingMs;
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    const auto next = std::next(at);
+    const Connection& connection = at->second;
+    const bool is_over = connection.is_refused && connection.output.empty();
+    if (is_over || (connection.handshake != nullptr && connection.since_ms < oldest)) end(at);
+    at = next;
+  }
+}
+
 /// What clients have sent before the signal.
 void Receiver::receive_rest() {
   accept_some();
@@ -166,7 +199,7 @@ void Receiver::receive_rest() {
   for (bool goes_on = true; goes_on && may_read() && now_ms() < end;) {
     goes_on = false;
     for (auto at = connections_.begin(); at != connections_.end();) {
-      pollfd waited{at->second.socket.get(), POLLIN, 0};
+      pollfd waited{at->second.channel.socket(), POLLIN, 0};
       const auto next = std::next(at);
       if (poll(&waited, 1, 0) > 0) {
         goes_on = true;
@@ -185,34 +218,47 @@ void Receiver::accept_some() {
     const int yes = 1;
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-    connections_[++last_connection_].socket = std::move(socket);
+    Connection& connection = connections_[++last_connection_];
+    connection.channel = Channel(std::move(socket), tls_);
+    connection.since_ms = now_ms();
     ++received_.connections;
+    if (!access_.is_asked_for()) continue;
+    connection.handshake = std::make_unique<Handshake>(access_);
+    connection.output = connection.handshake->helo();
   }
 }
 
 /// False when the connection has ended.
 bool Receiver::receive(uint64_t number, Connection& connection) {
-  const size_t have = connection.input.size();
-  connection.input.resize(have + kReadBytes);
-  const ssize_t size = recv(connection.socket.get(), connection.input.data() + have, kReadBytes, 0);
-  connection.input.resize(have + static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  if (size < 0) return errno == EAGAIN || errno == EINTR;
-  buffered_bytes_ += size;
-  return size > 0 && take_messages(number, connection);
+  for (size_t i = 0; i < kReads; ++i) {
+    const size_t have = connection.input.size();
+    connection.input.resize(have + kReadBytes);
+    const Channel::Moved moved = connection.channel.read(connection.input.data() + have, kReadBytes);
+    connection.input.resize(have + moved.bytes);
+    buffered_bytes_ += static_cast<int64_t>(moved.bytes);
+    if (moved.state == Channel::State::kWaits) return true;
+    if (moved.state == Channel::State::kEnded || !take_messages(number, connection)) return false;
+    if (connection.is_refused || !may_read()) return true;
+  }
+  return true;
 }
 
 /// All messages that are whole. False: the client sends something else.
 bool Receiver::take_messages(uint64_t number, Connection& connection) {
   std::string_view rest = connection.input;
   bool is_good = true;
-  while (!rest.empty()) {
+  while (!rest.empty() && !connection.is_refused) {
     const Result<size_t> size = connection.end.find(rest);
     Status status = size.status();
     if (status.is_ok() && size.value() == 0) {
-      if (rest.size() < kMostMessage) break;
-      status = {ErrorCode::kOverBudget, "a message has more than " + std::to_string(kMostMessage) + " bytes"};
+      const size_t most = connection.handshake == nullptr ? kMostMessage : kMostGreeting;
+      if (rest.size() < most) break;
+      status = {ErrorCode::kOverBudget, "a message has more than " + std::to_string(most) + " bytes"};
     }
-    if (status.is_ok()) status = take(number, rest.substr(0, size.value()));
+    if (status.is_ok()) {
+      const std::string_view message = rest.substr(0, size.value());
+      status = connection.handshake == nullptr ? take(number, message) : greet(connection, message);
+    }
     if (!status.is_ok()) {
       // Nothing of it was kept, and it is not answered: the sender still has it.
       tool::report_warning("fluent2arrow", status.message() + "; the connection is closed");
@@ -226,6 +272,20 @@ bool Receiver::take_messages(uint64_t number, Connection& connection) {
   buffered_bytes_ -= static_cast<int64_t>(taken);
   connection.input.erase(0, taken);
   return is_good;
+}
+
+Status Receiver::greet(Connection& connection, std::string_view bytes) {
+  bool is_welcome = false;
+  STROM_ASSIGN(const std::string answer, connection.handshake->answer(bytes, &is_welcome));
+  connection.output += answer;
+  if (is_welcome) {
+    connection.handshake.reset();
+    return Status::ok();
+  }
+  tool::report_warning("fluent2arrow", "a client is refused, which does not know the key or its password");
+  ++received_.refused;
+  connection.is_refused = true;
+  return Status::ok();
 }
 
 Status Receiver::take(uint64_t number, std::string_view bytes) {
@@ -293,37 +353,21 @@ void Receiver::answer() {
     const auto found = connections_.find(answer.connection);
     if (found == connections_.end()) continue;
     std::string& output = found->second.output;
-    output +=
-        "\x81\xa3"
-        "ack";
-    constexpr size_t kShort = 32, kByte = 256;
-    const size_t size = answer.chunk.size();
-    if (size < kShort) {
-      output += static_cast<char>(0xa0 | size);
-    } else if (size < kByte) {
-      output += '\xd9';
-      output += static_cast<char>(size);
-    } else {
-      output += '\xda';
-      output += static_cast<char>(size >> 8);
-      output += static_cast<char>(size);
-    }
-    output += answer.chunk;
+    output += format::forward::ack_message(answer.chunk);
     // Who does not take answers is sent the chunks' answers again when it asks again.
-    if (!send(found->second) || output.size() > kMostOutput) {
-      buffered_bytes_ -= static_cast<int64_t>(found->second.input.size());
-      connections_.erase(found);
-    }
+    // It is ended later: its messages may be what is being read.
+    if (send(found->second) && output.size() <= kMostOutput) continue;
+    output.clear();
+    found->second.is_refused = true;
   }
   answers_.clear();
 }
 
 bool Receiver::send(Connection& connection) {
   while (!connection.output.empty()) {
-    const ssize_t size =
-        ::send(connection.socket.get(), connection.output.data(), connection.output.size(), MSG_NOSIGNAL);
-    if (size < 0) return errno == EAGAIN || errno == EINTR;
-    connection.output.erase(0, static_cast<size_t>(size));
+    const Channel::Moved moved = connection.channel.write(connection.output.data(), connection.output.size());
+    if (moved.state != Channel::State::kDone) return moved.state == Channel::State::kWaits;
+    connection.output.erase(0, moved.bytes);
   }
   return true;
 }

@@ -12,6 +12,8 @@
 
 #include "base/descriptor.hpp"
 #include "base/status.hpp"
+#include "fluent2arrow/access.hpp"
+#include "fluent2arrow/channel.hpp"
 #include "fluent2arrow/event_files.hpp"
 #include "fluent2arrow/settings.hpp"
 #include "format/forward/messages.hpp"
@@ -26,6 +28,8 @@ class Receiver {
  public:
   Receiver(const Settings& settings, EventFiles& files) : settings_(settings), files_(files) {}
 
+  /// Reads the files of secrets and certificates. Errors: those of Access and TlsContext.
+  Status prepare();
   /// Errors: an address that is none, or that somebody else has.
   Status listen();
   /// Until a signal ends the program; then all that has come is written. Errors: those of writing at the end.
@@ -37,7 +41,10 @@ class Receiver {
 
  private:
   struct Connection {
-    base::Descriptor socket;
+    Channel channel;
+    std::unique_ptr<Handshake> handshake;  // until the client is welcome
+    bool is_refused = false;               // it ends when its output is sent
+    int64_t since_ms = 0;
     std::string input, output;
     format::forward::MessageEnd end;  // of the message that input begins with
   };
@@ -54,6 +61,10 @@ class Receiver {
   bool receive(uint64_t number, Connection& connection);
   bool take_messages(uint64_t number, Connection& connection);
   Status take(uint64_t number, std::string_view bytes);
+  Status greet(Connection& connection, std::string_view bytes);
+  bool serve(uint64_t number, Connection& connection, int events);
+  void end(Connections::iterator connection);
+  void end_some();
   bool send(Connection& connection);
   void write_files();
   void answer();
@@ -61,6 +72,8 @@ class Receiver {
 
   const Settings& settings_;
   EventFiles& files_;
+  Access access_;
+  TlsContext tls_;
   base::Descriptor listener_;
   std::string unix_path_;
   Connections connections_;

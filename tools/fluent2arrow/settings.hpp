@@ -12,7 +12,10 @@ namespace strom::fluent2arrow {
 
 struct Settings {
   std::string address = "127.0.0.1:24224";  // HOST:PORT, or the path of a UNIX socket
-  std::string path;                         // pattern of files' names, see event_files.hpp
+  std::string key_file, users_file;         // secrets that clients have to know
+  // Of TLS: ours, and those by which certificates of clients are checked.
+  std::string certificate_file, private_key_file, authority_file;
+  std::string path;  // pattern of files' names, see event_files.hpp
   format::arrow::Compression compression;
   std::vector<std::string> statistics;  // names; "*": all that can have them
   std::string schema;
