@@ -184,7 +184,8 @@ for name, data in (("text", b"GET / HTTP/1.1\r\n\r\n"), ("a byte of none", b"\xc
                    ("no record", msgpack.packb(["t", 5])), ("a record that is none", msgpack.packb(["t", 5, 6])), ("a wrong time", msgpack.packb(["t", "x", 6])),
                    ("events that are none", msgpack.packb(["t", [[1, {"n": 1}], 5]])), ("damaged compression", msgpack.packb(["t", b"\x1f\x8b\x08\x00xxxx", {"compressed": "gzip"}])),
                    ("a bomb", msgpack.packb(["t", gzip.compress(b"\0" * (300 << 20), 1), {"compressed": "gzip"}])), ("another compression", msgpack.packb(["t", b"", {"compressed": "zstd"}])),
-                   ("packed events cut off", msgpack.packb(["t", packed([[1, {"n": 1}]])[:-1]])), ("a time that is too large", msgpack.packb(["t", 2**62, {"n": 1}]))):
+                   ("packed events cut off", msgpack.packb(["t", packed([[1, {"n": 1}]])[:-1]])), ("a time that is too large", msgpack.packb(["t", 2**62, {"n": 1}])),
+                   ("a time that is no number", msgpack.packb(["t", float("nan"), {"n": 1}]))):
     with receiver.connect() as link:
         link.sendall(data)
         equal(link.recv(100), b"", f"{name}: the connection is closed")

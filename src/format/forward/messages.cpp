@@ -50,12 +50,14 @@ Status inflate_all(std::string_view bytes, size_t most, std::string* text) {
 /// Seconds, or the extension EventTime: seconds and nanoseconds of 32 bits each.
 bool time_of(const Value& value, int64_t* time_ns) {
   if (value.kind == Kind::kInt) {
+    if (value.integer < 0 || value.integer >= INT64_MAX / kNano) return false;
     *time_ns = value.integer * kNano;
-    return value.integer >= 0 && value.integer < INT64_MAX / kNano;
+    return true;
   }
   if (value.kind == Kind::kFloat) {
+    if (!(value.number >= 0 && value.number < static_cast<double>(INT64_MAX / kNano))) return false;
     *time_ns = static_cast<int64_t>(value.number * static_cast<double>(kNano));
-    return value.number >= 0 && value.number < static_cast<double>(INT64_MAX / kNano);
+    return true;
   }
   if (value.kind != Kind::kExtension || value.extension != 0 || value.bytes.size() != 8) return false;
   uint32_t parts[2] = {};

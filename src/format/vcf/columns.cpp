@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "columnar/utf8.hpp"
 
@@ -79,6 +80,27 @@ bool parse_float(std::string_view text, float* value) {
   if (std::from_chars(begin, text.data() + text.size(), wide).ec != std::errc()) return false;
   *value = static_cast<float>(wide);
   return true;
+}
+
+void append_nulls(ColumnBuilder& column, int64_t count) {
+  struct Text {
+    const char* ptr;
+    int64_t len;
+  };
+  constexpr int64_t kBlock = 4096;
+  static const std::vector<uint8_t> all_null(kBlock, 1);
+  const columnar::Layout layout = column.field().layout;
+  for (; count > 0; count -= kBlock) {
+    const int64_t rows = std::min(count, kBlock);
+    if (layout == columnar::Layout::kUtf8) {
+      (void)column.append_texts<Text>(nullptr, all_null.data(), rows);  // no bytes, so there is room for them
+    } else if (layout == columnar::Layout::kList) {
+      for (int64_t i = 0; i < rows; ++i) column.append_null();
+    } else {
+      const int64_t width = layout == columnar::Layout::kInt8 ? 1 : sizeof(int32_t);
+      std::memset(column.append_fixed(all_null.data(), rows), 0, static_cast<size_t>(rows * width));
+    }
+  }
 }
 
 bool is_chosen(const std::vector<std::string>& chosen, const std::string& name) {
@@ -194,7 +216,12 @@ Result<Layout> Layout::create(const Header& header, const ColumnChoice& choice) 
 // ---- Variants ----
 
 Variants::Variants(const Layout& layout, std::vector<ColumnBuilder>& columns)
-    : layout_(layout), columns_(columns), info_(layout.info_.size()), cell_(layout.format_.size()) {}
+    : layout_(layout),
+      columns_(columns),
+      info_(layout.info_.size()),
+      is_present_(layout.format_.size()),
+      absent_(layout.format_.size()),
+      cell_(layout.format_.size()) {}
 
 Status Variants::append(std::string_view text) {
   line_ = 0;
@@ -207,6 +234,7 @@ Status Variants::append(std::string_view text) {
     if (!line.empty()) STROM_TRY(append_line(line));
     text.remove_prefix(std::min(length + 1, text.size()));
   }
+  for (size_t i = 0; i < absent_.size(); ++i) append_absent(i);
   return Status::ok();
 }
 
@@ -300,6 +328,13 @@ Status Variants::find_format(std::string_view text) {
     format_order_.push_back(found == layout_.known_format_.end() ? -1 : found->second);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  for (size_t i = 0; i < is_present_.size(); ++i)
+    is_present_[i] = layout_.format_[i].form == Layout::Form::kFlag ? 1 : 0;
+  for (const int target : format_order_)
+    if (target >= 0) is_present_[static_cast<size_t>(target)] = 1;
+  present_.clear();
+  for (size_t i = 0; i < is_present_.size(); ++i)
+    if (is_present_[i] != 0) present_.push_back(i);
   return Status::ok();
 }
 
@@ -334,16 +369,31 @@ Status Variants::append_row(size_t allele) {
   return layout_.sample_count_ > 0 ? append_samples(allele) : Status::ok();
 }
 
+/// Rows in which no sample has a field become NULLs of all samples at once, column by column. With thousands of samples
+/// there are so many columns that to visit each for each row takes longer than all else.
+void Variants::append_absent(size_t target) {
+  const int64_t rows = std::exchange(absent_[target], 0);
+  if (rows == 0) return;
+  for (size_t at = kOwnColumns + info_.size() + target; at < columns_.size(); at += cell_.size())
+    append_nulls(columns_[at], rows);
+}
+
 Status Variants::append_samples(size_t allele) {
   std::string_view rest = samples_;
   size_t column = kOwnColumns + info_.size();
+  for (size_t i = 0; i < absent_.size(); ++i) {
+    if (is_present_[i] != 0)
+      append_absent(i);
+    else
+      ++absent_[i];
+  }
   for (size_t sample = 0; sample < layout_.is_sample_chosen_.size(); ++sample) {
     if (rest.data() == nullptr) return damaged("fewer samples than the header has");
     const auto* tab = static_cast<const char*>(std::memchr(rest.data(), '\t', rest.size()));
     std::string_view cell = tab == nullptr ? rest : rest.substr(0, static_cast<size_t>(tab - rest.data()));
     rest = tab == nullptr ? std::string_view() : rest.substr(static_cast<size_t>(tab - rest.data()) + 1);
     if (layout_.is_sample_chosen_[sample] == 0) continue;
-    std::fill(cell_.begin(), cell_.end(), std::string_view());
+    for (const size_t target : present_) cell_[target] = {};
     // Fields at the end may be left out.
     for (const int target : format_order_) {
       const size_t end = std::min(cell.find(':'), cell.size());
@@ -351,8 +401,9 @@ Status Variants::append_samples(size_t allele) {
       if (end == cell.size()) break;
       cell.remove_prefix(end + 1);
     }
-    for (size_t i = 0; i < cell_.size(); ++i)
-      STROM_TRY(append_value(layout_.format_[i], cell_[i], allele, columns_[column++]));
+    for (const size_t target : present_)
+      STROM_TRY(append_value(layout_.format_[target], cell_[target], allele, columns_[column + target]));
+    column += cell_.size();
   }
   return rest.data() == nullptr ? Status::ok() : damaged("more samples than the header has");
 }

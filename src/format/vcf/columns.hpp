@@ -94,6 +94,7 @@ class Variants {
   int find_key(std::string_view key, size_t expected) const;
   Status append_row(size_t allele);
   Status append_samples(size_t allele);
+  void append_absent(size_t target);
   Status append_value(const Target& target, std::string_view value, size_t allele, columnar::ColumnBuilder& column);
   Status append_one(const Target& target, std::string_view value, columnar::ColumnBuilder& column);
   Status append_all(const Target& target, std::string_view value, columnar::ColumnBuilder& column);
@@ -111,6 +112,9 @@ class Variants {
   std::vector<int> order_;                 // targets of INFO as the line before had them
   std::string format_text_;                // FORMAT of the line before
   std::vector<int> format_order_;          // its targets
+  std::vector<size_t> present_;            // the same, each once, and flags, which are never NULL
+  std::vector<uint8_t> is_present_;        // of each target
+  std::vector<int64_t> absent_;            // of each target: rows that no sample's column has yet, since all are NULL
   std::vector<std::string_view> cell_;     // of a sample
   std::string pair_;
   int64_t line_ = 0;

@@ -24,9 +24,9 @@ struct Parsed {
   int64_t line = 0;
 };
 
-Parsed parse(const std::string& lines, const ColumnChoice& choice = {}) {
+Parsed parse(const std::string& lines, const ColumnChoice& choice = {}, const char* text = kHeader) {
   size_t begin = 0;
-  const auto header = parse_header(kHeader, &begin);
+  const auto header = parse_header(text, &begin);
   EXPECT_TRUE(header.is_ok()) << header.status().message();
   const auto layout = Layout::create(header.value(), choice);
   EXPECT_TRUE(layout.is_ok());
@@ -80,6 +80,60 @@ TEST(VcfColumns, DosagesCountTheRowsAllele) {
   EXPECT_EQ(parsed.columns[9].values().as<int8_t>()[0], 1);
   EXPECT_EQ(parsed.columns[9].values().as<int8_t>()[1], 1);
   EXPECT_EQ(parsed.columns[10].null_count(), 2);
+}
+
+/// What a column of two samples' has in all rows: values, and - for NULL.
+std::string texts_of(const ColumnBuilder& column) {
+  std::string texts;
+  for (int64_t row = 0; row < column.length(); ++row) {
+    if (!column.is_valid(row))
+      texts += "-";
+    else if (column.field().layout == columnar::Layout::kUtf8)
+      texts += text_at(column, row);
+    else if (column.field().layout == columnar::Layout::kInt32)
+      texts += std::to_string(column.values().as<int32_t>()[row]);
+    else
+      texts += "[" + std::to_string(column.values().as<int32_t>()[row + 1] - column.values().as<int32_t>()[row]) + "]";
+    texts += " ";
+  }
+  return texts;
+}
+
+TEST(VcfColumns, FieldsOfSamplesComeAndGo) {
+  constexpr const char* kFields =
+      "##fileformat=VCFv4.2\n"
+      "##FORMAT=<ID=GT,Number=1,Type=String,Description=\"\">\n"
+      "##FORMAT=<ID=DP,Number=1,Type=Integer,Description=\"\">\n"
+      "##FORMAT=<ID=AD,Number=R,Type=Integer,Description=\"\">\n"
+      "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tone\ttwo\n";
+  const std::string begin = "1\t10\t.\tA\tC\t.\tPASS\t.\t";
+  const std::string lines = begin + "GT\t0\t1\n" + begin + "GT\t2\t3\n" + begin + "DP:GT\t5:4\t6\n" + begin +
+                            "AD\t1,2\t.\n" + begin + "GT:AD\t7:8\t9\n" + begin + "GT:GT\t1:2\t3:4\n";
+  for (const bool is_whole : {false, true}) {
+    ColumnChoice choice;
+    choice.is_whole = is_whole;
+    const Parsed parsed = parse(lines, choice, kFields);
+    ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+    ASSERT_EQ(parsed.columns.size(), 13U);
+    EXPECT_EQ(texts_of(parsed.columns[7]), "0 2 4 - 7 2 ");
+    EXPECT_EQ(texts_of(parsed.columns[8]), "- - 5 - - - ");
+    EXPECT_EQ(texts_of(parsed.columns[9]), is_whole ? "- - - [2] [1] - " : "- - - 1,2 8 - ");
+    EXPECT_EQ(texts_of(parsed.columns[10]), "1 3 - - 9 4 ");
+    EXPECT_EQ(texts_of(parsed.columns[11]), "- - 6 - - - ");
+    EXPECT_EQ(texts_of(parsed.columns[12]), "- - - - - - ");
+  }
+}
+
+TEST(VcfColumns, FieldsThatNoSampleHasAreNullInAnyNumber) {
+  std::string lines;
+  constexpr int kLines = 10000;  // more than one block
+  for (int i = 0; i < kLines; ++i) lines += "1\t10\t.\tA\tC\t.\tPASS\t.\t.\t.\t.\n";
+  ColumnChoice choice;
+  choice.undeclared_is_left_out = true;
+  const Parsed parsed = parse(lines, choice);
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  EXPECT_EQ(parsed.columns[9].length(), kLines);
+  EXPECT_EQ(parsed.columns[10].null_count(), kLines);
 }
 
 TEST(VcfColumns, FloatsAreTheNearestOnes) {
