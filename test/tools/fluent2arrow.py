@@ -189,6 +189,15 @@ for name, data in (("text", b"GET / HTTP/1.1\r\n\r\n"), ("a byte of none", b"\xc
     with receiver.connect() as link:
         link.sendall(data)
         equal(link.recv(100), b"", f"{name}: the connection is closed")
+# Without a schema records become JSON: keys that have keys would double with each level.
+inside = b"\x01"
+for _ in range(30):
+    inside = b"\x81" + inside + b"\x01"
+jsons = Receiver(str(OUT / "bad" / "json.arrow"))
+with jsons.connect() as link:
+    link.sendall(b"\x93\xa1t\x01\x81" + inside + b"\x01")
+    equal(link.recv(100), b"", "keys in keys: the connection is closed")
+jsons.stop()
 for _ in range(300):
     data = bytearray(whole)
     for _ in range(rng.randint(1, 4)):

@@ -103,9 +103,10 @@ Status run(Settings& settings) {
   Receiver receiver(settings, files);
   STROM_TRY(receiver.prepare());
   STROM_TRY(receiver.listen());
-  fmt::print("fluent2arrow: listening at {}\n", receiver.address());
-  std::fflush(stdout);
-  STROM_TRY(receiver.run());
+  STROM_TRY(receiver.run([&] {
+    fmt::print("fluent2arrow: listening at {}\n", receiver.address());
+    std::fflush(stdout);
+  }));
   const Received& received = receiver.received();
   if (settings.verbose)
     fmt::print(

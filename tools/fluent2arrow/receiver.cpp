@@ -127,11 +127,12 @@ std::string Receiver::address() const {
 
 bool Receiver::may_read() const { return waiting_bytes_ + buffered_bytes_ < kMostWaiting; }
 
-Status Receiver::run() {
+Status Receiver::run(const std::function<void()>& ready) {
   // The signal's thread wakes this one.
   const Descriptor ending(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (ending.get() < 0) return base::os_error(errno, "could not make an event");
   const tool::StopAtSignal stop([&] { (void)eventfd_write(ending.get(), 1); });
+  ready();
   last_write_ms_ = now_ms();
   for (;;) {
     std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending.get(), POLLIN, 0}};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,8 +33,9 @@ class Receiver {
   Status prepare();
   /// Errors: an address that is none, or that somebody else has.
   Status listen();
-  /// Until a signal ends the program; then all that has come is written. Errors: those of writing at the end.
-  Status run();
+  /// Until a signal ends the program; then all that has come is written. Calls `ready` when a signal does so. Errors:
+  /// those of writing at the end.
+  Status run(const std::function<void()>& ready);
   /// The address, with the port that the system chose for port 0.
   std::string address() const;
 

@@ -184,8 +184,9 @@ bool append_items(MessageReader& reader, const Value& value, int depth, std::str
   for (uint32_t i = 0; i < value.count; ++i) {
     if (i > 0) *json += ", ";
     if (is_map) {
+      // No key has others in it: each level would double what has to be quoted.
       std::string key;
-      if (!append_value(reader, depth + 1, &key)) return false;
+      if (!append_value(reader, kDeepest, &key)) return false;
       if (key.starts_with('"'))
         *json += key;
       else

@@ -51,7 +51,7 @@ class MessageReader {
 std::string shortest_text(double number);
 
 /// Appends the next value as JSON. Bytes that are no UTF-8 are replaced, extensions are null. False when it is not
-/// whole or nested deeper than 64 values.
+/// whole, nested deeper than 64 values, or has a key that is nested.
 bool append_json(MessageReader& reader, std::string* json);
 
 }  // namespace strom::format::forward
