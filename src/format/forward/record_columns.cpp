@@ -160,7 +160,8 @@ Status RecordColumns::append(std::string_view tag, const Event& event, std::vect
     if (choice_.fields.empty()) {
       text_.clear();
       MessageReader reader(event.record);
-      if (!append_json(reader, &text_)) return {ErrorCode::kProtocolViolation, "a record that is nested too deeply, or in its keys"};
+      if (!append_json(reader, &text_))
+        return {ErrorCode::kProtocolViolation, "a record that is nested too deeply, or in its keys"};
       return columns[at].append_bytes(text_.data(), static_cast<int64_t>(text_.size())) ? Status::ok() : full;
     }
     STROM_TRY(read(event.record, &seen));
