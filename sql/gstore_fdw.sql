@@ -76,6 +76,20 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
 COMMENT ON FUNCTION store_upsert(regclass, anyelement) IS 'updates the row with this key of a store table, or inserts it; returns whether it is new';
 
+CREATE FUNCTION kv_attach(relation regclass, OUT socket text, OUT token text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'strom_kv_attach'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION kv_attach(regclass) IS 'where a client gets the published region of a store table, and a token for that, which is good once and for 30 seconds';
+
+CREATE FUNCTION kv_rotate(regclass)
+RETURNS void
+AS 'MODULE_PATHNAME', 'strom_kv_rotate'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION kv_rotate(regclass) IS 'makes the published region of a store table anew, and takes the old one from its clients';
+
 CREATE FUNCTION store_info(OUT relation regclass, OUT rows bigint, OUT max_rows bigint, OUT slots bigint, OUT free_slots bigint,
                            OUT ended_versions bigint, OUT memory_bytes bigint, OUT heap_bytes bigint, OUT free_heap_bytes bigint,
                            OUT redo_appended bigint, OUT redo_durable bigint, OUT redo_base bigint, OUT redo_limit bigint)

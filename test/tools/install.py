@@ -11,7 +11,7 @@ from checks import BUILD_DIR, done, equal, folder, ok, query
 
 ROOT = pathlib.Path(os.environ["STROM_ROOT"])
 OUT = folder("install")
-PROGRAMS = ("pg2arrow", "mysql2arrow", "tsv2arrow", "pcap2arrow", "vcf2arrow", "fluent2arrow", "arrow2csv", "arrow-info", "arrowstat")
+PROGRAMS = ("pg2arrow", "mysql2arrow", "tsv2arrow", "pcap2arrow", "vcf2arrow", "fluent2arrow", "arrow2csv", "arrow-info", "arrowstat", "strom-kv")
 
 
 def shell(*command, **options):

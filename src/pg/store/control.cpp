@@ -60,6 +60,9 @@ Control* control() {
     if (is_new) {
       memory->tranche = LWLockNewTrancheId();
       memory->worker = 0;
+      memory->socket[0] = '\0';
+      std::memset(&memory->tokens, 0, sizeof(memory->tokens));
+      SpinLockInit(&memory->tokens.mutex);
       if (!pg_strong_random(&memory->incarnation, sizeof(memory->incarnation)))
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random number")));
     }

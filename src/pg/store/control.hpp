@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pg/boundary/postgres.hpp"
+#include "pg/store/tokens.hpp"
 
 namespace strom::pg::store {
 
@@ -13,6 +14,8 @@ struct Control {
   uint64_t incarnation;  // random: tells runs of the server apart, crashes included
   int tranche;           // of LWLocks
   int worker;            // process id of the background worker; 0: none
+  char socket[108];      // path where the worker hands out published regions; empty: nowhere
+  Tokens tokens;
 };
 
 /// The first session of a run makes it, and removes the memory of earlier runs. May throw.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -162,6 +163,12 @@ void unmap_region(Table* table) {
   table->region = nullptr;
 }
 
+uint64_t now_us() {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
+}
+
 std::string region_path(const std::string& memory, uint32_t number) {
   return memory + kSuffix + std::to_string(number);
 }
@@ -209,6 +216,7 @@ void build_region(Table* table) {
     unlink(path_of(table, number).c_str());
     throw;
   }
+  table->region->writer.beat(now_us());
   table->region->writer.set_state(region::State::kReady);
   __atomic_store_n(&table->shared->region, number, __ATOMIC_RELEASE);
 }

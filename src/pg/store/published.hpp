@@ -34,6 +34,9 @@ void unmap_region(Table* table);
 /// (its transaction has changes). May throw.
 void follow_kv_option(Table* table, Relation relation);
 
+/// Microseconds since 1970, for Writer::beat().
+uint64_t now_us();
+
 /// Path of region `number` of the table whose memory is `memory`.
 std::string region_path(const std::string& memory, uint32_t number);
 bool is_region_path(const std::string& path);

@@ -15,4 +15,6 @@ extern "C" {
 #include "optimizer/appendinfo.h"
 #include "storage/procarray.h"
 #include "storage/shmem.h"
+#include "storage/spin.h"
+#include "utils/varlena.h"
 }

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/store/attach_server.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/checkpoint.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/memory_file.hpp"
+#include "pg/store/published.hpp"
 #include "pg/store/redo.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -66,6 +68,7 @@ void forget_dropped_databases() {
 
 /// May ereport.
 void serve(Table* table) {
+  if (Region* region = region_of(table); region != nullptr) region->writer.beat(now_us());
   const LogState& state = table->shared->log;
   const uint64_t appended = __atomic_load_n(&state.appended, __ATOMIC_ACQUIRE);
   if (appended > __atomic_load_n(&state.durable, __ATOMIC_ACQUIRE) && state.failed == 0) flush_redo(table, appended);
@@ -132,7 +135,11 @@ void remove_memory_at_stop() {
   }
 }
 
-void leave(int, Datum) { control()->worker = 0; }
+void leave(int, Datum) {
+  control()->socket[0] = '\0';
+  close_attach_socket();
+  control()->worker = 0;
+}
 
 bool take_place() {
   Control* shared = boundary::entry([] { return control(); });
@@ -140,6 +147,7 @@ bool take_place() {
   if (!__atomic_compare_exchange_n(&shared->worker, &before, MyProcPid, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return false;
   before_shmem_exit(leave, Datum{0});
+  boundary::entry([] { open_attach_socket(); });
   return true;
 }
 
@@ -158,11 +166,20 @@ void describe_worker(BackgroundWorker* worker, bool stays) {
 /// Until the server stops, or, unless `stays`, until there have been no tables for a while. May ereport.
 void run(bool stays) {
   int idle = 0;
+  TimestampTz last_look = 0;
   while (!ShutdownRequestPending) {
-    serve_all();
-    idle = tables().empty() ? idle + 1 : 0;
-    if (!stays && idle > kIdleLooks) return;
-    WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, kLookMs, PG_WAIT_EXTENSION);
+    const TimestampTz now = GetCurrentTimestamp();
+    if (TimestampDifferenceExceeds(last_look, now, kLookMs)) {
+      last_look = now;
+      serve_all();
+      idle = tables().empty() ? idle + 1 : 0;
+      if (!stays && idle > kIdleLooks) return;
+    }
+    boundary::entry([] { serve_attach(); });
+    const int socket = attach_descriptor();
+    const uint32 events = WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH;
+    WaitLatchOrSocket(MyLatch, socket >= 0 ? events | WL_SOCKET_READABLE : events,
+                      socket >= 0 ? socket : PGINVALID_SOCKET, kLookMs, PG_WAIT_EXTENSION);
     ResetLatch(MyLatch);
     CHECK_FOR_INTERRUPTS();
     if (ConfigReloadPending) {

@@ -96,7 +96,8 @@ Reader::Probe Reader::probe(uint64_t bucket, uint32_t fingerprint, Key key, Valu
   return Probe::kAbsent;
 }
 
-Reader::Probe Reader::read_record(const Entry& entry, uint64_t bucket, Key key, Value& value) {
+/// A record that is whole and belongs to the entry, in the value's buffer.
+Reader::Probe Reader::copy_record(const Entry& entry, uint64_t bucket, Value& value) {
   const Place place = unpack_place(entry.place);
   if (place.offset < header_->extents_offset || place.offset > bytes_ - kUnit) return Probe::kTorn;
   const uint8_t* from = memory_ + place.offset;
@@ -117,13 +118,41 @@ Reader::Probe Reader::read_record(const Entry& entry, uint64_t bucket, Key key, 
   const uint64_t sum = crc64(value.buffer, bytes);
   if (entry.proof != proof_of(sum, entry.place, bucket, region_id_)) return Probe::kTorn;
   const auto& header = *static_cast<const RecordHeader*>(value.buffer);
+  return record_bytes(key_bytes(header), payload_bytes(header)) > bytes ? Probe::kTorn : Probe::kFound;
+}
+
+Reader::Probe Reader::read_record(const Entry& entry, uint64_t bucket, Key key, Value& value) {
+  if (const Probe copied = copy_record(entry, bucket, value); copied != Probe::kFound) return copied;
+  const auto& header = *static_cast<const RecordHeader*>(value.buffer);
   const auto* read_key = static_cast<const uint8_t*>(value.buffer) + sizeof(RecordHeader);
-  if (record_bytes(key_bytes(header), payload_bytes(header)) > bytes) return Probe::kTorn;
   if (key_bytes(header) != key.bytes || std::memcmp(read_key, key.data, key.bytes) != 0) return Probe::kAbsent;
   value.payload = read_key + padded(key.bytes, sizeof(uint64_t));
   value.bytes = payload_bytes(header);
   value.generation = header.generation;
   return Probe::kFound;
+}
+
+GetResult Reader::read_entry(uint64_t bucket, uint32_t slot, Value& value, Key* key) {
+  constexpr int kPatience = 16;
+  const Entry* at = bucket_at(bucket) + slot;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (state() != State::kReady) return GetResult::kMoved;
+    const Entry entry{load_word(&at->place, __ATOMIC_ACQUIRE), load_word(&at->proof, __ATOMIC_ACQUIRE)};
+    if (entry.place == 0) return GetResult::kNotFound;
+    const Probe copied = copy_record(entry, bucket, value);
+    if (copied == Probe::kSmallBuffer) return GetResult::kSmallBuffer;
+    if (copied == Probe::kFound) {
+      const auto& header = *static_cast<const RecordHeader*>(value.buffer);
+      *key = {&header + 1, key_bytes(header)};
+      value.payload = static_cast<const uint8_t*>(key->data) + padded(key->bytes, sizeof(uint64_t));
+      value.bytes = payload_bytes(header);
+      value.generation = header.generation;
+      return GetResult::kFound;
+    }
+    ++counts_.retries;
+    if (attempt >= kPatience) sched_yield();
+  }
+  return GetResult::kUnstable;
 }
 
 void Reader::get_many(const Key* keys, Value* values, size_t count) {

@@ -50,6 +50,9 @@ class Reader {
   /// get() of several keys, whose memory is fetched together; each value's `result` is set.
   void get_many(const Key* keys, Value* values, size_t count);
 
+  /// The record of an entry, for scans: kNotFound where there is none. `key` is in the value's buffer.
+  GetResult read_entry(uint64_t bucket, uint32_t slot, Value& value, Key* key);
+
   State state() const { return static_cast<State>(load_word(&header_->state, __ATOMIC_ACQUIRE)); }
   const Header& header() const { return *header_; }
   const uint8_t* memory() const { return memory_; }
@@ -74,6 +77,7 @@ class Reader {
   Probe probe(uint64_t bucket, uint32_t fingerprint, Key key, Value& value);
   const Entry* bucket_at(uint64_t bucket) const { return entries_ + bucket * bucket_slots_; }
   Probe read_record(const Entry& entry, uint64_t bucket, Key key, Value& value);
+  Probe copy_record(const Entry& entry, uint64_t bucket, Value& value);
 
   const Header* header_;
   const uint8_t* memory_;

@@ -1,0 +1,126 @@
+#include "kv/attach.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "store/region/attach.hpp"
+
+namespace strom::kv {
+
+namespace {
+
+namespace region = strom::store::region;
+
+constexpr int kPatienceMs = 10000;
+
+bool parse_hex(const char* text, uint8_t* bytes) {
+  if (strlen(text) != size_t{2} * region::kTokenBytes) return false;
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  for (uint32_t i = 0; i < region::kTokenBytes; ++i) {
+    const int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes[i] = static_cast<uint8_t>(high * 16 + low);
+  }
+  return true;
+}
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  ~Socket() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+stromkv_status fail(std::string* what, const std::string& action, const char* path) {
+  *what = "could not " + action + " socket \"" + path + "\": " + strerror(errno);
+  return STROMKV_IO;
+}
+
+/// The descriptor that came with a message; -1: none.
+int descriptor_in(struct msghdr* message) {
+  int found = -1;
+  for (struct cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part))
+    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS && part->cmsg_len == CMSG_LEN(sizeof(int)))
+      std::memcpy(&found, CMSG_DATA(part), sizeof(found));
+  return found;
+}
+
+stromkv_status receive(int socket, const char* path, int* descriptor, std::string* what) {
+  struct pollfd ready{socket, POLLIN, 0};
+  int polled;
+  do polled = poll(&ready, 1, kPatienceMs);
+  while (polled < 0 && errno == EINTR);
+  if (polled == 0) errno = ETIMEDOUT;
+  if (polled <= 0) return fail(what, "wait for an answer on", path);
+  region::AttachAnswer answer{};
+  struct iovec part{&answer, sizeof(answer)};
+  alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
+  struct msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = space;
+  message.msg_controllen = sizeof(space);
+  ssize_t got;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) return fail(what, "read from", path);
+  *descriptor = descriptor_in(&message);
+  const bool is_answer = got == static_cast<ssize_t>(sizeof(answer)) && answer.magic == region::kAttachMagic;
+  stromkv_status status = STROMKV_IO;
+  if (is_answer && answer.status == region::AttachStatus::kGranted && *descriptor >= 0) return STROMKV_OK;
+  if (is_answer && answer.status == region::AttachStatus::kRefused) status = STROMKV_REFUSED;
+  if (is_answer && answer.status == region::AttachStatus::kMoved) status = STROMKV_MOVED;
+  if (is_answer && answer.status == region::AttachStatus::kUnsupported) status = STROMKV_UNSUPPORTED;
+  if (*descriptor >= 0) close(*descriptor);
+  *descriptor = -1;
+  *what = status == STROMKV_IO ? std::string("there is no server of published regions behind socket \"") + path + "\""
+                               : stromkv_status_text(status);
+  return status;
+}
+
+}  // namespace
+
+stromkv_status receive_region(const char* path, const char* token, int* descriptor, std::string* what) {
+  region::AttachRequest request{region::kAttachMagic, region::kAttachVersion, 0, {}};
+  if (!parse_hex(token, request.token)) {
+    *what = "a token has 32 hexadecimal digits";
+    return STROMKV_REFUSED;
+  }
+  struct sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const size_t length = strlen(path);
+  if (length >= sizeof(address.sun_path)) {
+    errno = ENAMETOOLONG;
+    return fail(what, "connect to", path);
+  }
+  std::memcpy(address.sun_path, path, length);
+  const Socket client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (client.get() < 0) return fail(what, "make", path);
+  if (connect(client.get(), reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0)
+    return fail(what, "connect to", path);
+  ssize_t sent;
+  do sent = send(client.get(), &request, sizeof(request), MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  if (sent != static_cast<ssize_t>(sizeof(request))) return fail(what, "write to", path);
+  return receive(client.get(), path, descriptor, what);
+}
+
+}  // namespace strom::kv

@@ -1,0 +1,379 @@
+// The library of stromkv.h: one-sided reads of published regions, behind an interface in C. Used by strom-kv and by
+// programs of others.
+#include "kv/stromkv.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "kv/attach.hpp"
+#include "store/checksum.hpp"
+#include "store/region/check.hpp"
+#include "store/region/reader.hpp"
+#include "store/rows/row_image.hpp"
+
+namespace region = strom::store::region;
+namespace rows = strom::store::rows;
+using strom::Status;
+
+struct stromkv {
+  void* memory = nullptr;
+  size_t bytes = 0;
+  rows::Shape shape;
+  std::vector<stromkv_column> columns;
+  unsigned patience_ms = 10000;
+
+  const region::Header& header() const { return *static_cast<const region::Header*>(memory); }
+  ~stromkv() {
+    if (memory != nullptr) munmap(memory, bytes);
+  }
+};
+
+namespace {
+
+constexpr size_t kTogether = 16;         // rows of get_many() that are read at once
+constexpr size_t kFirstBuffer = 4096;    // bytes for a row
+constexpr uint32_t kLooks = 64;          // gets between looks at the clock
+constexpr size_t kMostBuffer = 4 << 20;  // no record is larger
+
+void tell(const std::string& what, char* error, size_t error_bytes) {
+  if (error == nullptr || error_bytes == 0) return;
+  const size_t length = std::min(what.size(), error_bytes - 1);
+  std::memcpy(error, what.data(), length);
+  error[length] = '\0';
+}
+
+stromkv_status status_of(const Status& status) {
+  switch (status.code()) {
+    case strom::ErrorCode::kOk: return STROMKV_OK;
+    case strom::ErrorCode::kCorruptFile: return STROMKV_CORRUPT;
+    case strom::ErrorCode::kUnsupported: return STROMKV_UNSUPPORTED;
+    case strom::ErrorCode::kOutOfMemory: return STROMKV_NO_MEMORY;
+    default: return STROMKV_IO;
+  }
+}
+
+stromkv_status state_of(const stromkv& table) {
+  switch (static_cast<region::State>(region::load_word(&table.header().state, __ATOMIC_ACQUIRE))) {
+    case region::State::kReady: return STROMKV_OK;
+    case region::State::kDropped: return STROMKV_DROPPED;
+    default: return STROMKV_MOVED;
+  }
+}
+
+/// Whether the server still moves the region's clock.
+stromkv_status look_at_clock(const stromkv& table) {
+  if (table.patience_ms == 0) return STROMKV_OK;
+  constexpr int64_t kThousand = 1000, kMillion = 1'000'000;
+  struct timespec now{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  const int64_t now_us = now.tv_sec * kMillion + now.tv_nsec / kThousand;
+  const auto beat = static_cast<int64_t>(region::load_word(&table.header().heartbeat_us, __ATOMIC_ACQUIRE));
+  return now_us - beat > table.patience_ms * kThousand ? STROMKV_SILENT : STROMKV_OK;
+}
+
+/// Maps what the descriptor is of, and looks whether it is a region.
+Status map_region(int descriptor, stromkv* table) {
+  struct stat info{};
+  if (fstat(descriptor, &info) != 0)
+    return {strom::ErrorCode::kIoError, std::string("could not examine the region: ") + strerror(errno)};
+  table->bytes = static_cast<size_t>(info.st_size);
+  if (table->bytes < region::kHeaderBytes) return {strom::ErrorCode::kCorruptFile, "the region is too short"};
+  void* memory = mmap(nullptr, table->bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+  if (memory == MAP_FAILED)
+    return {strom::ErrorCode::kIoError, std::string("could not map the region: ") + strerror(errno)};
+  table->memory = memory;
+  STROM_TRY(region::check_header(memory, table->bytes));
+  // A region that has been retired has lost its description, as everything else.
+  if (state_of(*table) != STROMKV_OK) return Status::ok();
+  const region::Header& header = table->header();
+  const std::string description(static_cast<const char*>(memory) + header.description_offset, header.description_bytes);
+  if (strom::store::crc64(description.data(), description.size()) != header.schema_hash)
+    return state_of(*table) != STROMKV_OK
+               ? Status::ok()
+               : Status(strom::ErrorCode::kCorruptFile, "the description of the region's rows is damaged");
+  STROM_ASSIGN(table->shape, rows::decode_shape(description));
+  if (table->shape.key < 0) return {strom::ErrorCode::kCorruptFile, "the region has no key"};
+  for (const rows::Column& column : table->shape.columns)
+    table->columns.push_back({column.name.c_str(), column.type.c_str(), column.type_id,
+                              column.form == rows::Form::kFixed ? column.width : 0});
+  return Status::ok();
+}
+
+stromkv_status attach(int descriptor, stromkv** result, char* error, size_t error_bytes) {
+  auto* table = new stromkv();
+  const Status status = map_region(descriptor, table);
+  stromkv_status code = status_of(status);
+  if (code == STROMKV_OK) code = state_of(*table);
+  if (code == STROMKV_OK) {
+    *result = table;
+    return STROMKV_OK;
+  }
+  tell(status.is_ok() ? stromkv_status_text(code) : status.message(), error, error_bytes);
+  delete table;
+  return code;
+}
+
+/// A row's memory: words, since records are aligned to them.
+struct Buffer {
+  std::vector<uint64_t> words = std::vector<uint64_t>(kFirstBuffer / sizeof(uint64_t));
+
+  region::Value value() {
+    region::Value value;
+    value.buffer = words.data();
+    value.capacity = words.size() * sizeof(uint64_t);
+    return value;
+  }
+  /// False: nothing that is whole needs so much.
+  bool grow(size_t bytes) {
+    if (bytes > kMostBuffer) return false;
+    words.resize((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+    return true;
+  }
+};
+
+}  // namespace
+
+struct stromkv_reader {
+  const stromkv* table;
+  region::Reader reader;
+  Buffer buffers[kTogether] = {};
+  std::vector<Buffer> more = {};  // of get_many()
+  std::vector<rows::Cell> cells = {};
+  uint64_t bucket = 0, moves = 0;
+  uint32_t slot = 0, calls = 0;
+  bool is_complete = false;
+};
+
+namespace {
+
+stromkv_status status_of(const stromkv_reader& reader, region::GetResult result) {
+  switch (result) {
+    case region::GetResult::kFound: return STROMKV_OK;
+    case region::GetResult::kNotFound: return STROMKV_NOT_FOUND;
+    case region::GetResult::kMoved: return state_of(*reader.table) == STROMKV_DROPPED ? STROMKV_DROPPED : STROMKV_MOVED;
+    default: return STROMKV_UNSTABLE;
+  }
+}
+
+stromkv_status look_sometimes(stromkv_reader* reader) {
+  return reader->calls++ % kLooks == 0 ? look_at_clock(*reader->table) : STROMKV_OK;
+}
+
+/// One row, with a buffer that grows to what it needs.
+stromkv_status get(stromkv_reader* reader, stromkv_key key, Buffer* buffer, stromkv_row* row) {
+  constexpr int kGrowths = 100;  // sizes that were torn are wrong guesses
+  region::Value value;
+  region::GetResult result = region::GetResult::kSmallBuffer;
+  for (int i = 0; i < kGrowths && result == region::GetResult::kSmallBuffer; ++i) {
+    value = buffer->value();
+    result = reader->reader.get({key.data, key.bytes}, value);
+    if (result == region::GetResult::kSmallBuffer && !buffer->grow(value.bytes)) break;
+  }
+  *row = {status_of(*reader, result), key, value.payload, value.bytes, value.generation};
+  return row->status;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* stromkv_status_text(stromkv_status status) {
+  switch (status) {
+    case STROMKV_OK: return "success";
+    case STROMKV_NOT_FOUND: return "there is no such row";
+    case STROMKV_MOVED: return "the published region has moved: attach again";
+    case STROMKV_DROPPED: return "the table is gone, or has no published region any more";
+    case STROMKV_SILENT: return "the server has not been heard of for a while";
+    case STROMKV_UNSTABLE: return "the row changed during every attempt to read it";
+    case STROMKV_REFUSED: return "the token is not known, has been used, or has expired";
+    case STROMKV_CORRUPT: return "the published region is damaged";
+    case STROMKV_UNSUPPORTED: return "the published region has a version that is not known";
+    case STROMKV_IO: return "the server or the region cannot be reached";
+    case STROMKV_NO_MEMORY: return "no memory is left";
+    case STROMKV_INVALID: return "invalid argument";
+  }
+  return "unknown status";
+}
+
+stromkv_status stromkv_attach_descriptor(int descriptor, stromkv** table, char* error, size_t error_bytes) {
+  if (table == nullptr) return STROMKV_INVALID;
+  *table = nullptr;
+  try {
+    return attach(descriptor, table, error, error_bytes);
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+}
+
+stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** table, char* error, size_t error_bytes) {
+  if (table == nullptr) return STROMKV_INVALID;
+  *table = nullptr;
+  if (socket == nullptr || token == nullptr) return STROMKV_INVALID;
+  try {
+    int descriptor = -1;
+    std::string what;
+    const stromkv_status received = strom::kv::receive_region(socket, token, &descriptor, &what);
+    if (received != STROMKV_OK) {
+      tell(what, error, error_bytes);
+      return received;
+    }
+    const stromkv_status attached = attach(descriptor, table, error, error_bytes);
+    close(descriptor);
+    return attached;
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+}
+
+void stromkv_detach(stromkv* table) { delete table; }
+
+void stromkv_set_patience(stromkv* table, unsigned milliseconds) { table->patience_ms = milliseconds; }
+
+size_t stromkv_column_count(const stromkv* table) { return table->columns.size(); }
+
+size_t stromkv_key_column(const stromkv* table) { return static_cast<size_t>(table->shape.key); }
+
+const stromkv_column* stromkv_column_at(const stromkv* table, size_t column) {
+  return column < table->columns.size() ? &table->columns[column] : nullptr;
+}
+
+uint64_t stromkv_row_count(const stromkv* table) { return region::load_word(&table->header().rows); }
+
+stromkv_status stromkv_reader_open(const stromkv* table, stromkv_reader** reader) {
+  if (table == nullptr || reader == nullptr) return STROMKV_INVALID;
+  *reader = nullptr;
+  try {
+    auto attached = region::Reader::attach(table->memory, table->bytes);
+    if (!attached.is_ok()) return status_of(attached.status());
+    *reader = new stromkv_reader{table, attached.value()};
+    (*reader)->cells.resize(table->columns.size());
+    return STROMKV_OK;
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+}
+
+void stromkv_reader_close(stromkv_reader* reader) { delete reader; }
+
+stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row* row) {
+  if (reader == nullptr || row == nullptr || (key.data == nullptr && key.bytes != 0)) return STROMKV_INVALID;
+  if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
+  try {
+    return get(reader, key, &reader->buffers[0], row);
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+}
+
+stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count) {
+  if (reader == nullptr || ((keys == nullptr || rows == nullptr) && count != 0)) return STROMKV_INVALID;
+  if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
+  stromkv_status worst = STROMKV_OK;
+  try {
+    // Rows stay until the next call, so each needs memory of its own.
+    if (count > kTogether && reader->more.size() < count - kTogether) reader->more.resize(count - kTogether);
+    for (size_t begin = 0; begin < count; begin += kTogether) {
+      region::Key wanted[kTogether];
+      region::Value values[kTogether];
+      const size_t part = std::min(kTogether, count - begin);
+      const auto buffer_of = [reader, begin](size_t i) {
+        return begin == 0 ? &reader->buffers[i] : &reader->more[begin - kTogether + i];
+      };
+      for (size_t i = 0; i < part; ++i) {
+        wanted[i] = {keys[begin + i].data, keys[begin + i].bytes};
+        values[i] = buffer_of(i)->value();
+      }
+      reader->reader.get_many(wanted, values, part);
+      for (size_t i = 0; i < part; ++i) {
+        stromkv_row& row = rows[begin + i];
+        if (values[i].result == region::GetResult::kSmallBuffer)
+          get(reader, keys[begin + i], buffer_of(i), &row);
+        else
+          row = {status_of(*reader, values[i].result), keys[begin + i], values[i].payload, values[i].bytes,
+                 values[i].generation};
+        if (row.status > STROMKV_NOT_FOUND) worst = row.status;
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+  return worst;
+}
+
+stromkv_status stromkv_fields(const stromkv_reader* reader, const stromkv_row* row, stromkv_field* fields) {
+  if (reader == nullptr || row == nullptr || fields == nullptr) return STROMKV_INVALID;
+  std::string_view bytes(static_cast<const char*>(row->data), row->bytes);
+  auto& cells = const_cast<stromkv_reader*>(reader)->cells;
+  if (!rows::take_row(reader->table->shape, &bytes, cells) || !bytes.empty()) return STROMKV_CORRUPT;
+  for (size_t i = 0; i < cells.size(); ++i)
+    fields[i] = cells[i].is_null ? stromkv_field{nullptr, 0} : stromkv_field{cells[i].data, cells[i].bytes};
+  return STROMKV_OK;
+}
+
+void stromkv_scan_begin(stromkv_reader* reader) {
+  reader->bucket = 0;
+  reader->slot = 0;
+  reader->moves = region::load_word(&reader->reader.header().moves, __ATOMIC_ACQUIRE);
+  reader->is_complete = false;
+}
+
+stromkv_status stromkv_scan_next(stromkv_reader* reader, stromkv_row* row) {
+  if (reader == nullptr || row == nullptr) return STROMKV_INVALID;
+  if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
+  const region::Header& header = reader->reader.header();
+  try {
+    while (reader->bucket < header.bucket_count + region::kStashBuckets) {
+      region::Key key{};
+      region::Value value = reader->buffers[0].value();
+      const region::GetResult result = reader->reader.read_entry(reader->bucket, reader->slot, value, &key);
+      if (result == region::GetResult::kSmallBuffer && reader->buffers[0].grow(value.bytes)) continue;
+      if (++reader->slot == header.bucket_slots) {
+        reader->slot = 0;
+        ++reader->bucket;
+      }
+      if (result == region::GetResult::kNotFound) continue;
+      *row = {status_of(*reader, result), {key.data, key.bytes}, value.payload, value.bytes, value.generation};
+      return row->status;
+    }
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+  if (const stromkv_status state = state_of(*reader->table); state != STROMKV_OK) return state;
+  const uint64_t moves = region::load_word(&header.moves, __ATOMIC_ACQUIRE);
+  reader->is_complete = moves == reader->moves && moves % 2 == 0;
+  return STROMKV_NOT_FOUND;
+}
+
+int stromkv_scan_is_complete(const stromkv_reader* reader) { return reader->is_complete ? 1 : 0; }
+
+void stromkv_reader_statistics(const stromkv_reader* reader, stromkv_statistics* statistics) {
+  const region::ReaderCounts& counts = reader->reader.counts();
+  *statistics = {counts.gets, counts.bucket_reads, counts.record_reads, counts.retries};
+}
+
+stromkv_status stromkv_verify(const stromkv* table, char* error, size_t error_bytes) {
+  if (table == nullptr) return STROMKV_INVALID;
+  try {
+    const auto checked = region::check(table->memory, table->bytes);
+    if (const stromkv_status state = state_of(*table); state != STROMKV_OK) {
+      tell(stromkv_status_text(state), error, error_bytes);
+      return state;
+    }
+    if (!checked.is_ok()) tell(checked.status().message(), error, error_bytes);
+    return checked.is_ok() ? STROMKV_OK : status_of(checked.status());
+  } catch (const std::bad_alloc&) {
+    return STROMKV_NO_MEMORY;
+  }
+}
+
+}  // extern "C"

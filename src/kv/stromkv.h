@@ -1,0 +1,122 @@
+/*
+ * libstromkv: reads rows of store tables of the PostgreSQL extension pg_strom by their key, out of memory that the
+ * server shares with its clients. A read asks nobody and takes no lock; each row proves by itself that it is whole.
+ *
+ *   SELECT * FROM pgstrom.kv_attach('positions')   in a session of PostgreSQL gives socket and token, which
+ *   stromkv_attach(socket, token, …)                exchanges for the table.
+ *
+ * Every function returns a stromkv_status. Nothing is printed, no signal is used, errno is left alone. A stromkv can be
+ * used by all threads; a stromkv_reader by one at a time. When a function says STROMKV_MOVED, attach again.
+ */
+#ifndef STROMKV_H
+#define STROMKV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+typedef enum stromkv_status {
+  STROMKV_OK = 0,
+  STROMKV_NOT_FOUND = 1,   /* there is no row with this key; or the scan is at its end */
+  STROMKV_MOVED = 2,       /* another region has taken the place of this one: attach again */
+  STROMKV_DROPPED = 3,     /* the table is gone, or has no published region any more */
+  STROMKV_SILENT = 4,      /* the server has not said for a while that it is there */
+  STROMKV_UNSTABLE = 5,    /* the row changed during every attempt to read it: try again later */
+  STROMKV_REFUSED = 6,     /* the token is not known, has been used, or has expired */
+  STROMKV_CORRUPT = 7,     /* the region is damaged */
+  STROMKV_UNSUPPORTED = 8, /* a region or server of a version that this library does not know */
+  STROMKV_IO = 9,          /* the socket cannot be reached, or the region not be mapped */
+  STROMKV_NO_MEMORY = 10,
+  STROMKV_INVALID = 11 /* an argument is wrong */
+} stromkv_status;
+
+/* What a status means, in English. */
+const char* stromkv_status_text(stromkv_status status);
+
+typedef struct stromkv stromkv;
+typedef struct stromkv_reader stromkv_reader;
+
+/*
+ * Maps a table's region. error: what went wrong, where it is not NULL and error_bytes is not 0. On failure *table is
+ * NULL.
+ */
+stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** table, char* error, size_t error_bytes);
+/* The same from a descriptor of the region, which stays the caller's. */
+stromkv_status stromkv_attach_descriptor(int descriptor, stromkv** table, char* error, size_t error_bytes);
+/* After its readers have been closed. */
+void stromkv_detach(stromkv* table);
+
+/* A server that has not moved the region's clock for so long is STROMKV_SILENT; 0 = never. 10000 by default. */
+void stromkv_set_patience(stromkv* table, unsigned milliseconds);
+
+typedef struct stromkv_column {
+  const char *name, *type; /* as SQL has them */
+  uint32_t type_id;        /* OID of the type */
+  uint32_t width;          /* bytes of a value; 0 = any number */
+} stromkv_column;
+
+size_t stromkv_column_count(const stromkv* table);
+size_t stromkv_key_column(const stromkv* table);
+const stromkv_column* stromkv_column_at(const stromkv* table, size_t column);
+/* Rows that there are at the moment. */
+uint64_t stromkv_row_count(const stromkv* table);
+
+/* A key's bytes: as the column's values are stored, little-endian. int2 has 4 bytes, oid 8. */
+typedef struct stromkv_key {
+  const void* data;
+  size_t bytes;
+} stromkv_key;
+
+/* A row. Its bytes are the reader's, until the reader's next call. */
+typedef struct stromkv_row {
+  stromkv_status status; /* of stromkv_get_many */
+  stromkv_key key;
+  const void* data;
+  size_t bytes;
+  uint32_t generation; /* another one for each version of a row */
+} stromkv_row;
+
+typedef struct stromkv_field {
+  const void* data; /* NULL: the value is NULL */
+  size_t bytes;
+} stromkv_field;
+
+stromkv_status stromkv_reader_open(const stromkv* table, stromkv_reader** reader);
+void stromkv_reader_close(stromkv_reader* reader);
+
+stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row* row);
+/* Several at once, whose memory is fetched together. The result is STROMKV_OK when each row has OK or NOT_FOUND. */
+stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count);
+/* Takes a row apart: as many fields as there are columns. */
+stromkv_status stromkv_fields(const stromkv_reader* reader, const stromkv_row* row, stromkv_field* fields);
+
+/*
+ * All rows, in no order: NOT_FOUND at the end. A row that the server moves to another place meanwhile may come twice or
+ * not at all; then stromkv_scan_is_complete() is 0 at the end.
+ */
+void stromkv_scan_begin(stromkv_reader* reader);
+stromkv_status stromkv_scan_next(stromkv_reader* reader, stromkv_row* row);
+int stromkv_scan_is_complete(const stromkv_reader* reader);
+
+typedef struct stromkv_statistics {
+  uint64_t gets, bucket_reads, record_reads, retries;
+} stromkv_statistics;
+void stromkv_reader_statistics(const stromkv_reader* reader, stromkv_statistics* statistics);
+
+/* Looks at every entry while nobody writes. Errors: STROMKV_CORRUPT, with the place. */
+stromkv_status stromkv_verify(const stromkv* table, char* error, size_t error_bytes);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#endif

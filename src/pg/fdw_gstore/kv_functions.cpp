@@ -1,0 +1,103 @@
+// SQL functions about published regions: kv_attach(), kv_rotate(). All of it may ereport.
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/control.hpp"
+#include "pg/store/published.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/tokens.hpp"
+#include "pg/store/transaction.hpp"
+#include "pg/store/worker.hpp"
+
+namespace boundary = strom::pg::boundary;
+namespace store = strom::pg::store;
+
+namespace {
+
+Relation open_kv_table(Oid relid, LOCKMODE mode) {
+  Relation relation = table_open(relid, mode);
+  if (!store::is_store_table(relation))
+    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+                    errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));
+  return relation;
+}
+
+void require_kv_access(const store::Table* table) {
+  if (table->options.kv_access) return;
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("store table \"%s\" has no published region", table->name),
+                  errhint("Set its option \"kv_access\".")));
+}
+
+/// The worker's socket, which may just be on its way.
+const char* wait_for_socket() {
+  const store::Control* control = boundary::entry([] { return store::control(); });
+  constexpr int kPatience = 500;
+  constexpr long kPauseUs = 10000;
+  for (int i = 0; i < kPatience; ++i) {
+    store::ensure_worker();
+    if (control->socket[0] != '\0') return control->socket;
+    CHECK_FOR_INTERRUPTS();
+    pg_usleep(kPauseUs);
+  }
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("nobody hands out published regions: the memory store's worker does not run"),
+                  errhint("It takes one of \"max_worker_processes\"; the server's log may say more.")));
+  return nullptr;
+}
+
+/// A region that no new client can use.
+bool is_worn_out(store::Table* table) {
+  const store::Region* region = store::region_of(table);
+  if (region == nullptr) return true;
+  return static_cast<store::region::State>(region->writer.header().state) != store::region::State::kReady;
+}
+
+Datum attach(FunctionCallInfo fcinfo) {
+  Relation relation = open_kv_table(PG_GETARG_OID(0), AccessShareLock);
+  const AclResult right = pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_SELECT);
+  if (right != ACLCHECK_OK) aclcheck_error(right, OBJECT_FOREIGN_TABLE, RelationGetRelationName(relation));
+  store::Table* table = store::open_table(relation);
+  require_kv_access(table);
+  if (is_worn_out(table))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                    errmsg("the published region of store table \"%s\" has to be made anew", table->name),
+                    errhint("Let the table's owner call pgstrom.kv_rotate().")));
+  const char* socket = wait_for_socket();
+  uint8_t bytes[strom::store::region::kTokenBytes];
+  store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region}, bytes);
+  char hex[2 * sizeof(bytes) + 1];
+  for (size_t i = 0; i < sizeof(bytes); ++i) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+  table_close(relation, NoLock);
+  TupleDesc descriptor;
+  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  Datum values[] = {CStringGetTextDatum(socket), CStringGetTextDatum(hex)};
+  bool nulls[] = {false, false};
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+void rotate(Oid relid) {
+  Relation relation = open_kv_table(relid, AccessExclusiveLock);
+  if (!has_privs_of_role(GetUserId(), relation->rd_rel->relowner))
+    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+                    errmsg("must be owner of foreign table %s", RelationGetRelationName(relation))));
+  store::Table* table = store::open_table(relation);
+  require_kv_access(table);
+  if (store::has_changes(table))
+    ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+                    errmsg("store table \"%s\" has changes of this transaction", table->name)));
+  boundary::entry([table] { store::build_region(table); });
+  table_close(relation, NoLock);
+}
+
+}  // namespace
+
+/// pgstrom.kv_attach(regclass) -> (socket, token)
+STROM_SQL_FUNCTION(strom_kv_attach) {
+  return boundary::guard([fcinfo] { return attach(fcinfo); });
+}
+
+/// pgstrom.kv_rotate(regclass)
+STROM_SQL_FUNCTION(strom_kv_rotate) {
+  boundary::guard([fcinfo] { rotate(PG_GETARG_OID(0)); });
+  PG_RETURN_VOID();
+}

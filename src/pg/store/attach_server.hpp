@@ -1,0 +1,18 @@
+// The worker's socket, where clients exchange tokens for descriptors of published regions.
+#pragma once
+
+namespace strom::pg::store {
+
+/// Listens on the socket, whose path goes into Control. False, with a line in the server's log: it cannot. May throw.
+bool open_attach_socket();
+
+/// A descriptor that is readable when there is something to do; -1: none.
+int attach_descriptor();
+
+/// Answers who is waiting, and waits for nobody. May throw.
+void serve_attach();
+
+/// Closes the socket and removes its file.
+void close_attach_socket();
+
+}  // namespace strom::pg::store

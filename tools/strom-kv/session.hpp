@@ -1,0 +1,47 @@
+// The session on the PostgreSQL server: it gives tokens, and makes changes.
+#pragma once
+
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "kv/stromkv.h"
+#include "strom-kv/settings.hpp"
+
+namespace strom::kv_tool {
+
+class Session {
+ public:
+  static Result<Session> open(const Settings& settings);
+
+  /// The first row of what a statement returns; empty: there is none. `changed`, if not nullptr: rows that changed.
+  Result<std::vector<std::string>> first_row(const std::string& sql, const std::vector<std::string>& parameters,
+                                             int64_t* changed = nullptr);
+  std::string quoted_name(const std::string& name) const;
+
+ private:
+  struct Finish {
+    void operator()(PGconn* connection) const { PQfinish(connection); }
+  };
+  explicit Session(PGconn* connection) : connection_(connection) {}
+  std::unique_ptr<PGconn, Finish> connection_;
+};
+
+struct Detach {
+  void operator()(stromkv* table) const { stromkv_detach(table); }
+  void operator()(stromkv_reader* reader) const { stromkv_reader_close(reader); }
+};
+using Table = std::unique_ptr<stromkv, Detach>;
+using Reader = std::unique_ptr<stromkv_reader, Detach>;
+
+/// A failure of the library.
+Status failed(stromkv_status status, const std::string& detail = {});
+
+/// The table's region, by settings.token or through a session.
+Result<Table> attach(const Settings& settings);
+Result<Reader> open_reader(const Table& table);
+
+}  // namespace strom::kv_tool

@@ -1,0 +1,187 @@
+#include "strom-kv/value_text.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace strom::kv_tool {
+
+namespace {
+
+// OIDs of pg_type.dat.
+enum : uint32_t {
+  kBool = 16,
+  kBytea = 17,
+  kChar = 18,
+  kName = 19,
+  kInt8 = 20,
+  kInt2 = 21,
+  kInt4 = 23,
+  kText = 25,
+  kOid = 26,
+  kJson = 114,
+  kFloat4 = 700,
+  kFloat8 = 701,
+  kBpchar = 1042,
+  kVarchar = 1043,
+  kDate = 1082,
+  kTime = 1083,
+  kTimestamp = 1114,
+  kTimestamptz = 1184,
+  kUuid = 2950
+};
+
+template <class T>
+T read(const stromkv_field& field) {
+  T value{};
+  std::memcpy(&value, field.data, std::min(sizeof(value), field.bytes));
+  return value;
+}
+
+std::string hex(const stromkv_field& field) {
+  std::string text = "\\x";
+  const auto* bytes = static_cast<const uint8_t*>(field.data);
+  for (size_t i = 0; i < field.bytes; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+std::string_view view(const stromkv_field& field) { return {static_cast<const char*>(field.data), field.bytes}; }
+
+std::string number(double value, const std::string& shortest) {
+  return std::isfinite(value) ? shortest
+                              : json_string(std::isnan(value) ? "NaN"
+                                            : value < 0       ? "-Infinity"
+                                                              : "Infinity");
+}
+
+constexpr int64_t kSecond = 1'000'000, kDay = 86400 * kSecond;
+
+std::string date_text(int64_t days) {
+  using std::chrono::year_month_day;
+  const year_month_day date(std::chrono::sys_days(std::chrono::days(days + 10957)));  // 2000-01-01
+  const int year = static_cast<int>(date.year());
+  return fmt::format("{:04}-{:02}-{:02}{}", year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()), year > 0 ? "" : " BC");
+}
+
+std::string time_text(int64_t us) {
+  std::string text =
+      fmt::format("{:02}:{:02}:{:02}", us / (3600 * kSecond), us / (60 * kSecond) % 60, us / kSecond % 60);
+  if (us % kSecond == 0) return text;
+  text += fmt::format(".{:06}", us % kSecond);
+  while (text.back() == '0') text.pop_back();
+  return text;
+}
+
+std::string timestamp_text(int64_t us, const char* zone) {
+  if (us == INT64_MAX) return "infinity";
+  if (us == INT64_MIN) return "-infinity";
+  const int64_t days = us >= 0 ? us / kDay : -((kDay - 1 - us) / kDay);
+  // years of more than four digits or before our era are for the server to write
+  if (days < -730119 || days > 2921939) return fmt::format("{} us since 2000-01-01{}", us, zone);
+  return date_text(days) + " " + time_text(us - days * kDay) + zone;
+}
+
+std::string uuid_text(const stromkv_field& field) {
+  std::string text = hex(field).substr(2);
+  for (const size_t at : {20, 16, 12, 8})
+    if (text.size() > at) text.insert(at, 1, '-');
+  return text;
+}
+
+template <class T>
+Result<std::string> integer_key(const std::string& text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least || value > most)
+    return Status(ErrorCode::kInvalidParameter, "\"" + text + "\" is no value of the key's type");
+  const T stored = static_cast<T>(value);
+  return std::string(reinterpret_cast<const char*>(&stored), sizeof(stored));
+}
+
+Result<std::string> hex_key(const std::string& text, const char* type) {
+  const auto wrong = [&] {
+    return Status(ErrorCode::kInvalidParameter, "a key of type " + std::string(type) +
+                                                    " is given by its bytes, as \\x and hexadecimal digits, not \"" +
+                                                    text + "\"");
+  };
+  if (!text.starts_with("\\x") || text.size() % 2 != 0) return wrong();
+  std::string bytes;
+  for (size_t i = 2; i < text.size(); i += 2) {
+    unsigned value = 0;
+    const auto parsed = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + i + 2) return wrong();
+    bytes += static_cast<char>(value);
+  }
+  return bytes;
+}
+
+Result<std::string> uuid_key(const std::string& text) {
+  std::string digits = "\\x";
+  for (const char c : text)
+    if (c != '-' && c != '{' && c != '}') digits += c;
+  STROM_ASSIGN(std::string bytes, hex_key(digits, "uuid"));
+  if (bytes.size() != 16) return Status(ErrorCode::kInvalidParameter, "\"" + text + "\" is no uuid");
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::string> key_bytes(const stromkv_column& column, const std::string& text) {
+  switch (column.type_id) {
+    case kInt2: return integer_key<int32_t>(text, INT16_MIN, INT16_MAX);
+    case kInt4: return integer_key<int32_t>(text, INT32_MIN, INT32_MAX);
+    case kInt8: return integer_key<int64_t>(text, INT64_MIN, INT64_MAX);
+    case kOid: return integer_key<uint64_t>(text, 0, UINT32_MAX);
+    case kText:
+    case kVarchar: return text;
+    case kUuid: return uuid_key(text);
+    default: return hex_key(text, column.type);
+  }
+}
+
+std::string json_string(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      quoted += std::string("\\") + c;
+    else if (static_cast<unsigned char>(c) < 0x20)
+      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string json_value(const stromkv_column& column, const stromkv_field& field) {
+  if (field.data == nullptr) return "null";
+  switch (column.type_id) {
+    case kBool: return read<uint8_t>(field) != 0 ? "true" : "false";
+    case kInt2:
+    case kInt4: return fmt::format("{}", read<int32_t>(field));
+    case kInt8: return fmt::format("{}", read<int64_t>(field));
+    case kOid: return fmt::format("{}", read<uint64_t>(field));
+    case kFloat4: return number(read<float>(field), fmt::format("{}", read<float>(field)));
+    case kFloat8: return number(read<double>(field), fmt::format("{}", read<double>(field)));
+    case kText:
+    case kVarchar:
+    case kBpchar: return json_string(view(field));
+    case kJson: return std::string(view(field));
+    case kName: return json_string(std::string(view(field)).c_str());
+    case kDate: {
+      const auto days = read<int32_t>(field);
+      if (days == INT32_MAX || days == INT32_MIN) return days > 0 ? "\"infinity\"" : "\"-infinity\"";
+      return json_string(date_text(days));
+    }
+    case kTime: return json_string(time_text(read<int64_t>(field)));
+    case kTimestamp: return json_string(timestamp_text(read<int64_t>(field), ""));
+    case kTimestamptz: return json_string(timestamp_text(read<int64_t>(field), "+00"));
+    case kUuid: return json_string(uuid_text(field));
+    default: return json_string(hex(field));
+  }
+}
+
+}  // namespace strom::kv_tool
