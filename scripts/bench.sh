@@ -10,7 +10,8 @@ bench() {
     tools) bench_tools "${@:2}" ;;
     capture) bench_capture "${@:2}" ;;
     python) bench_python "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|python|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    geo) bench_geo "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|python|geo|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -99,6 +100,22 @@ bench_python() {
   widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 1024) }")"
   run_bench python/run.py "${out:-$STROM_ROOT/results/python-$scale.json}" --scale "$scale" \
     --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_geo [--out FILE] [further options of bench/geo/run.py]: the rivals are in an environment of their own.
+bench_geo() {
+  local out=$STROM_ROOT/results/geo.json more=() venv=$STROM_LOCAL/venv-geo wanted=$STROM_ROOT/bench/geo/requirements.txt
+  take_options bench "out" "$@"
+  require_packages postgresql-15-postgis-3
+  prepare_bench
+  if ! cmp -s "$wanted" "$venv/requirements.txt"; then
+    { python3 -m venv "$venv" && "$venv/bin/pip" -q install -r "$wanted" && cp "$wanted" "$venv/requirements.txt"; } ||
+      die "the programs that bench geo compares with cannot be installed"
+  fi
+  widen_shared_buffers 2048
+  mkdir -p "$(dirname "$out")"
+  "$venv/bin/python3" "$STROM_ROOT/bench/geo/run.py" --out "$(realpath -m -- "$out")" --pg-socket-dir "$(socket_dir)" \
+    --pg-port "$(cluster_port main)" --pg-user postgres "${more[@]}"
 }
 
 prepare_bench() {

@@ -76,7 +76,7 @@ run_tests() {
   [[ " ${parts[*]} " =~ \ (unit|tap|diff|tools|mysql|seeds)\  ]] && tests=(--tests)
   [[ -n $server || " ${parts[*]} " =~ ^\ (regress|tap|pg_regress|sqlsmith|style)\ $ ]] || cuda=(--cuda)
   setup "${cuda[@]}" --peers
-  [[ ! " ${parts[*]} " =~ \ (tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
+  [[ ! " ${parts[*]} " =~ \ (regress|diff|tools|mysql|seeds)\  ]] || require_packages "${TOOLS_PACKAGES[@]}"
   [[ " ${parts[*]} " != *" style "* ]] || require_packages "${STYLE_PACKAGES[@]}"
   prepare_test_folder
   trap test_cleanup EXIT
@@ -284,6 +284,8 @@ test_diff() {
   local seed=()
   [[ $3 == clock ]] || seed=(--seed "$3")
   run_counted test/diff/run "$runner" --seconds "$2" "${seed[@]}"
+  run_counted test/diff/geometry "$STROM_ROOT/test/diff/geometry" --seconds $(($2 / 4)) "${seed[@]}" \
+    --conninfo "host=$PGHOST port=$PGPORT user=postgres dbname=postgres"
   # The same through the GPU service: on a device that is as fast as the CPU, and on the CUDA module over interpreted
   # kernels. Copied to where the server's user can read them.
   local module

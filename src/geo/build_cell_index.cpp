@@ -63,7 +63,8 @@ void prepare(const GeometryBytes& geometry, GeometryForm form, Share* share) {
   share->srid = rings.srid;
   share->any = true;
   Box box = rings.box;
-  if (!rings.decidable && !read_box(geometry, form, &box)) {
+  if (!rings.decidable &&
+      !(read_box(geometry, form, &box) && fits_floats({box.min_x, box.min_y}) && fits_floats({box.max_x, box.max_y}))) {
     share->everywhere = true;
     box = Box::empty();
   }
@@ -87,28 +88,63 @@ void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexH
                                   static_cast<double>(kMostCells));
   const double width = box.max_x - box.min_x, height = box.max_y - box.min_y;
   constexpr double kLeastExtent = 1e-100;
-  const auto count = [](double wanted) {
-    return static_cast<int32_t>(std::clamp(wanted, 1.0, static_cast<double>(kMostColumns)));
+  const double least = std::max(least_cell(box), kLeastExtent / kMostColumns);
+  const auto count = [&](double wanted, double extent) {
+    return static_cast<int32_t>(std::clamp(wanted, 1.0, std::clamp(extent / least, 1.0, double{kMostColumns})));
   };
-  if (width > kLeastExtent) h->columns = count(height > kLeastExtent ? std::sqrt(cells * (width / height)) : cells);
-  if (height > kLeastExtent) h->rows = count(cells / h->columns);
+  if (width > kLeastExtent)
+    h->columns = count(height > kLeastExtent ? std::sqrt(cells * (width / height)) : cells, width);
+  if (height > kLeastExtent) h->rows = count(cells / h->columns, height);
   if (width > kLeastExtent) h->scale_x = h->columns / width;
   if (height > kLeastExtent) h->scale_y = h->rows / height;
   h->step_x = width / h->columns;
   h->step_y = height / h->rows;
 }
 
-/// Entries of all shares into the order of their cells, polygons in order within.
-void scatter(const std::vector<Share>& shares, uint32_t* cells, int64_t count, CellEntry* entries) {
-  std::fill(cells, cells + count + 1, 0);
+/// Counts the entries that cells need, those of a single whole cell being none: `cells` has kWholeCell and the polygon,
+/// or the number of entries. Returns the number of all, with the one that is not used.
+int64_t count_entries(const std::vector<Share>& shares, std::vector<uint32_t>* cells) {
+  int64_t entries = 1;
   for (const Share& share : shares)
-    for (const uint32_t cell : share.entries.cells) ++cells[cell + 1];
-  for (int64_t i = 0; i < count; ++i) cells[i + 1] += cells[i];
-  for (const Share& share : shares)
-    for (size_t i = 0; i < share.entries.cells.size(); ++i)
-      entries[cells[share.entries.cells[i]]++] = share.entries.entries[i];
-  for (int64_t i = count; i > 0; --i) cells[i] = cells[i - 1];
-  cells[0] = 0;
+    for (size_t i = 0; i < share.entries.cells.size(); ++i) {
+      uint32_t& cell = (*cells)[share.entries.cells[i]];
+      const CellEntry& entry = share.entries.entries[i];
+      if (cell == 0 && entry.kind == EntryKind::kWhole) {
+        cell = kWholeCell | entry.polygon;
+        continue;
+      }
+      if ((cell & kWholeCell) != 0) {
+        cell = 1;
+        ++entries;
+      }
+      ++cell;
+      ++entries;
+    }
+  return entries;
+}
+
+/// From counts to first entries, and the entries into the order of their cells, polygons in order within.
+void scatter(const std::vector<Share>& shares, const std::vector<uint32_t>& counts, uint32_t* cells,
+             CellEntry* entries) {
+  entries[0] = {};
+  uint32_t end = 1;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    cells[i] = counts[i];
+    if (counts[i] == 0 || (counts[i] & kWholeCell) != 0) continue;
+    end += counts[i];
+    cells[i] = end;
+    entries[end - 1].last = 1;
+  }
+  for (size_t s = shares.size(); s-- > 0;) {  // backwards, so that what is left are the first entries
+    const PlacedEntries& placed = shares[s].entries;
+    for (size_t i = placed.cells.size(); i-- > 0;) {
+      uint32_t& cell = cells[placed.cells[i]];
+      if ((cell & kWholeCell) != 0) continue;
+      CellEntry entry = placed.entries[i];
+      entry.last = entries[--cell].last;
+      entries[cell] = entry;
+    }
+  }
 }
 
 }  // namespace
@@ -117,7 +153,7 @@ void run_in_turn(int tasks, const std::function<void(int)>& task) {
   for (int i = 0; i < tasks; ++i) task(i);
 }
 
-std::vector<max_align_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options) {
+std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options) {
   std::vector<Share> shares(static_cast<size_t>(std::max(options.tasks, 1)));
   const auto tasks = static_cast<int>(shares.size());
   options.run(tasks, [&](int task) {
@@ -166,25 +202,25 @@ std::vector<max_align_t> build_cell_index(std::span<const GeometryBytes> geometr
     }
   });
 
-  const int64_t cells = static_cast<int64_t>(h.columns) * h.rows;
-  int64_t entries = 0;
-  for (const Share& share : shares) entries += static_cast<int64_t>(share.entries.cells.size());
-  h.cells_at = place(static_cast<int64_t>(sizeof(uint32_t)) * (cells + 1));
+  std::vector<uint32_t> counts(static_cast<size_t>(h.columns) * static_cast<size_t>(h.rows));
+  const int64_t entries = count_entries(shares, &counts);
+  h.cells_at = place(static_cast<int64_t>(sizeof(uint32_t) * counts.size()));
   h.entries_at = place(static_cast<int64_t>(sizeof(CellEntry)) * entries);
-  if (entries > UINT32_MAX || h.size / kAlignment > UINT32_MAX) return {};
+  if (entries >= kWholeCell || h.polygons >= kWholeCell || h.size / kAlignment > UINT32_MAX) return {};
   h.entries = static_cast<uint32_t>(entries);
 
-  std::vector<max_align_t> image(static_cast<size_t>(h.size) / sizeof(max_align_t) + 1);
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kAlignment);
+  std::vector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t) + 1);
   char* bytes = reinterpret_cast<char*>(image.data());
   std::memcpy(bytes, &h, sizeof h);
   auto* offsets = reinterpret_cast<int64_t*>(bytes + h.prepared_at);
   options.run(tasks, [&](int task) {
     const Share& share = shares[static_cast<size_t>(task)];
-    std::memcpy(bytes + prepared[static_cast<size_t>(task)], share.prepared.data(), share.prepared.size());
+    std::copy(share.prepared.begin(), share.prepared.end(), bytes + prepared[static_cast<size_t>(task)]);
     for (size_t i = share.first; i < share.end; ++i)
       offsets[i] = prepared[static_cast<size_t>(task)] + share.offsets[i - share.first];
   });
-  scatter(shares, reinterpret_cast<uint32_t*>(bytes + h.cells_at), cells,
+  scatter(shares, counts, reinterpret_cast<uint32_t*>(bytes + h.cells_at),
           reinterpret_cast<CellEntry*>(bytes + h.entries_at));
   return image;
 }

@@ -1,7 +1,7 @@
 // Makes indexes of cells over many polygons (cell_index.hpp). Host.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -29,12 +29,12 @@ struct CellIndexOptions {
   GeometryForm form = GeometryForm::kSerialized;
   int tasks = 1;
   RunTasks run = run_in_turn;
-  double cells_of_edge = 0.75;  // on average
+  double cells_of_edge = 2;  // on average
 };
 
 /// The image, in words so that it begins at a multiple of 16. Polygons have the numbers of their geometries. Geometries
 /// that are no polygons, or not decidable, are uncertain for each point of their box. An image without polygons is
-/// valid. Empty when the index would have more than 2^32 entries or 64 GB.
-std::vector<max_align_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options);
+/// valid. Empty when the index would have 2^31 entries or polygons, or more than 64 GB.
+std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options);
 
 }  // namespace strom::geo

@@ -21,6 +21,10 @@ enum class EntryKind : uint8_t {
   kPrepared  // ask the prepared polygon
 };
 
+/// A cell is one word: kWholeCell and the polygon that it lies in, if there is no other; else its first entry, 0
+/// without one.
+inline constexpr uint32_t kWholeCell = uint32_t{1} << 31;
+
 /// A polygon in a cell. Edges that are not consecutive have entries one behind the other, all but the last with `more`.
 struct CellEntry {
   uint32_t polygon;
@@ -30,6 +34,7 @@ struct CellEntry {
   EntryKind kind : 2;
   uint8_t hole : 1;  // a point that the ring does not wind around is inside
   uint8_t more : 1;
+  uint8_t last : 1;  // of the cell
 };
 static_assert(sizeof(CellEntry) == 12);
 
@@ -44,8 +49,8 @@ struct CellIndexHeader {
   double scale_x, scale_y;  // cells for each unit
   double step_x, step_y;    // the size of a cell
   int32_t columns, rows;
-  uint32_t polygons, entries;
-  int64_t cells_at;  // the first entry of each cell, row by row, and of one behind the last
+  uint32_t polygons, entries;  // the first entry is not used
+  int64_t cells_at;            // the first entry of each cell, row by row, and of one behind the last
   int64_t entries_at;
   int64_t prepared_at;  // offsets of the prepared polygons
 };
@@ -87,21 +92,38 @@ class CellIndex {
   }
   static constexpr double kAnchorX = 0.4837, kAnchorY = 0.5219;
 
-  /// Where `p`, a point of `cell`, lies relative to the polygon of entry *next, which is the first or follows an
-  /// answer. Moves *next to the next polygon's entry.
-  STROM_BASE_INLINE Answer answer(uint32_t cell, Point p, uint32_t* next) const {
-    const CellEntry* entry = entries() + *next;
-    ++*next;
+  /// Candidates are polygons that reach a cell. kNoCandidate: there is none, or no other one.
+  static constexpr uint32_t kNoCandidate = 0;
+  STROM_BASE_INLINE uint32_t first_candidate(uint32_t cell) const { return cells()[cell]; }
+  STROM_BASE_INLINE uint32_t polygon_of(uint32_t candidate) const {
+    return (candidate & kWholeCell) != 0 ? candidate & ~kWholeCell : entries()[candidate].polygon;
+  }
+  STROM_BASE_INLINE uint32_t next_candidate(uint32_t candidate) const {
+    if (!has_entry(candidate)) return kNoCandidate;
+    while (entries()[candidate].more) ++candidate;
+    return entries()[candidate].last ? kNoCandidate : candidate + 1;
+  }
+  /// Else the candidate is a polygon in which the whole cell lies, or none.
+  STROM_BASE_INLINE bool has_entry(uint32_t candidate) const {
+    return (candidate & kWholeCell) == 0 && candidate != kNoCandidate;
+  }
+
+  /// Where `p`, a point of `cell`, lies relative to the candidate. Moves *candidate to the next one.
+  STROM_BASE_INLINE Answer answer(uint32_t cell, Point p, uint32_t* candidate) const {
+    const uint32_t asked = *candidate;
+    *candidate = next_candidate(asked);
+    if (!has_entry(asked)) return Answer::kInside;
+    const CellEntry* entry = entries() + asked;
     if (entry->kind == EntryKind::kWhole) return Answer::kInside;
     if (entry->kind == EntryKind::kPrepared) return prepared(entry->polygon).locate(p);
     CellWalk walk(anchor_of(cell), p, entry->windings, kNear * header().step_x);
+    const bool hole = entry->hole;
     walk.add_edges(edge(*entry), entry->edges);
     while (entry->more) {
       ++entry;
-      ++*next;
       walk.add_edges(edge(*entry), entry->edges);
     }
-    return walk.is_clear() ? walk.answer(entry->hole) : prepared(entry->polygon).locate(p);
+    return walk.is_clear() ? walk.answer(hole) : prepared(entry->polygon).locate(p);
   }
 
   /// f(polygon, answer) for each polygon that `p` is not outside of. The order is that of the polygons. NaN and
@@ -110,10 +132,9 @@ class CellIndex {
   STROM_BASE_INLINE void for_each_polygon(Point p, F&& f) const {
     const uint32_t cell = cell_of(p);
     if (cell == kNoCell) return;
-    const uint32_t end = cells()[cell + 1];
-    for (uint32_t next = cells()[cell]; next < end;) {
-      const uint32_t polygon = entries()[next].polygon;
-      const Answer found = answer(cell, p, &next);
+    for (uint32_t candidate = first_candidate(cell); candidate != kNoCandidate;) {
+      const uint32_t polygon = polygon_of(candidate);
+      const Answer found = answer(cell, p, &candidate);
       if (found != Answer::kOutside) f(polygon, found);
     }
   }

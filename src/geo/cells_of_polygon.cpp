@@ -19,6 +19,11 @@ class TouchedCell {
   bool look(const PreparedPolygon& polygon, uint32_t ring, Point anchor, CellEntry* entry) {
     ring_ = ring;
     RingWinding own;
+    if (polygon.header().rings == 1) {
+      polygon.for_each_ring(anchor, [&](uint32_t, const RingWinding& winding) { own = winding; });
+      entry->windings = static_cast<int8_t>(own.windings);
+      return is_clear(own);
+    }
     bool seen = false;
     polygon.for_each_ring(anchor, [&](uint32_t other, const RingWinding& winding) {
       if (other == ring) own = winding;
@@ -31,7 +36,7 @@ class TouchedCell {
     });
     if (!seen) add_own(polygon);
     const Answer without = tallies_[0].answer(), within = tallies_[1].answer();
-    if (own.boundary || own.uncertain || own.windings < -1 || own.windings > 1) return false;
+    if (!is_clear(own)) return false;
     if (tallies_[2].answer() != Answer::kBoundary) return false;
     entry->hole = without == Answer::kInside;
     entry->windings = static_cast<int8_t>(own.windings);
@@ -40,6 +45,9 @@ class TouchedCell {
   }
 
  private:
+  static bool is_clear(const RingWinding& ring) {
+    return !ring.boundary && !ring.uncertain && ring.windings >= -1 && ring.windings <= 1;
+  }
   static bool is_shell(const PreparedPolygon& polygon, uint32_t ring) { return polygon.rings()[ring].shell != 0; }
   void add_own(const PreparedPolygon& polygon) {
     const RingWinding states[3] = {{0, false, false}, {1, false, false}, {0, true, false}};

@@ -18,6 +18,18 @@ STROM_BASE_INLINE double larger(double a, double b) { return a > b ? a : b; }
 STROM_BASE_INLINE bool is_finite(double value) { return value - value == 0; }
 STROM_BASE_INLINE bool is_finite(Point point) { return is_finite(point.x) && is_finite(point.y); }
 
+/// Lies in boxes of floats as PostGIS stores them, in which larger numbers became the largest float.
+STROM_BASE_INLINE bool fits_floats(Point point) {
+  constexpr double kLargest = 3.4e38;
+  return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
+}
+
+/// Finite, and squares of its coordinates are so, too.
+STROM_BASE_INLINE bool is_small(Point point) {
+  constexpr double kLargest = 1e150;
+  return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
+}
+
 /// A closed rectangle. An empty one has min > max.
 struct Box {
   double min_x, min_y, max_x, max_y;

@@ -1,6 +1,7 @@
 #include "geo/prepare_polygon.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "geo/cells_of_edge.hpp"
 
@@ -120,8 +121,14 @@ double float_rounding(const Box& box) {
   return reach * kRounding + kLeast;
 }
 
+double least_cell(const Box& box) {
+  constexpr double kSteps = 64 * std::numeric_limits<double>::epsilon();
+  return kSteps * std::max({std::abs(box.min_x), std::abs(box.max_x), std::abs(box.min_y), std::abs(box.max_y)});
+}
+
 std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   PreparedHeader h{};
+  h.magic = PreparedHeader::kMagic;
   h.srid = rings.srid;
   h.version = PreparedPolygon::kVersion;
   h.box = rings.box;
@@ -142,8 +149,10 @@ std::vector<char> prepare_polygon(const Rings& rings, Raster raster) {
   if (has_doubtful_edges(rings)) h.left -= float_rounding(h.box);
   const double width = h.box.max_x - h.box.min_x, height = h.box.max_y - h.box.min_y;
   h.cell_scale_x = scale_of(width, 1), h.cell_scale_y = scale_of(height, 1);
-  if (raster == Raster::kWith && h.cell_scale_x > 0 && h.cell_scale_y > 0) {
-    h.raster_bits = raster_bits_for(rings.points.size());
+  const uint8_t bits = raster_bits_for(rings.points.size());
+  if (raster == Raster::kWith && h.cell_scale_x > 0 && h.cell_scale_y > 0 &&
+      std::min(width, height) > least_cell(h.box) * (1 << bits)) {
+    h.raster_bits = bits;
     h.cell_scale_x = scale_of(width, 1 << h.raster_bits);
     h.cell_scale_y = scale_of(height, 1 << h.raster_bits);
   }

@@ -8,6 +8,9 @@ namespace strom::geo {
 /// More than boxes of floats can be wider than a box.
 double float_rounding(const Box& box);
 
+/// Cells over a box must be wider, so that a point within one can be computed.
+double least_cell(const Box& box);
+
 /// With a raster for a polygon that many points of everywhere are compared with; without one for a polygon that an
 /// index has in front of it.
 enum class Raster : uint8_t { kNone, kWith };

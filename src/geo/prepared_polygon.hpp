@@ -26,6 +26,8 @@ struct EdgeRun {
 /// What the image begins with. Offsets are bytes from the image's begin, at a multiple of 8. Points
 /// begin at a multiple of their size.
 struct PreparedHeader {
+  static constexpr uint64_t kMagic = 0x796C6F5067656F31;
+  uint64_t magic;
   int64_t size;
   int32_t srid;
   uint8_t decidable;    // 0: PostGIS decides about every point
@@ -46,6 +48,14 @@ class PreparedPolygon {
   static constexpr uint8_t kBorder = 0xFF;
 
   STROM_BASE_INLINE explicit PreparedPolygon(const char* image) : image_(image) {}
+
+  /// The bytes can be an image: they are not proven to be one.
+  STROM_BASE_INLINE static bool is_image(const char* bytes, int64_t size) {
+    if (size < static_cast<int64_t>(sizeof(PreparedHeader)) || reinterpret_cast<uintptr_t>(bytes) % 8 != 0)
+      return false;
+    const auto& h = *reinterpret_cast<const PreparedHeader*>(bytes);
+    return h.magic == PreparedHeader::kMagic && h.version == kVersion && h.size == size;
+  }
 
   STROM_BASE_INLINE const PreparedHeader& header() const { return *at<PreparedHeader>(0); }
   STROM_BASE_INLINE const Point* points() const { return at<Point>(header().points_at); }

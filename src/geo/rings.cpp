@@ -5,7 +5,6 @@ namespace strom::geo {
 namespace {
 
 constexpr int64_t kMostPoints = int64_t{1} << 30;
-constexpr double kLargest = 1e150;  // squares of coordinates are finite
 
 template <class Paths>
 Step add_paths(Paths& paths, Rings* rings) {
@@ -35,7 +34,7 @@ void Rings::add(const Path& path) {
   const auto first = static_cast<uint32_t>(points.size());
   for (int64_t i = 0; i < path.count; ++i) {
     const Point point = path.points.point(i);
-    if (!(point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest)) {
+    if (!is_small(point)) {
       decidable = false;
       return;
     }

@@ -19,7 +19,7 @@ enum class Phys : uint8_t {
   kF32,   // float: float4 and float2
   kF64,   // double
   kStr,   // StrView: pointer and byte length; char(n) values carry their padding; bytea; inet and cidr as stored; the
-          // root container of a jsonb; an array without its varlena header
+          // root container of a jsonb; an array, a geometry without its varlena header
 };
 
 enum class TypeId : uint8_t {
@@ -37,7 +37,7 @@ constexpr int kTypeCount = 0
 struct TypeInfo {
   TypeId id;
   const char* pg_name;  // in pg_catalog
-  uint32_t pg_oid;      // fixed for built-in types
+  uint32_t pg_oid;      // of a built-in type; 0: another one
   Phys phys;
 };
 
@@ -53,7 +53,7 @@ constexpr const TypeInfo& type_info(TypeId id) { return kTypes[static_cast<int>(
 /// have OIDs of their own: see codec::engine_type().
 constexpr const TypeInfo* find_type(uint32_t oid) {
   for (const TypeInfo& row : kTypes)
-    if (row.pg_oid == oid) return &row;
+    if (row.pg_oid == oid && oid != 0) return &row;
   return nullptr;
 }
 
@@ -68,7 +68,8 @@ constexpr bool orders_as_register(TypeId id) {
     case TypeId::kInet:
     case TypeId::kCidr:
     case TypeId::kJsonb:
-    case TypeId::kArray: return false;
+    case TypeId::kArray:
+    case TypeId::kGeometry: return false;
     default: return true;
   }
 }
@@ -85,10 +86,14 @@ constexpr bool is_equal_by_bits(TypeId id) {
     case TypeId::kTimeTz:
     case TypeId::kInet:
     case TypeId::kCidr:
-    case TypeId::kJsonb: return false;
+    case TypeId::kJsonb:
+    case TypeId::kGeometry: return false;
     default: return true;
   }
 }
+
+/// The extension that a type belongs to, where it is neither PostgreSQL's nor ours.
+constexpr const char* extension_of(TypeId id) { return id == TypeId::kGeometry ? "postgis" : nullptr; }
 
 /// Values are characters in an encoding, under a collation.
 constexpr bool is_text(TypeId id) { return id == TypeId::kText || id == TypeId::kVarchar || id == TypeId::kBpchar; }

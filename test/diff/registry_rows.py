@@ -8,6 +8,7 @@ import subprocess
 
 REGISTRY = pathlib.Path(__file__).resolve().parent.parent.parent / "src" / "registry"
 Function = collections.namedtuple("Function", "name pg_name result arguments field traits")
+OF_OTHER_EXTENSIONS = ("geometry",)  # test/diff/geometry compares these
 Aggregate = collections.namedtuple("Aggregate", "name pg_name argument accumulator pair")
 
 
@@ -83,4 +84,5 @@ def aggregates():
 
 
 def types():
-    return [base(name) for _macro, name, _pg_name, _oid, _phys in _expand("types.def", ["STROM_TYPE"])]
+    rows = [base(name) for _macro, name, _pg_name, _oid, _phys in _expand("types.def", ["STROM_TYPE"])]
+    return [row for row in rows if row not in OF_OTHER_EXTENSIONS]

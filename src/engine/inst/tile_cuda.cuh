@@ -13,6 +13,7 @@
 #include "engine/op/call/compare.hpp"
 #include "engine/op/call/date_part.hpp"
 #include "engine/op/call/datetime.hpp"
+#include "engine/op/call/geometry.hpp"
 #include "engine/op/call/integer.hpp"
 #include "engine/op/call/json.hpp"
 #include "engine/op/call/network.hpp"

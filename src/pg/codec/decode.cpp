@@ -447,8 +447,6 @@ Read reader_of(Oid type) {
     case OIDOID: return read_register<TypeId::kOid>;
     case ANYENUMOID: return read_register<TypeId::kEnum>;
     case CHAROID: return read_register<TypeId::kChar>;
-    case registry::type_info(TypeId::kInt1).pg_oid: return read_register<TypeId::kInt1>;
-    case registry::type_info(TypeId::kFloat2).pg_oid: return read_register<TypeId::kFloat2>;
     case MACADDROID: return read_register<TypeId::kMacaddr>;
     case MACADDR8OID: return read_register<TypeId::kMacaddr8>;
     default: return nullptr;
@@ -465,6 +463,18 @@ Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   decoder.scale = field.scale;
   decoder.unit = field.unit;
   if (declared.oid == BPCHAROID && declared.typmod >= VARHDRSZ) decoder.length = declared.typmod - VARHDRSZ;
+  return decoder;
+}
+
+Decoder make_decoder(const columnar::Field& field, const registry::TypeInfo& type) {
+  using registry::TypeId;
+  Decoder decoder = make_decoder(field, SqlType{type.pg_oid, -1});
+  switch (type.id) {
+    case TypeId::kInt1: decoder.read = read_register<TypeId::kInt1>; break;
+    case TypeId::kFloat2: decoder.read = read_register<TypeId::kFloat2>; break;
+    case TypeId::kGeometry: decoder.read = read_bytea; break;
+    default: break;
+  }
   return decoder;
 }
 
@@ -505,6 +515,7 @@ Datum datum_from_register(registry::TypeId type, int scale, int32_t length, cons
     case TypeId::kUuid: return copy_16_bytes(values, row);
     case TypeId::kJsonb:
     case TypeId::kArray:
+    case TypeId::kGeometry:
     case TypeId::kBytea:
     case TypeId::kInet:
     case TypeId::kCidr: {

@@ -38,6 +38,8 @@ struct Decoder {
 
 /// `fit(field, declared)` must not be Fit::kNone. Neither raises nor throws.
 Decoder make_decoder(const columnar::Field& field, SqlType declared);
+/// Of values of the engine, as codec::append() wrote them.
+Decoder make_decoder(const columnar::Field& field, const registry::TypeInfo& type);
 
 /// Reader of a column of an Arrow file as any type that fits: `view` is of `field`, which outlives the decoder. What it
 /// needs is allocated in the current memory context. May throw.

@@ -128,6 +128,7 @@ Field field_for(TypeId type, int scale, std::string name) {
     case TypeId::kCidr:
     case TypeId::kJsonb:
     case TypeId::kArray:
+    case TypeId::kGeometry:
     case TypeId::kBpchar: field.layout = Layout::kLargeUtf8; break;
   }
   return field;
@@ -186,6 +187,7 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
     case TypeId::kCidr:
     case TypeId::kJsonb:
     case TypeId::kArray:
+    case TypeId::kGeometry:
     case TypeId::kBpchar: {
       const Bytes bytes = text_bytes(value);
       column.append_bytes({bytes.ptr, bytes.size});
@@ -234,6 +236,7 @@ Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) 
     case TypeId::kCidr:
     case TypeId::kJsonb:
     case TypeId::kArray:
+    case TypeId::kGeometry:
     case TypeId::kBpchar: {
       const Bytes text = text_bytes(value);
       bytes->assign(text.ptr, text.size);

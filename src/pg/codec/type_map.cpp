@@ -35,7 +35,19 @@ bool widens(Oid from, Oid to) {
   }
 }
 
-// int1 and float2 stand in pg_catalog beside their wider relatives, with OIDs of their own in each database.
+// The type's extension, by a look at pg_depend. May ereport.
+const registry::TypeInfo* type_of_other_extension(Oid type, const char* name) {
+  for (const registry::TypeInfo& info : registry::kTypes) {
+    const char* extension = registry::extension_of(info.id);
+    if (extension == nullptr || std::strcmp(name, info.pg_name) != 0) continue;
+    const Oid owner = get_extension_oid(extension, true);
+    if (OidIsValid(owner) && getExtensionOfObject(TypeRelationId, type) == owner) return &info;
+  }
+  return nullptr;
+}
+
+// int1 and float2 stand in pg_catalog beside their wider relatives, with OIDs of their own in each database. Types of
+// other extensions stand in any schema.
 const registry::TypeInfo* own_type(Oid type) {
   const registry::TypeInfo* found = nullptr;
   HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
@@ -45,6 +57,8 @@ const registry::TypeInfo* own_type(Oid type) {
     const char* name = NameStr(row->typname);
     if (row->typlen == 1 && std::strcmp(name, "int1") == 0) found = &registry::type_info(registry::TypeId::kInt1);
     if (row->typlen == 2 && std::strcmp(name, "float2") == 0) found = &registry::type_info(registry::TypeId::kFloat2);
+  } else if (row->typlen == -1 && row->typtype == TYPTYPE_BASE) {
+    found = type_of_other_extension(type, NameStr(row->typname));
   }
   ReleaseSysCache(tuple);
   return found;

@@ -182,8 +182,9 @@ class Explainer {
     const List *outer = spec.outer_keys, *inner = spec.inner_keys;
     List* further = spec.match_filters;
     std::string clauses;
+    const bool spatial = plan_.program.joins[index].spatial != engine::plan::SpatialMatch::kNone;
     for (int i = 0; i < list_length(outer); ++i)
-      if (inner != NIL)
+      if (inner != NIL && !spatial)
         clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
     if (further != NIL) clauses += (clauses.empty() ? "" : " AND ") + conjunction(further);
     if (spec.membership != nullptr) clauses = deparse(spec.membership);
@@ -199,9 +200,9 @@ class Explainer {
       set_left(&counts, stage + " matched");
       set_left(&counts, stage + " unmatched");
     }
-    counted(device(std::string(kind_of(index)) + "Join Quals" + number), clauses, counts);
-    expressions(device("Outer Hash" + number), outer);
-    expressions(device("Inner Hash" + number), inner);
+    counted(device(std::string(kind_of(index)) + (spatial ? "GiST Join" : "Join Quals") + number), clauses, counts);
+    expressions(device((spatial ? "Outer Point" : "Outer Hash") + number), outer);
+    expressions(device((spatial ? "Inner Polygon" : "Inner Hash") + number), inner);
   }
 
   // What BRIN indexes were asked, and the table's blocks that they left and ruled out.

@@ -307,7 +307,7 @@ Recheck::Keys Recheck::outer_key_values(size_t depth) {
   Keys keys;
   for (size_t i = 0; i < outer_keys_[depth].size(); ++i) {
     bool key_held;
-    keys.values.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].inner_keys[i]].type, &key_held));
+    keys.values.push_back(key(outer_keys_[depth][i], program.nodes[program.joins[join].outer_keys[i]].type, &key_held));
     keys.has_null = keys.has_null || keys.values.back().is_null;
     keys.held = keys.held && key_held;
     if (!key_held) keys.values.back() = {keys.values.back().type, true, -1, {}};

@@ -152,7 +152,10 @@ Cost cost_of_build(const EngineJoin* join) {
   else
     read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
            join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
-  return read + join->inner->rows * kBuild * row_cost();
+  // An index over polygons looks at each of their points.
+  constexpr double kPolygonByte = 0.03;
+  const double key_bytes = join->spatial != engine::plan::SpatialMatch::kNone ? join->inner->reltarget->width : 0;
+  return read + join->inner->rows * (kBuild + kPolygonByte * key_bytes) * row_cost();
 }
 
 void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs) {

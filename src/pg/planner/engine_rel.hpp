@@ -72,6 +72,10 @@ struct EngineJoin {
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
   List* key_operators;  // OidList: what compares them, the outer one on the left
+  // Not kNone: the inner key is a polygon, the outer ones are a point or its coordinates in the system `srid`.
+  engine::plan::SpatialMatch spatial;
+  int32_t srid;
+  Expr* spatial_clause;  // what these keys stand for
   List*
       match_quals;  // of Expr: further clauses that decide whether a candidate matches; the engine never fails in them
   List* other_quals;  // of Expr: clauses that are evaluated on the rows that result

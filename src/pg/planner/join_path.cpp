@@ -8,6 +8,7 @@
 #include "pg/planner/expression_size.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
+#include "pg/planner/spatial_clause.hpp"
 
 namespace strom::pg::planner {
 
@@ -186,16 +187,39 @@ bool can_follow_join(const PlannerInfo* root, const List* quals, const OfferedJo
   return true;
 }
 
+// A clause that is evaluated on joined rows, not where it decides about matches.
+bool is_filter(const RestrictInfo* clause, const OfferedJoin& offer) {
+  return IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
+}
+
+// Without a key of equal values, a clause about points in polygons can be the key. The other clauses are then
+// conditions.
+const RestrictInfo* take_spatial_key(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing,
+                                     int* operations) {
+  if (ends_probing(join->kind)) return nullptr;
+  ListCell* cell;
+  ComparedSides ignored;
+  foreach (cell, offer.extra->restrictlist)
+    if (split_sides(static_cast<RestrictInfo*>(lfirst(cell)), probing, join->inner->relids, &ignored)) return nullptr;
+  foreach (cell, offer.extra->restrictlist) {
+    const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+    if (!is_filter(clause, offer) && set_spatial_keys(state, clause->clause, probing, join, operations)) return clause;
+  }
+  return nullptr;
+}
+
 // Distributes the join's clauses. One that does not lower goes to `host`; where it cannot, it is refused and ends the
 // join.
 Refusal* take_clauses(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing, int* operations,
                       List** host) {
+  const RestrictInfo* spatial = take_spatial_key(state, join, offer, probing, operations);
   ListCell* cell;
   foreach (cell, offer.extra->restrictlist) {
     auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
     auto* expr = reinterpret_cast<Node*>(clause->clause);
+    if (clause == spatial) continue;
     ComparedSides sides;
-    const bool filters = IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
+    const bool filters = is_filter(clause, offer);
     if (!filters && split_sides(clause, probing, join->inner->relids, &sides) &&
         why_not_key(state, reinterpret_cast<OpExpr*>(expr), operations) == nullptr) {
       join->outer_keys = lappend(join->outer_keys, sides.outer);
@@ -302,7 +326,8 @@ void note_refusal(const PlannerInfo* root, EngineInput* probing, JoinKind kind, 
 
 // The engine has a way to run the join.
 bool has_way(const EngineJoin* join) {
-  if (join->outer_keys == NIL && join->passes > 1) return false;  // nothing divides the inner side
+  const bool divides = join->outer_keys != NIL && join->spatial == engine::plan::SpatialMatch::kNone;
+  if (!divides && join->passes > 1) return false;  // nothing divides the inner side
   if (join->passes > static_cast<double>(engine::exec::kMostPasses)) return false;
   return join->outer_keys != NIL || join->kind != JoinKind::kFull;  // an error of PostgreSQL's, if there are conditions
 }

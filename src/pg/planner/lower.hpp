@@ -33,7 +33,7 @@ Status check_enum_order(Oid type);
 /// The char(length) that a column of texts of any length stands for.
 Result<engine::plan::NodeId> char_of_text(engine::plan::Builder& builder, engine::plan::NodeId text, int32_t length);
 
-/// A call of a function of pg_catalog.
+/// A call of a function of pg_catalog, or of another extension, whose name is then "EXTENSION.NAME".
 struct FunctionCall {
   const std::string name;
   const std::vector<const Node*>& args;
@@ -68,6 +68,15 @@ class Lowering {
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED
+  /// A point as two numbers, or as a geometry (in `x`, without `y`).
+  struct PointNodes {
+    NodeId x = engine::plan::kNoNode, y = engine::plan::kNoNode;
+    int32_t srid = 0;
+    bool is_numbers() const { return y != engine::plan::kNoNode; }
+  };
+  Result<PointNodes> point_nodes(const Node* arg);
+  Result<NodeId> point_value(const PointNodes& point);
+  Result<NodeId> point_in_polygon(const Node* polygon, const Node* point, bool covers);
   Result<NodeId> printed(const Node* arg);
   Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");

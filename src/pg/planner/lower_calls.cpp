@@ -28,21 +28,28 @@ namespace {
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
 
-struct FunctionFacts {
+struct CatalogFacts {
   NameData name;
   bool in_catalog;  // in schema pg_catalog
   char volatility;
 };
 
+struct FunctionFacts : CatalogFacts {
+  std::string extension;  // that the function belongs to, if it is not in pg_catalog
+};
+
 FunctionFacts function_facts(Oid function) {
-  return guard([function] {
+  FunctionFacts found;
+  static_cast<CatalogFacts&>(found) = guard([function] {
     HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
     if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for function %u", function);
     auto* row = reinterpret_cast<Form_pg_proc>(GETSTRUCT(tuple));
-    FunctionFacts facts{row->proname, row->pronamespace == PG_CATALOG_NAMESPACE, row->provolatile};
+    CatalogFacts facts{row->proname, row->pronamespace == PG_CATALOG_NAMESPACE, row->provolatile};
     ReleaseSysCache(tuple);
     return facts;
   });
+  if (!found.in_catalog) found.extension = extension_of_function(function);
+  return found;
 }
 
 bool is_ascii_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -167,11 +174,13 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
 #undef STROM_LOWERED
   };
   const FunctionFacts facts = function_facts(function);
-  const FunctionCall call{NameStr(facts.name), args, collation};
-  if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported("volatile function " + call.name);
-  if (!facts.in_catalog) return unsupported("function " + call.name + " is not built in");
+  const std::string name = NameStr(facts.name);
+  const FunctionCall call{facts.extension.empty() ? name : facts.extension + "." + name, args, collation};
+  if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported("volatile function " + name);
   const int row = lowered_row(function, call.name.c_str());
-  return row < 0 ? plain_call(call) : (this->*kMembers[row])(call);
+  if (row >= 0 && (facts.in_catalog || !facts.extension.empty())) return (this->*kMembers[row])(call);
+  if (!facts.in_catalog) return unsupported("function " + name + " is not built in");
+  return plain_call(call);
 }
 
 // A row of functions.def over the arguments as they are.

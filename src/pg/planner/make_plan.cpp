@@ -19,6 +19,7 @@ void add_input_vars(PlanSlots* slots, const EngineInput* input) {
     if (join->scan != nullptr) add_vars(slots, bare_clauses(join->scan->quals));
     add_vars(slots, join->outer_keys);
     if (join->membership == nullptr) add_vars(slots, join->inner_keys);
+    if (join->spatial_clause != nullptr) add_vars(slots, list_make1(join->spatial_clause));
     add_vars(slots, join->match_quals);
     add_vars(slots, join->other_quals);
   }

@@ -150,7 +150,11 @@ void add_joins(const EngineInput* input, const ProgramWriter& writer, PlanSlots*
     result.outer_keys = mapped_list(join->outer_keys, slots);
     if (join->membership == nullptr) result.inner_keys = mapped_list(join->inner_keys, slots);
     result.key_operators = guard([join] { return list_copy(join->key_operators); });
-    result.match_filters = mapped_list(join->match_quals, slots);
+    // PostgreSQL looks at the clause itself for the candidates of a fallback row.
+    const List* decides = join->spatial_clause == nullptr
+                              ? join->match_quals
+                              : guard([join] { return lcons(join->spatial_clause, list_copy(join->match_quals)); });
+    result.match_filters = mapped_list(decides, slots);
     if (join->membership != nullptr) result.membership = mapped(join->membership->clause->clause, slots);
     result.membership_param = writer.membership_param(i);
     result.rows = row_estimate(join->rows);

@@ -161,10 +161,20 @@ void ProgramWriter::write_join(uint32_t index) {
   program_.joins[index].build_pipeline = index;
   for (int i = 0; i < list_length(join.outer_keys); ++i) {
     NodeId outer = lower(probing, list_nth(join.outer_keys, i));
+    if (join.spatial != engine::plan::SpatialMatch::kNone) {
+      program_.joins[index].outer_keys.push_back(outer);
+      continue;
+    }
     NodeId inner = lower(index, list_nth(join.inner_keys, i));
     throw_if_failed(Lowering::match_keys(builder_, &outer, &inner));
     program_.joins[index].outer_keys.push_back(outer);
     program_.joins[index].inner_keys.push_back(inner);
+  }
+  if (join.spatial != engine::plan::SpatialMatch::kNone) {
+    program_.joins[index].inner_keys.push_back(lower(index, linitial(join.inner_keys)));
+    program_.joins[index].spatial = join.spatial;
+    program_.joins[index].srid = join.srid;
+    lower(probing, linitial(join.inner_keys), index);  // a payload, for PostgreSQL's evaluation of fallback rows
   }
   program_.joins[index].kind = join.kind;
   for (int i = 0; i < list_length(join.match_quals); ++i)

@@ -153,8 +153,7 @@ std::span<const codec::Decoder> CollectedRows::decoders(int64_t chunk) {
   decoders_.clear();
   const std::vector<columnar::ColumnView> columns = views(chunk);
   for (size_t i = 0; i < types_.size(); ++i) {
-    const registry::TypeInfo& info = registry::type_info(types_[i].type);
-    decoders_.push_back(codec::make_decoder(fields_[i], {info.pg_oid, -1}));
+    decoders_.push_back(codec::make_decoder(fields_[i], registry::type_info(types_[i].type)));
     decoders_.back().view = columns[i];
   }
   return decoders_;

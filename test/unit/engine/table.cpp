@@ -11,6 +11,7 @@
 #include "base/int128.hpp"
 #include "engine/plan/verify.hpp"
 #include "expr/json_sample.hpp"
+#include "../geo/geometry_bytes.hpp"
 
 namespace strom::engine::test {
 
@@ -137,6 +138,7 @@ Field field_of(plan::ValueType type) {
     case TypeId::kCidr:
     case TypeId::kJsonb:
     case TypeId::kArray:
+    case TypeId::kGeometry:
     case TypeId::kBytea: return field(Layout::kUtf8);
   }
   return field(Layout::kInt32);
@@ -236,6 +238,27 @@ __int128 random_decimal(std::mt19937_64& random) {
   return static_cast<int64_t>(random() % 200001) - 100000;
 }
 
+/// A point or a polygon on a small grid, sometimes damaged.
+std::string random_geometry(std::mt19937_64& random) {
+  const auto coordinate = [&random] { return static_cast<double>(random() % 9); };
+  geo::test::Form form;
+  form.srid = random() % 3 == 0 ? 4326 : 0;
+  form.z = random() % 4 == 0;
+  form.version = random() % 4 == 0 ? 1 : 2;
+  std::string bytes;
+  if (random() % 2 == 0) {
+    bytes = geo::test::serialized_point({coordinate(), coordinate()}, form);
+  } else {
+    geo::test::Ring ring;
+    for (uint64_t i = 0; i < 3 + random() % 6; ++i) ring.push_back({coordinate(), coordinate()});
+    ring.push_back(ring[0]);
+    bytes = geo::test::serialized({{ring}}, form);
+  }
+  if (random() % 8 == 0) bytes[random() % bytes.size()] = static_cast<char>(random());
+  if (random() % 20 == 0) bytes.resize(random() % bytes.size());
+  return bytes;
+}
+
 }  // namespace
 
 void append_random(std::mt19937_64& random, plan::ValueType type, double null_fraction, ColumnBuilder& column) {
@@ -293,6 +316,10 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     }
     case TypeId::kArray: {
       ASSERT_TRUE(column.append_bytes(random_array(random)));
+      return;
+    }
+    case TypeId::kGeometry: {
+      ASSERT_TRUE(column.append_bytes(random_geometry(random)));
       return;
     }
     case TypeId::kText:

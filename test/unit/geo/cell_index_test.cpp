@@ -57,7 +57,7 @@ class Index {
  private:
   std::vector<std::string> bytes_;
   std::vector<GeometryBytes> geometries_;
-  std::vector<max_align_t> image_;
+  std::vector<uint64_t> image_;
   std::vector<std::vector<char>> prepared_;
 };
 
@@ -118,6 +118,25 @@ TEST(CellIndex, IsTheSameAsPreparedPolygons) {
   }
 }
 
+TEST(CellIndex, IsTheSameFarFromTheOrigin) {
+  std::mt19937_64 random(8);
+  constexpr double kFar = 1e15;
+  for (int round = 0; round < 50; ++round) {
+    Polygons polygons;
+    for (int i = 0; i < 6; ++i) {
+      polygons.push_back(random_scribble(&random, 0.375));
+      for (Polygon& part : polygons.back())
+        for (Ring& ring : part)
+          for (Point& point : ring) point.x += kFar;
+    }
+    const Index index(polygons, 1, 20);
+    for (int i = 0; i < 500; ++i) {
+      const Point p{kFar + static_cast<double>(random() % 30) / 8, static_cast<double>(random() % 1000) / 333};
+      ASSERT_EQ(index.answers(p), index.expected(p)) << round << " " << i;
+    }
+  }
+}
+
 TEST(CellIndex, IsTheSameForInvalidPolygons) {
   std::mt19937_64 random(6);
   int answers[4] = {};
@@ -144,14 +163,13 @@ TEST(CellIndex, HasWholeCells) {
     for (int column = 0; column < 4; ++column)
       polygons.push_back({{rectangle(column * 10.0, row * 10.0, column * 10.0 + 10, row * 10.0 + 10)}});
   const Index index(polygons, 2, 50);
-  const CellIndexHeader& h = index.index().header();
-  int whole = 0, asked = 0;
-  for (uint32_t i = 0; i < h.entries; ++i) {
-    whole += index.index().entries()[i].kind == EntryKind::kWhole;
-    asked += index.index().entries()[i].kind == EntryKind::kPrepared;
-  }
-  EXPECT_GT(whole, static_cast<int>(h.entries / 2));
-  EXPECT_EQ(asked, 0);
+  const CellIndex cells = index.index();
+  const CellIndexHeader& h = cells.header();
+  int whole = 0;
+  for (uint32_t cell = 0; cell < static_cast<uint32_t>(h.columns * h.rows); ++cell)
+    whole += (cells.first_candidate(cell) & kWholeCell) != 0;
+  EXPECT_GT(whole, h.columns * h.rows / 2);
+  for (uint32_t i = 1; i < h.entries; ++i) ASSERT_EQ(cells.entries()[i].kind, EntryKind::kEdges);
   EXPECT_EQ(index.answers({25, 15})[6], Answer::kInside);
   EXPECT_EQ(index.answers({20, 15})[5], Answer::kBoundary);
   EXPECT_EQ(index.answers({20, 15})[6], Answer::kBoundary);
@@ -199,7 +217,7 @@ TEST(CellIndex, KnowsSrids) {
   EXPECT_FALSE(header({4326, 4326, 4326}).mixed_srid);
   EXPECT_TRUE(header({4326, 4326, 0}).mixed_srid);
   EXPECT_TRUE(header({0, 4326}).mixed_srid);
-  EXPECT_EQ(header({}).entries, 0u);
+  EXPECT_EQ(header({}).entries, 1u);
 }
 
 }  // namespace

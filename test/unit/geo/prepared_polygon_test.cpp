@@ -52,6 +52,19 @@ TEST(PreparedPolygon, KnowsInsideBoundaryAndHoles) {
   EXPECT_EQ(locate(polygon, {3, INFINITY}), Answer::kUncertain);
 }
 
+// No number lies in the middle of a cell that is narrower than the distance of neighbouring numbers.
+TEST(PreparedPolygon, HasNoCellsThatAreTooNarrow) {
+  constexpr double kFar = 1e15;
+  const Ring ring{{kFar + 0.625, 2.0 / 3}, {kFar + 1, 7.0 / 3},     {kFar + 2, 5.0 / 3},    {kFar + 1, 0},
+                  {kFar, 4.0 / 3},         {kFar + 2.625, 8.0 / 3}, {kFar + 0.625, 2.0 / 3}};
+  const Rings rings = rings_of({{ring}});
+  for (int x = -2; x < 25; ++x)
+    for (int y = -4; y < 100; ++y) {
+      const Point p{kFar + x / 8.0, y / 33.0};
+      EXPECT_EQ(locate({{ring}}, p), plain_answer(rings, p)) << x << " " << y;
+    }
+}
+
 TEST(PreparedPolygon, LeavesWhatIsNotValidToPostgis) {
   // Two parts overlap.
   const std::vector<Polygon> overlap{{rectangle(0, 0, 10, 10)}, {rectangle(5, 0, 15, 10)}};

@@ -64,11 +64,10 @@ class TilePoints {
 /// The first build row that the point matches, and whether there are more of them. All polygons of the cell are asked:
 /// kErrorFlag when PostGIS has to decide about one.
 STROM_INLINE uint8_t first_match(const SpatialTable& table, const geo::CellIndex& index, uint32_t cell,
-                                 geo::Point point, uint32_t begin, uint32_t* row, bool* has_more) {
-  const uint32_t end = index.cells()[cell + 1];
-  for (uint32_t next = begin; next < end;) {
-    const uint32_t polygon = index.entries()[next].polygon;
-    const geo::Answer answer = index.answer(cell, point, &next);
+                                 geo::Point point, uint32_t candidate, uint32_t* row, bool* has_more) {
+  while (candidate != geo::CellIndex::kNoCandidate) {
+    const uint32_t polygon = index.polygon_of(candidate);
+    const geo::Answer answer = index.answer(cell, point, &candidate);
     if (answer == geo::Answer::kUncertain) return kErrorFlag;
     if (!is_match(table, answer)) continue;
     if (*row == kNoRow)
@@ -81,14 +80,16 @@ STROM_INLINE uint8_t first_match(const SpatialTable& table, const geo::CellIndex
 
 /// Of the first entries of a cell, which are as a rule those of one or two polygons.
 template <class P>
-STROM_INLINE void fetch_edges(const P& p, const geo::CellIndex& index, uint32_t begin, uint32_t end) {
+STROM_INLINE void fetch_edges(const P& p, const geo::CellIndex& index, uint32_t candidate) {
   constexpr uint32_t kFetched = 3;
   constexpr uint32_t kPointsOfLine = 4;
-  for (uint32_t i = begin; i < end && i < begin + kFetched; ++i) {
-    const geo::CellEntry& entry = index.entries()[i];
-    if (entry.kind != geo::EntryKind::kEdges) continue;
-    p.prefetch(index.edge(entry));
-    if (entry.edges >= kPointsOfLine) p.prefetch(index.edge(entry) + kPointsOfLine);
+  for (uint32_t i = 0; i < kFetched; ++i) {
+    const geo::CellEntry& entry = index.entries()[candidate + i];
+    if (entry.kind == geo::EntryKind::kEdges) {
+      p.prefetch(index.edge(entry));
+      if (entry.edges >= kPointsOfLine) p.prefetch(index.edge(entry) + kPointsOfLine);
+    }
+    if (entry.last) return;
   }
 }
 
@@ -118,20 +119,20 @@ STROM_KERNEL void find_in_cells(const P& p, TileState& s, const TileInstr& instr
     });
     p.for_each(count, [&](int k) {
       const int i = base + k;
-      out[i] = cell[i] == geo::CellIndex::kNoCell ? kNoRow : index.cells()[cell[i]];
-      if (!P::kDevice && out[i] != kNoRow) p.prefetch(index.entries() + out[i]);
+      out[i] = cell[i] == geo::CellIndex::kNoCell ? geo::CellIndex::kNoCandidate : index.first_candidate(cell[i]);
+      if (!P::kDevice && index.has_entry(out[i])) p.prefetch(index.entries() + out[i]);
     });
     if constexpr (!P::kDevice)
       for (int i = base; i < base + count; ++i)
-        if (out[i] != kNoRow) fetch_edges(p, index, out[i], index.cells()[cell[i] + 1]);
+        if (index.has_entry(out[i])) fetch_edges(p, index, out[i]);
     p.for_each(count, [&](int k) {
       const int i = base + k;
-      const uint32_t begin = out[i];
+      const uint32_t candidate = out[i];
       uint32_t row = kNoRow;
       bool has_more = false;
       uint8_t flag = out_flags[i] & kErrorFlag;
       if (cell[i] != geo::CellIndex::kNoCell)
-        flag = first_match(table, index, cell[i], point[i], begin, &row, &has_more);
+        flag = first_match(table, index, cell[i], point[i], candidate, &row, &has_more);
       out[i] = flag == 0 ? row : kNoRow;
       more[i] = has_more;
       out_flags[i] = flag;
@@ -162,12 +163,12 @@ STROM_KERNEL void next_in_cells(const P& p, TileState& s, const TileInstr& instr
     if (points.read(i, &point) != 0) return;
     const uint32_t cell = index.cell_of(point);
     if (cell == geo::CellIndex::kNoCell) return;
-    const uint32_t end = index.cells()[cell + 1];
-    uint32_t next = index.cells()[cell];
-    while (next < end && index.entries()[next].polygon <= rows[i]) ++next;
-    while (next < end && out[i] == kNoRow) {
-      const uint32_t polygon = index.entries()[next].polygon;
-      if (is_match(table, index.answer(cell, point, &next))) out[i] = polygon;
+    uint32_t candidate = index.first_candidate(cell);
+    while (candidate != geo::CellIndex::kNoCandidate && index.polygon_of(candidate) <= rows[i])
+      candidate = index.next_candidate(candidate);
+    while (candidate != geo::CellIndex::kNoCandidate && out[i] == kNoRow) {
+      const uint32_t polygon = index.polygon_of(candidate);
+      if (is_match(table, index.answer(cell, point, &candidate))) out[i] = polygon;
     }
   });
   p.leader([&] { own(s, instr.dst, false); });

@@ -126,8 +126,9 @@ bool SpatialIndex::find_in_box(const geo::Box& box, std::set<uint32_t>* rows) co
   for (uint32_t row = first / columns; row <= last / columns; ++row)
     for (uint32_t column = first % columns; column <= last % columns; ++column) {
       const uint32_t cell = row * columns + column;
-      for (uint32_t entry = index.cells()[cell]; entry < index.cells()[cell + 1]; ++entry)
-        rows->insert(index.entries()[entry].polygon);
+      for (uint32_t candidate = index.first_candidate(cell); candidate != geo::CellIndex::kNoCandidate;
+           candidate = index.next_candidate(candidate))
+        rows->insert(index.polygon_of(candidate));
     }
   return true;
 }

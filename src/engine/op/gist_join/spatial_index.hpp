@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -16,7 +17,7 @@ class SpatialIndex final : public JoinIndex {
 
   int64_t wanted_memory() const override;
   Status build(const std::vector<uint32_t>& codes, int threads, block::JoinTable* table) override;
-  int64_t memory() const override { return static_cast<int64_t>(image_.capacity() * sizeof(max_align_t)); }
+  int64_t memory() const override { return static_cast<int64_t>(image_.capacity() * sizeof(uint64_t)); }
   void find(const std::vector<HostColumn>& keys, std::vector<int64_t>* found) const override;
   static void add_arrays(const block::JoinTable& table, std::vector<TableArray>* arrays);
   /// For an image that somebody else owns.
@@ -30,7 +31,7 @@ class SpatialIndex final : public JoinIndex {
  private:
   bool find_in_box(const geo::Box& box, std::set<uint32_t>* rows) const;
 
-  std::vector<max_align_t> image_;
+  std::vector<uint64_t> image_;
   const char* cells_ = nullptr;
 };
 

@@ -1,0 +1,78 @@
+-- Geometries of PostGIS in the engine: points and polygons; what the engine does not decide is PostGIS's. Without PostGIS
+-- the expected output is geometry_1.out.
+SELECT count(*) = 0 AS without_postgis FROM pg_available_extensions WHERE name = 'postgis' \gset
+\if :without_postgis
+\quit
+\endif
+LOAD 'pg_strom';
+SET client_min_messages = warning;
+CREATE SCHEMA places;
+CREATE EXTENSION postgis SCHEMA places;
+SET search_path = places;
+SET pg_strom.cpu_setup_cost = 0;
+SET pg_strom.cpu_tuple_cost = 0.000001;
+SET pg_strom.regression_test_mode = on;
+SET max_parallel_workers_per_gather = 0;
+-- Points on a grid, so that many lie on edges and vertices; some are NULL.
+CREATE TABLE points (id int, x float8, y float8, g geometry, s geometry(Point, 4326));
+INSERT INTO points SELECT i, i % 101 / 4.0, i / 101 / 4.0, st_makepoint(i % 101 / 4.0, i / 101 / 4.0),
+  st_setsrid(st_makepoint(i % 101 / 4.0, i / 101 / 4.0), 4326) FROM generate_series(0, 10200) i;
+INSERT INTO points VALUES (-1, NULL, 1, NULL, NULL), (-2, 'NaN', 1, 'POINT EMPTY', NULL), (-3, 'Infinity', 1, 'POINT Z (3 3 5)', NULL),
+  (-4, 3, 3, 'LINESTRING (0 0, 9 9)', NULL), (-5, 3, 3, 'MULTIPOINT (3 3)', NULL);
+CREATE TABLE areas (id int, g geometry);
+INSERT INTO areas VALUES (1, 'POLYGON ((2 2, 20 2, 20 20, 2 20, 2 2), (5 5, 10 5, 10 10, 5 10, 5 5))'),
+  (2, 'MULTIPOLYGON (((0 0, 5 0, 5 5, 0 5, 0 0)), ((5 5, 9 5, 9 9, 5 9, 5 5)))'), (3, 'POLYGON ((0 0, 10 10, 10 0, 0 10, 0 0))'),
+  (4, 'POLYGON EMPTY'), (5, NULL), (6, 'LINESTRING (0 0, 10 10)'), (7, 'POLYGON Z ((1 1 5, 8 2 5, 4 9 5, 1 1 5))'),
+  (8, 'MULTIPOLYGON (((0 0, 9 0, 9 9, 0 9, 0 0)), ((4 4, 12 4, 12 12, 4 12, 4 4)))');
+VACUUM ANALYZE points, areas;
+
+-- As the seeds have it: a polygon from a string.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_contains('polygon ((2 2, 20 2, 11 24, 2 2))', st_makepoint(x, y));
+SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_contains(''polygon ((2 2, 20 2, 11 24, 2 2))'', st_makepoint(x, y))');
+SELECT f, w, (engine.run_both(format('SELECT count(*), sum(id) FROM points WHERE %s(%s)', f, w))).*
+  FROM unnest('{st_contains,st_covers,st_intersects,st_disjoint}'::text[]) f,
+    unnest(ARRAY['''polygon ((2 2, 20 2, 20 20, 2 20, 2 2), (5 5, 10 5, 10 10, 5 10, 5 5))'', st_point(x, y)',
+      '''multipolygon (((0 0, 5 0, 5 5, 0 5, 0 0)), ((5 5, 9 5, 9 9, 5 9, 5 5)))'', st_makepoint(x, y)',
+      '''polygon ((0 0, 10 10, 10 0, 0 10, 0 0))'', g', '''SRID=4326;polygon ((1 1, 8 2, 4 9, 1 1))'', s',
+      '''SRID=4326;polygon ((1 1, 8 2, 4 9, 1 1))'', st_setsrid(st_makepoint(x, y), 4326)']) w;
+SELECT f, w, (engine.run_both(format('SELECT count(*), sum(id) FROM points WHERE %s(%s)', f, w))).*
+  FROM unnest('{st_within,st_coveredby,st_intersects,st_disjoint}'::text[]) f,
+    unnest(ARRAY['st_point(x, y), ''polygon ((0 0, 10 10, 10 0, 0 10, 0 0))''', 'g, ''polygon ((2 2, 20 2, 11 24, 2 2))''']) w;
+-- Polygons of a table, for each row.
+SELECT * FROM engine.run_both('SELECT id, st_contains(g, ''point (5 5)''), st_covers(g, ''point (5 5)''), st_intersects(''point (3 3)'', g), st_within(''point (8.5 8.5)'', g) FROM areas');
+EXPLAIN (COSTS OFF) SELECT a.id, count(*) FROM areas a, points p WHERE st_contains(a.g, st_makepoint(p.x, p.y)) AND a.id < 4 GROUP BY a.id;
+SELECT a.id, count(*) FROM areas a, points p WHERE st_contains(a.g, st_makepoint(p.x, p.y)) AND a.id < 4 GROUP BY a.id ORDER BY a.id;
+SELECT * FROM engine.run_both('SELECT a.id, count(*), sum(p.id) FROM areas a, points p WHERE st_contains(a.g, st_makepoint(p.x, p.y)) AND a.id < 5 GROUP BY a.id');
+SELECT * FROM engine.run_both('SELECT a.id, count(*), sum(p.id) FROM areas a JOIN points p ON st_intersects(p.g, a.g) GROUP BY a.id');
+SELECT * FROM engine.run_both('SELECT a.id, p.id, p.x FROM points p LEFT JOIN areas a ON st_covers(a.g, st_makepoint(p.x, p.y)) AND a.id < 3');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE EXISTS (SELECT FROM areas a WHERE st_within(p.s, st_setsrid(a.g, 4326)) AND a.id < 3)');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE EXISTS (SELECT FROM areas a WHERE st_within(st_point(p.x, p.y), a.g) AND a.id < 3)');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE NOT EXISTS (SELECT FROM areas a WHERE st_covers(a.g, st_point(p.x, p.y)) AND a.id IN (1, 7))');
+-- Distances of points.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)', 2.5);
+SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_dwithin(g, ''point (7 7)'', 2.5) AND id >= 0');
+SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_dwithin(s, st_setsrid(st_makepoint(y, 3), 4326), x) AND id >= 0');
+SELECT * FROM engine.run_both('SELECT id, st_distance(st_makepoint(x, y), ''point (7.1 7)'') FROM points WHERE id % 100 = 7');
+-- Parts of a geometry.
+SELECT * FROM engine.run_both('SELECT id, st_x(g), st_y(g), st_z(g), st_m(g), st_srid(s), st_isempty(g), st_npoints(g) FROM points WHERE id % 100 = 3 OR id = -2');
+SELECT * FROM engine.run_both('SELECT id, st_npoints(g), st_isempty(g), st_srid(g), g FROM areas');
+SELECT * FROM engine.run_both('SELECT id, st_makepoint(x, y), st_setsrid(st_point(y, x), 4326) FROM points WHERE id BETWEEN 300 AND 320');
+SELECT * FROM engine.run_both('SELECT st_x(st_makepoint(1, x)) IS NULL AS n, count(*) FROM points GROUP BY 1');
+SELECT * FROM engine.run_both('SELECT g, count(*) FROM areas GROUP BY g');
+-- Errors are PostGIS's.
+SELECT count(*) FROM points WHERE st_contains('SRID=4326;polygon ((1 1, 8 2, 4 9, 1 1))', g);
+SELECT count(*) FROM points WHERE st_x(g) > 3;
+SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)', -1);
+-- Stays with PostGIS.
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_contains('linestring (0 0, 9 9)', g);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM areas WHERE st_touches(g, 'point (5 5)');
+-- A function of that name that is not PostGIS's.
+CREATE FUNCTION pg_temp.st_contains(geometry, geometry) RETURNS bool IMMUTABLE STRICT LANGUAGE plpgsql AS 'BEGIN RETURN false; END';
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE pg_temp.st_contains('polygon ((2 2, 20 2, 11 24, 2 2))', st_makepoint(x, y));
+-- The extension goes and comes back.
+DROP EXTENSION postgis CASCADE;
+CREATE EXTENSION postgis SCHEMA places;
+ALTER TABLE points ADD g geometry;
+UPDATE points SET g = st_makepoint(x, y) WHERE id > 0;
+SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_contains(''polygon ((2 2, 20 2, 11 24, 2 2))'', g)');
+DROP SCHEMA places CASCADE;
