@@ -199,6 +199,27 @@ for form, index in (("blocks.vcf.gz", "-t"), ("binary.bcf", "-c")):
     inside = [row for row in rows if (row["chrom"] == "chr1" and 1000 <= row["pos"] <= 2000) or row["chrom"] == "chr2"]
     equal([(row["chrom"], row["pos"], row["alt"]) for row in some.to_pylist()], [(row["chrom"], row["pos"], row["alt"]) for row in inside], f"regions of {form}")
 
+# ---- A file for each chromosome ----
+mixed = lines[9000:11000] + lines[:500] + [line.replace("chr2", "chr/2") for line in lines[11000:11500]]
+again = write_vcf(OUT / "mixed.vcf", mixed)
+for pieces in (("-s", "1k", "-n", 4), ()):
+    parts = OUT / f"parts{len(pieces)}"
+    status, out, err = run("vcf2arrow", "--partition-by=chrom", "-o", parts, again, OUT / "open.vcf", *pieces)
+    ok(status == 0, "a file for each chromosome", status, out, err)
+    found = {str(path.relative_to(parts)): ipc.open_file(str(path)).read_all() for path in sorted(parts.rglob("*.arrow"))}
+    equal([name if "chr1" in name or "chr2" in name else name.split("/")[-1] for name in found], 
+          ["part-00001.arrow", *(f"chrom=chr1/part-0000{i}.arrow" for i in (1, 2, 3)), "chrom=chr2/part-00001.arrow"], "folders")
+    slash, *of_chr1, of_chr2 = found.values()
+    runs = (mixed[:1000], mixed[1000:2000], mixed[2000:2500], mixed[2500:], lines[:51])
+    for part, run_ in zip((of_chr1[0], of_chr2, of_chr1[1], slash, of_chr1[2]), runs):
+        same(part, expected(run_), "rows of a run")
+    ok(all(len(set(table["chrom"].to_pylist())) == 1 for table in found.values()), "each of one chromosome")
+broken = write_vcf(OUT / "broken.vcf", mixed + [mixed[0].replace("\t29.5\t", "\tx\t", 1) if "\t29.5\t" in mixed[0] else mixed[0].rsplit("\t", 3)[0]])
+status, out, err = run("vcf2arrow", "--partition-by=chrom", "-o", OUT / "broken", broken)
+ok(status == 1 and f"line {HEADER.count(chr(10)) + 1 + len(mixed) + 1} of" in err, "an error names the line", err)
+status, out, err = run("vcf2arrow", "--partition-by=pos", "-o", OUT / "broken", plain)
+ok(status == 2 and "nothing but chrom" in err, "other columns", err)
+
 # ---- In PostgreSQL ----
 DB = fresh_database("strom_vcf")
 same(convert(OUT / "blocks.vcf.gz", name="server"), rows, "for the server")

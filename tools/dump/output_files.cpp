@@ -224,12 +224,13 @@ Status OutputFiles::write(const format::arrow::EncodedBatch& batch, int64_t rows
 
 Status OutputFiles::new_partition(const std::vector<std::optional<std::string>>& values) {
   STROM_TRY(close_current());
+  parts_[partition_] = part_;
   partition_.clear();
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string value = values[i] ? path_part(*values[i]) : "__HIVE_DEFAULT_PARTITION__";
     partition_ += path_part(settings_.partition_by[i]) + "=" + value + "/";
   }
-  part_ = 0;
+  part_ = parts_[partition_];
   return Status::ok();
 }
 

@@ -1,6 +1,7 @@
 // The files that record batches go to: one, or several by number of rows or by the values of partition columns.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,7 +37,7 @@ class OutputFiles {
   const columnar::Schema& schema() const { return schema_; }
   const Statistics& statistics() const { return statistics_; }
   Status write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds);
-  /// What follows has other values in the partition columns.
+  /// What follows has other values in the partition columns; one that came before is gone on with in another file.
   Status new_partition(const std::vector<std::optional<std::string>>& values);
   Status finish();
 
@@ -63,7 +64,8 @@ class OutputFiles {
 
   std::mutex mutex_;
   std::unique_ptr<format::arrow::FileWriter> writer_;
-  std::string path_, partition_;  // partition_: folders, with a slash behind
+  std::string path_, partition_;          // partition_: folders, with a slash behind
+  std::map<std::string, int64_t> parts_;  // files of partitions that came before
   int64_t file_rows_ = 0, part_ = 0, files_ = 0, batches_ = 0, rows_ = 0;
 };
 

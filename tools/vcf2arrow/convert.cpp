@@ -45,6 +45,21 @@ Result<Input> open_input(const std::string& path, const Settings& settings, int 
   return input;
 }
 
+std::string_view chromosome_of(std::string_view line) { return line.substr(0, line.find('\t')); }
+
+/// The lines of one chromosome that a text begins with.
+std::string_view first_run(std::string_view text) {
+  const std::string_view chromosome = chromosome_of(text);
+  size_t end = 0;
+  while (end < text.size()) {
+    const std::string_view line = text.substr(end);
+    if (line[0] != '\n' && line[0] != '\r' && (!line.starts_with(chromosome) || chromosome_of(line) != chromosome))
+      break;
+    end += std::min(line.find('\n'), line.size() - 1) + 1;
+  }
+  return text.substr(0, end);
+}
+
 class Conversion {
  public:
   Conversion(const Settings& settings, tool::Progress& progress)
@@ -54,6 +69,17 @@ class Conversion {
 
  private:
   Status convert_file(Input& input, const Layout& layout, tool::OutputFiles& files);
+  /// What a thread works with.
+  struct Worker {
+    Input& input;
+    tool::OutputFiles& files;
+    tool::Turns& turns;
+    std::vector<ColumnBuilder>& columns;
+    Variants variants;
+    format::arrow::Compressor compressor;
+  };
+  Status convert_piece(Worker& worker, const Piece& piece);
+  Status begin_chromosome(std::string_view name, tool::OutputFiles& files);
   Status work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns);
   std::string place(const Input& input, int64_t line) const {
     return fmt::format("line {} of {}", line, input.path == "-" ? "standard input" : "\"" + input.path + "\"");
@@ -63,7 +89,8 @@ class Conversion {
   tool::Progress& progress_;
   const int threads_;
   std::atomic<bool> failed_{false};
-  int64_t lines_ = 0;  // of the file, as far as pieces are done; changed in turn
+  int64_t lines_ = 0;       // of the file, as far as pieces are done; changed in turn
+  std::string chromosome_;  // of the file that is being written, where each has its own; changed in turn
   std::mutex mutex_;
   format::vcf::Counts counts_;
 };
@@ -73,39 +100,58 @@ Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& f
   std::vector<ColumnBuilder> columns;
   columns.reserve(layout.fields().size());
   for (const auto& field : layout.fields()) columns.emplace_back(field);
-  Variants variants(layout, columns);
-  format::arrow::Compressor compressor(settings_.output.compression);
+  Worker worker{
+      input, files, turns, columns, Variants(layout, columns), format::arrow::Compressor(settings_.output.compression)};
   Piece piece;
   while (!failed_) {
     STROM_ASSIGN(const bool more, input.text->next(piece));
     if (!more) break;
-    for (ColumnBuilder& column : columns) column.clear();
-    const int64_t before = variants.counts.rows;
-    const Status parsed = variants.append(piece.text);
-    const int64_t rows = variants.counts.rows - before;
-    const auto finish = [&]() -> Status {
-      // Which line of the file a line of the piece is depends on the pieces before it.
-      if (!parsed.is_ok()) {
-        if (!turns.wait(piece.number)) return Status::ok();
-        return Status(parsed.code(), parsed.message() + " in " + place(input, lines_ + variants.failed_line()))
-            .with_hint(parsed.hint());
-      }
-      STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns, rows, compressor));
-      auto bounds = files.statistics().of(columns);
-      if (!turns.wait(piece.number)) return Status::ok();
-      lines_ += variants.lines();
-      if (rows > 0) STROM_TRY(files.write(batch, rows, std::move(bounds)));
-      progress_.add(rows, batch.bytes());
-      progress_.add_done(piece.size);
-      return Status::ok();
-    };
-    const Status status = finish();
+    const Status status = convert_piece(worker, piece);
     turns.done(status.is_ok());
     STROM_TRY(status);
   }
   std::lock_guard lock(mutex_);
-  counts_.add(variants.counts);
+  counts_.add(worker.variants.counts);
   return Status::ok();
+}
+
+Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
+  std::string_view rest = piece.text;
+  bool has_turn = false;
+  do {
+    const std::string_view run = settings_.partition_by.empty() ? rest : first_run(rest);
+    rest.remove_prefix(run.size());
+    for (ColumnBuilder& column : worker.columns) column.clear();
+    const int64_t before = worker.variants.counts.rows;
+    const Status parsed = worker.variants.append(run);
+    const int64_t rows = worker.variants.counts.rows - before;
+    // Which line of the file a line of the piece is depends on the pieces before it.
+    if (!parsed.is_ok()) {
+      if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
+      return Status(parsed.code(),
+                    parsed.message() + " in " + place(worker.input, lines_ + worker.variants.failed_line()))
+          .with_hint(parsed.hint());
+    }
+    STROM_ASSIGN(const auto batch, format::arrow::encode_batch(worker.columns, rows, worker.compressor));
+    auto bounds = worker.files.statistics().of(worker.columns);
+    if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
+    has_turn = true;
+    lines_ += worker.variants.lines();
+    if (rows > 0) {
+      if (!settings_.partition_by.empty()) STROM_TRY(begin_chromosome(chromosome_of(run), worker.files));
+      STROM_TRY(worker.files.write(batch, rows, std::move(bounds)));
+    }
+    progress_.add(rows, batch.bytes());
+  } while (!rest.empty());
+  progress_.add_done(piece.size);
+  return Status::ok();
+}
+
+/// In turn.
+Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& files) {
+  if (chromosome_ == name) return Status::ok();
+  chromosome_ = name;
+  return files.new_partition({chromosome_});
 }
 
 Status Conversion::convert_file(Input& input, const Layout& layout, tool::OutputFiles& files) {

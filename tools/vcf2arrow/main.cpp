@@ -46,6 +46,8 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (settings.files.empty()) return usage_error("no file to read; see vcf2arrow --help");
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
   if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"pos"};
+  if (!settings.partition_by.empty() && settings.partition_by != std::vector<std::string>{"chrom"})
+    return usage_error("--partition-by takes nothing but chrom");
   return tool::check_dump(settings);
 }
 
@@ -88,6 +90,8 @@ int main_of_tool(int argc, char** argv) {
   table.files(&settings.files, "VCF or BCF files with the same fields and samples; - is standard input");
   add_column_options(table, settings, genotypes);
   tool::add_dump_options(table, settings);
+  table.list(0, "partition-by", "COLUMNS", &settings.partition_by,
+             "only chrom: a file for each chromosome, chrom=NAME/part-00001.arrow below the folder given by -o");
   table
       .custom(
           'm', "metadata", "KEY=VALUE",
