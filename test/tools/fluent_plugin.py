@@ -139,9 +139,9 @@ equal(reader.schema.field("status").metadata[b"min_values"], b",".join([b"200"] 
 answers = drive(*({"conf": {**BASE, "path": str(OUT / "x.arrow"), **more}, "chunks": []} for more in (
     {"schema_defs": "a"}, {"schema_defs": "a=Int7"}, {"schema_defs": "a=Int8,a=Int8"}, {"schema_defs": "a=Int8;fast"}, {"schema_defs": "a=Bool;stat_enabled"}, {"schema_defs": " , "},
     {"ts_column": "tag"}, {"tag_column": "nope"}, {"compression": "gzip"}, {"compression": "zstd:23"}, {"compression": "lz4:3"}, {"format": "parquet"}, {"wrong_value": "maybe"},
-    {"wrong_value": "text", "text_column": "host"}, {"schema_defs": "a=Decimal(39,2)"}, {"schema_defs": "a=Timestamp[min]"})))
+    {"wrong_value": "text", "text_column": "host"}, {"schema_defs": "a=Decimal(39,2)"}, {"schema_defs": "a=Timestamp[min]"}, {"path": "x/${nope}.arrow"})))
 for answer, text in zip(answers, ("not NAME=TYPE", "no type", "two columns", "stat_enabled", "no statistics", "no columns", "another type", "no column", "no compression", "levels 1 to 22",
-                                  "only zstd", "not in the list", "not in the list", "has a column", "no type", "no type")):
+                                  "only zstd", "not in the list", "not in the list", "has a column", "no type", "no type", "no key of chunks")):
     ok(answer.get("failure", "").startswith("Fluent::ConfigError") and text in answer["failure"], f"refused: {text}", answer)
 ok("failure" in write({**BASE, "path": "/proc/nowhere/x.arrow"}, chunk([good])), "a folder that cannot be made fails, and the chunk stays with Fluentd")
 
@@ -196,6 +196,10 @@ def as_the_page_says(fluentd):
     ok(wait_until(lambda: sum(table(path).num_rows for path in (home / "logs").glob("*.arrow")) == 5000, 60), "events in files")
     process.terminate()
     equal(process.wait(60), 0, "Fluentd ends")
+    (home / "fluent.conf").write_text(conf.replace("${tag}_%Y%m%d", "all_%p").replace("web.**", "web.** nothing"))
+    check = subprocess.run(["ruby", f"{fluentd}/bin/fluentd", "--dry-run", "-p", str(RUBY / "fluent" / "plugin"), "-c", str(home / "fluent.conf")],
+                           env={**os.environ, "RUBYLIB": f"{fluentd}/lib:{RUBY}"}, capture_output=True, text=True)
+    equal(check.returncode, 0, "names need not have the keys of chunks")
     answer = query(sql, DB)
     rows_ = [line.split("|") for line in answer.splitlines() if "|" in line]
     equal([sum(int(row[i]) for row in rows_) for i in (1, 2, 3)], [5000, 500, sum(range(5000))], "the page's query")

@@ -52,7 +52,7 @@ module Fluent
         check_event_column('tag_column', @tag_column, ::ArrowFile::TextType)
         add_text_column if @policies.text?
         @codec = ::ArrowFile::Codec.of(@compression)
-        placeholder_validators(:path, @path).reject(&:time?).each(&:validate!)
+        check_path
         @output = ::ArrowFile::OutputFile.new(@fields, { 'fluentd.plugin' => 'arrow_file' })
         @known = {} # files that go on, by name
         @lock = Mutex.new
@@ -82,6 +82,14 @@ module Fluent
       end
 
       private
+
+      # Fluentd's own check would ask for each chunk key in the names. Here files of one name get numbers.
+      def check_path
+        @path.scan(/\$\{([^}]*)\}/).flatten.each do |key|
+          known = key == 'chunk_id' || (@chunk_key_tag && /\Atag(\[-?\d+\])?\z/.match?(key)) || @chunk_keys.map(&:to_s).include?(key)
+          raise Fluent::ConfigError, "path has ${#{key}}, which is no key of chunks: see <buffer>" unless known
+        end
+      end
 
       def check_event_column(option, name, *types)
         return if name.nil?

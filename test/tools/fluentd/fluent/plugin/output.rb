@@ -40,16 +40,14 @@ module Fluent
       attr_accessor :router
 
       def configure(conf)
+        @chunk_key_tag = true
+        @chunk_keys = [:key]
         self.class.parameters.each do |parameter|
           text = conf[parameter.name.to_s] || conf[parameter.options[:alias].to_s]
           raise ConfigError, "'#{parameter.name}' parameter is required" if text.nil? && !parameter.options.key?(:default)
 
           instance_variable_set("@#{parameter.name}", text.nil? ? parameter.options[:default] : value(parameter, text))
         end
-      end
-
-      def placeholder_validators(_name, _text)
-        []
       end
 
       def dump_unique_id_hex(id)
