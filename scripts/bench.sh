@@ -11,7 +11,9 @@ bench() {
     capture) bench_capture "${@:2}" ;;
     python) bench_python "${@:2}" ;;
     geo) bench_geo "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|python|geo|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    vcf) bench_vcf "${@:2}" ;;
+    forward) bench_forward "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|vcf|forward|python|geo|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -104,18 +106,45 @@ bench_python() {
 
 # bench_geo [--out FILE] [further options of bench/geo/run.py]: the rivals are in an environment of their own.
 bench_geo() {
-  local out=$STROM_ROOT/results/geo.json more=() venv=$STROM_LOCAL/venv-geo wanted=$STROM_ROOT/bench/geo/requirements.txt
+  local out=$STROM_ROOT/results/geo.json more=()
   take_options bench "out" "$@"
   require_packages postgresql-15-postgis-3
   prepare_bench
-  if ! cmp -s "$wanted" "$venv/requirements.txt"; then
-    { python3 -m venv "$venv" && "$venv/bin/pip" -q install -r "$wanted" && cp "$wanted" "$venv/requirements.txt"; } ||
-      die "the programs that bench geo compares with cannot be installed"
-  fi
+  bench_environment geo
   widen_shared_buffers 2048
   mkdir -p "$(dirname "$out")"
-  "$venv/bin/python3" "$STROM_ROOT/bench/geo/run.py" --out "$(realpath -m -- "$out")" --pg-socket-dir "$(socket_dir)" \
+  "$STROM_LOCAL/venv-geo/bin/python3" "$STROM_ROOT/bench/geo/run.py" --out "$(realpath -m -- "$out")" --pg-socket-dir "$(socket_dir)" \
     --pg-port "$(cluster_port main)" --pg-user postgres "${more[@]}"
+}
+
+# bench_vcf [--out FILE] [further options of bench/vcf/run.py]
+bench_vcf() {
+  local out=$STROM_ROOT/results/vcf.json more=()
+  take_options bench "out" "$@"
+  require_packages bcftools tabix
+  setup
+  build
+  bench_environment vcf
+  "$STROM_LOCAL/venv-vcf/bin/python3" "$STROM_ROOT/bench/vcf/run.py" --out "$(realpath -m -- "$out")" \
+    --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_forward [--out FILE] [further options of bench/forward/run.py]
+bench_forward() {
+  local out=$STROM_ROOT/results/forward.json more=()
+  take_options bench "out" "$@"
+  setup --peers
+  build
+  "$STROM_LOCAL/venv/bin/python3" "$STROM_ROOT/bench/forward/run.py" --out "$(realpath -m -- "$out")" \
+    --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+}
+
+# bench_environment NAME: an environment of Python with what bench/NAME/requirements.txt has.
+bench_environment() {
+  local venv=$STROM_LOCAL/venv-$1 wanted=$STROM_ROOT/bench/$1/requirements.txt
+  cmp -s "$wanted" "$venv/requirements.txt" ||
+    { python3 -m venv "$venv" && "$venv/bin/pip" -q install -r "$wanted" && cp "$wanted" "$venv/requirements.txt"; } ||
+    die "the programs that bench $1 compares with cannot be installed"
 }
 
 prepare_bench() {
