@@ -106,7 +106,9 @@ Status RecordColumns::read(std::string_view record, RecordCounts* counts) {
   Status damaged(ErrorCode::kProtocolViolation, "a record that is damaged");
   if (reader.next(&map) != Step::kDone || map.kind != Kind::kMap) return damaged;
   for (uint32_t i = 0; i < map.count; ++i) {
-    if (reader.next(&key) != Step::kDone || key.kind == Kind::kArray || key.kind == Kind::kMap) return damaged;
+    if (reader.next(&key) != Step::kDone) return damaged;
+    for (uint64_t inside = key.values_inside(); inside > 0; --inside)
+      if (reader.skip() != Step::kDone) return damaged;
     const std::string_view before = reader.rest();
     if (reader.skip() != Step::kDone) return damaged;
     const size_t index = key.kind == Kind::kText || key.kind == Kind::kBytes ? find(key.bytes, i) : kNone;
@@ -161,7 +163,7 @@ Status RecordColumns::append(std::string_view tag, const Event& event, std::vect
       text_.clear();
       MessageReader reader(event.record);
       if (!append_json(reader, &text_))
-        return {ErrorCode::kProtocolViolation, "a record that is nested too deeply, or in its keys"};
+        return {ErrorCode::kTypeMismatch, "a record that is nested too deeply, or in its keys"};
       return columns[at].append_bytes(text_.data(), static_cast<int64_t>(text_.size())) ? Status::ok() : full;
     }
     STROM_TRY(read(event.record, &seen));

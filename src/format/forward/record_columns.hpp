@@ -31,8 +31,8 @@ class RecordColumns {
  public:
   explicit RecordColumns(const RecordChoice& choice);
 
-  /// A row. Errors: kTypeMismatch for a value that is refused, with the column; kOverBudget when the batch is full:
-  /// then nothing is appended, as for all errors.
+  /// A row. Errors: kTypeMismatch for a value that is refused, with the column, and for a record that can be no JSON;
+  /// kOverBudget when the batch is full: then nothing is appended, as for all errors.
   Status append(std::string_view tag, const Event& event, std::vector<columnar::ColumnBuilder>& columns,
                 RecordCounts* counts);
 
