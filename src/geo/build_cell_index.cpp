@@ -77,6 +77,17 @@ void prepare(const GeometryBytes& geometry, GeometryForm form, Share* share) {
   share->edges += static_cast<int64_t>(rings.points.size());
 }
 
+/// Boxes of polygons that lie over a place, on average.
+double depth_of(const std::vector<Share>& shares, const Box& box) {
+  const auto area_of = [](const Box& one) { return (one.max_x - one.min_x) * (one.max_y - one.min_y); };
+  double covered = 0;
+  for (const Share& share : shares)
+    for (const Box& one : share.boxes)
+      if (!one.is_empty()) covered += area_of(one);
+  const double depth = box.is_empty() ? 0 : covered / area_of(box);
+  return is_finite(depth) ? depth : 1;
+}
+
 /// Columns and rows of about square cells.
 void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexHeader* h) {
   h->box = box;
@@ -178,7 +189,8 @@ std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries
     h.srid = share.srid;
     any = true;
   }
-  choose_grid(box, edges, options.cells_of_edge, &h);
+  constexpr double kUsualDepth = 4;  // a cell has an entry for each polygon, so those that cover each other get fewer
+  choose_grid(box, edges, options.cells_of_edge / std::max(1.0, depth_of(shares, box) / kUsualDepth), &h);
   const auto place = [&](int64_t bytes) {
     const int64_t at = h.size;
     h.size += (bytes + kAlignment - 1) / kAlignment * kAlignment;

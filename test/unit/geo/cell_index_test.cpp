@@ -137,6 +137,16 @@ TEST(CellIndex, IsTheSameFarFromTheOrigin) {
   }
 }
 
+TEST(CellIndex, StaysSmallOverPolygonsThatCoverEachOther) {
+  Ring ring;
+  for (int i = 0; i <= 500; ++i) ring.push_back({std::cos(i % 500 * M_PI / 250), std::sin(i % 500 * M_PI / 250)});
+  const Polygons polygons(300, {{ring}});
+  const Index index(polygons, 1, 2);
+  EXPECT_LT(index.index().header().entries, uint32_t{20} * 500 * 300);
+  EXPECT_EQ(index.answers({0.5, 0.5}), index.expected({0.5, 0.5}));
+  EXPECT_EQ(index.answers({0.8, 0.8}), index.expected({0.8, 0.8}));
+}
+
 TEST(CellIndex, IsTheSameForInvalidPolygons) {
   std::mt19937_64 random(6);
   int answers[4] = {};
