@@ -532,8 +532,9 @@ class ExecutionImpl : public Execution {
         continue;
       }
       build_rows_scanned_[join] = run->rows();
-      add_run(*run, index, &past_stats_);
       STROM_TRY(build.finish(options_.join_memory_budget, options_.threads));
+      run->take_time();
+      add_run(*run, index, &past_stats_);
       return declined.empty() && build.partition().is_whole();
     }
   }

@@ -173,6 +173,10 @@ Status PipelineRun::finish_workers() {
 void PipelineRun::threads_done() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  take_time();
+}
+
+void PipelineRun::take_time() {
   finished_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
 }
 

@@ -65,6 +65,8 @@ class PipelineRun final : public WorkerSink {
   /// Adds them to those of an earlier run of the same pipeline, whose stages may be others.
   void add_stages_to(std::vector<StageStats>* sum) const;
   double milliseconds() const { return finished_ms_; }
+  /// Until now, where the caller goes on with what the run has left.
+  void take_time();
   /// Some group is in more than one batch.
   bool has_partial_groups() const { return groups_.has_partial_groups(); }
   /// For a build: rows that outgrow the budget are measured rather than collected.

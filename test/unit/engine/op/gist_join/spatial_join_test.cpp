@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -190,6 +191,28 @@ TEST(SpatialJoin, GroupsByCodes) {
       if (i == 1) EXPECT_EQ(outcome.stats.device_joins.kept, 1);
     }
   }
+}
+
+/// The time of an inner side is that of reading it and of making its index.
+TEST(SpatialJoin, CountsTheTimeOfTheIndex) {
+  Sides sides(0, 100);
+  geo::test::Form form;
+  form.srid = Sides::kSrid;
+  for (int32_t area = 0; area < 300; ++area) {
+    geo::test::Ring ring;
+    const int row = area / 20;
+    for (int i = 0; i <= 500; ++i) {
+      const double angle = i % 500 * M_PI / 250;
+      ring.push_back({area % 20 + 0.4 * std::cos(angle), row + 0.4 * std::sin(angle)});
+    }
+    EXPECT_TRUE(sides.inner.column(0).append_bytes(geo::test::serialized({{ring}}, form)));
+    sides.inner.column(1).append(area);
+  }
+  const plan::Program p = sides.program(JoinKind::kSemi, SpatialMatch::kInside, true, false);
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = run(p, {&sides.inner, &sides.outer}, machines().front(), {});
+  const double whole = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_GT(outcome.stats.milliseconds[0] + outcome.stats.milliseconds[1], whole / 2);
 }
 
 /// Rows of which the engine does not know whether they match: damaged geometries, lines, other systems, infinities.
