@@ -13,7 +13,8 @@ bench() {
     geo) bench_geo "${@:2}" ;;
     vcf) bench_vcf "${@:2}" ;;
     forward) bench_forward "${@:2}" ;;
-    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|vcf|forward|python|geo|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
+    store) bench_store "${@:2}" ;;
+    *) die "usage: ./strom bench ssb|tpch|files|tools|capture|vcf|forward|python|geo|store|never-slower [OPTIONS]; the options are in docs/dev/benchmark.md" ;;
   esac
 }
 
@@ -145,6 +146,16 @@ bench_environment() {
   cmp -s "$wanted" "$venv/requirements.txt" ||
     { python3 -m venv "$venv" && "$venv/bin/pip" -q install -r "$wanted" && cp "$wanted" "$venv/requirements.txt"; } ||
     die "the programs that bench $1 compares with cannot be installed"
+}
+
+# bench_store [--out FILE] [further options of bench/store/run.py]
+bench_store() {
+  local out=$STROM_ROOT/results/store.json more=()
+  take_options bench "out" "$@"
+  require_packages redis-server memcached liblmdb-dev
+  prepare_bench
+  widen_shared_buffers 2048
+  run_bench store/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 prepare_bench() {
