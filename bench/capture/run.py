@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Dict, List, Optional, Tuple
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
+import figures  # noqa: E402
 import hardware  # noqa: E402
 import postgres  # noqa: E402
 
@@ -293,7 +295,28 @@ class Benchmark:
             tasks.append(self.query_task())
         load.append(round(os.getloadavg()[1], 1))
         return {"benchmark": "capture", "load_average": load, "threads": arguments.threads, "runs": arguments.runs,
-                "hardware": hardware.describe(), "tasks": tasks}
+                "hardware": hardware.describe(), "tasks": tasks, "figures": figures.as_json(figures_of(tasks))}
+
+
+def figures_of(tasks: List[dict]) -> List[figures.Figure]:
+    """What is wanted, of the tasks that ran."""
+    found: List[figures.Figure] = []
+    for task in tasks:
+        name, results = task["task"], task["results"]
+        ours = results.get("pcap2arrow -t 1", {})
+        if name.startswith("files"):
+            found.append(figures.Figure(f"{name}: one thread against tshark, by processors", task["times_tshark_per_cpu"], 80))
+            if name == "files, full":
+                found.append(figures.Figure(f"{name}: one thread", round(ours["gb_per_cpu_s"], 2), 3, "GB a processor second"))
+            else:
+                found.append(figures.Figure(f"{name}: one thread", round(ours["packets_per_cpu_s"] / 1e6, 2), 5, "M packets a processor second"))
+        elif name.startswith("replay"):
+            found.append(figures.Figure(f"{name}, to a file", round(results["to a file"]["cpu_ns_per_packet"]), 250, "ns a packet", True))
+        elif name.startswith("live"):
+            found.append(figures.Figure(f"{name}: packets lost", max(results[key]["dropped"] for key in results if "pcap2arrow" in key), 0, "", True))
+        elif "times_postgresql" in task:
+            found.append(figures.Figure(f"{name} against PostgreSQL", task["times_postgresql"], 20))
+    return found
 
 
 def show(report: dict) -> None:
@@ -336,6 +359,7 @@ def main() -> None:
     report: Optional[dict] = Benchmark(arguments).run()
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     show(report)
+    figures.show(figures_of(report["tasks"]))
 
 
 if __name__ == "__main__":
