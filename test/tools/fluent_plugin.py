@@ -147,14 +147,23 @@ ok("failure" in write({**BASE, "path": "/proc/nowhere/x.arrow"}, chunk([good])),
 
 # ---- Killed at any instant, and others in the same folder: files are whole, none is lost or replaced ----
 LIVE = OUT / "live"
+
+
+def size_of(path):
+    """Of the files that are whole; one may be replaced meanwhile."""
+    return sum(name.stat().st_size for name in path.glob("*.arrow") if name.exists())
+
+
 written = 0
 for round_ in range(6):
     order = {"conf": {**BASE, "path": str(LIVE / "k.arrow"), "compression": "zstd", "filesize_threshold": "60k" if round_ % 2 else "0"}, "chunks": [chunk([good] * 200)], "times": 100000}
+    before = size_of(LIVE)
     processes = [start() for _ in range(2)]
     for process in processes:
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
-    time.sleep(rng.uniform(0.4, 0.8))
+    wait_until(lambda: size_of(LIVE) > before)
+    time.sleep(rng.uniform(0, 0.4))
     for process in processes:
         process.send_signal(signal.SIGKILL)
         process.communicate()
