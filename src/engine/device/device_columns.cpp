@@ -42,7 +42,8 @@ class Slice {
       : view(slice.batch->columns[column]),
         phys(slice.source->columns[column].phys()),
         first(slice.begin - slice.lead()),
-        rows(slice.rows + slice.lead()) {
+        rows(slice.rows + slice.lead()),
+        selection(slice.batch->origin == nullptr ? slice.batch->selection : nullptr) {
     const bool is_text = view.is_register && (phys == Phys::kStr || view.is_stored_numeric);
     if (is_text || columnar::is_view(view.layout))
       way = Way::kTexts;
@@ -55,10 +56,12 @@ class Slice {
     has_validity = !view.is_register && view.null_count != 0 && view.validity != nullptr;
   }
 
-  /// Text of row `i` of the slice. Rows without one are empty; false when it is not in its buffer.
+  /// Text of row `i` of the slice. Rows without one, or that are not there, are empty; false when it is not in its
+  /// buffer.
   bool text(int64_t i, StrView* text) const {
     *text = {nullptr, 0};
     const int64_t row = first + i;
+    if (selection != nullptr && (selection[row >> 3] >> (row & 7) & 1) == 0) return true;
     if (view.is_register) {
       const uint8_t flag = view.flags == nullptr ? 0 : view.flags[row];
       if ((flag & ~block::kPackedFlag) == 0) *text = static_cast<const StrView*>(view.values)[row];
@@ -87,6 +90,7 @@ class Slice {
   const ColumnView& view;
   const Phys phys;
   const int64_t first, rows;
+  const uint8_t* const selection;  // nullptr: all rows, also where others are not there and copies stay
   Way way = Way::kPlain;
   bool has_validity;
 };

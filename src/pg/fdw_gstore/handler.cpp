@@ -2,6 +2,7 @@
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/callbacks.hpp"
 #include "pg/store/options.hpp"
+#include "pg/store/routine.hpp"
 
 namespace boundary = strom::pg::boundary;
 
@@ -27,6 +28,7 @@ STROM_SQL_FUNCTION(strom_gstore_fdw_handler) {
   routine->ExecForeignTruncate = strom_gstore_truncate;
   routine->GetForeignRowMarkType = strom_gstore_row_mark;
   routine->RefetchForeignRow = strom_gstore_lock_row;
+  strom::pg::store::set_routine(*routine);
   PG_RETURN_POINTER(routine);
 }
 

@@ -1,6 +1,7 @@
 // The kinds of table. A new kind is a folder and a row here.
 #include "pg/table/arrow/arrow_kind.hpp"
 #include "pg/table/heap/heap_kind.hpp"
+#include "pg/table/store/store_kind.hpp"
 #include "pg/table/table_kind.hpp"
 
 namespace strom::pg::table {
@@ -13,6 +14,7 @@ struct Kinds {
   const TableKind* rows[kMostKinds] = {
       &heap_kind(),
       &arrow_kind(),
+      &store_kind(),
   };
   int count = 0;
 

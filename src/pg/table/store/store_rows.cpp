@@ -1,0 +1,173 @@
+#include "pg/table/store/store_rows.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "base/stored_numeric.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/explain/lines.hpp"
+#include "pg/store/visibility.hpp"
+
+namespace strom::pg::table {
+
+using boundary::guard;
+using registry::Phys;
+using registry::StrView;
+using registry::TypeId;
+using store::Codec;
+
+namespace {
+
+constexpr uint32_t kBits = 64;
+
+bool is_seen(const std::vector<uint64_t>& seen, uint32_t row) {
+  return seen.empty() || (seen[row / kBits] >> (row % kBits) & 1) != 0;
+}
+
+}  // namespace
+
+bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) {
+  const Phys phys = registry::type_info(type).phys;
+  *stored = StoredAs::kRegisters;
+  switch (column.codec) {
+    case Codec::kByte: return type == TypeId::kBool;
+    case Codec::kSmall: return type == TypeId::kInt2;
+    case Codec::kChar: return type == TypeId::kChar;
+    case Codec::kWord: return phys == Phys::kI32 || phys == Phys::kF32;
+    case Codec::kObject: return type == TypeId::kOid || type == TypeId::kEnum;
+    case Codec::kLong: return phys == Phys::kI64 || phys == Phys::kF64;
+    case Codec::kBytes: return phys == Phys::kI128;
+    case Codec::kVarlena: break;
+  }
+  const bool is_numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
+  *stored = is_numeric ? StoredAs::kNumerics : StoredAs::kViews;
+  return is_numeric || phys == Phys::kStr;
+}
+
+/// What chunk() has made of a chunk's columns.
+struct StoreRows::Made {
+  std::deque<std::vector<uint64_t>> not_null;
+  std::deque<std::vector<StrView>> numerics;
+};
+
+StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
+                     const std::vector<engine::plan::ValueType>& types)
+    : table_(table) {
+  for (size_t i = 0; i < attributes.size(); ++i) {
+    Column column{0, StoredAs::kRegisters, types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale};
+    while (column.number < table->columns.size() && table->columns[column.number].attnum != attributes[i])
+      ++column.number;
+    if (column.number == table->columns.size() ||
+        !stored_as(table->columns[column.number], types[i].type, &column.stored))
+      throw boundary::StatusError(
+          Status(ErrorCode::kInternal, std::string("column of store table \"") + table->name + "\" cannot be read"));
+    has_numerics_ = has_numerics_ || column.stored == StoredAs::kNumerics;
+    columns_.push_back(column);
+  }
+  find_rows(snapshot);
+  // After that, so that they reach as far as any version that is seen.
+  const uint64_t used = table->rows->heap_used();
+  for (uint64_t begin = 0; begin < used; begin += store::rows::kHeapSegment) {
+    const auto segment = static_cast<uint32_t>(begin / store::rows::kHeapSegment);
+    segments_.push_back(reinterpret_cast<const char*>(table->rows->heap_segment(segment)));
+    segment_bytes_.push_back(static_cast<int64_t>(std::min(used - begin, store::rows::kHeapSegment)));
+  }
+}
+
+void StoreRows::find_rows(Snapshot snapshot) {
+  const store::rows::Rows& rows = *table_->rows;
+  const uint32_t used = rows.used_slots();
+  for (uint64_t number = 0; rows.used_in(number, used) != 0; ++number) {
+    const uint32_t count = rows.used_in(number, used);
+    boundary::check_for_interrupts();
+    Chunk chunk{number, count, {}};
+    uint32_t seen = count;
+    // Versions that everybody sees stay as long as the snapshot, even if somebody ends them now.
+    if (__atomic_load_n(&rows.info(number).settled, __ATOMIC_ACQUIRE) < count) {
+      chunk.seen.resize((count + kBits - 1) / kBits);
+      uint64_t* const bits = chunk.seen.data();
+      seen = guard([=, this] { return store::visible_bits(table_, number, count, snapshot, bits); });
+      if (seen == count) chunk.seen = {};
+    }
+    rows_ += seen;
+    whole_ += seen == count ? 1 : 0;
+    without_rows_ += seen == 0 ? 1 : 0;
+    if (seen != 0) chunks_.push_back(std::move(chunk));
+  }
+}
+
+columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, Made* made) const {
+  const store::rows::Rows& rows = *table_->rows;
+  const uint8_t* const nulls = rows.nulls(chunk.number, column.number);
+  columnar::ColumnView view;
+  view.length = chunk.rows;
+  view.values = rows.values(chunk.number, column.number);
+  view.is_register = column.stored != StoredAs::kViews;
+  if (view.is_register) {
+    view.flags = nulls;
+    if (column.stored == StoredAs::kRegisters) return view;
+    std::vector<StrView>& numerics = made->numerics.emplace_back(chunk.rows, StrView{nullptr, 0});
+    for (uint32_t row = 0; row < chunk.rows; ++row) {
+      if (!is_seen(chunk.seen, row)) continue;
+      const auto slot = static_cast<store::Slot>(chunk.number * table_->layout.chunk_rows + row);
+      const store::rows::Cell cell = rows.read(slot, column.number);
+      if (!cell.is_null) numerics[row] = {static_cast<const char*>(cell.data), cell.bytes};
+    }
+    view.values = numerics.data();
+    view.is_stored_numeric = true;
+    view.scale = column.scale;
+    return view;
+  }
+  view.layout = columnar::Layout::kBinaryView;
+  view.variadic = segments_.data();
+  view.variadic_sizes = segment_bytes_.data();
+  view.variadic_count = static_cast<int32_t>(segments_.size());
+  if (nulls == nullptr) return view;
+  std::vector<uint64_t>& not_null = made->not_null.emplace_back((chunk.rows + kBits - 1) / kBits, 0);
+  for (uint32_t row = 0; row < chunk.rows; ++row) not_null[row / kBits] |= uint64_t{nulls[row] == 0} << (row % kBits);
+  view.validity = reinterpret_cast<const uint8_t*>(not_null.data());
+  view.null_count = -1;  // not counted
+  return view;
+}
+
+// Any thread.
+Result<columnar::BatchView> StoreRows::chunk(int64_t index) const {
+  const Chunk& chunk = chunks_[static_cast<size_t>(index)];
+  const auto made = std::make_shared<Made>();
+  columnar::BatchView batch;
+  batch.rows = chunk.rows;
+  for (const Column& column : columns_) batch.columns.push_back(view(chunk, column, made.get()));
+  if (!chunk.seen.empty()) batch.selection = reinterpret_cast<const uint8_t*>(chunk.seen.data());
+  batch.memory = made;
+  return batch;
+}
+
+std::string StoreRows::describe(int64_t index) const {
+  return "chunk " + std::to_string(chunks_[static_cast<size_t>(index)].number) + " of store table \"" + table_->name +
+         "\"";
+}
+
+void StoreRows::read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) {
+  const auto slot = static_cast<store::Slot>(chunks_[static_cast<size_t>(chunk)].number * table_->layout.chunk_rows +
+                                             static_cast<uint64_t>(row));
+  guard([=, this] {
+    MemoryContext before = MemoryContextSwitchTo(memory);
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const uint32_t number = columns_[i].number;
+      values[i] = store::from_cell(table_->columns[number], table_->rows->read(slot, number), &nulls[i]);
+    }
+    MemoryContextSwitchTo(before);
+  });
+}
+
+int64_t StoreRows::stored_bytes() const {
+  const uint64_t chunks = static_cast<uint64_t>(chunks_.size()) * table_->layout.chunk_used;
+  return static_cast<int64_t>(chunks + table_->rows->heap_used());
+}
+
+void StoreRows::explain_runs(ExplainState* es) const {
+  explain::explain_counts(es, "Store Chunks", "Store Chunks", nullptr,
+                          {{"Whole", whole_}, {"Partial", chunk_count() - whole_}, {"Skipped", without_rows_}});
+}
+
+}  // namespace strom::pg::table

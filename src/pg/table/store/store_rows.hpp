@@ -1,0 +1,69 @@
+// Rows of a store table for the engine: the table's columns in place, and a bitmap of the rows that the query's
+// snapshot sees. Used by table/store/store_kind.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/plan/ir.hpp"
+#include "pg/source/row_source.hpp"
+#include "pg/store/memory.hpp"
+
+namespace strom::pg::table {
+
+/// How the engine reads a column.
+enum class StoredAs : uint8_t {
+  kRegisters,  // the values are the engine's registers
+  kViews,      // Arrow's views of texts and bytes
+  kNumerics,   // the same, of numerics as PostgreSQL stores them
+};
+
+/// False: it cannot, because values of `type` lie there in another form.
+bool stored_as(const store::StoreColumn& column, registry::TypeId type, StoredAs* stored);
+
+/// The bitmaps are made when it is opened, on the main thread, as only PostgreSQL knows what a snapshot sees. The
+/// snapshot keeps every version that it sees, and its values, where they are.
+class StoreRows final : public source::RowSource {
+ public:
+  /// May throw.
+  StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
+            const std::vector<engine::plan::ValueType>& types);
+
+  int64_t chunk_count() const override { return static_cast<int64_t>(chunks_.size()); }
+  int64_t total_rows() const override { return rows_; }
+  int64_t chunk_rows(int64_t index) const override { return chunks_[static_cast<size_t>(index)].rows; }
+  Result<columnar::BatchView> chunk(int64_t index) const override;
+  bool converts_late() const override { return has_numerics_; }
+  std::string describe(int64_t index) const override;
+  void read(int64_t chunk, int64_t row, MemoryContext memory, Datum* values, bool* nulls) override;
+  int64_t stored_bytes() const override;
+  void explain_runs(ExplainState* es) const override;
+
+ private:
+  struct Column {
+    uint32_t number;  // of the table's columns
+    StoredAs stored;
+    int32_t scale;  // of kNumerics
+  };
+  /// A chunk of the table with rows to be seen.
+  struct Chunk {
+    uint64_t number;
+    uint32_t rows;
+    std::vector<uint64_t> seen;  // a bit for each row; empty: all of them
+  };
+  struct Made;
+
+  void find_rows(Snapshot snapshot);
+  columnar::ColumnView view(const Chunk& chunk, const Column& column, Made* made) const;
+
+  const store::Table* table_;
+  std::vector<Column> columns_;
+  std::vector<Chunk> chunks_;
+  std::vector<const char*> segments_;     // of the heap of long values
+  std::vector<int64_t> segment_bytes_;    // of them, in use
+  int64_t rows_ = 0;                      // that are seen
+  int64_t whole_ = 0, without_rows_ = 0;  // chunks of which all is seen, of which nothing is
+  bool has_numerics_ = false;
+};
+
+}  // namespace strom::pg::table
