@@ -19,7 +19,7 @@ from cluster import Cluster  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = folder("installcheck")
 # Those that show plans with all details, write files, or know the server's settings; on one line in test/schedule or not.
-NAMES = "extension arrow_fdw arrow_export arrow_alter arrow_named_types custom_scan_setup custom_scan doctor explain_support gstore_fdw"
+NAMES = "extension arrow_fdw arrow_export arrow_alter arrow_named_types custom_scan_setup custom_scan doctor explain_support gstore_fdw column_cache"
 STOCK = ("session_preload_libraries = ''", "shared_buffers = 128MB", "max_connections = 100", "autovacuum = on",
          "max_parallel_workers_per_gather = 2", "log_error_verbosity = default")
 
@@ -73,7 +73,7 @@ def check_preload(cluster):
 
 
 def main():
-    cluster = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "installcheck_cluster", os.environ["STROM_SERVER_USER"])
+    cluster = Cluster(os.environ["STROM_PG_BINDIR"], TEST_DIR / "installcheck_cluster", os.environ["STROM_SERVER_USER"], keeps_columns=True)
     try:
         cluster.create()
         cluster.configure(*STOCK)

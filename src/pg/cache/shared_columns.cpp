@@ -2,14 +2,13 @@
 
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 
 #include "pg/boundary/boundary.hpp"
-#include "pg/guc/guc.hpp"
+#include "pg/cache/segment.hpp"
 
 namespace strom::pg::cache {
 
@@ -18,7 +17,7 @@ using format::heap::kImageAlignment;
 
 namespace {
 
-constexpr uint64_t kLayout = 2;  // raised by whoever changes what structs in shared memory mean
+constexpr uint64_t kLayout = 3;  // raised by whoever changes what structs in shared memory mean
 constexpr uint32_t kMostSegments = 128;
 constexpr uint32_t kUsualSegments = 64;  // of the memory that is allowed
 constexpr uint64_t kSmallestSegment = uint64_t{4} << 20, kLargestSegment = uint64_t{1} << 30;
@@ -31,11 +30,6 @@ constexpr BlockNumber kPagesOfMapPage = (BLCKSZ - MAXALIGN(SizeOfPageHeaderData)
 // Emptied by the server when it starts, as other temporary files.
 constexpr char kFolder[] = "base/" PG_TEMP_FILES_DIR;
 constexpr char kPath[] = "base/" PG_TEMP_FILES_DIR "/" PG_TEMP_FILE_PREFIX "_strom_columns";
-
-uint64_t allowed_bytes() {
-  const int setting = guc::pg_strom::column_cache_memory;
-  return setting < 0 ? static_cast<uint64_t>(NBuffers) * BLCKSZ / 2 : static_cast<uint64_t>(setting) * 1024;
-}
 
 }  // namespace
 
@@ -72,8 +66,9 @@ struct SharedColumns::Control {
   };
   struct Table {
     compat::FileId file;
-    pg_atomic_uint32 filler;  // the process that keeps what it reads, or 0
-    uint64_t last, previous;  // scans
+    pg_atomic_uint32 filler;   // the process that keeps what it reads, or 0
+    uint64_t last, previous;   // scans
+    pg_atomic_uint64 lacking;  // bytes that the last filling scan had no room for
   };
 
   uint64_t magic;
@@ -145,54 +140,6 @@ void let_go(dsm_segment*, Datum control_address) {
     pg_atomic_compare_exchange_u32(&table.filler, &process, 0);
   }
   attached = nullptr;
-}
-
-// The server's own use of /dev/shm, by parallel queries, goes before.
-bool leaves_room(uint64_t size) {
-  if (dynamic_shared_memory_type != DSM_IMPL_POSIX) return dynamic_shared_memory_type != DSM_IMPL_MMAP;
-  struct statvfs space;
-  if (statvfs("/dev/shm", &space) != 0) return true;
-  const uint64_t available = uint64_t{space.f_bavail} * space.f_frsize, all = uint64_t{space.f_blocks} * space.f_frsize;
-  return available >= size && available - size >= all / 4;
-}
-
-/// Runs call(), which makes a segment and may ereport, with a resource owner of its own, so that nothing of it is left
-/// when it fails. A query does not fail for want of memory that only makes it faster: nullptr then.
-template <class F>
-dsm_segment* segment_of(F call) {
-  const ResourceOwner caller = CurrentResourceOwner;
-  const ResourceOwner owner = guard([=] { return ResourceOwnerCreate(caller, "pg_strom column cache"); });
-  CurrentResourceOwner = owner;
-  dsm_segment* segment = nullptr;
-  try {
-    segment = guard([&] {
-      dsm_segment* made = call();
-      if (made != nullptr) dsm_pin_mapping(made);
-      return made;
-    });
-  } catch (const boundary::PostgresError&) {
-  }
-  CurrentResourceOwner = caller;
-  guard([=] {
-    ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, false);
-    ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, false);
-    ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, false);
-    ResourceOwnerDelete(owner);
-  });
-  return segment;
-}
-
-dsm_segment* make_segment(uint64_t size) {
-  if (!leaves_room(size)) return nullptr;
-  return segment_of([=] {
-    dsm_segment* made = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
-    if (made != nullptr) dsm_pin_segment(made);
-    return made;
-  });
-}
-
-dsm_segment* attach_segment(dsm_handle handle) {
-  return segment_of([=] { return dsm_attach(handle); });
 }
 
 /// What the file says that sessions find each other by.
@@ -279,6 +226,7 @@ void SharedColumns::Control::set_up(uint64_t bytes, uint32_t entry_count, uint32
     table.file = {};
     table.last = table.previous = 0;
     pg_atomic_init_u32(&table.filler, 0);
+    pg_atomic_init_u64(&table.lacking, 0);
   }
   for (uint32_t i = 0; i < buckets; ++i) *bucket(i) = kNone;
   for (uint32_t i = 0; i < entries; ++i) entry(i)->next_in_bucket = i + 1 < entries ? i + 1 : kNone;
@@ -332,6 +280,8 @@ bool SharedColumns::Control::free_entries(size_t count, uint64_t evictable) {
 
 // ---- Sessions ----
 
+uint64_t SharedColumns::allowed() { return allowed_bytes(); }
+
 SharedColumns* SharedColumns::attach() {
   if (allowed_bytes() == 0 || refused) return nullptr;
   if (attached != nullptr) return attached;
@@ -349,7 +299,7 @@ SharedColumns* SharedColumns::attach() {
 
 uint64_t SharedColumns::incarnation() const { return control_->incarnation; }
 
-SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
+SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file, bool is_first_worth_it) {
   Locked locked(&control_->lock, LW_EXCLUSIVE);
   const uint32_t hash = hash_bytes(reinterpret_cast<const unsigned char*>(&file), sizeof file);
   Control::Table* const begin = control_->tables + hash % (kTables / kTableWays) * kTableWays;
@@ -360,6 +310,7 @@ SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
     found->file = file;
     found->last = 0;
     pg_atomic_write_u32(&found->filler, 0);
+    pg_atomic_write_u64(&found->lacking, 0);
   }
   found->previous = found->last;
   found->last = ++control_->clock;
@@ -368,8 +319,9 @@ SharedColumns::Turn SharedColumns::begin_scan(const compat::FileId& file) {
   turn.evictable = found->previous;
   turn.table = static_cast<uint32_t>(found - control_->tables);
   uint32_t nobody = 0;
-  turn.fills =
-      found->previous > 0 && pg_atomic_compare_exchange_u32(&found->filler, &nobody, static_cast<uint32_t>(MyProcPid));
+  turn.fills = (found->previous > 0 || is_first_worth_it) &&
+               pg_atomic_compare_exchange_u32(&found->filler, &nobody, static_cast<uint32_t>(MyProcPid));
+  if (turn.fills) pg_atomic_write_u64(&found->lacking, 0);
   return turn;
 }
 
@@ -377,6 +329,10 @@ void SharedColumns::end_scan(Turn* turn) {
   if (!std::exchange(turn->fills, false)) return;
   auto process = static_cast<uint32_t>(MyProcPid);
   pg_atomic_compare_exchange_u32(&control_->tables[turn->table].filler, &process, 0);
+}
+
+void SharedColumns::lacks(const Turn& turn, uint64_t bytes) {
+  pg_atomic_write_u64(&control_->tables[turn.table].lacking, bytes);
 }
 
 void SharedColumns::Pins::release() {
@@ -461,13 +417,13 @@ bool SharedColumns::add_segment() {
 }
 
 // From the open segment, or from one that may be emptied for it.
-bool SharedColumns::take_room(uint64_t size, const Turn& turn, Pins* pins, Room* room) {
+bool SharedColumns::take_room(uint64_t size, const Turn& turn, bool empties, Pins* pins, Room* room) {
   Locked locked(&control_->lock, LW_EXCLUSIVE);
   const auto has_room = [&](uint32_t i) {
     return i != kNone && control_->segments[i].used + size <= control_->segment_bytes;
   };
   if (!has_room(control_->open_segment)) {
-    if (control_->may_grow()) return false;
+    if (!empties) return false;
     const uint32_t victim = control_->victim(turn.evictable);
     if (victim == kNone) return false;
     control_->empty(victim);
@@ -488,9 +444,10 @@ bool SharedColumns::reserve(const std::vector<NewColumn>& columns, const Turn& t
   uint64_t size = 0;
   for (const NewColumn& column : columns) size += static_cast<uint64_t>(padded(column.size));
   if (size > static_cast<uint64_t>(largest_group())) return false;
-  if (!take_room(size, turn, pins, room) &&
-      !(control_->may_grow() && add_segment() && take_room(size, turn, pins, room)))
-    return false;
+  const auto has_taken = [&](bool empties) { return take_room(size, turn, empties, pins, room); };
+  const bool may_grow = control_->may_grow();
+  // Where there is no memory for another segment, old columns give way, too.
+  if (!has_taken(!may_grow) && !(may_grow && ((add_segment() && has_taken(false)) || has_taken(true)))) return false;
   uint8_t* segment = map(room->segment);
   room->bytes = segment + room->offset;
   if (segment == nullptr) return false;
@@ -580,6 +537,19 @@ std::vector<SharedColumns::Usage> SharedColumns::usage() {
   return result;
 }
 
+SharedColumns::Memory SharedColumns::memory() {
+  Memory memory;
+  memory.allowed = allowed_bytes();
+  memory.is_usual = is_usual();
+  SharedColumns* shared = attach();
+  if (shared == nullptr) return memory;
+  Control* control = shared->control_;
+  Locked locked(&control->lock, LW_SHARED);
+  memory.taken = control->segment_count * control->segment_bytes;
+  for (auto& table : control->tables) memory.lacking += pg_atomic_read_u64(&table.lacking);
+  return memory;
+}
+
 int64_t SharedColumns::bytes_of(int16_t attribute) {
   int64_t bytes = 0;
   Locked locked(&control_->lock, LW_SHARED);
@@ -597,7 +567,10 @@ void SharedColumns::reset() {
   for (uint32_t i = 0; i < control_->segment_count; ++i) {
     if (pg_atomic_read_u32(&control_->segments[i].pins) == 0) control_->empty(i);
   }
-  for (auto& table : control_->tables) table.last = table.previous = 0;
+  for (auto& table : control_->tables) {
+    table.last = table.previous = 0;
+    pg_atomic_write_u64(&table.lacking, 0);
+  }
 }
 
 }  // namespace strom::pg::cache

@@ -57,6 +57,8 @@ BlockNumber group_end(BlockNumber block);
 
 class SharedColumns {
  public:
+  /// Bytes that may be taken: pg_strom.column_cache_memory.
+  static uint64_t allowed();
   /// nullptr where there is no such memory: pg_strom.column_cache_memory is 0, or the server has none to give. Throws
   /// PostgresError.
   static SharedColumns* attach();
@@ -65,11 +67,15 @@ class SharedColumns {
   struct Turn {
     uint64_t now = 0, evictable = 0;
     uint32_t table = 0;
-    bool fills = false;  // this scan keeps what it reads: it is not the table's first, and no other session does it
+    bool fills = false;  // this scan keeps what it reads, and no other session does it
   };
-  Turn begin_scan(const compat::FileId& file);
+  /// A table's first scan keeps what it reads only if that is worth it; it finds what room there is.
+  Turn begin_scan(const compat::FileId& file, bool is_first_worth_it = false);
   /// Another session may fill. Calls no PostgreSQL.
   void end_scan(Turn* turn);
+
+  /// A scan that fills has found no room for so many bytes. Calls no PostgreSQL.
+  void lacks(const Turn& turn, uint64_t bytes);
 
   /// Segments that a scan reads from: they are not emptied as long as this lives. The destructor calls no PostgreSQL.
   class Pins {
@@ -136,6 +142,13 @@ class SharedColumns {
     int64_t groups, rows, bytes;
   };
   std::vector<Usage> usage();
+  struct Memory {
+    uint64_t allowed = 0, taken = 0;  // bytes
+    uint64_t lacking = 0;             // that the tables' last scans found no room for
+    bool is_usual = false;            // pg_strom.column_cache_memory is -1
+  };
+  /// Throws PostgresError.
+  static Memory memory();
   /// What is kept of one attribute, of all tables.
   int64_t bytes_of(int16_t attribute);
   /// Forgets everything that no scan is reading.
@@ -148,7 +161,7 @@ class SharedColumns {
   explicit SharedColumns(Control* control) : control_(control) {}
 
   static int64_t padded(int64_t size);
-  bool take_room(uint64_t size, const Turn& turn, Pins* pins, Room* room);
+  bool take_room(uint64_t size, const Turn& turn, bool empties, Pins* pins, Room* room);
   bool add_segment();
   uint8_t* map(uint32_t segment);
   void pin(uint32_t segment, Pins* pins);

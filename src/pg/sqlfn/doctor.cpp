@@ -5,8 +5,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/machine_memory.hpp"
 #include "engine/exec/execution.hpp"
 #include "pg/boundary/boundary.hpp"
+#include "pg/cache/shared_columns.hpp"
 #include "pg/compat/collation.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/gpu/gpu_session.hpp"
@@ -21,9 +23,7 @@ using namespace strom::pg::sqlfn;
 
 namespace {
 
-uint64_t machine_memory() {
-  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
+uint64_t machine_memory() { return strom::base::read_machine_memory().total; }
 
 uint64_t bytes_of_buffers() { return static_cast<uint64_t>(NBuffers) * BLCKSZ; }
 
@@ -153,9 +153,10 @@ ServiceState service_state() {
   return state;
 }
 
-uint64_t column_cache_limit() {
-  const int setting = guc::pg_strom::column_cache_memory;
-  return setting < 0 ? bytes_of_buffers() / 2 : static_cast<uint64_t>(setting) << 10;
+CacheState column_cache() {
+  const auto memory = strom::pg::cache::SharedColumns::memory();
+  const auto machine = strom::base::read_machine_memory();
+  return {memory.allowed, memory.is_usual, memory.taken, memory.lacking, machine.total, machine.is_limited};
 }
 
 SharedMemory shared_memory() {
@@ -172,7 +173,7 @@ std::vector<Finding> examine() {
   check_engine(&findings);
   check_processor(&findings);
   check_memory(&findings);
-  check_shared_memory(column_cache_limit(), shared_memory(), &findings);
+  check_shared_memory(column_cache(), shared_memory(), &findings);
   check_limits(&findings);
   check_file_rights(&findings);
   check_collation(&findings);

@@ -26,8 +26,16 @@ std::string size_text(uint64_t bytes);
 void check_processor(std::vector<Finding>* findings);
 /// Where the server's dynamic shared memory comes from; in files nothing is cached.
 enum class SharedMemory { kPosix, kSystemV, kFiles };
-/// `cache_limit`: bytes that the column cache may take.
-void check_shared_memory(uint64_t cache_limit, SharedMemory memory, std::vector<Finding>* findings);
+/// The column cache, in bytes.
+struct CacheState {
+  uint64_t limit = 0;     // that it may take
+  bool is_usual = false;  // nobody has set it: a part of the machine's memory
+  uint64_t taken = 0;     // so far
+  uint64_t lacking = 0;   // that the tables' last scans found no room for
+  uint64_t machine = 0;   // memory of the machine, or of the server's cgroup
+  bool in_cgroup = false;
+};
+void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vector<Finding>* findings);
 void check_limits(std::vector<Finding>* findings);
 /// `user`: whom the server runs as; `module`: path of the CUDA module of this installation.
 void check_gpu(const device::NvidiaDriver& driver, const std::string& user, const std::string& module,

@@ -95,31 +95,53 @@ void check_processor(std::vector<Finding>* findings) {
                        ""});
 }
 
+namespace {
+
+constexpr uint64_t kUsualPartOfMachine = 8;
+
+// What it may take and why, and what it has.
+std::string memory_text(const CacheState& cache) {
+  std::string text = "It may take " + size_text(cache.limit) + " of shared memory";
+  if (cache.is_usual)
+    text += std::string(", by default an eighth of ") + (cache.in_cgroup ? "the cgroup's " : "the machine's ") +
+            size_text(cache.machine);
+  if (cache.taken > 0) text += ", and has taken " + size_text(cache.taken);
+  return text;
+}
+
+}  // namespace
+
 // Containers often have little POSIX shared memory.
-void check_shared_memory(uint64_t cache_limit, SharedMemory memory, std::vector<Finding>* findings) {
+void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vector<Finding>* findings) {
+  constexpr uint64_t kMostOfMachine = 2;  // half, that may be advised
+  const auto found = [findings](Health health, const std::string& detail, const std::string& fix) {
+    findings->push_back({"column cache", health, detail, fix});
+  };
+  if (cache.limit == 0)
+    return found(Health::kNote, "It is switched off.",
+                 "ALTER SYSTEM RESET pg_strom.column_cache_memory; SELECT pg_reload_conf();");
+  if (memory == SharedMemory::kFiles)
+    return found(Health::kWarning, "Nothing is cached, because dynamic_shared_memory_type is mmap, which is files.",
+                 "ALTER SYSTEM SET dynamic_shared_memory_type = 'posix';   -- and restart the server");
+  const std::string text = memory_text(cache);
   struct statvfs facts;
-  if (cache_limit == 0) {
-    findings->push_back({"column cache", Health::kNote, "It is switched off.",
-                         "ALTER SYSTEM RESET pg_strom.column_cache_memory; SELECT pg_reload_conf();"});
-    return;
-  }
-  if (memory == SharedMemory::kFiles) {
-    findings->push_back({"column cache", Health::kWarning,
-                         "Nothing is cached, because dynamic_shared_memory_type is mmap, which is files.",
-                         "ALTER SYSTEM SET dynamic_shared_memory_type = 'posix';   -- and restart the server"});
-    return;
-  }
-  const std::string limit = "It may take " + size_text(cache_limit) + " of shared memory";
-  if (memory != SharedMemory::kPosix || statvfs("/dev/shm", &facts) != 0) {
-    findings->push_back({"column cache", Health::kOk, limit + ".", ""});
-    return;
-  }
-  const uint64_t size = static_cast<uint64_t>(facts.f_blocks) * facts.f_frsize;
-  if (size != 0 && size < cache_limit)
-    findings->push_back({"column cache", Health::kWarning, limit + ", and /dev/shm has " + size_text(size) + ".",
-                         "mount -o remount,size=" + std::to_string((cache_limit >> 20) + 64) + "M /dev/shm"});
-  else
-    findings->push_back({"column cache", Health::kOk, limit + ".", ""});
+  uint64_t size = 0;
+  if (memory == SharedMemory::kPosix && statvfs("/dev/shm", &facts) == 0)
+    size = static_cast<uint64_t>(facts.f_blocks) * facts.f_frsize;
+  const uint64_t wanted =
+      std::max(cache.limit, cache.is_usual ? cache.machine / kUsualPartOfMachine : 0) + cache.lacking;
+  if (size != 0 && size / 4 * 3 < wanted)
+    return found(Health::kWarning, text + ", and /dev/shm has " + size_text(size) + ".",
+                 "mount -o remount,size=" + std::to_string((wanted >> 20) / 3 * 4 + 64) + "M /dev/shm");
+  if (cache.lacking == 0) return found(Health::kOk, text + ".", "");
+  const std::string lack = text + ". The last scans found no room for " + size_text(cache.lacking) + " of columns";
+  if (wanted > cache.machine / kMostOfMachine)
+    return found(Health::kNote, lack + ", more than the machine can spare.", "");
+  // A segment of the cache is not filled to its end.
+  constexpr uint64_t kPartOfEnds = 8, kSmallEnds = uint64_t{8} << 20;
+  found(Health::kNote, lack + ".",
+        "ALTER SYSTEM SET pg_strom.column_cache_memory = '" + size_text(wanted + wanted / kPartOfEnds + kSmallEnds) +
+            "'; SELECT pg_reload_conf();");
 }
 
 void check_limits(std::vector<Finding>* findings) {

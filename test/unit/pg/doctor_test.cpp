@@ -90,16 +90,41 @@ TEST(Doctor, each_failure_has_its_cure) {
 
 TEST(Doctor, shared_memory) {
   std::vector<Finding> findings;
-  check_shared_memory(0, SharedMemory::kPosix, &findings);
+  CacheState cache;
+  check_shared_memory(cache, SharedMemory::kPosix, &findings);
   EXPECT_EQ(findings.back().health, Health::kNote);
-  check_shared_memory(1 << 20, SharedMemory::kFiles, &findings);
+  cache.limit = 1 << 20;
+  check_shared_memory(cache, SharedMemory::kFiles, &findings);
   EXPECT_EQ(findings.back().health, Health::kWarning);
   EXPECT_NE(findings.back().fix.find("dynamic_shared_memory_type"), std::string::npos);
-  check_shared_memory(uint64_t{1} << 60, SharedMemory::kSystemV, &findings);
+  cache.limit = uint64_t{1} << 60;
+  check_shared_memory(cache, SharedMemory::kSystemV, &findings);
   EXPECT_EQ(findings.back().health, Health::kOk);
-  check_shared_memory(uint64_t{1} << 60, SharedMemory::kPosix, &findings);
+  EXPECT_EQ(findings.back().detail.find("eighth"), std::string::npos);
+  check_shared_memory(cache, SharedMemory::kPosix, &findings);
   if (findings.back().health != Health::kWarning) GTEST_SKIP() << "no /dev/shm";
   EXPECT_NE(findings.back().fix.find("mount -o remount"), std::string::npos);
+}
+
+TEST(Doctor, memory_of_the_column_cache) {
+  constexpr uint64_t kGigabyte = uint64_t{1} << 30;
+  std::vector<Finding> findings;
+  CacheState cache{kGigabyte, true, kGigabyte / 2, 0, 8 * kGigabyte, false};
+  check_shared_memory(cache, SharedMemory::kSystemV, &findings);
+  EXPECT_EQ(findings.back().health, Health::kOk);
+  EXPECT_EQ(findings.back().detail,
+            "It may take 1024MB of shared memory, by default an eighth of the machine's 8192MB, and has taken 512MB.");
+  cache.lacking = kGigabyte;
+  cache.in_cgroup = true;
+  check_shared_memory(cache, SharedMemory::kSystemV, &findings);
+  EXPECT_EQ(findings.back().health, Health::kNote);
+  EXPECT_NE(findings.back().detail.find("an eighth of the cgroup's"), std::string::npos);
+  EXPECT_NE(findings.back().detail.find("no room for 1024MB of columns."), std::string::npos);
+  EXPECT_EQ(findings.back().fix, "ALTER SYSTEM SET pg_strom.column_cache_memory = '2312MB'; SELECT pg_reload_conf();");
+  cache.lacking = 4 * kGigabyte;
+  check_shared_memory(cache, SharedMemory::kSystemV, &findings);
+  EXPECT_EQ(findings.back().fix, "");
+  EXPECT_NE(findings.back().detail.find("more than the machine can spare"), std::string::npos);
 }
 
 TEST(Doctor, sizes) {

@@ -55,6 +55,15 @@ bool has_new_column(Relation relation, const std::vector<ColumnId>& columns) {
 // A table whose pages of the visibility map have versions, and which may be kept.
 bool has_versions(Relation relation) { return guc::pg_strom::enable_column_cache && leaves_traces(relation); }
 
+// A table's first scan keeps columns if there is room for them, as far as is known, and the table is no passing one: it
+// has been vacuumed or analysed, or PostgreSQL could not keep it in its own memory.
+bool is_first_worth_it(Relation relation, BlockNumber pages, size_t columns) {
+  if (relation->rd_rel->reltuples < 0 && pages <= static_cast<BlockNumber>(NBuffers)) return false;
+  const double all = std::max(RelationGetNumberOfAttributes(relation), AttrNumber{1});
+  const double part = std::min(1.0, static_cast<double>(columns) / all);
+  return static_cast<double>(pages) * BLCKSZ * part <= static_cast<double>(SharedColumns::allowed());
+}
+
 // The LSN of the visibility map's page when it has all pages of a group as all-visible, else none.
 XLogRecPtr version_of(Relation relation, BlockNumber begin, BlockNumber end, Buffer* map_page) {
   return guard([=] {
@@ -90,7 +99,8 @@ std::unique_ptr<CachedTable> CachedTable::open(Relation relation, Snapshot snaps
   if (guard([&] { return has_new_column(relation, columns); })) return nullptr;
   SharedColumns* shared = SharedColumns::attach();
   if (shared == nullptr) return nullptr;
-  return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, columns));
+  const bool worth_it = is_first_worth_it(relation, pages, columns.size());
+  return std::unique_ptr<CachedTable>(new CachedTable(relation, shared, pages, columns, worth_it));
 }
 
 // Groups with the same version are one range: those of one page of the map mostly are.
@@ -117,11 +127,12 @@ columnar::RowsOrigin CachedTable::origin(Relation relation, Snapshot snapshot, B
   return is_visible ? origin : columnar::RowsOrigin();
 }
 
-CachedTable::CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns)
-    : relation_(relation), file_(compat::file_of(relation)), shared_(shared), columns_(columns) {
+CachedTable::CachedTable(Relation relation, SharedColumns* shared, BlockNumber pages,
+                         const std::vector<ColumnId>& columns, bool is_first_worth_it)
+    : relation_(relation), file_(compat::file_of(relation)), shared_(shared), pages_(pages), columns_(columns) {
   columns_.push_back(kPlaces);
   found_.resize(columns_.size());
-  turn_ = shared_->begin_scan(file_);
+  turn_ = shared_->begin_scan(file_, is_first_worth_it);
 }
 
 CachedTable::~CachedTable() { shared_->end_scan(&turn_); }
@@ -150,7 +161,7 @@ bool CachedTable::look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill**
     kept->origin = std::make_shared<const GroupOrigin>(shared_->incarnation(), group, end, version, columns_);
     return true;
   }
-  if (turn_.fills) {
+  if (turn_.fills && !is_full_) {
     *fill = &fills_.emplace_back();
     (*fill)->group = group;
     (*fill)->end = end;
@@ -201,12 +212,17 @@ void CachedTable::keep(const Fill& fill) {
     columns.push_back({columns_[c], writers.back().shape(), size});
   }
   columns.push_back({kPlaces, {}, places.bytes()});
+  if (is_full_) return;
   is_full_ = !shared_->add(fill.group, fill.version, columns, turn_, [&](size_t i, uint8_t* to) {
     if (i < writers.size())
       writers[i].write(to);
     else
       places.write(to);
   });
+  if (!is_full_) return;
+  uint64_t bytes = 0;
+  for (const cache::NewColumn& column : columns) bytes += static_cast<uint64_t>(column.size);
+  shared_->lacks(turn_, bytes * ((pages_ - fill.group.begin + cache::kGroupPages - 1) / cache::kGroupPages));
 }
 
 }  // namespace strom::pg::table

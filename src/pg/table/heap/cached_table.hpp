@@ -75,7 +75,8 @@ class CachedTable {
   void close();
 
  private:
-  CachedTable(Relation relation, SharedColumns* shared, const std::vector<ColumnId>& columns);
+  CachedTable(Relation relation, SharedColumns* shared, BlockNumber pages, const std::vector<ColumnId>& columns,
+              bool is_first_worth_it);
 
   void finish(Fill* fill);
   void keep(const Fill& fill);
@@ -83,6 +84,7 @@ class CachedTable {
   Relation relation_;
   compat::FileId file_;
   SharedColumns* shared_;
+  BlockNumber pages_;
   std::vector<ColumnId> columns_;  // and behind them the places
   std::vector<FoundColumn> found_;
   SharedColumns::Turn turn_;
