@@ -43,11 +43,11 @@ def commands(tree):
 def changed_lines(tree, base):
     """{path: [[first, last], …]} of C++ that is not as in the base; moved files have the lines that differ."""
     found = {}
-    path = None
+    path = None  # a file that was deleted has none
     for hunk in HUNK.finditer(tree.git("diff", "-U0", "-M", base, "--", *FOLDERS)):
         if hunk["path"]:
             path = hunk["path"]
-        elif path.endswith(CPP) and (count := int(hunk["count"] or 1)):
+        elif path and path.endswith(CPP) and (count := int(hunk["count"] or 1)):
             found.setdefault(path, []).append([int(hunk["line"]), int(hunk["line"]) + count - 1])
     for path in tree.git("ls-files", "--others", "--exclude-standard", "--", *FOLDERS).splitlines():
         if path.endswith(CPP):
