@@ -3,48 +3,17 @@
 
 #include <cstdlib>
 
-#include "common/password.hpp"
 #include "pg2arrow/error_place.hpp"
 
 namespace strom::pg2arrow {
+
+using tool::one_line;
 
 namespace {
 
 using ResultOwner = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 ResultOwner owned(PGresult* result) { return {result, PQclear}; }
-
-/// libpq's messages end with a newline, and may have several lines.
-std::string one_line(const char* text) {
-  std::string out = text == nullptr ? "" : text;
-  while (!out.empty() && (out.back() == '\n' || out.back() == ' ')) out.pop_back();
-  for (char& c : out) {
-    if (c == '\n') c = ' ';
-  }
-  return out;
-}
-
-PGconn* connect(const Settings& settings, const std::optional<std::string>& password) {
-  std::vector<const char*> names, values;
-  const auto add = [&](const char* name, const char* value) {
-    names.push_back(name);
-    values.push_back(value);
-  };
-  // Later ones win, so that a connection string can override what is only a default here.
-  add("fallback_application_name", "pg2arrow");
-  add("keepalives_idle", "30");
-  add("keepalives_interval", "10");
-  add("keepalives_count", "6");
-  if (!settings.database.empty()) add("dbname", settings.database.c_str());
-  if (!settings.host.empty()) add("host", settings.host.c_str());
-  if (!settings.port.empty()) add("port", settings.port.c_str());
-  if (!settings.user.empty()) add("user", settings.user.c_str());
-  if (password) add("password", password->c_str());
-  add("client_encoding", "UTF8");
-  names.push_back(nullptr);
-  values.push_back(nullptr);
-  return PQconnectdbParams(names.data(), values.data(), 1);
-}
 
 void discard_notice(void*, const PGresult*) {}
 
@@ -61,24 +30,8 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings) {
-  // Kept for the workers' connections, so that it is asked for once.
-  static std::optional<std::string> password;
-  if (settings.always_ask && !password) password = tool::ask_password(settings.user);
-  PGconn* raw = connect(settings, password);
-  if (raw != nullptr && PQstatus(raw) == CONNECTION_BAD && PQconnectionNeedsPassword(raw) && !password &&
-      !settings.never_ask) {
-    password = tool::ask_password(PQuser(raw));
-    if (password) {
-      PQfinish(raw);
-      raw = connect(settings, password);
-    }
-  }
-  if (raw == nullptr) return Status(ErrorCode::kOutOfMemory, "out of memory while connecting");
-  if (PQstatus(raw) != CONNECTION_OK) {
-    Status status(ErrorCode::kIoError, "could not connect: " + one_line(PQerrorMessage(raw)));
-    PQfinish(raw);
-    return status;
-  }
+  STROM_ASSIGN(tool::ServerConnection connected, tool::connect(settings, "pg2arrow"));
+  PGconn* const raw = connected.release();
   auto connection = std::unique_ptr<Connection>(new Connection(raw));
   PQsetNoticeReceiver(raw, discard_notice, nullptr);
   // Texts of values must not depend on the session's settings.

@@ -20,15 +20,7 @@ using tool::add_named;
 Status usage(std::string message) { return tool::usage_error(std::move(message)); }
 
 void add_connection_options(OptionTable& table, Settings& settings) {
-  table.group("Connection");
-  table.text('d', "dbname", "DBNAME", &settings.database,
-             "database, or a connection string or URI (default: PGDATABASE)");
-  table.text('h', "host", "HOST", &settings.host, "server's host or socket folder (default: PGHOST)");
-  table.text('p', "port", "PORT", &settings.port, "server's port (default: PGPORT)");
-  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)").also("username").also('U');
-  table.flag('w', "no-password", &settings.never_ask, "never ask for a password");
-  table.flag('W', "password", &settings.always_ask,
-             "ask for a password at once; PGPASSWORD, .pgpass and services need no option");
+  tool::add_server_options(table, &settings);
   table.custom(
       0, "set", "NAME:VALUE", [&](const std::string& text) { return add_named(settings.server_settings, text); },
       "a setting of the server for the sessions; may be repeated");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/settings.hpp"
+#include "postgres/connect.hpp"
 
 namespace strom::pg2arrow {
 
@@ -18,10 +19,7 @@ struct Join {
 using tool::NamedValues;
 using tool::NumericChoice;
 
-struct Settings : tool::DumpSettings {
-  // Connection
-  std::string database, host, port, user;
-  bool never_ask = false, always_ask = false;
+struct Settings : tool::DumpSettings, tool::ServerSettings {
   NamedValues server_settings;  // --set
 
   // What is dumped

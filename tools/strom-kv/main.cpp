@@ -47,14 +47,7 @@ void add_options(tool::OptionTable& table, Settings& settings) {
         return Status::ok();
       },
       "keys, or for put a row as JSON", true);
-  table.group("Connection");
-  table.text('d', "dbname", "DBNAME", &settings.database,
-             "database, or a connection string or URI (default: PGDATABASE)");
-  table.text('h', "host", "HOST", &settings.host, "server's host or socket folder (default: PGHOST)");
-  table.text('p', "port", "PORT", &settings.port, "server's port (default: PGPORT)");
-  table.text('u', "user", "USER", &settings.user, "role to connect as (default: PGUSER)").also("username").also('U');
-  table.flag('w', "no-password", &settings.never_ask, "never ask for a password");
-  table.flag('W', "password", &settings.always_ask, "ask for a password at once");
+  tool::add_server_options(table, &settings);
   table.text(0, "socket", "PATH", &settings.socket,
              "with --token: what pgstrom.kv_attach() has given to somebody else");
   table.text(0, "token", "TOKEN", &settings.token, "reads without a session of its own");

@@ -1,58 +1,13 @@
 #include "strom-kv/session.hpp"
 
 #include <array>
-#include <optional>
-
-#include "common/password.hpp"
+#include <utility>
 
 namespace strom::kv_tool {
 
-namespace {
-
-std::string one_line(const char* text) {
-  std::string line = text == nullptr ? "" : text;
-  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
-  for (char& c : line)
-    if (c == '\n') c = ' ';
-  return line;
-}
-
-PGconn* connect(const Settings& settings, const std::optional<std::string>& password) {
-  std::vector<const char*> names, values;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (value.empty()) return;
-    names.push_back(name);
-    values.push_back(value.c_str());
-  };
-  const std::string program = "strom-kv", encoding = "UTF8", secret = password.value_or("");
-  add("fallback_application_name", program);
-  add("dbname", settings.database);
-  add("host", settings.host);
-  add("port", settings.port);
-  add("user", settings.user);
-  add("password", secret);
-  add("client_encoding", encoding);
-  names.push_back(nullptr);
-  values.push_back(nullptr);
-  return PQconnectdbParams(names.data(), values.data(), 1);
-}
-
-}  // namespace
-
 Result<Session> Session::open(const Settings& settings) {
-  std::optional<std::string> password;
-  if (settings.always_ask) password = tool::ask_password(settings.user);
-  Session session(connect(settings, password));
-  PGconn* connection = session.connection_.get();
-  if (PQstatus(connection) == CONNECTION_BAD && PQconnectionNeedsPassword(connection) != 0 && !password &&
-      !settings.never_ask) {
-    password = tool::ask_password(PQuser(connection));
-    session.connection_.reset(connect(settings, password));
-    connection = session.connection_.get();
-  }
-  if (PQstatus(connection) != CONNECTION_OK)
-    return Status(ErrorCode::kIoError, "could not connect: " + one_line(PQerrorMessage(connection)));
-  return session;
+  STROM_ASSIGN(tool::ServerConnection connection, tool::connect(settings, "strom-kv"));
+  return Session(std::move(connection));
 }
 
 Result<std::vector<std::string>> Session::first_row(const std::string& sql, const std::vector<std::string>& parameters,
@@ -68,7 +23,7 @@ Result<std::vector<std::string>> Session::first_row(const std::string& sql, cons
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
     const char* message = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
     const char* hint = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_HINT);
-    return Status(ErrorCode::kIoError, message != nullptr ? message : one_line(PQerrorMessage(connection_.get())))
+    return Status(ErrorCode::kIoError, message != nullptr ? message : tool::one_line(PQerrorMessage(connection_.get())))
         .with_hint(hint != nullptr ? hint : "");
   }
   if (changed != nullptr) *changed = strtoll(PQcmdTuples(result.get()), nullptr, 10);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -23,11 +24,8 @@ class Session {
   std::string quoted_name(const std::string& name) const;
 
  private:
-  struct Finish {
-    void operator()(PGconn* connection) const { PQfinish(connection); }
-  };
-  explicit Session(PGconn* connection) : connection_(connection) {}
-  std::unique_ptr<PGconn, Finish> connection_;
+  explicit Session(tool::ServerConnection connection) : connection_(std::move(connection)) {}
+  tool::ServerConnection connection_;
 };
 
 struct Detach {

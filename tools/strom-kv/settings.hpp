@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "postgres/connect.hpp"
+
 namespace strom::kv_tool {
 
-struct Settings {
+struct Settings : tool::ServerSettings {
   std::string command, table;
   std::vector<std::string> arguments;  // keys, or a row
-  std::string database, host, port, user;
-  std::string socket, token;  // of kv_attach(), by somebody else
-  bool never_ask = false, always_ask = false;
+  std::string socket, token;           // of kv_attach(), by somebody else
   int64_t threads = 1, seconds = 5, batch = 1;
 };
 
