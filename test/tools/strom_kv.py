@@ -109,6 +109,11 @@ def commands():
     make_table("texts", "id text, n int")
     query("INSERT INTO texts VALUES ('', 0), ('ž', 1), ('a key of more than twelve bytes', 2)", DB)
     equal([row and row["n"] for row in rows(kv("mget", "texts", "ž", "", "a key of more than twelve bytes"))], [1, 0, 2], "keys of text")
+    make_table("times", "id int, d date, ts timestamp, tz timestamptz")
+    query("""INSERT INTO times VALUES (1, '0044-03-15 BC', '0044-03-15 12:00:00.25 BC', '4713-01-01 00:00:00+00 BC'),
+             (2, '12345-06-07', '12345-06-07 08:09:10', '294240-01-01 00:00:00.000001+00'), (3, 'infinity', '-infinity', 'infinity')""", DB)
+    wanted = query("SET TimeZone = 'UTC'; SELECT json_build_object('id', id, 'd', d::text, 'ts', ts::text, 'tz', tz::text) FROM times ORDER BY id", DB)
+    equal(rows(kv("mget", "times", 1, 2, 3)), rows(wanted), "times as SQL has them")
     # Wrong use.
     for arguments, message in ((("get", "t"), "get takes a key"), (("fetch", "t"), "unknown command"), ((), "no command"), (("get",), "no table"),
                                (("put", "t", "{}", "--socket=x", "--token=y"), "needs a session")):

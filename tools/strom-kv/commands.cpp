@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "common/progress.hpp"
 #include "format/byte_sink.hpp"
 #include "strom-kv/session.hpp"
 #include "strom-kv/value_text.hpp"
@@ -48,7 +49,7 @@ Result<std::string> json_row(const Table& table, const Reader& reader, const str
   std::string text = "{";
   for (size_t i = 0; i < columns; ++i) {
     const stromkv_column& column = *stromkv_column_at(table.get(), i);
-    text += (i == 0 ? "" : ", ") + json_string(column.name) + ": " + json_value(column, fields[i]);
+    text += (i == 0 ? "" : ", ") + tool::json_text(column.name) + ": " + json_value(column, fields[i]);
   }
   return text + "}";
 }
@@ -224,8 +225,9 @@ Status print_statistics(const Settings& settings) {
   std::string columns;
   for (size_t i = 0; i < stromkv_column_count(table.get()); ++i) {
     const stromkv_column& column = *stromkv_column_at(table.get(), i);
-    columns += fmt::format("{}{{\"name\": {}, \"type\": {}, \"is_key\": {}}}", i == 0 ? "" : ", ",
-                           json_string(column.name), json_string(column.type), i == stromkv_key_column(table.get()));
+    columns +=
+        fmt::format("{}{{\"name\": {}, \"type\": {}, \"is_key\": {}}}", i == 0 ? "" : ", ",
+                    tool::json_text(column.name), tool::json_text(column.type), i == stromkv_key_column(table.get()));
   }
   Output output;
   STROM_TRY(output.line(fmt::format("{{\"rows\": {}, \"columns\": [{}]}}", stromkv_row_count(table.get()), columns)));

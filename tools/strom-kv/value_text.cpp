@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstring>
+
+#include "common/progress.hpp"
+#include "format/csv/datetime_text.hpp"
 
 namespace strom::kv_tool {
 
@@ -52,19 +54,18 @@ std::string_view view(const stromkv_field& field) { return {static_cast<const ch
 
 std::string number(double value, const std::string& shortest) {
   return std::isfinite(value) ? shortest
-                              : json_string(std::isnan(value) ? "NaN"
-                                            : value < 0       ? "-Infinity"
-                                                              : "Infinity");
+                              : tool::json_text(std::isnan(value) ? "NaN"
+                                                : value < 0       ? "-Infinity"
+                                                                  : "Infinity");
 }
 
 constexpr int64_t kSecond = 1'000'000, kDay = 86400 * kSecond;
 
+constexpr int64_t kEpochDays = 10957;  // 2000-01-01, from which the server counts
+
 std::string date_text(int64_t days) {
-  using std::chrono::year_month_day;
-  const year_month_day date(std::chrono::sys_days(std::chrono::days(days + 10957)));  // 2000-01-01
-  const int year = static_cast<int>(date.year());
-  return fmt::format("{:04}-{:02}-{:02}{}", year > 0 ? year : 1 - year, static_cast<unsigned>(date.month()),
-                     static_cast<unsigned>(date.day()), year > 0 ? "" : " BC");
+  char text[format::csv::kDateRoom];
+  return {text, format::csv::put_date(text, days + kEpochDays)};
 }
 
 std::string time_text(int64_t us) {
@@ -76,13 +77,17 @@ std::string time_text(int64_t us) {
   return text;
 }
 
-std::string timestamp_text(int64_t us, const char* zone) {
+std::string timestamp_text(int64_t us, std::string_view zone) {
   if (us == INT64_MAX) return "infinity";
   if (us == INT64_MIN) return "-infinity";
-  const int64_t days = us >= 0 ? us / kDay : -((kDay - 1 - us) / kDay);
-  // years of more than four digits or before our era are for the server to write
-  if (days < -730119 || days > 2921939) return fmt::format("{} us since 2000-01-01{}", us, zone);
-  return date_text(days) + " " + time_text(us - days * kDay) + zone;
+  int64_t since_1970 = 0;
+  // Of the last thirty years that the server knows.
+  if (__builtin_add_overflow(us, kEpochDays * kDay, &since_1970))
+    return fmt::format("{} us since 2000-01-01{}", us, zone);
+  char text[format::csv::kTimestampRoom];
+  constexpr int kMicroseconds = 6;
+  return {text, format::csv::put_timestamp<kMicroseconds>(text, since_1970, ' ', zone.data(),
+                                                          static_cast<int64_t>(zone.size()))};
 }
 
 std::string uuid_text(const stromkv_field& field) {
@@ -143,19 +148,6 @@ Result<std::string> key_bytes(const stromkv_column& column, const std::string& t
   }
 }
 
-std::string json_string(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      quoted += std::string("\\") + c;
-    else if (static_cast<unsigned char>(c) < 0x20)
-      quoted += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      quoted += c;
-  }
-  return quoted + "\"";
-}
-
 std::string json_value(const stromkv_column& column, const stromkv_field& field) {
   if (field.data == nullptr) return "null";
   switch (column.type_id) {
@@ -168,19 +160,19 @@ std::string json_value(const stromkv_column& column, const stromkv_field& field)
     case kFloat8: return number(read<double>(field), fmt::format("{}", read<double>(field)));
     case kText:
     case kVarchar:
-    case kBpchar: return json_string(view(field));
+    case kBpchar: return tool::json_text(std::string(view(field)));
     case kJson: return std::string(view(field));
-    case kName: return json_string(std::string(view(field)).c_str());
+    case kName: return tool::json_text(std::string(view(field)).c_str());
     case kDate: {
       const auto days = read<int32_t>(field);
       if (days == INT32_MAX || days == INT32_MIN) return days > 0 ? "\"infinity\"" : "\"-infinity\"";
-      return json_string(date_text(days));
+      return tool::json_text(date_text(days));
     }
-    case kTime: return json_string(time_text(read<int64_t>(field)));
-    case kTimestamp: return json_string(timestamp_text(read<int64_t>(field), ""));
-    case kTimestamptz: return json_string(timestamp_text(read<int64_t>(field), "+00"));
-    case kUuid: return json_string(uuid_text(field));
-    default: return json_string(hex(field));
+    case kTime: return tool::json_text(time_text(read<int64_t>(field)));
+    case kTimestamp: return tool::json_text(timestamp_text(read<int64_t>(field), ""));
+    case kTimestamptz: return tool::json_text(timestamp_text(read<int64_t>(field), "+00"));
+    case kUuid: return tool::json_text(uuid_text(field));
+    default: return tool::json_text(hex(field));
   }
 }
 

@@ -14,7 +14,4 @@ Result<std::string> key_bytes(const stromkv_column& column, const std::string& t
 /// A value as JSON; NULL is null. Types without a rule are text of \x and hexadecimal digits.
 std::string json_value(const stromkv_column& column, const stromkv_field& field);
 
-/// Text as a JSON string.
-std::string json_string(std::string_view text);
-
 }  // namespace strom::kv_tool
