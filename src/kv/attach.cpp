@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/descriptor.hpp"
 #include "store/region/attach.hpp"
 
 namespace strom::kv {
@@ -34,20 +35,6 @@ bool parse_hex(const char* text, uint8_t* bytes) {
   }
   return true;
 }
-
-class Socket {
- public:
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  ~Socket() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 stromkv_status fail(std::string* what, const std::string& action, const char* path) {
   *what = "could not " + action + " socket \"" + path + "\": " + strerror(errno);
@@ -112,8 +99,8 @@ stromkv_status receive_region(const char* path, const char* token, int* descript
     return fail(what, "connect to", path);
   }
   std::memcpy(address.sun_path, path, length);
-  const Socket client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (client.get() < 0) return fail(what, "make", path);
+  const base::Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!client.is_open()) return fail(what, "make", path);
   if (connect(client.get(), reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0)
     return fail(what, "connect to", path);
   ssize_t sent;

@@ -1,23 +1,20 @@
 // SQL functions about store tables: what sql/gstore_fdw.sql declares. All of it may ereport.
 #include "pg/boundary/boundary.hpp"
+#include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/change.hpp"
 #include "pg/store/check.hpp"
 #include "pg/store/checkpoint.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace store = strom::pg::store;
+using strom::pg::fdw_gstore::open_named_table;
+using strom::pg::fdw_gstore::require_owner;
 
 namespace {
 
-/// The relation, locked, if it is a store table that the current role owns.
 Relation open_own_table(Oid relid) {
-  Relation relation = table_open(relid, AccessShareLock);
-  if (!store::is_store_table(relation))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));
-  if (!has_privs_of_role(GetUserId(), relation->rd_rel->relowner))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("must be owner of foreign table %s", RelationGetRelationName(relation))));
+  Relation relation = open_named_table(relid, AccessShareLock);
+  require_owner(relation);
   return relation;
 }
 

@@ -1,5 +1,6 @@
 // SQL functions about published regions: kv_attach(), kv_rotate(). All of it may ereport.
 #include "pg/boundary/boundary.hpp"
+#include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
@@ -9,16 +10,10 @@
 
 namespace boundary = strom::pg::boundary;
 namespace store = strom::pg::store;
+using strom::pg::fdw_gstore::open_named_table;
+using strom::pg::fdw_gstore::require_owner;
 
 namespace {
-
-Relation open_kv_table(Oid relid, LOCKMODE mode) {
-  Relation relation = table_open(relid, mode);
-  if (!store::is_store_table(relation))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));
-  return relation;
-}
 
 void require_kv_access(const store::Table* table) {
   if (table->options.kv_access) return;
@@ -52,7 +47,7 @@ bool is_worn_out(store::Table* table) {
 }
 
 Datum attach(FunctionCallInfo fcinfo) {
-  Relation relation = open_kv_table(PG_GETARG_OID(0), AccessShareLock);
+  Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
   const AclResult right = pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_SELECT);
   if (right != ACLCHECK_OK) aclcheck_error(right, OBJECT_FOREIGN_TABLE, RelationGetRelationName(relation));
   store::Table* table = store::open_table(relation);
@@ -76,10 +71,8 @@ Datum attach(FunctionCallInfo fcinfo) {
 }
 
 void rotate(Oid relid) {
-  Relation relation = open_kv_table(relid, AccessExclusiveLock);
-  if (!has_privs_of_role(GetUserId(), relation->rd_rel->relowner))
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                    errmsg("must be owner of foreign table %s", RelationGetRelationName(relation))));
+  Relation relation = open_named_table(relid, AccessExclusiveLock);
+  require_owner(relation);
   store::Table* table = store::open_table(relation);
   require_kv_access(table);
   if (store::has_changes(table))

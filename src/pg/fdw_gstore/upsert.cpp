@@ -1,6 +1,7 @@
 // pgstrom.store_upsert(): PostgreSQL has no ON CONFLICT DO UPDATE for foreign tables. An UPDATE by the key, or an
 // INSERT, through SPI, so that triggers, constraints, privileges and policies of rows are those of these statements.
 #include "pg/boundary/boundary.hpp"
+#include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/memory.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -112,10 +113,7 @@ bool upsert(Oid relid, Datum row, Oid row_type) {
   if (row_type == RECORDOID || !type_is_rowtype(row_type))
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH), errmsg("store_upsert needs a row of a named type"),
                     errhint("Cast the row to the table's type, as in ROW(…)::name_of_the_table.")));
-  Relation relation = table_open(relid, RowExclusiveLock);
-  if (!store::is_store_table(relation))
-    ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-                    errmsg("\"%s\" is not a store table", RelationGetRelationName(relation))));
+  Relation relation = strom::pg::fdw_gstore::open_named_table(relid, RowExclusiveLock);
   const store::Table* table = store::open_table(relation);
   require_key(table, relation);
   const int attribute = table->columns[static_cast<size_t>(table->key())].attnum - 1;
