@@ -52,7 +52,7 @@ size_t skip_written(std::vector<struct iovec>& pieces, size_t next, size_t bytes
   return next;
 }
 
-int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& position) {
+int write_pieces(std::vector<struct iovec>& pieces, const WriteSome& write) {
   size_t next = 0;
   while (next < pieces.size()) {
     if (pieces[next].iov_len == 0) {
@@ -60,16 +60,23 @@ int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& position) {
       continue;
     }
     const size_t count = std::min<size_t>(pieces.size() - next, IOV_MAX);
-    const ssize_t written = writev(fd, pieces.data() + next, static_cast<int>(count));
+    const ssize_t written = write(pieces.data() + next, static_cast<int>(count));
     if (written < 0) {
       if (errno == EINTR) continue;
       return errno;
     }
-    position += written;
     // The kernel takes at most 2 GiB at once, and less when a disk or a pipe fills up.
     next = skip_written(pieces, next, static_cast<size_t>(written));
   }
   return 0;
+}
+
+int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& position) {
+  return write_pieces(pieces, [&](const struct iovec* some, int count) {
+    const ssize_t written = writev(fd, some, count);
+    if (written > 0) position += written;
+    return written;
+  });
 }
 
 }  // namespace strom::format

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,10 @@ std::unique_ptr<ByteSink> descriptor_sink(int fd, std::string name);
 
 /// Takes `bytes` that went out off the pieces from `next` on; the first that is left.
 size_t skip_written(std::vector<struct iovec>& pieces, size_t next, size_t bytes);
+/// Writes some of the pieces, as writev() does; the bytes that went out, or -1 and errno.
+using WriteSome = std::function<ssize_t(const struct iovec* pieces, int count)>;
+/// Calls `write` until all pieces are written; 0, or the errno of the call that failed.
+int write_pieces(std::vector<struct iovec>& pieces, const WriteSome& write);
 /// Writes all pieces to `fd`; 0, or the errno of the write that failed. `written` counts what went out in any case.
 int write_pieces(int fd, std::vector<struct iovec>& pieces, int64_t& written);
 

@@ -185,23 +185,15 @@ int64_t StagedFile::skip(int64_t bytes) {
 }
 
 Status StagedFile::write_at(int64_t offset, std::vector<struct iovec> pieces) const {
-  size_t next = 0;
-  while (next < pieces.size()) {
-    if (pieces[next].iov_len == 0) {
-      ++next;
-      continue;
+  const int error_number = write_pieces(pieces, [&](const struct iovec* some, int count) {
+    const ssize_t written = pwritev(fd_, some, count, offset);
+    if (written > 0) {
+      (void)sync_file_range(fd_, offset, written, SYNC_FILE_RANGE_WRITE);
+      offset += written;
     }
-    const size_t count = std::min<size_t>(pieces.size() - next, IOV_MAX);
-    const ssize_t written = pwritev(fd_, pieces.data() + next, static_cast<int>(count), offset);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return failed("write", errno);
-    }
-    (void)sync_file_range(fd_, offset, written, SYNC_FILE_RANGE_WRITE);
-    offset += written;
-    next = skip_written(pieces, next, static_cast<size_t>(written));
-  }
-  return Status::ok();
+    return written;
+  });
+  return error_number == 0 ? Status::ok() : failed("write", error_number);
 }
 
 Status StagedFile::reserve(int64_t bytes) {
