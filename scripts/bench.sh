@@ -2,6 +2,7 @@
 # ./strom bench and ./strom demo. Sourced by ./strom.
 
 bench() {
+  local bench_python=$STROM_LOCAL/venv/bin/python3
   case ${1:-} in
     ssb) bench_ssb "${@:2}" ;;
     tpch) bench_tpch "${@:2}" ;;
@@ -113,9 +114,7 @@ bench_geo() {
   prepare_bench
   bench_environment geo
   widen_shared_buffers 2048
-  mkdir -p "$(dirname "$out")"
-  "$STROM_LOCAL/venv-geo/bin/python3" "$STROM_ROOT/bench/geo/run.py" --out "$(realpath -m -- "$out")" --pg-socket-dir "$(socket_dir)" \
-    --pg-port "$(cluster_port main)" --pg-user postgres "${more[@]}"
+  run_bench geo/run.py "$out" "${more[@]}"
 }
 
 # bench_vcf [--out FILE] [further options of bench/vcf/run.py]
@@ -126,8 +125,7 @@ bench_vcf() {
   setup
   build
   bench_environment vcf
-  "$STROM_LOCAL/venv-vcf/bin/python3" "$STROM_ROOT/bench/vcf/run.py" --out "$(realpath -m -- "$out")" \
-    --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+  run_bench_program vcf/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
 # bench_forward [--out FILE] [further options of bench/forward/run.py]
@@ -136,12 +134,12 @@ bench_forward() {
   take_options bench "out" "$@"
   setup --peers
   build
-  "$STROM_LOCAL/venv/bin/python3" "$STROM_ROOT/bench/forward/run.py" --out "$(realpath -m -- "$out")" \
-    --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
+  run_bench_program forward/run.py "$out" --data-dir "$STROM_STATE/data" --build-dir "$STROM_ROOT/build" "${more[@]}"
 }
 
-# bench_environment NAME: an environment of Python with what bench/NAME/requirements.txt has.
+# bench_environment NAME: an environment of Python with what bench/NAME/requirements.txt has, for run_bench_program.
 bench_environment() {
+  bench_python=$STROM_LOCAL/venv-$1/bin/python3
   local venv=$STROM_LOCAL/venv-$1 wanted=$STROM_ROOT/bench/$1/requirements.txt
   cmp -s "$wanted" "$venv/requirements.txt" ||
     { python3 -m venv "$venv" && "$venv/bin/pip" -q install -r "$wanted" && cp "$wanted" "$venv/requirements.txt"; } ||
@@ -179,12 +177,15 @@ widen_shared_buffers() {
 
 # run_bench SCRIPT OUT OPTION…: on the private cluster.
 run_bench() {
-  local script=$1 out
+  run_bench_program "$1" "$2" --pg-socket-dir "$(socket_dir)" --pg-port "$(cluster_port main)" --pg-user postgres "${@:3}"
+}
+
+# run_bench_program SCRIPT OUT OPTION…
+run_bench_program() {
+  local out
   out=$(realpath -m -- "$2")
-  shift 2
   mkdir -p "$(dirname "$out")"
-  "$STROM_LOCAL/venv/bin/python3" "$STROM_ROOT/bench/$script" --out "$out" --pg-socket-dir "$(socket_dir)" \
-    --pg-port "$(cluster_port main)" --pg-user postgres "$@"
+  "$bench_python" "$STROM_ROOT/bench/$1" --out "$out" "${@:3}"
 }
 
 demo() {

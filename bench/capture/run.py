@@ -24,8 +24,12 @@ for folder in ("common", "ssb"):
 
 import figures  # noqa: E402
 import hardware  # noqa: E402
+import options  # noqa: E402
 import postgres  # noqa: E402
+from options import say  # noqa: E402
+from rounds import Memory  # noqa: E402
 
+TASKS = ("files", "replay", "live", "query")
 KINDS = ("mixed", "small", "full")
 HEADERS = "tcp4,udp4,icmp4,tcp6,udp6,icmp6"
 # The fields of tshark that our columns of these headers are.
@@ -37,38 +41,11 @@ QUERY = """SELECT dst_port, count(*) AS packets, sum(ip_length) AS bytes, min(tt
 WHERE protocol IN (6, 17) AND ip_length > 40 GROUP BY dst_port ORDER BY bytes DESC, dst_port LIMIT 20"""
 
 
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
-class Memory(threading.Thread):
-    """The most memory that a process has had, sampled: anonymous memory, since files that are mapped belong to the cache."""
-
-    def __init__(self, pid: int):
-        super().__init__(daemon=True)
-        self.path, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), 0, threading.Event()
-        self.start()
-
-    def run(self) -> None:
-        while not self.ended.wait(0.005):
-            try:
-                text = self.path.read_text()
-            except OSError:
-                return
-            found = re.search(r"^RssAnon:\s*(\d+)", text, re.MULTILINE)
-            self.kilobytes = max(self.kilobytes, int(found.group(1)) if found else 0)
-
-    def peak_mb(self) -> float:
-        self.ended.set()
-        self.join()
-        return self.kilobytes / 1024
-
-
-def run(command: List[object], **options) -> dict:
+def run(command: List[object], **more) -> dict:
     """Seconds, seconds of processors, memory, output of a command."""
     begin = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
-    memory = Memory(process.pid)
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    memory = Memory(process.pid, "RssAnon")  # files that are mapped belong to the cache
     reader = threading.Thread(target=lambda: setattr(process, "told", process.stderr.read()))
     reader.start()
     out = process.stdout.read()
@@ -340,13 +317,9 @@ def show(report: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--build-dir", type=Path, required=True)
-    parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--pg-socket-dir", required=True)
-    parser.add_argument("--pg-port", type=int, required=True)
-    parser.add_argument("--pg-user", default="postgres")
-    parser.add_argument("--pg-db", default="postgres")
+    options.add_out(parser)
+    options.add_folders(parser)
+    options.add_server(parser)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--bytes", type=int, default=10**9, help="of the files")
@@ -354,7 +327,7 @@ def main() -> None:
     parser.add_argument("--query-bytes", type=int, default=10**9, help="of the file that is queried")
     parser.add_argument("--replay", type=int, default=4_000_000, help="packets")
     parser.add_argument("--live", type=int, default=2_000_000, help="packets")
-    parser.add_argument("--tasks", type=lambda text: text.split(","), default=["files", "replay", "live", "query"])
+    options.add_tasks(parser, TASKS)
     arguments = parser.parse_args()
     report: Optional[dict] = Benchmark(arguments).run()
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -10,9 +10,10 @@ class Memory(threading.Thread):
     """The most memory that a process has had, sampled. The kernel's own number for a process that has ended is of no use:
     it includes the memory of Python before the program was started."""
 
-    def __init__(self, pid: int):
+    def __init__(self, pid: int, kind: str = "VmHWM"):
+        """`kind`: the line of the process's status; VmHWM counts mapped files, RssAnon does not."""
         super().__init__(daemon=True)
-        self.path, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), 0, threading.Event()
+        self.path, self.kind, self.kilobytes, self.ended = Path(f"/proc/{pid}/status"), kind + ":", 0, threading.Event()
         self.start()
 
     def run(self) -> None:
@@ -22,8 +23,8 @@ class Memory(threading.Thread):
             except OSError:
                 return
             for line in lines:
-                if line.startswith("VmHWM:"):
-                    self.kilobytes = int(line.split()[1])
+                if line.startswith(self.kind):
+                    self.kilobytes = max(self.kilobytes, int(line.split()[1]))
 
     def peak_mb(self) -> float:
         self.ended.set()

@@ -27,6 +27,7 @@ for folder in ("bench/common", "bench/ssb"):
 
 import figures  # noqa: E402
 import hardware  # noqa: E402
+import options  # noqa: E402
 from rounds import in_rounds  # noqa: E402
 
 TYPES = "host:utf8,method:utf8,path:utf8,status:int16,bytes:int64,seconds:float64,agent:utf8,good:bool"
@@ -196,9 +197,8 @@ class Benchmark:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--build-dir", type=Path, required=True)
-    parser.add_argument("--data-dir", type=Path, required=True)
+    options.add_out(parser)
+    options.add_folders(parser)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--events", type=int, default=4_000_000)
     parser.add_argument("--each", type=int, default=10_000, help="events of a message")

@@ -21,11 +21,14 @@ import shapely
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parent / "ssb"))
+for folder in (HERE, HERE.parent / "common", HERE.parent / "ssb"):
+    sys.path.insert(0, str(folder))
 
+import figures  # noqa: E402
 import hardware  # noqa: E402
 import municipalities  # noqa: E402
+import options  # noqa: E402
+from options import say  # noqa: E402
 
 ONE_PREFECTURE = "p13"
 # As the article of the seeds has it, and one of few points.
@@ -37,10 +40,6 @@ WANTED = {("join", "sedonadb"): 10, ("join", "postgis"): 130, ("join", "shapely"
 Counts = Dict[int, int]
 
 
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def parse_arguments(given: List[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
@@ -49,11 +48,8 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--runs", type=int, default=3, help="measured runs of each; slow rivals run once")
     add("--engines", default=",".join(ENGINES), help="only these, separated by commas")
     add("--threads", type=int, default=2, help="threads or workers of every engine")
-    add("--out", type=Path, required=True, help="JSON file")
-    add("--pg-socket-dir", required=True)
-    add("--pg-port", type=int, default=5432)
-    add("--pg-user", default="postgres")
-    add("--pg-db", default="postgres")
+    options.add_out(parser)
+    options.add_server(parser)
     return parser.parse_args(given)
 
 
@@ -260,14 +256,21 @@ def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, o
     return right
 
 
-def figures(results: List[Dict[str, object]]) -> List[Dict[str, object]]:
-    times = {(r["size"], r["task"], r["engine"]): r["median_ms"] for r in results}
+def times_ours(results: List[Dict[str, object]], result: Dict[str, object]) -> Optional[float]:
+    """A rival's time over ours, of the same task."""
+    for ours in results:
+        if (ours["size"], ours["task"], ours["engine"]) == (result["size"], result["task"], "pg_strom"):
+            return None if result is ours else result["median_ms"] / ours["median_ms"]
+    return None
+
+
+def figures_of(results: List[Dict[str, object]]) -> List[figures.Figure]:
     found = []
-    for (size, task, engine), value in times.items():
-        ours = times.get((size, task, "pg_strom"))
-        if engine != "pg_strom" and ours:
-            found.append({"size": size, "task": task, "engine": engine, "times": value / ours,
-                          "wanted": WANTED.get((task, engine))})
+    for result in results:
+        ratio, wanted = times_ours(results, result), WANTED.get((result["task"], result["engine"]))
+        if ratio is not None and wanted is not None:
+            name = f"{result['size']} polygons, {result['task']}: {result['engine']}'s time / ours"
+            found.append(figures.Figure(name, round(ratio, 2), wanted))
     return found
 
 
@@ -280,15 +283,13 @@ def main() -> int:
     for name in arguments.sizes.split(","):
         right = run_size(arguments, name, results) and right
     report = {"hardware": hardware.describe(), "started": started, "load_average": load, "points": int(arguments.points),
-              "threads": arguments.threads, "runs": arguments.runs, "results": results, "figures": figures(results)}
+              "threads": arguments.threads, "runs": arguments.runs, "results": results, "figures": figures.as_json(figures_of(results))}
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
-    print("| polygons | task | engine | ms | times pg_strom | wanted |\n|---|---|---|---|---|---|")
-    ratios = {(f["size"], f["task"], f["engine"]): f for f in report["figures"]}
+    print("| polygons | task | engine | ms | times pg_strom |\n|---|---|---|---|---|")
     for r in results:
-        ratio = ratios.get((r["size"], r["task"], r["engine"]))
-        print(f"| {r['size']} | {r['task']} | {r['engine']} | {r['median_ms']:.1f} | "
-              f"{ratio['times']:.1f} | {ratio['wanted'] or ''} |" if ratio else
-              f"| {r['size']} | {r['task']} | {r['engine']} | {r['median_ms']:.1f} | | |")
+        ratio = times_ours(results, r)
+        print(f"| {r['size']} | {r['task']} | {r['engine']} | {r['median_ms']:.1f} | {'' if ratio is None else f'{ratio:.1f}'} |")
+    figures.show(figures_of(results))
     return 0 if right else 1
 
 

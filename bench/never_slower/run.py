@@ -18,11 +18,14 @@ from typing import Dict, List
 import psycopg
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
 import hardware  # noqa: E402
+import options  # noqa: E402
 import plans  # noqa: E402
 import report as reporting  # noqa: E402
+from options import say  # noqa: E402
 from postgres import Server  # noqa: E402
 from statements import NAMES, SCHEMA, TABLES, Statement, join_of_twelve, statements  # noqa: E402
 
@@ -30,10 +33,6 @@ FACTOR, ADDED_MS = 1.1, 1.0
 PLANNING_FACTOR = 1.2
 JUDGED_AGAIN = 3  # a statement is slower if it is so each time
 LARGEST_N = 599_000
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def make_tables(server: Server) -> None:
@@ -149,11 +148,8 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add("--runs", type=int, default=25, help="executions of each statement on each side (default 25)")
     add("--only", default="", help="only statements whose name begins so")
     add("--seed", type=int, default=1)
-    add("--out", type=Path, required=True, help="JSON file")
-    add("--pg-socket-dir", required=True)
-    add("--pg-port", type=int, default=5432)
-    add("--pg-user", default="postgres")
-    add("--pg-db", default="postgres")
+    options.add_out(parser)
+    options.add_server(parser)
     return parser.parse_args(given)
 
 

@@ -24,11 +24,14 @@ for folder in ("bench/common", "bench/ssb", "python"):
 
 import figures  # noqa: E402
 import hardware  # noqa: E402
+import options  # noqa: E402
 import postgres  # noqa: E402
+from options import say  # noqa: E402
 from rounds import in_rounds  # noqa: E402
 from workload import ensure_data  # noqa: E402
 
 HEAP, ARROW, EXPORT = "ssb_heap", "ssb_arrow", "python_export"
+TASKS = ["heap", "arrow", "arrow filtered", "export"]
 CONTENDERS = Path(__file__).resolve().parent / "contenders.py"
 FEW = ["lo_quantity", "lo_orderkey", "lo_extendedprice"]
 WHERE = "lo_discount BETWEEN 1 AND 3 AND lo_quantity BETWEEN 1 AND 24"
@@ -39,10 +42,6 @@ WANTED = {
     "arrow": {"pyarrow": 0.8},
     "arrow filtered": {"pyarrow": 1, "polars": 1, "adbc": 1, "connectorx": 1},
 }
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def median(measured: List[dict], name: str) -> float:
@@ -215,25 +214,17 @@ def show(report: dict) -> None:
 
 
 def main() -> None:
-    known = ["heap", "arrow", "arrow filtered", "export"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("--scale", type=float, default=1.7, help="scale factor of lineorder (default 1.7: 10 million rows)")
     add("--export-rows", type=int, default=100_000_000, help="rows of the exported table (default 100 million)")
     add("--runs", type=int, default=3, help="measured runs of each contender (default 3)")
     add("--threads", type=int, default=2, help="workers, partitions or threads of each contender (default 2)")
-    add("--tasks", default=",".join(known), help=f"only these: {', '.join(known)}")
-    add("--out", type=Path, required=True)
-    add("--data-dir", type=Path, required=True)
-    add("--build-dir", type=Path, required=True)
-    add("--pg-socket-dir", required=True)
-    add("--pg-port", type=int, default=5432)
-    add("--pg-user", default="postgres")
-    add("--pg-db", default="postgres")
+    options.add_tasks(parser, TASKS)
+    options.add_out(parser)
+    options.add_folders(parser)
+    options.add_server(parser)
     arguments = parser.parse_args()
-    arguments.tasks = [name for name in arguments.tasks.split(",") if name]
-    if unknown := set(arguments.tasks) - set(known):
-        parser.error(f"unknown tasks: {', '.join(sorted(unknown))}")
     benchmark = Benchmark(arguments)
     report = benchmark.run()
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")

@@ -17,16 +17,15 @@ from typing import Dict, List
 import psycopg
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "ssb"))
+for folder in ("common", "ssb"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
 import hardware  # noqa: E402
+import options  # noqa: E402
+from options import say  # noqa: E402
 
 BATCHES = {"stromkv": (1, 8), "redis": (1, 16), "memcached": (1, 16), "lmdb": (1, 8), "store table, SQL": (1,), "heap, SQL": (1,), "unlogged, SQL": (1,)}
 SCHEMA = "strom_bench_store"
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def cpu_seconds(server: int) -> Dict[int, float]:
@@ -44,15 +43,15 @@ def cpu_seconds(server: int) -> Dict[int, float]:
 
 
 class Bench:
-    def __init__(self, options: argparse.Namespace):
-        self.options = options
-        self.program = Path(options.build_dir) / "bench/store/kvbench"
-        self.folder = Path(options.data_dir).resolve() / "store"
+    def __init__(self, arguments: argparse.Namespace):
+        self.arguments = arguments
+        self.program = arguments.build_dir / "bench/store/kvbench"
+        self.folder = arguments.data_dir.resolve() / "store"
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         self.started: List[subprocess.Popen] = []
         self.rows: List[Dict[str, object]] = []
-        self.conninfo = f"host={options.pg_socket_dir} port={options.pg_port} user={options.pg_user} dbname=postgres"
+        self.conninfo = f"host={arguments.pg_socket_dir} port={arguments.pg_port} user={arguments.pg_user} dbname={arguments.pg_db}"
 
     def start(self, *command: object) -> int:
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -69,15 +68,15 @@ class Bench:
             if kind == "lmdb" or Path(str(address)).exists():
                 break
             time.sleep(0.1)
-        subprocess.run([self.program, "load", kind, str(address), str(self.options.rows), str(self.options.bytes)], check=True)
+        subprocess.run([self.program, "load", kind, str(address), str(self.arguments.rows), str(self.arguments.bytes)], check=True)
 
     def measure(self, name: str, kind: str, address: object, token, server: int) -> None:
         for keys in ("uniform", "zipf"):
             for batch in BATCHES[name]:
                 before = cpu_seconds(server)
-                command = [self.program, "get", kind, str(address), token(), str(self.options.rows), keys, str(batch), str(self.options.seconds)]
+                command = [self.program, "get", kind, str(address), token(), str(self.arguments.rows), keys, str(batch), str(self.arguments.seconds)]
                 process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
-                time.sleep(self.options.seconds * 0.9)
+                time.sleep(self.arguments.seconds * 0.9)
                 used = sum(seconds - before.get(pid, 0) for pid, seconds in cpu_seconds(server).items())
                 out, _ = process.communicate()
                 if process.returncode != 0:
@@ -92,7 +91,7 @@ class Bench:
                     raise RuntimeError(f"{name} gave {row['wrong']} wrong values")
 
     def postgres(self) -> None:
-        rows, size = self.options.rows, self.options.bytes
+        rows, size = self.arguments.rows, self.arguments.bytes
         with psycopg.connect(self.conninfo, autocommit=True) as session:
             session.execute("SET client_min_messages = warning")
             session.execute("CREATE EXTENSION IF NOT EXISTS pg_strom")
@@ -133,9 +132,9 @@ class Bench:
         finally:
             self.stop()
             shutil.rmtree(self.folder, ignore_errors=True)
-        result = {"benchmark": "store", "machine": hardware.describe(), "rows": self.options.rows, "value_bytes": self.options.bytes,
-                  "seconds": self.options.seconds, "load_average": os.getloadavg()[0], "gets": self.rows}
-        Path(self.options.out).write_text(json.dumps(result, indent=1) + "\n")
+        result = {"benchmark": "store", "machine": hardware.describe(), "rows": self.arguments.rows, "value_bytes": self.arguments.bytes,
+                  "seconds": self.arguments.seconds, "load_average": os.getloadavg()[0], "gets": self.rows}
+        self.arguments.out.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def main() -> None:
@@ -143,8 +142,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--bytes", type=int, default=64, help="of a value")
     parser.add_argument("--seconds", type=int, default=5, help="for each line")
-    for name in ("out", "data-dir", "build-dir", "pg-socket-dir", "pg-port", "pg-user"):
-        parser.add_argument(f"--{name}", required=True)
+    options.add_out(parser)
+    options.add_folders(parser)
+    options.add_server(parser)
     Bench(parser.parse_args()).run()
 
 

@@ -68,8 +68,21 @@ class Wire : public Store {
     require(connect(socket_, reinterpret_cast<struct sockaddr*>(&address), sizeof(address)) == 0, "cannot connect");
   }
   ~Wire() override { close(socket_); }
+  void load(uint64_t rows, uint64_t value_bytes) override {
+    constexpr uint64_t kTogether = 1000;
+    for (uint64_t first = 0; first < rows; first += kTogether) {
+      std::string request;
+      const uint64_t end = std::min(rows, first + kTogether);
+      for (uint64_t key = first; key < end; ++key) request += set_request(key, value_of(key, value_bytes));
+      begin();
+      send_all(request);
+      for (uint64_t key = first; key < end; ++key) require(line() == set_answer(), "a row was refused");
+    }
+  }
 
  protected:
+  virtual std::string set_request(uint64_t key, const std::string& value) const = 0;
+  virtual std::string_view set_answer() const = 0;
   void send_all(const std::string& text) const {
     for (size_t at = 0; at < text.size();) {
       const ssize_t sent = send(socket_, text.data() + at, text.size() - at, MSG_NOSIGNAL);
@@ -135,21 +148,14 @@ class Redis : public Wire {
     }
     return right;
   }
-  void load(uint64_t rows, uint64_t value_bytes) override {
-    constexpr uint64_t kTogether = 1000;
-    for (uint64_t first = 0; first < rows; first += kTogether) {
-      std::string request;
-      const uint64_t end = std::min(rows, first + kTogether);
-      for (uint64_t key = first; key < end; ++key) {
-        const std::string text = std::to_string(key);
-        request += "*3\r\n$3\r\nSET\r\n$" + std::to_string(text.size()) + "\r\n" + text + "\r\n$" +
-                   std::to_string(value_bytes) + "\r\n" + value_of(key, value_bytes) + "\r\n";
-      }
-      begin();
-      send_all(request);
-      for (uint64_t key = first; key < end; ++key) require(line() == "+OK", "a row was refused");
-    }
+
+ protected:
+  std::string set_request(uint64_t key, const std::string& value) const override {
+    const std::string text = std::to_string(key);
+    return "*3\r\n$3\r\nSET\r\n$" + std::to_string(text.size()) + "\r\n" + text + "\r\n$" +
+           std::to_string(value.size()) + "\r\n" + value + "\r\n";
   }
+  std::string_view set_answer() const override { return "+OK"; }
 };
 
 class Memcached : public Wire {
@@ -172,19 +178,12 @@ class Memcached : public Wire {
     }
     return right;
   }
-  void load(uint64_t rows, uint64_t value_bytes) override {
-    constexpr uint64_t kTogether = 1000;
-    for (uint64_t first = 0; first < rows; first += kTogether) {
-      std::string request;
-      const uint64_t end = std::min(rows, first + kTogether);
-      for (uint64_t key = first; key < end; ++key)
-        request += "set " + std::to_string(key) + " 0 0 " + std::to_string(value_bytes) + "\r\n" +
-                   value_of(key, value_bytes) + "\r\n";
-      begin();
-      send_all(request);
-      for (uint64_t key = first; key < end; ++key) require(line() == "STORED", "a row was refused");
-    }
+
+ protected:
+  std::string set_request(uint64_t key, const std::string& value) const override {
+    return "set " + std::to_string(key) + " 0 0 " + std::to_string(value.size()) + "\r\n" + value + "\r\n";
   }
+  std::string_view set_answer() const override { return "STORED"; }
 };
 
 class Lmdb : public Store {

@@ -22,18 +22,17 @@ for folder in ("common", "ssb"):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
 import hardware  # noqa: E402
+import options  # noqa: E402
 import postgres  # noqa: E402
 from mariadb import DATABASE, MariaDB  # noqa: E402
+from options import say  # noqa: E402
 from rounds import Memory, in_rounds  # noqa: E402
 from workload import ensure_data  # noqa: E402
 
 SSB_SCHEMA, WIDE_SCHEMA, WIDE_COLUMNS = "ssb_heap", "tools_wide", 200
+TASKS = ["pg", "mysql", "csv", "tsv", "stat"]
 RIVALS = Path(__file__).resolve().parent / "rivals.py"
 FLOORS = RIVALS.with_name("floors.py")
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -301,26 +300,18 @@ def show(report: dict) -> None:
 
 
 def main() -> None:
-    known = ["pg", "mysql", "csv", "tsv", "stat"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("--scale", type=float, default=1, help="scale factor of lineorder (default 1)")
     add("--wide-rows", type=int, default=200_000, help="rows of the table with 200 columns (default 200000)")
     add("--runs", type=int, default=5, help="measured runs of each contender (default 5)")
     add("--threads", type=int, default=2, help="workers, partitions or threads of each contender (default 2)")
-    add("--tasks", default=",".join(known), help=f"only these: {', '.join(known)}")
-    add("--out", type=Path, required=True)
-    add("--data-dir", type=Path, required=True)
-    add("--build-dir", type=Path, required=True)
-    add("--pg-socket-dir", required=True)
-    add("--pg-port", type=int, default=5432)
-    add("--pg-user", default="postgres")
-    add("--pg-db", default="postgres")
+    options.add_tasks(parser, TASKS)
+    options.add_out(parser)
+    options.add_folders(parser)
+    options.add_server(parser)
     add("--mariadb-port", type=int, default=33061)
     arguments = parser.parse_args()
-    arguments.tasks = [name for name in arguments.tasks.split(",") if name]
-    if unknown := set(arguments.tasks) - set(known):
-        parser.error(f"unknown tasks: {', '.join(sorted(unknown))}")
     report = Benchmark(arguments).run()
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     show(report)

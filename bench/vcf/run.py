@@ -22,6 +22,8 @@ for folder in ("bench/common", "bench/ssb"):
 
 import figures  # noqa: E402
 import hardware  # noqa: E402
+import options  # noqa: E402
+from options import say  # noqa: E402
 from rounds import in_rounds  # noqa: E402
 
 SAMPLES = 2500
@@ -32,10 +34,6 @@ RIVALS = {
     "oxbow": "import oxbow, pyarrow as pa; [None for batch in oxbow.from_vcf(sys.argv[1]).batches()]",
     "cyvcf2": "import cyvcf2; n = 0\nfor v in cyvcf2.VCF(sys.argv[1]):\n    n += v.POS",
 }
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 def write_variants(path: Path, count: int, samples: int) -> None:
@@ -134,9 +132,8 @@ def show(report: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--build-dir", type=Path, required=True)
-    parser.add_argument("--data-dir", type=Path, required=True)
+    options.add_out(parser)
+    options.add_folders(parser)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--variants", type=int, default=2_000_000)
