@@ -41,17 +41,13 @@ class _Pieces:
 
     def read_buffer(self, size: int) -> Any:
         """At most `size` bytes; none at the end. They are copied only where they are in several values."""
-        if size <= 0 or not self._next():
-            return b""
-        piece, self._value = self._value[:size], self._value[size:]
-        if len(piece) < size and self._next():
-            parts = [piece]
-            left = size - len(piece)
-            while left and self._next():
-                parts.append(self._value[:left])
-                self._value = self._value[left:]
-                left -= len(parts[-1])
-            piece = memoryview(b"".join(parts))
+        parts: list[Any] = []
+        left = size
+        while left > 0 and self._next():
+            parts.append(self._value[:left])
+            self._value = self._value[left:]
+            left -= len(parts[-1])
+        piece = parts[0] if len(parts) == 1 else b"".join(parts)
         self._bytes += len(piece)
         if self._progress is not None:
             self._progress(self._bytes)
