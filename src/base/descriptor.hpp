@@ -1,4 +1,4 @@
-// Owner of a file descriptor or socket. Used by the GPU service and by the tools that receive.
+// Owner of a file descriptor or socket. Used by the GPU service, by libstromkv and by the tools that receive.
 #pragma once
 
 #include <unistd.h>
