@@ -54,7 +54,8 @@ bench_tpch() {
   take_options bench "scale out" "$@"
   prepare_bench
   widen_shared_buffers "$(awk "BEGIN { print int($scale * 2000 + 512) }")"
-  run_bench tpch/run.py "${out:-$STROM_ROOT/results/tpch-$scale.json}" --scale "$scale" "${more[@]}"
+  run_bench tpch/run.py "${out:-$STROM_ROOT/results/tpch-$scale.json}" --scale "$scale" \
+    --data-dir "$STROM_STATE/data/tpch" "${more[@]}"
 }
 
 # bench_files [--scale N] [--out FILE] [further options of bench/files/run.py]

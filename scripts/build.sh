@@ -28,7 +28,7 @@ build() {
   if [[ -n ${STROM_SERVER:-} ]]; then
     # What does not depend on PostgreSQL was built and tested once, for the system's.
     options+=(-B "$(build_dir "$preset")" -DSTROM_TOOLS=OFF)
-    targets=(pg_strom pg_strom_sql)
+    targets=(pg_strom pg_strom_sql stromkv)
     [[ $tests == OFF ]] || targets+=(boundary_test table_kind_test strom_host_device)
   fi
   # `make install` installs what `make` has built.

@@ -1,0 +1,50 @@
+"""TPC-H's tables (specification revision 3, clause 1.4) with its types and keys, and their rows, which tpchgen-cli makes as
+dbgen does. Called by run.py."""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Dict
+
+COLUMNS = {
+    "region": "r_regionkey integer, r_name char(25), r_comment varchar(152)",
+    "nation": "n_nationkey integer, n_name char(25), n_regionkey integer, n_comment varchar(152)",
+    "supplier": "s_suppkey integer, s_name char(25), s_address varchar(40), s_nationkey integer, s_phone char(15), "
+                "s_acctbal numeric(15,2), s_comment varchar(101)",
+    "part": "p_partkey integer, p_name varchar(55), p_mfgr char(25), p_brand char(10), p_type varchar(25), p_size integer, "
+            "p_container char(10), p_retailprice numeric(15,2), p_comment varchar(23)",
+    "partsupp": "ps_partkey integer, ps_suppkey integer, ps_availqty integer, ps_supplycost numeric(15,2), ps_comment varchar(199)",
+    "customer": "c_custkey integer, c_name varchar(25), c_address varchar(40), c_nationkey integer, c_phone char(15), "
+                "c_acctbal numeric(15,2), c_mktsegment char(10), c_comment varchar(117)",
+    "orders": "o_orderkey bigint, o_custkey integer, o_orderstatus char(1), o_totalprice numeric(15,2), o_orderdate date, "
+              "o_orderpriority char(15), o_clerk char(15), o_shippriority integer, o_comment varchar(79)",
+    "lineitem": "l_orderkey bigint, l_partkey integer, l_suppkey integer, l_linenumber integer, l_quantity numeric(15,2), "
+                "l_extendedprice numeric(15,2), l_discount numeric(15,2), l_tax numeric(15,2), l_returnflag char(1), "
+                "l_linestatus char(1), l_shipdate date, l_commitdate date, l_receiptdate date, l_shipinstruct char(25), "
+                "l_shipmode char(10), l_comment varchar(44)",
+}  # fmt: skip
+KEYS = {"region": "r_regionkey", "nation": "n_nationkey", "supplier": "s_suppkey", "part": "p_partkey",
+        "partsupp": "ps_partkey, ps_suppkey", "customer": "c_custkey", "orders": "o_orderkey",
+        "lineitem": "l_orderkey, l_linenumber"}  # fmt: skip
+REFERENCES = (("nation", "n_regionkey", "region"), ("supplier", "s_nationkey", "nation"), ("customer", "c_nationkey", "nation"),
+              ("partsupp", "ps_partkey", "part"), ("partsupp", "ps_suppkey", "supplier"), ("orders", "o_custkey", "customer"),
+              ("lineitem", "l_orderkey", "orders"), ("lineitem", "l_partkey, l_suppkey", "partsupp"))  # fmt: skip
+DATA_VERSION = 3  # 1 and 2 were other rows than dbgen's
+
+
+def declaration(table: str) -> str:
+    """The table's columns in SQL, none of which can be NULL."""
+    return COLUMNS[table].replace(", ", " not null, ") + " not null"
+
+
+def generate(folder: Path, scale: float) -> Dict[str, Path]:
+    """CSV files with a header, one for each table, unless they are there already. Raises CalledProcessError."""
+    files = {table: folder / f"{table}.csv" for table in COLUMNS}
+    done = folder / "done"
+    if not done.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        program = Path(sys.executable).parent / "tpchgen-cli"
+        subprocess.run([program, "csv", "--scale-factor", f"{scale:g}", "--output-dir", folder, "--overwrite", "--quiet"], check=True)
+        done.touch()
+    return files
