@@ -44,8 +44,27 @@ bench_ssb() {
   [[ " ${more[*]} " != *" --source heap "* ]] || name=ssb-heap
   prepare_bench
   [[ $name == ssb ]] || widen_shared_buffers "$(awk "BEGIN { print int($scale * 1200 + 512) }")"
-  run_bench ssb/run.py "${out:-$STROM_ROOT/results/$name-$scale.json}" --scale "$scale" --runs "$runs" \
-    --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}"
+  out=${out:-$STROM_ROOT/results/$name-$scale.json}
+  run_bench ssb/run.py "$out" --scale "$scale" --runs "$runs" \
+    --peers "$peers" --data-dir "$STROM_STATE/data/ssb" --build-dir "$STROM_ROOT/build" "${more[@]}" || return
+  [[ $name == ssb-heap ]] || return 0
+  start_untouched main
+  local status=0
+  run_bench ssb/untouched.py "$out" || status=$?
+  cluster_stop main
+  return "$status"
+}
+
+# start_untouched CLUSTER: the server with PostgreSQL's default of each setting that may change how fast it is.
+start_untouched() {
+  local defaults
+  cluster_start "$1"
+  defaults=$(cluster_client "$1" psql -qXAt -d postgres -c "
+    SELECT string_agg(format('-c %s=''%s''', name, boot_val), ' ') FROM pg_settings
+    WHERE sourcefile IS NOT NULL AND boot_val IS NOT NULL AND name NOT IN ('port', 'dynamic_shared_memory_type')
+      AND category !~ 'Connection|Client|Reporting|File Locations'")
+  cluster_stop "$1"
+  cluster_start "$1" "$defaults"
 }
 
 # bench_tpch [--scale N] [--out FILE] [further options of bench/tpch/run.py]

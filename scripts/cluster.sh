@@ -74,7 +74,7 @@ shared_memory_setting() {
   fi
 }
 
-# cluster_start NAME: creates it if need be, and waits until it answers.
+# cluster_start NAME [OPTIONS OF postgres]: creates it if need be, and waits until it answers.
 cluster_start() {
   require_pg_config
   prepare_state
@@ -88,7 +88,7 @@ cluster_start() {
   port=$(cluster_port "$1")
   # The server outlives us; a lock that a test run holds on descriptor 9 must not.
   if ! as_server "$(private_pg bindir)/pg_ctl" -D "$dir" -s -w -t 60 -l "$dir/server.log" \
-    -o "-p $port -k '$(socket_dir)'" start </dev/null >/dev/null 9>&-; then
+    -o "-p $port -k '$(socket_dir)' ${2:-}" start </dev/null >/dev/null 9>&-; then
     as_server tail -n 20 "$dir/server.log" >&2
     die "the server did not start; its log is $dir/server.log"
   fi
