@@ -1,5 +1,5 @@
 """The seeds' command lines, as they stand there. run_command() puts the test's folders and database in the place of
-theirs: $HOME of the author, /dev/shm, /opt/arrow, and the databases postgres and ssbm."""
+theirs: $HOME of the author, /dev/shm, those in /opt, and the databases postgres and ssbm."""
 import os
 import re
 import shlex
@@ -23,6 +23,13 @@ OUTER = "./pg2arrow -d postgres -t t_a --outer-join 'SELECT b1,b2,b3,b4 FROM t_b
 FIRST = 'pg2arrow -d postgres -c "SELECT * FROM t0 LIMIT 100" -o /dev/shm/monu.arrow'
 APPEND = 'pg2arrow -d postgres -c "SELECT * FROM t0" --append /dev/shm/monu.arrow'
 DUMP_WRITTEN = "./utils/pg2arrow --dump /dev/shm/ft.arrow"
+# Updates of the memory store by pgbench, for fewer seconds than the author's 15; rows are a hundredth of the author's.
+UPDATES = """UPDATE fpoints SET ts = now(),
+                   x = random() * 100.0,
+                   y = random() * 100.0
+             WHERE dev_id = (select (random() * 250000)::int * 48 + :client_id)
+"""
+PGBENCH = "pgbench -n -f mytest.sql -c 48 -j 48 -T 3 postgres"
 # MySQL.
 MYSQL_HELP = "mysql2arrow --help"
 MYSQL = "mysql2arrow -d mysql -u root -t t1 -o /dev/shm/hoge.arrow"
@@ -35,7 +42,8 @@ class Places:
     def __init__(self, base, database):
         self.database = database
         self.folders = {}
-        for name in ("/dev/shm", "/opt/arrow", "/tmp"):
+        self.fewer = {}  # texts that make fewer rows
+        for name in ("/dev/shm", "/opt/arrow", "/opt/pgdata12", "/opt/pmem", "/opt/nvme", "/tmp"):
             path = base / name.strip("/").replace("/", "_")
             path.mkdir(exist_ok=True)
             os.chmod(path, 0o777)  # the server writes there, too
@@ -44,6 +52,8 @@ class Places:
     def path(self, text):
         """`text` with this run's folders."""
         # All in one pass, since this run's folders may themselves be below /tmp or /dev/shm.
+        for many, few in self.fewer.items():
+            text = text.replace(many, few)
         return re.sub(rf"(?<![\w.])({'|'.join(self.folders)})(?=/)", lambda found: self.folders[found[0]], text)
 
     def arguments(self, command):

@@ -185,6 +185,15 @@ void make_file(Table* table, const std::string& path) {
                                      std::to_string(table->layout.chunk_begin) + " bytes."));
 }
 
+void report_load(const Table& table) {
+  const rows::Rows& all = *table.rows;
+  const uint64_t chunks = (all.used_slots() + table.layout.chunk_rows - 1) / table.layout.chunk_rows;
+  guard([&] {
+    ereport(LOG, (errmsg("gstore_fdw: initial load [%s] - main %lu bytes, extra %lu bytes", table.name,
+                         table.layout.chunk_begin + chunks * table.layout.chunk_used, all.heap_used())));
+  });
+}
+
 }  // namespace
 
 void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layout_hash) {
@@ -206,6 +215,7 @@ void make_memory(Table* table, uint64_t incarnation, int tranche, uint64_t layou
     if (guard([&shared] { return pg_strong_random(&shared.rows.seed, sizeof(shared.rows.seed)); }) == false)
       throw_if_failed(Status(ErrorCode::kInternal, "could not generate a random number"));
     Loader(table).load();
+    report_load(*table);
     if (table->options.kv_access) build_region(table);
     shared.state = static_cast<uint32_t>(MemoryState::kReady);
     if (rename(unfinished.c_str(), path.c_str()) != 0)
