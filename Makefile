@@ -29,7 +29,7 @@ all: configure
 	$(CMAKE) --build $(BUILD)
 	@printf '%s\n' $(foreach name,$(remembered),'$(name)=$(call value_of,$(name))') >$(made)
 
-configure: require-programs require-postgres
+configure: require-programs require-postgres require-own-build
 	@rm -f $(made)
 	$(CMAKE) -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) -DPG_CONFIG=$(pg_config) -DSTROM_TESTS=OFF \
 	  -DSTROM_PYARROW=$(STROM_PYARROW) -DSTROM_PYARROW_RUNPATH=ON \
@@ -46,6 +46,12 @@ require-postgres:
 	@test -n "$(pg_config)" || { \
 	  echo "make: no $(PG_CONFIG); on Debian: apt-get install postgresql-15 postgresql-server-dev-15" >&2; \
 	  echo "make: if it is elsewhere: make PG_CONFIG=/path/to/pg_config" >&2; exit 1; }
+
+# The folder may have been copied with what was built in it, whose paths are those of the place that it comes from.
+require-own-build:
+	@test ! -f $(BUILD)/CMakeCache.txt || { \
+	  from=$$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' $(BUILD)/CMakeCache.txt); test "$$from" -ef . || { \
+	    echo "make: $(BUILD) was made in $$from, of which this is a copy: run \"make clean\" first" >&2; exit 1; }; }
 
 require-made:
 	@test -f $(made) || { \
@@ -70,4 +76,4 @@ installcheck: require-postgres
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all configure require-programs require-postgres require-made install uninstall installcheck clean
+.PHONY: all configure require-programs require-postgres require-own-build require-made install uninstall installcheck clean

@@ -33,7 +33,12 @@ build() {
   fi
   # `make install` installs what `make` has built.
   rm -f "$(build_dir "$preset")/made_by_make"
-  local log=$STROM_LOCAL/configure-$preset.log
+  local log=$STROM_LOCAL/configure-$preset.log cache from
+  cache=$(build_dir "$preset")/CMakeCache.txt
+  if [[ -f $cache ]]; then
+    from=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$cache")
+    [[ $from -ef $STROM_ROOT ]] || die "${cache%/*} was made in $from, of which this is a copy: run ./strom clean first"
+  fi
   if ! cmake --preset "$preset" -DSTROM_TESTS="$tests" "${options[@]}" >"$log" 2>&1; then
     cat "$log" >&2
     die "cmake failed"

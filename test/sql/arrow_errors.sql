@@ -33,6 +33,8 @@ SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int) SERVER arrow_fdw OPTIONS
 SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int) SERVER arrow_fdw OPTIONS (files '@/parts/part1.arrow,')$$);
 SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int) SERVER arrow_fdw OPTIONS (file '@/parts/part1.arrow', parallel_workers 'many')$$);
 SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int OPTIONS (fields 'x')) SERVER arrow_fdw OPTIONS (file '@/parts/part1.arrow')$$);
+SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int) SERVER arrow_fdw OPTIONS (file '/data/2024-*/part?.arrow')$$);
+SELECT * FROM error_of($$CREATE FOREIGN TABLE t (k int) SERVER arrow_fdw OPTIONS (files '@/parts/part1.arrow, /*.arrow')$$);
 SELECT * FROM error_of($$CREATE SERVER s FOREIGN DATA WRAPPER arrow_fdw OPTIONS (file '@/parts/part1.arrow')$$);
 SELECT * FROM error_of($$CREATE USER MAPPING FOR CURRENT_USER SERVER arrow_fdw OPTIONS (user 'x')$$);
 SELECT * FROM error_of($$ALTER FOREIGN DATA WRAPPER arrow_fdw OPTIONS (ADD dir '@')$$);

@@ -28,6 +28,15 @@ SELECT count(*) FROM (TABLE copy EXCEPT ALL TABLE source) d;
 \set VERBOSITY sqlstate
 SELECT pgstrom.arrow_export('SELECT 1 AS id', :'file') IS NULL;
 \set VERBOSITY terse
+SELECT set_config('test.file', :'file', false) <> '' AS known;
+DO $$
+DECLARE hint text;
+BEGIN
+  PERFORM pgstrom.arrow_export('SELECT 1 AS id', current_setting('test.file'));
+EXCEPTION WHEN duplicate_file THEN
+  GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+  RAISE NOTICE '%', hint;
+END $$;
 SELECT count(*) FROM copy;
 SELECT pgstrom.arrow_export('SELECT * FROM arrow_export.source ORDER BY id', :'file',
                             '{"overwrite": true, "compression": "lz4", "batch_rows": 1000}');

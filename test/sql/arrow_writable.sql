@@ -167,7 +167,19 @@ INSERT INTO same VALUES (1);
 \set VERBOSITY terse
 ROLLBACK;
 CREATE FOREIGN TABLE read_only (id int) SERVER arrow_fdw OPTIONS (file :'plain');
+\set VERBOSITY default
 INSERT INTO read_only VALUES (1);
+INSERT INTO read_only VALUES (1) RETURNING id;
+UPDATE read_only SET id = 2;
+-- Who has no right to it learns that.
+CREATE ROLE strom_no_writer;
+GRANT USAGE ON SCHEMA arrow_writable TO strom_no_writer;
+SET ROLE strom_no_writer;
+DELETE FROM read_only;
+RESET ROLE;
+REVOKE USAGE ON SCHEMA arrow_writable FROM strom_no_writer;
+DROP ROLE strom_no_writer;
+\set VERBOSITY terse
 TRUNCATE read_only;
 ALTER FOREIGN TABLE read_only OPTIONS (ADD writable 'true');
 INSERT INTO read_only VALUES (77);

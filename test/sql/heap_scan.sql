@@ -71,6 +71,12 @@ SELECT * FROM engine.run_both('SELECT count(later), sum(later) FROM stored WHERE
 EXPLAIN (COSTS OFF) SELECT sum(filled) FROM stored WHERE filled > 7;
 SET pg_strom.cpu_fallback = off;
 SELECT count(*) FROM stored WHERE t LIKE 'abc%';
+-- How many rows, and why, at the end.
+SET pg_strom.cpu_fallback = notice;
+SELECT count(*) FROM stored WHERE t LIKE 'abc%';
+SELECT count(n), max(n) FROM stored WHERE a % 5 < 2 AND a < 100;
+SELECT count(*) FROM stored WHERE b >= 0;
+SELECT count(*) FROM stored WHERE 100 / (b - 3) > 0;
 RESET pg_strom.cpu_fallback;
 
 -- Values out of line: a plan of PostgreSQL's where most rows need one, but not for the rows that other filters leave.

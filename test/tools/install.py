@@ -121,6 +121,19 @@ esac
     ok(status != 0 and "nothing is built" in err, "make install of a folder that was only configured since", err)
 
 
+def check_copied_build():
+    """A build folder that came with a copy of the checkout."""
+    build = OUT / "copied"
+    build.mkdir()
+    (build / "CMakeCache.txt").write_text("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere/pg_strom\n")
+    result = shell("make", "configure", f"BUILD={build}", f"PG_CONFIG={os.environ['STROM_PG_CONFIG']}", "CMAKE=false")
+    ok(result.returncode != 0 and "was made in /elsewhere/pg_strom" in result.stderr and 'run "make clean"' in result.stderr,
+       "make with another checkout's build", result.stderr)
+    (build / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n")
+    result = shell("make", "configure", f"BUILD={build}", f"PG_CONFIG={os.environ['STROM_PG_CONFIG']}", "CMAKE=true")
+    ok(result.returncode == 0, "make with its own", result.stderr)
+
+
 def check_missing_packages():
     programs = OUT / "programs"
     programs.mkdir()
@@ -228,6 +241,7 @@ def check_removal():
 check_installation()
 check_makefile()
 check_make_install()
+check_copied_build()
 check_missing_packages()
 check_first_steps()
 check_removal()

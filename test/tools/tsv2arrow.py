@@ -49,6 +49,18 @@ equal(converted("\ufeffa\n1\n").to_pydict(), {"a": [1]}, "a mark of UTF-8")
 equal(converted("").to_pydict(), {}, "an empty file")
 equal(converted("a;b\n'x;y';1\n", "--csv", "--delimiter=;", "--quote='").to_pydict(), {"a": ["x;y"], "b": [1]}, "--delimiter, --quote")
 equal(converted("a,b\nNA,1\n-,NA\n\"NA\",2\n", "--null=NA", "--null=-").to_pydict(), {"a": [None, None, "NA"], "b": [1, None, 2]}, "--null")
+for text, options, column, type, message in (
+        ("a,b\n1,x\n-2,y\nNA,z\n", (), "a", pa.string(), """column "a" is text because of "NA" in line 4 of "{}"; --null='' --null='NA' makes it Int64"""),
+        ("a,b\nn/a,x\n1.5,y\n", ("--null=-",), "a", pa.string(),
+         """column "a" is text because of "n/a" in line 2 of "{}"; --null='-' --null='n/a' makes it Decimal128(2,1)"""),
+        ("a,b\nNA,x\nNA,y\n", (), "a", pa.string(), ""), ("a,b\nNA,1\nN/A,y\n", (), "a", pa.string(), ""),
+        ("a,b\n1,x\n\"NA\",y\n", (), "a", pa.string(), ""), ("a,b\n1,NA\n2,y\n", (), "b", pa.string(), "")):
+    status, out, err = run("tsv2arrow", write(text), *options, "-o", OUT / "out.arrow", "-f")
+    wanted = f"tsv2arrow: warning: {message.format(OUT / 'in.csv')}\n" if message else ""
+    equal((status, err, read(OUT / "out.arrow").schema.field(column).type), (0, wanted, type), f"a word for NULL: {text!r}")
+long_text = "a\n" + "1\n" * 3_000_000 + "NA\n2\n"
+status, out, err = run("tsv2arrow", write(long_text), "-o", OUT / "out.arrow", "-f")
+ok(status == 0 and err.count("warning") == 1 and "line 3000002 " in err and "Int64" in err, "a word that is found late", err)
 equal(converted("1,2\n3,4\n", "--no-header").to_pydict(), {"c1": [1, 3], "c2": [2, 4]}, "--no-header")
 equal(converted("a\tb\n1\tx\\ty\\\\\\n\\N\n\\N\t\\x41\\101\\\tz\n", name="in.tsv").to_pydict(), {"a": [1, None], "b": ["x\ty\\\nN", "AA\tz"]}, "TSV")
 equal(converted("1\t\\N\n", "--schema=a:int32,b:text", name="in.tsv").to_pydict(), {"a": [1], "b": [None]}, "TSV with --schema has no header")

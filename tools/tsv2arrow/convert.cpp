@@ -16,6 +16,7 @@
 #include "columnar/utf8.hpp"
 #include "common/program.hpp"
 #include "format/value_errors.hpp"
+#include "tsv2arrow/column_guess.hpp"
 #include "tsv2arrow/input_kind.hpp"
 #include "dump/schema_text.hpp"
 #include "tsv2arrow/text_files.hpp"
@@ -29,7 +30,6 @@ using columnar::Field;
 using format::csv::Appended;
 using format::csv::RowReader;
 using format::csv::TextField;
-using format::csv::TypeGuess;
 
 /// What is said of a value that does not fit.
 std::string shortened(std::string_view text) {
@@ -56,7 +56,8 @@ class Conversion {
   Status read_header(const TextFile& file, int64_t& begin);
   Status choose_rows(const TextFile& file, int64_t& begin, int64_t& end);
   Status check_returns(const Piece& piece, int64_t size) const;
-  Status guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const;
+  Status guess(int64_t number, int64_t size, std::vector<ColumnGuess>& guesses) const;
+  void warn_of_word(const ColumnGuess& guess, const std::string& column);
   Result<bool> take_schema_of_file();
   Status parse(const Piece& piece, std::vector<ColumnBuilder>& columns, int64_t& rows);
   Status wrong_value(const Piece& piece, const RowReader& reader, size_t column, Appended problem);
@@ -80,7 +81,8 @@ class Conversion {
   tool::Contents contents_;
   bool is_guess_ = false;  // types were inferred from some of the rows
   bool guessed_wrong_ = false;
-  int64_t skip_ = 0, left_ = 0;  // rows to leave out, rows to take
+  std::set<std::string> warned_;  // columns
+  int64_t skip_ = 0, left_ = 0;   // rows to leave out, rows to take
 };
 
 std::string Conversion::place(const Piece& piece, int64_t position) const {
@@ -193,8 +195,9 @@ Status Conversion::check_returns(const Piece& piece, int64_t size) const {
   return at == std::string_view::npos ? Status::ok() : bare_return(place(piece, static_cast<int64_t>(at)));
 }
 
-/// From the first `size` bytes of a piece.
-Status Conversion::guess(const Piece& piece, int64_t size, std::vector<TypeGuess>& guesses) const {
+/// From the first `size` bytes of the piece with this number.
+Status Conversion::guess(int64_t number, int64_t size, std::vector<ColumnGuess>& guesses) const {
+  const Piece& piece = pieces_[static_cast<size_t>(number)];
   STROM_TRY(check_returns(piece, size));
   RowReader reader(settings_.dialect, piece.text());
   while (reader.position() < size && reader.next()) {
@@ -202,10 +205,25 @@ Status Conversion::guess(const Piece& piece, int64_t size, std::vector<TypeGuess
     if (reader.fields().size() != guesses.size() || reader.is_unfinished())
       return wrong_row(piece, reader, guesses.size());
     for (size_t i = 0; i < guesses.size(); ++i) {
-      if (!reader.fields()[i].is_null) guesses[i].observe(reader.fields()[i].text);
+      if (!reader.fields()[i].is_null) guesses[i].observe(reader.fields()[i], {number, reader.row_begin()});
     }
   }
   return Status::ok();
+}
+
+/// Once for each column.
+void Conversion::warn_of_word(const ColumnGuess& guess, const std::string& column) {
+  if (guess.word().empty()) return;
+  Field without;
+  guess.choose_without_word(without, settings_.reals);
+  if (without.layout == columnar::Layout::kUtf8 || !warned_.insert(column).second) return;
+  const auto [piece, position] = guess.word_place();
+  std::string options;
+  for (const std::string& text : settings_.dialect.nulls) options += "--null='" + text + "' ";
+  tool::report_warning(
+      "tsv2arrow", fmt::format("column \"{0}\" is text because of \"{1}\" in {2}; {3}--null='{1}' makes it {4}", column,
+                               guess.word(), place(pieces_[static_cast<size_t>(piece)], position), options,
+                               columnar::type_text(without)));
 }
 
 /// Of the file that is appended to.
@@ -242,11 +260,11 @@ Status Conversion::choose_schema(bool all) {
   if (names_.empty() && !pieces_.empty()) {
     for (size_t i = 0; i < columns_; ++i) names_.push_back("c" + std::to_string(i + 1));
   }
-  std::vector<TypeGuess> guesses(names_.size(), TypeGuess(settings_.words_are_bool));
+  std::vector<ColumnGuess> guesses(names_.size(), ColumnGuess(settings_.words_are_bool));
   std::mutex mutex;
   STROM_TRY(tool::run_pieces(static_cast<int64_t>(pieces_.size()), threads_, [&](int64_t i, int) -> Status {
-    std::vector<TypeGuess> own(names_.size(), TypeGuess(settings_.words_are_bool));
-    STROM_TRY(guess(pieces_[static_cast<size_t>(i)], size, own));
+    std::vector<ColumnGuess> own(names_.size(), ColumnGuess(settings_.words_are_bool));
+    STROM_TRY(guess(i, size, own));
     std::lock_guard lock(mutex);
     for (size_t column = 0; column < own.size(); ++column) guesses[column].merge(own[column]);
     return Status::ok();
@@ -255,6 +273,7 @@ Status Conversion::choose_schema(bool all) {
     Field& field = contents_.fields.emplace_back();
     field.name = names_[i];
     guesses[i].choose(field, settings_.reals, is_guess_ && !all);
+    warn_of_word(guesses[i], names_[i]);
   }
   return Status::ok();
 }

@@ -27,6 +27,7 @@ void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* c
 
 // modify.cpp
 int strom_arrow_updatable(Relation relation);
+List* strom_arrow_plan_modify(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan);
 void strom_arrow_begin_modify(ModifyTableState* state, ResultRelInfo* target, List* fdw_private, int subplan,
                               int eflags);
 void strom_arrow_begin_insert(ModifyTableState* state, ResultRelInfo* target);

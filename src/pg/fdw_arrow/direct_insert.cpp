@@ -166,7 +166,8 @@ DirectInsert* make_state(ForeignScanState* node) {
 
 }  // namespace
 
-bool strom_arrow_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, int) {
+bool strom_arrow_plan_direct(PlannerInfo* root, ModifyTable* plan, Index rti, int subplan) {
+  strom_arrow_plan_modify(root, plan, rti, subplan);
   if (needs_rows(root, plan, rti)) return false;
   Plan* rows = outerPlan(plan);
   ForeignScan* scan = make_foreignscan(NIL, NIL, rti, NIL, list_make1_int(plan->canSetTag ? 1 : 0), NIL, NIL, rows);

@@ -25,6 +25,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_handler) {
   routine->AnalyzeForeignTable = strom_arrow_analyze;
   routine->ImportForeignSchema = strom_arrow_import;
   routine->IsForeignRelUpdatable = strom_arrow_updatable;
+  routine->PlanForeignModify = strom_arrow_plan_modify;
   routine->BeginForeignModify = strom_arrow_begin_modify;
   routine->ExecForeignInsert = strom_arrow_insert;
   routine->BeginForeignInsert = strom_arrow_begin_insert;

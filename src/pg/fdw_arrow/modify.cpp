@@ -21,6 +21,30 @@ void check_constraints(EState* estate, ResultRelInfo* target, TupleTableSlot* sl
     ExecPartitionCheck(target, slot, estate, true);
 }
 
+struct Writability {
+  bool is_writable = false, has_one_file = false;
+};
+
+/// May ereport.
+Writability writability(Oid relid) {
+  return entry([relid] {
+    const catalog::ForeignTable table = catalog::load_foreign_table(relid, {});
+    const bool is_writable = boundary::value_or_throw(files::parse_table_options(table.options)).writable;
+    bool has_one_file = false;
+    for (const catalog::Option& option : table.options) has_one_file = has_one_file || option.name == "file";
+    return Writability{is_writable, has_one_file};
+  });
+}
+
+void refuse_insert(const char* name, bool has_one_file) {
+  const char* hint = "Only tables with the option \"file\" can be made writable.";
+  if (has_one_file)
+    hint = psprintf("The table becomes writable by ALTER FOREIGN TABLE %s OPTIONS (ADD writable 'true').",
+                    quote_identifier(name));
+  ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                  errmsg("foreign table \"%s\" does not allow inserts", name), errhint("%s", hint)));
+}
+
 /// ResultRelInfo::ri_FdwState: plain data.
 struct Modify {
   files::PendingWrite* write;
@@ -40,12 +64,26 @@ Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
 }  // namespace
 
 int strom_arrow_updatable(Relation relation) {
-  const Oid relid = RelationGetRelid(relation);
-  const bool writable = entry([relid] {
-    const catalog::ForeignTable table = catalog::load_foreign_table(relid, {});
-    return boundary::value_or_throw(files::parse_table_options(table.options)).writable;
-  });
-  return writable ? 1 << CMD_INSERT : 0;
+  return writability(RelationGetRelid(relation)).is_writable ? 1 << CMD_INSERT : 0;
+}
+
+// What the executor would refuse is refused here with a hint; who has no right to it gets the executor's error.
+List* strom_arrow_plan_modify(PlannerInfo* root, ModifyTable* plan, Index rti, int) {
+  const Oid relid = planner_rt_fetch(rti, root)->relid;
+  const bool inserts = plan->operation == CMD_INSERT, updates = plan->operation == CMD_UPDATE;
+  const AclMode right = inserts ? ACL_INSERT : updates ? ACL_UPDATE : ACL_DELETE;
+  if (pg_class_aclcheck(relid, GetUserId(), right) != ACLCHECK_OK) return NIL;
+  const char* name = get_rel_name(relid);
+  if (inserts) {
+    const Writability now = writability(relid);
+    if (!now.is_writable) refuse_insert(name, now.has_one_file);
+  } else {
+    ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                    updates ? errmsg("cannot update foreign table \"%s\"", name)
+                            : errmsg("cannot delete from foreign table \"%s\"", name),
+                    errhint("Rows of writable Arrow tables can be inserted, and removed all at once by TRUNCATE.")));
+  }
+  return NIL;
 }
 
 void strom_arrow_begin_modify(ModifyTableState* state, ResultRelInfo* target, List*, int, int eflags) {

@@ -1,6 +1,8 @@
 // Parsing and checking of the options.
 #include "pg/files/options.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -216,11 +218,26 @@ void require_write_privilege() {
           .with_hint("Only roles with privileges of the role \"pg_write_server_files\" may name files to write."));
 }
 
+/// A name with wildcards, which no file has.
+static void refuse_wildcards(const std::string& path) {
+  const size_t wildcard = path.find_first_of("*?");
+  struct stat existing;
+  if (wildcard == std::string::npos || lstat(path.c_str(), &existing) == 0) return;
+  const size_t slash = path.rfind('/', wildcard);
+  std::string pattern = path.substr(slash + 1);
+  std::replace(pattern.begin(), pattern.end(), '?', '*');
+  boundary::throw_if_failed(
+      bad_option("options \"file\" and \"files\" name files, not patterns such as " + quoted(path))
+          .with_hint("Use the options \"dir\" and \"pattern\": dir '" + path.substr(0, std::max<size_t>(slash, 1)) +
+                     "', pattern '" + pattern + "'."));
+}
+
 void validate_options(std::span<const Option> options, Oid catalog) {
   if (catalog == ForeignTableRelationId) {
     const TableOptions parsed = boundary::value_or_throw(parse_table_options(options));
     require_file_privilege();
     if (parsed.writable) require_write_privilege();
+    for (const std::string& path : parsed.files) refuse_wildcards(path);
     return;
   }
   if (catalog == AttributeRelationId) {

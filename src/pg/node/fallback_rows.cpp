@@ -31,9 +31,21 @@ void FallbackRows::note(size_t count) {
             .with_detail("There are at least " + std::to_string(count) +
                          ", by an overflow, a division by zero or a value out of the engine's range.")
             .with_hint("Set pg_strom.cpu_fallback to on to let PostgreSQL evaluate them."));
-  if (choice != Choice::kNotice || noticed_) return;
-  noticed_ = true;
-  boundary::guard([] { ereport(NOTICE, (errmsg("PostgreSQL evaluates rows that the engine cannot evaluate"))); });
+  if (choice != Choice::kNotice || is_told_) return;
+  is_told_ = true;
+  evaluator().count_reasons(&reasons_);
+}
+
+void FallbackRows::tell() {
+  if (!is_told_) return;
+  is_told_ = false;
+  const std::string why = reasons_.text();
+  boundary::guard([count = count_, detail = why.c_str()] {
+    ereport(NOTICE, (errmsg_plural("PostgreSQL evaluated %lld row that the engine cannot evaluate",
+                                   "PostgreSQL evaluated %lld rows that the engine cannot evaluate", count,
+                                   static_cast<long long>(count)),
+                     errdetail("%s", detail)));
+  });
 }
 
 void FallbackRows::decide_all(const std::vector<DeclinedRow>& rows, Execution& execution) {

@@ -33,6 +33,9 @@ class FallbackRows {
   /// Puts the current row's outputs into `slot`. Does not throw.
   void fill(TupleTableSlot* slot) const;
 
+  /// The NOTICE that was asked for, if there were rows; not after an error.
+  void tell();
+
   /// Of all runs.
   int64_t count() const { return count_; }
   /// Forgets the rows of the run.
@@ -48,7 +51,8 @@ class FallbackRows {
   SourceSet& sources_;
   std::unique_ptr<Recheck> evaluator_;  // nullptr: no row has needed it
   bool is_bound_ = false;               // evaluator_ has this run's sources
-  bool noticed_ = false;
+  bool is_told_ = false;                // at the end, by a NOTICE
+  FallbackReasons reasons_;
   int64_t count_ = 0;
 };
 

@@ -113,6 +113,7 @@ void shutdown(CustomScanState* node) {
 void end(CustomScanState* node) {
   entry([node] {
     if (QueryRun* run = state_of(node)->run.get()) {
+      run->tell_fallback();
       run->end_sort();
       run->abandon();
       if (run->was_started()) boundary::guard([=, work = run->work()] { add_query_work(node->ss.ps.state, work); });

@@ -69,6 +69,9 @@ class QueryRun {
   /// Frees what sorting by PostgreSQL takes; not after an error, which frees it.
   void end_sort() { sort_.end(); }
 
+  /// Tells of fallback rows where the session wants to know; not after an error.
+  void tell_fallback() { fallback_.tell(); }
+
   const PlanSpec& plan() const { return plan_; }
   SourceSet& sources() { return sources_; }
   const SourceSet& sources() const { return sources_; }

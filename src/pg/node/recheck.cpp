@@ -105,6 +105,9 @@ void Recheck::load_source(size_t pipeline, const DeclinedRow& row) {
   values_read_.resize(slots.size());
   nulls_read_.reset(new bool[slots.size()]);
   sources_[pipeline]->read(row.chunk, row.row, context_->ecxt_per_tuple_memory, values_read_.data(), nulls_read_.get());
+  if (reasons_ != nullptr)
+    reasons_->add(plan_.program.sources[plan_.program.pipelines[pipeline].source].columns, values_read_.data(),
+                  nulls_read_.get());
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i] <= 0) continue;
     slot_->tts_values[slots[i] - 1] = values_read_[i];
@@ -255,6 +258,7 @@ void Recheck::decide(const DeclinedRow& row, Execution& execution) {
   begin_row();
   if (row.build_join >= 0) {
     const auto depth = static_cast<size_t>(row.build_join);
+    if (reasons_ != nullptr) reasons_->add_joined();
     load_payload(depth, row.inner_rows[depth], execution);
     join(depth + 1, row, execution);
     return;

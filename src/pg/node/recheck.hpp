@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/exec/execution.hpp"
+#include "pg/node/fallback_reason.hpp"
 #include "pg/node/plan_spec.hpp"
 #include "pg/source/row_source.hpp"
 
@@ -20,6 +21,9 @@ class Recheck {
 
   /// Where rows come from, one for each pipeline. Forgets queued rows.
   void bind(std::vector<source::RowSource*> sources);
+
+  /// Counts the reasons of all rows from now on in `reasons`, which outlives this.
+  void count_reasons(FallbackReasons* reasons) { reasons_ = reasons; }
 
   /// Decides a row of the last pipeline; what it results in is queued for pop().
   void decide(const engine::exec::DeclinedRow& row, engine::exec::Execution& execution);
@@ -99,6 +103,7 @@ class Recheck {
   std::vector<Aggregate> aggregates_;
   std::vector<Datum> values_read_;  // of one row of a source
   std::unique_ptr<bool[]> nulls_read_;
+  FallbackReasons* reasons_ = nullptr;  // nullptr: nobody asks
   std::deque<Row> queue_;
   Row current_;
 };

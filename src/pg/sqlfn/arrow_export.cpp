@@ -1,5 +1,7 @@
 // The SQL functions arrow_export, arrow_ipc and arrow_ipc_stream. Queries run with the rights of the caller and the
 // snapshot of the statement that calls, and are read-only.
+#include <sys/stat.h>
+
 #include <string>
 
 #include "format/staged_file.hpp"
@@ -16,6 +18,15 @@ namespace {
 using boundary::ContextOwned;
 using boundary::guard;
 using boundary::throw_if_failed;
+
+void refuse_existing(const std::string& path) {
+  struct stat existing;
+  if (lstat(path.c_str(), &existing) != 0) return;
+  guard([name = path.c_str()] {
+    ereport(ERROR, (errcode(ERRCODE_DUPLICATE_FILE), errmsg("file \"%s\" already exists", name),
+                    errhint("The option {\"overwrite\": true} replaces it.")));
+  });
+}
 
 /// All rows of `query` to `sink`; their number. May throw.
 int64_t run(const std::string& query, const OutputSettings& settings, bool stream,
@@ -86,6 +97,7 @@ STROM_SQL_FUNCTION(strom_arrow_export) {
         strom::Status(strom::ErrorCode::kInvalidParameter, "arrow_export() needs an absolute path"));
   OutputSettings settings;
   read_settings(PG_GETARG_DATUM(2), &settings);
+  if (!settings.overwrite) refuse_existing(path);
   auto file = boundary::value_or_throw(strom::format::StagedFile::create(path, settings.overwrite));
   PG_RETURN_INT64(run(query, settings, false, std::move(file)));
 }
