@@ -40,12 +40,7 @@ void put(std::string_view bytes, const RecordChoice& choice) {
   columns.reserve(fields.size());
   for (const auto& field : fields) columns.emplace_back(field);
   RecordCounts counts;
-  Event event;
-  for (;;) {
-    const auto more = message.value().next(&event);
-    if (!more.is_ok() || !more.value()) break;
-    (void)records.append(message.value().tag(), event, columns, &counts);
-  }
+  (void)records.append(message.value(), columns, &counts, [](const std::string&) {});
   for (const ColumnBuilder& column : columns)
     if (column.length() != counts.rows) __builtin_trap();
 }

@@ -138,12 +138,19 @@ with receiver.connect() as again:
     ok(acknowledged(again, "x"), "after a restart")
 receiver.stop()
 equal(query("SELECT count(*), sum(n) FROM live", DB), "1201|499707", "the file goes on")
+receiver = Receiver(str(OUT / "live" / "{tag}.arrow"), "--schema=n:int64")
+with receiver.connect() as again:
+    for name in ("first", "next 19", "x", "next 18"):
+        again.sendall(msgpack.packb(["a", 5, {"n": 7}, {"chunk": name}]))
+        ok(acknowledged(again, name), f"chunk {name} comes again after a restart")
+status, out, err = receiver.stop()
+ok("0 events" in out and "4 messages came twice" in out, "and is known", out, err)
 batches = ipc.open_file(str(OUT / "live" / "a.arrow")).num_record_batches
 ok(batches <= 5, "small record batches become one", batches)
 receiver = Receiver(str(OUT / "live" / "a.arrow"), "--schema=other:utf8")
 with receiver.connect() as again:
-    again.sendall(msgpack.packb(["a", 5, {"other": "x"}, {"chunk": "x"}]))
-    ok(acknowledged(again, "x"), "other columns")
+    again.sendall(msgpack.packb(["a", 5, {"other": "x"}, {"chunk": "y"}]))
+    ok(acknowledged(again, "y"), "other columns")
 receiver.stop()
 equal([row["other"] for row in rows(OUT / "live" / "a-1.arrow")], ["x"], "get a file of their own")
 
@@ -341,13 +348,13 @@ for arguments, code, text in ((["-o", "x"], 1, "could not listen"), ([], 2, "no 
     ok(status == code and text in err, " ".join(arguments), status, err)
 first.stop()
 unix = OUT / "s.sock"
-for _ in range(2):
+for number in range(2):
     process = subprocess.Popen([program("fluent2arrow"), "-L", str(unix), "-o", str(OUT / "u.arrow")], stdout=subprocess.PIPE)
     process.stdout.readline()
     with socket.socket(socket.AF_UNIX) as link:
         link.connect(str(unix))
-        link.sendall(msgpack.packb(["t", 1, {"n": 1}, {"chunk": "u"}]))
-        ok(acknowledged(link, "u"), "a UNIX socket")
+        link.sendall(msgpack.packb(["t", 1, {"n": 1}, {"chunk": f"u{number}"}]))
+        ok(acknowledged(link, f"u{number}"), "a UNIX socket")
     process.kill()
     process.wait()
 equal(len(rows(OUT / "u.arrow")), 2, "also after a kill left it behind")

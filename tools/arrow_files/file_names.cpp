@@ -58,7 +58,10 @@ std::string name_of(const std::string& pattern, int64_t time_s, const NamePart& 
 }
 
 std::string numbered(const std::string& path, int64_t number) {
-  if (number == 0) return path;
+  return number == 0 ? path : with_number(path, std::to_string(number));
+}
+
+std::string with_number(const std::string& path, std::string_view number) {
   const size_t dot = path.rfind('.'), slash = path.rfind('/');
   const bool has_suffix = dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
   const size_t end = has_suffix ? dot : path.size();

@@ -21,5 +21,7 @@ Status check_name_pattern(const std::string& pattern, std::string_view letters, 
 std::string name_of(const std::string& pattern, int64_t time_s, const NamePart& part);
 /// `path` with a number before its suffix: capture-1.arrow. `path` itself for 0.
 std::string numbered(const std::string& path, int64_t number);
+/// The same with any text as the number.
+std::string with_number(const std::string& path, std::string_view number);
 
 }  // namespace strom::tool

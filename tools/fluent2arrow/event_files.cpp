@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 
 #include "arrow_files/file_names.hpp"
 #include "base/os_error.hpp"
+#include "fluent2arrow/chunk_notes.hpp"
 #include "format/append_lock.hpp"
 #include "format/arrow/batch_statistics.hpp"
 #include "format/arrow/file_appender.hpp"
+#include "format/arrow/footer_note.hpp"
 
 namespace strom::fluent2arrow {
 
@@ -19,7 +22,6 @@ using columnar::ColumnBuilder;
 
 namespace {
 
-constexpr std::string_view kTag = "{tag}";
 constexpr size_t kLongestTag = 200;
 constexpr size_t kMostIdleTags = 1000;  // whose columns are kept for what comes next
 
@@ -57,7 +59,7 @@ bool same_fields(const std::vector<columnar::Field>& a, const std::vector<column
 
 }  // namespace
 
-Status check_pattern(const std::string& pattern) { return tool::check_name_pattern(pattern, "", "{tag}"); }
+Status check_pattern(const std::string& pattern) { return tool::check_name_pattern(pattern, "", std::string(kTag)); }
 
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s) {
   std::string with_tag = pattern;
@@ -73,28 +75,43 @@ EventFiles::EventFiles(const Settings& settings)
       records_(settings.records),
       compressor_(settings.compression) {}
 
-Status EventFiles::add(std::string_view tag, const format::forward::Event& event) {
-  auto found = waiting_.find(tag);
+Status EventFiles::add(const format::forward::Message& message, const format::forward::LeftOut& left_out) {
+  auto found = waiting_.find(message.tag());
   if (found == waiting_.end()) {
-    found = waiting_.emplace(std::string(tag), Waiting()).first;
+    found = waiting_.emplace(std::string(message.tag()), Waiting()).first;
     found->second.columns.reserve(fields_.size());
     for (const auto& field : fields_) found->second.columns.emplace_back(field);
   }
-  STROM_TRY(records_.append(tag, event, found->second.columns, &counts));
-  ++found->second.rows;
-  ++waiting_rows_;
+  Waiting& waiting = found->second;
+  STROM_TRY(records_.append(message, waiting.columns, &counts, left_out));
+  if (!message.chunk().empty()) waiting.chunks.emplace_back(message.chunk());
   return Status::ok();
+}
+
+std::vector<std::string> EventFiles::written_chunks(size_t most) const {
+  constexpr size_t kMostFiles = 10000;
+  std::vector<std::string> newest_first;
+  for (const std::string& path : files_of_pattern(settings_.path, kMostFiles)) {
+    const Result<std::string> note = format::arrow::read_footer_note(path, kChunksNote);
+    if (!note.is_ok()) continue;  // it is not one of ours
+    std::vector<std::string> chunks = chunks_of(note.value());
+    newest_first.insert(newest_first.end(), std::make_move_iterator(chunks.rbegin()),
+                        std::make_move_iterator(chunks.rend()));
+    if (newest_first.size() >= most) break;
+  }
+  if (newest_first.size() > most) newest_first.resize(most);
+  std::reverse(newest_first.begin(), newest_first.end());
+  return newest_first;
 }
 
 Status EventFiles::write(int64_t time_s) {
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     Waiting& waiting = at->second;
-    if (waiting.rows > 0) {
+    if (waiting.rows() > 0) {
       STROM_TRY(write_tag(at->first, waiting, time_s));
-      waiting_rows_ -= waiting.rows;
-      waiting.rows = 0;
       for (ColumnBuilder& column : waiting.columns) column.clear();
     }
+    waiting.chunks.clear();
     // Thousands of tags that came once must not keep their columns for ever.
     at = waiting_.size() > kMostIdleTags ? waiting_.erase(at) : std::next(at);
   }
@@ -132,11 +149,12 @@ Status EventFiles::create_file(const std::string& path, Waiting& waiting) {
   columnar::Schema schema;
   schema.fields = fields_;
   STROM_ASSIGN(const auto writer, format::arrow::FileWriter::create(path, std::move(schema), false));
-  STROM_ASSIGN(const auto batch, format::arrow::encode_batch(waiting.columns, waiting.rows, compressor_));
+  STROM_ASSIGN(const auto batch, format::arrow::encode_batch(waiting.columns, waiting.rows(), compressor_));
   format::arrow::Statistics statistics(statistics_columns());
   statistics.add(statistics.of(waiting.columns));
   STROM_TRY(writer->write(batch).status());
   statistics.put(writer->schema());
+  if (!waiting.chunks.empty()) writer->set_note(kChunksNote, note_with("", waiting.chunks));
   STROM_TRY(writer->finish());
   ++files;
   return Status::ok();
@@ -167,11 +185,15 @@ Status EventFiles::append_to_file(const std::string& path, Waiting& waiting, boo
   const int64_t rows = (*all)[0].length();
   STROM_ASSIGN(const auto batch, format::arrow::encode_batch(*all, rows, compressor_));
   const format::arrow::Statistics statistics(file->statistics_columns());
+  if (!waiting.chunks.empty()) file->set_note(kChunksNote, note_with(file->note(kChunksNote), waiting.chunks));
   STROM_TRY(file->write(batch, statistics.of(*all), true));
   STROM_TRY(file->prepare());
-  STROM_TRY(file->commit());
-  file->settle();
-  return Status::ok();
+  const Status status = file->commit();
+  if (status.is_ok())
+    file->settle();
+  else
+    file->undo();  // else the next try would write the same events once more
+  return status;
 }
 
 }  // namespace strom::fluent2arrow

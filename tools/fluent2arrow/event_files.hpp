@@ -15,6 +15,9 @@
 
 namespace strom::fluent2arrow {
 
+/// In patterns it stands for the tag.
+inline constexpr std::string_view kTag = "{tag}";
+
 /// kInvalidParameter for a pattern with unknown parts. There are {tag}, and %Y %y %m %d %H %M %S for the local time.
 Status check_pattern(const std::string& pattern);
 /// Characters of a tag that could lead elsewhere, or hide a file, become _.
@@ -24,12 +27,13 @@ class EventFiles {
  public:
   explicit EventFiles(const Settings& settings);
 
-  /// Keeps an event for the next write(). Errors: those of RecordColumns::append().
-  Status add(std::string_view tag, const format::forward::Event& event);
+  /// Keeps the events of a message for the next write(), all or none. Errors: those of RecordColumns::append().
+  Status add(const format::forward::Message& message, const format::forward::LeftOut& left_out);
   /// Writes all that was added; then it is on the disk. Errors: kDiskFull and the like; what was not written stays for
   /// the next try.
   Status write(int64_t time_s);
-  int64_t waiting_rows() const { return waiting_rows_; }
+  /// Ids of chunks whose events are in files that are there, `most` at most. The oldest comes first.
+  std::vector<std::string> written_chunks(size_t most) const;
 
   format::forward::RecordCounts counts;
   int64_t files = 0;
@@ -38,7 +42,8 @@ class EventFiles {
   /// Events of a tag that wait.
   struct Waiting {
     std::vector<columnar::ColumnBuilder> columns;
-    int64_t rows = 0;
+    std::vector<std::string> chunks;  // ids
+    int64_t rows() const { return columns[0].length(); }
   };
   Status write_tag(const std::string& tag, Waiting& waiting, int64_t time_s);
   Status create_file(const std::string& path, Waiting& waiting);
@@ -50,7 +55,6 @@ class EventFiles {
   format::forward::RecordColumns records_;
   format::arrow::Compressor compressor_;
   std::map<std::string, Waiting, std::less<>> waiting_;
-  int64_t waiting_rows_ = 0;
 };
 
 }  // namespace strom::fluent2arrow

@@ -25,7 +25,6 @@
 namespace strom::fluent2arrow {
 
 using base::Descriptor;
-using format::forward::Event;
 using format::forward::Message;
 
 namespace {
@@ -37,6 +36,7 @@ constexpr size_t kMostMessage = size_t{256} << 20;    // also without compressio
 constexpr int64_t kMostWaiting = int64_t{512} << 20;  // of events and of messages that are not whole
 constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client does not take
 constexpr size_t kKnownChunks = 100000;
+constexpr size_t kMostAnswers = 10000;  // that wait for a write
 constexpr int64_t kRetryMs = 1000;
 constexpr int64_t kGreetingMs = 30000;              // in which a client has to be welcome
 constexpr size_t kMostGreeting = size_t{64} << 10;  // of bytes before
@@ -52,6 +52,7 @@ int64_t now_ms() {
 Status Receiver::prepare() {
   STROM_ASSIGN(access_, Access::read(settings_));
   STROM_ASSIGN(tls_, TlsContext::load(settings_));
+  for (const std::string& chunk : files_.written_chunks(kKnownChunks)) remember(chunk);
   return Status::ok();
 }
 
@@ -155,7 +156,8 @@ Status Receiver::run(const std::function<void()>& ready) {
       if (waited[0].revents != 0) accept_some();
     }
     const bool is_time = now_ms() - last_write_ms_ >= (is_failing_ ? kRetryMs : settings_.flush_ms);
-    if (is_time || (!is_failing_ && waiting_bytes_ >= settings_.flush_bytes)) write_files();
+    const bool is_much = waiting_bytes_ >= settings_.flush_bytes || answers_.size() >= kMostAnswers;
+    if (is_time || (!is_failing_ && is_much)) write_files();
     end_some();
   }
   receive_rest();
@@ -297,41 +299,30 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
     answers_.push_back({number, chunk});
     return Status::ok();
   }
-  // All events are looked at before the first is kept: a message is taken whole or not at all.
-  STROM_ASSIGN(Message look, Message::parse(bytes, kMostMessage));
-  Event event;
-  for (;;) {
-    STROM_ASSIGN(const bool more, look.next(&event));
-    if (!more) break;
+  const auto left_out = [](const std::string& reason) {
+    tool::report_warning("fluent2arrow", reason + "; the event is left out");
+  };
+  Status status = files_.add(message, left_out);
+  if (status.code() == ErrorCode::kOverBudget) {
+    write_files();
+    if (is_failing_) return status;
+    status = files_.add(message, left_out);
   }
-  for (;;) {
-    STROM_ASSIGN(const bool more, message.next(&event));
-    if (!more) break;
-    Status status = files_.add(message.tag(), event);
-    if (status.code() == ErrorCode::kOverBudget) {
-      write_files();
-      if (is_failing_) return status;
-      status = files_.add(message.tag(), event);
-    }
-    if (status.code() == ErrorCode::kTypeMismatch) {
-      tool::report_warning("fluent2arrow", status.message() + "; the event is left out");
-      ++received_.refused;
-      continue;
-    }
-    STROM_TRY(status);
-    ++received_.events;
-  }
+  STROM_TRY(status);
   ++received_.messages;
   waiting_bytes_ += static_cast<int64_t>(bytes.size());
   if (chunk.empty()) return Status::ok();
   answers_.push_back({number, chunk});
-  known_.insert(chunk);
-  known_order_.push_back(chunk);
-  if (known_order_.size() > kKnownChunks) {
-    known_.erase(known_order_.front());
-    known_order_.pop_front();
-  }
+  remember(chunk);
   return Status::ok();
+}
+
+void Receiver::remember(const std::string& chunk) {
+  if (!known_.insert(chunk).second) return;
+  known_order_.push_back(chunk);
+  if (known_order_.size() <= kKnownChunks) return;
+  known_.erase(known_order_.front());
+  known_order_.pop_front();
 }
 
 void Receiver::write_files() {

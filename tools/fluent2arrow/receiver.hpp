@@ -22,14 +22,14 @@
 namespace strom::fluent2arrow {
 
 struct Received {
-  int64_t messages = 0, events = 0, duplicates = 0, refused = 0, connections = 0;
+  int64_t messages = 0, duplicates = 0, refused = 0, connections = 0;
 };
 
 class Receiver {
  public:
   Receiver(const Settings& settings, EventFiles& files) : settings_(settings), files_(files) {}
 
-  /// Reads the files of secrets and certificates. Errors: those of Access and TlsContext.
+  /// Reads the files of secrets and certificates, and which chunks there are. Errors: those of Access and TlsContext.
   Status prepare();
   /// Errors: an address that is none, or that somebody else has.
   Status listen();
@@ -63,6 +63,7 @@ class Receiver {
   bool receive(uint64_t number, Connection& connection);
   bool take_messages(uint64_t number, Connection& connection);
   Status take(uint64_t number, std::string_view bytes);
+  void remember(const std::string& chunk);
   Status greet(Connection& connection, std::string_view bytes);
   bool serve(uint64_t number, Connection& connection, int events);
   void end(Connections::iterator connection);

@@ -125,6 +125,7 @@ class Appender final : public FileAppender {
     std::vector<fbs::Block> blocks;
     STROM_TRY(load_blocks(tail, footer.record_batches(), blocks));
     load_statistics(blocks);
+    load_notes(footer);
     mark_ = AppendMark::read(footer);
     if (mark_.token.empty())
       mark_ = AppendMark::make(tail.bytes.size, tail.mapping->identity().mtime_ns, tail.footer_offset);
@@ -205,6 +206,15 @@ class Appender final : public FileAppender {
       merged += run;
       bytes = together;
     }
+  }
+
+  std::string note(std::string_view key) const override {
+    const std::string* text = find_value(notes_, key);
+    return text == nullptr ? std::string() : *text;
+  }
+  void set_note(std::string_view key, std::string text) override {
+    std::erase_if(notes_, [&](const auto& item) { return item.first == key; });
+    notes_.emplace_back(key, std::move(text));
   }
 
   Result<std::string> footer() override {
@@ -354,6 +364,18 @@ class Appender final : public FileAppender {
     return Status::ok();
   }
 
+  void load_notes(const fbs::Footer& footer) {
+    if (footer.custom_metadata() == nullptr) return;
+    for (const fbs::KeyValue* item : *footer.custom_metadata())
+      if (item->key() != nullptr && item->value() != nullptr && item->key()->string_view() != kAppendKey)
+        notes_.emplace_back(item->key()->str(), item->value()->str());
+  }
+  columnar::KeyValues metadata_of(const AppendMark& mark) const {
+    columnar::KeyValues metadata = notes_;
+    metadata.emplace_back(kAppendKey, mark.text());
+    return metadata;
+  }
+
   void load_statistics(const std::vector<fbs::Block>& blocks) {
     Schema& schema = generation().schema;
     for (size_t i = 0; i < schema.fields.size(); ++i)
@@ -392,7 +414,7 @@ class Appender final : public FileAppender {
     std::vector<fbs::Block> blocks;
     for (const Batch& batch : batches) blocks.push_back(batch.block);
     const auto block_vector = builder->CreateVectorOfStructs(blocks);
-    const auto metadata = encode_metadata(*builder, {{kAppendKey, mark_.text()}});
+    const auto metadata = encode_metadata(*builder, metadata_of(mark_));
     builder->Finish(
         fbs::CreateFooter(*builder, fbs::MetadataVersion::V5, schema, dictionaries, block_vector, metadata));
     return builder;
@@ -504,7 +526,7 @@ class Appender final : public FileAppender {
     restore();
     committed_ = true;
     // Another file, another mark.
-    rewrite_.messages->set_metadata({{kAppendKey, AppendMark::make(0, 0, 0).text()}});
+    rewrite_.messages->set_metadata(metadata_of(AppendMark::make(0, 0, 0)));
     return rewrite_.messages->finish([this](flatbuffers::FlatBufferBuilder& builder) {
       return encode_schema(builder, schema_with_statistics(batches()));
     });
@@ -526,6 +548,7 @@ class Appender final : public FileAppender {
   AppendDictionaries dictionaries_;
   std::vector<Generation> generations_{1};
   AppendMark mark_;
+  columnar::KeyValues notes_;
   std::unique_ptr<MessageWriter> messages_;
   Rewrite rewrite_;
   std::string footer_bytes_;  // of the footer in force, with the mark

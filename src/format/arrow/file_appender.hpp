@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
@@ -78,6 +79,10 @@ class FileAppender {
   /// How many of the last record batches are to be read, removed by cut() and written together with a new one of
   /// `bytes`, so that small ones stay few; none that would make more than `full` bytes.
   virtual size_t small_batches(int64_t bytes, int64_t full) const = 0;
+
+  /// A note of the footer (footer_note.hpp); empty: none.
+  virtual std::string note(std::string_view key) const = 0;
+  virtual void set_note(std::string_view key, std::string text) = 0;
 
   /// The footer as it would be now, for FileReader::open_pending(). Dictionaries that have grown are written before.
   virtual Result<std::string> footer() = 0;

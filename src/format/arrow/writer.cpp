@@ -51,6 +51,10 @@ class Writer final : public FileWriter {
   }
 
   Schema& schema() override { return schema_; }
+  void set_note(std::string key, std::string text) override {
+    notes_.emplace_back(std::move(key), std::move(text));
+    messages_.set_metadata(notes_);
+  }
   int64_t batch_count() const override { return messages_.batch_count(); }
   int64_t position() const override { return messages_.sink().position(); }
 
@@ -121,6 +125,7 @@ class Writer final : public FileWriter {
 
   MessageWriter messages_;
   Schema schema_;
+  columnar::KeyValues notes_;
   Status failure_;
 };
 

@@ -71,6 +71,8 @@ class FileWriter {
   virtual Status write(const columnar::BatchView& batch) = 0;
   /// As it will stand in the footer; metadata may be changed until finish().
   virtual columnar::Schema& schema() = 0;
+  /// A note of the footer (footer_note.hpp).
+  virtual void set_note(std::string key, std::string text) = 0;
   virtual int64_t batch_count() const = 0;
   virtual int64_t position() const = 0;
   /// The footer; the file is on the disk.

@@ -142,21 +142,12 @@ Status Message::read_options(MessageReader& reader, bool* is_compressed) {
   return Status::ok();
 }
 
-Result<bool> Message::next(Event* event) {
-  const std::string_view events = (is_packed_ ? std::string_view(text_) : events_).substr(taken_);
-  if (events.empty()) return false;
-  MessageReader reader(events);
+const char* Message::begin_event(MessageReader& reader, int64_t* time_ns) const {
   Value value;
-  if (!is_single_ && (reader.next(&value) != Step::kDone || value.kind != Kind::kArray || value.count != 2))
-    return invalid("an event that is no pair");
-  if (reader.next(&value) != Step::kDone || !time_of(value, &event->time_ns)) return invalid("an event without a time");
-  const std::string_view record = reader.rest();
-  MessageReader look(record);
-  if (look.next(&value) != Step::kDone || value.kind != Kind::kMap) return invalid("a record that is no map");
-  if (reader.skip() != Step::kDone) return invalid("it ends in the middle");
-  event->record = record.substr(0, record.size() - reader.rest().size());
-  taken_ += events.size() - reader.rest().size();
-  return true;
+  if (!is_single_ && (reader.next(&value) != Step::kDone || value.kind != Value::Kind::kArray || value.count != 2))
+    return "an event that is no pair";
+  if (reader.next(&value) != Step::kDone || !time_of(value, time_ns)) return "an event without a time";
+  return nullptr;
 }
 
 }  // namespace strom::format::forward

@@ -23,11 +23,6 @@ class MessageEnd {
   uint64_t left_ = 1;  // values that are still to come
 };
 
-struct Event {
-  int64_t time_ns = 0;      // since 1970
-  std::string_view record;  // a map
-};
-
 /// A message of any of its forms: Message, Forward, PackedForward, CompressedPackedForward.
 class Message {
  public:
@@ -38,8 +33,11 @@ class Message {
   std::string_view tag() const { return tag_; }
   /// What the sender wants back when the events are safe; empty: nothing.
   std::string_view chunk() const { return chunk_; }
-  /// The next event; false at the end. Errors: kProtocolViolation.
-  Result<bool> next(Event* event);
+  /// Its events, one behind the other, which nobody has looked at yet.
+  std::string_view events() const { return is_packed_ ? std::string_view(text_) : events_; }
+  /// The event that `reader` of events() is at: its time since 1970 and, still to be read, its record, a map. nullptr,
+  /// or what is wrong with it.
+  const char* begin_event(MessageReader& reader, int64_t* time_ns) const;
 
  private:
   Status read_options(MessageReader& reader, bool* is_compressed);
@@ -49,7 +47,6 @@ class Message {
   std::string_view events_;  // pairs of time and record
   bool is_single_ = false;   // time and record without an array around them
   bool is_packed_ = false;   // in text_, whose address changes with the object's
-  size_t taken_ = 0;
 };
 
 }  // namespace strom::format::forward

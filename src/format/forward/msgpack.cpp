@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "columnar/utf8.hpp"
 
@@ -63,8 +64,15 @@ Step MessageReader::take_bytes(uint64_t size, Value* value) {
 /// Big-endian, of 1 to 8 bytes.
 bool MessageReader::take_bits(size_t size, uint64_t* bits) {
   if (rest_.size() < size) return false;
-  *bits = 0;
-  for (size_t i = 0; i < size; ++i) *bits = *bits << 8 | static_cast<uint8_t>(rest_[i]);
+  constexpr size_t kWord = sizeof(uint64_t);
+  if (rest_.size() >= kWord) {
+    uint64_t word = 0;
+    std::memcpy(&word, rest_.data(), kWord);
+    *bits = __builtin_bswap64(word) >> (8 * (kWord - size));
+  } else {
+    *bits = 0;
+    for (size_t i = 0; i < size; ++i) *bits = *bits << 8 | static_cast<uint8_t>(rest_[i]);
+  }
   rest_.remove_prefix(size);
   return true;
 }
@@ -118,9 +126,7 @@ Step MessageReader::take_sized(const Form& form, Value* value) {
   return take_bytes(size, value);
 }
 
-Step MessageReader::next(Value* value) {
-  *value = {};
-  if (rest_.empty()) return Step::kIncomplete;
+Step MessageReader::take(Value* value) {
   const auto code = static_cast<uint8_t>(rest_[0]);
   rest_.remove_prefix(1);
   if (code < kFirstForm || code > kLastForm) return take_short(code, value);

@@ -28,8 +28,28 @@ class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// A value; elements of arrays and maps are values of their own. kIncomplete: the bytes end before.
-  Step next(Value* value);
+  /// A value; elements of arrays and maps are values of their own. kIncomplete: the bytes end before. Of `value` what
+  /// its kind does not have stays as it is, but `count` is 0 then.
+  Step next(Value* value) {
+    if (rest_.empty()) return Step::kIncomplete;
+    const auto code = static_cast<uint8_t>(rest_[0]);
+    value->count = 0;
+    // Short texts and small numbers are most of what there is.
+    constexpr uint8_t kLastNumber = 0x7f, kFirstText = 0xa0, kSizeBits = 0x1f;
+    if (code <= kLastNumber) {
+      value->kind = Value::Kind::kInt;
+      value->integer = code;
+      rest_.remove_prefix(1);
+      return Step::kDone;
+    }
+    if (const size_t size = code & kSizeBits; (code & ~kSizeBits) == kFirstText && size < rest_.size()) {
+      value->kind = Value::Kind::kText;
+      value->bytes = {rest_.data() + 1, size};
+      rest_.remove_prefix(1 + size);
+      return Step::kDone;
+    }
+    return take(value);
+  }
   /// Leaves out a value with all that is in it.
   Step skip();
   std::string_view rest() const { return rest_; }
@@ -38,6 +58,7 @@ class MessageReader {
   struct Form;
   static const uint8_t kFirstForm, kLastForm;
   static const Form kForms[];
+  Step take(Value* value);
   bool take_bits(size_t size, uint64_t* bits);
   Step take_short(uint8_t code, Value* value);
   Step take_number(const Form& form, Value* value);

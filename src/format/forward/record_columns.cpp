@@ -1,7 +1,8 @@
 #include "format/forward/record_columns.hpp"
 
-#include <algorithm>
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "format/csv/append_value.hpp"
 
@@ -24,9 +25,24 @@ bool append_integer(int64_t value, ColumnBuilder& column) {
   return true;
 }
 
+/// A text that is UTF-8 whatever follows.
+bool is_ascii(std::string_view text) {
+  constexpr uint64_t kHigh = 0x8080808080808080;
+  uint64_t all = 0, word = 0;
+  size_t at = 0;
+  for (; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    all |= word;
+  }
+  for (; at < text.size(); ++at) all |= static_cast<uint8_t>(text[at]);
+  return (all & kHigh) == 0;
+}
+
 /// The values that most records have, without a text in between; false: by their text, or not at all.
 bool append_directly(const Value& value, ColumnBuilder& column) {
   const Layout layout = column.field().layout;
+  if (value.kind == Kind::kText && layout == Layout::kUtf8 && is_ascii(value.bytes))
+    return column.append_bytes(value.bytes.data(), static_cast<int64_t>(value.bytes.size()));
   if (value.kind == Kind::kInt) {
     switch (layout) {
       case Layout::kInt8: return append_integer<int8_t>(value.integer, column);
@@ -50,6 +66,16 @@ void scalar_text(const Value& value, std::string* text) {
     case Kind::kFloat: *text = shortest_text(value.number); return;
     default: text->assign(value.bytes); return;
   }
+}
+
+Status damaged(const char* what = "a record that is none") {
+  return {ErrorCode::kProtocolViolation, std::string("not a message of the Forward protocol: ") + what};
+}
+
+Status full() { return {ErrorCode::kOverBudget, "a record batch is full"}; }
+
+Status missing(const Field& field) {
+  return {ErrorCode::kTypeMismatch, "a record without a value for column \"" + field.name + "\", which is not_null"};
 }
 
 }  // namespace
@@ -82,14 +108,13 @@ std::vector<Field> record_fields(const RecordChoice& choice) {
   return fields;
 }
 
-RecordColumns::RecordColumns(const RecordChoice& choice) : choice_(choice), values_(choice.fields.size()) {
+RecordColumns::RecordColumns(const RecordChoice& choice)
+    : choice_(choice),
+      first_((choice.time_column.empty() ? size_t{0} : 1) + (choice.tag_column.empty() ? size_t{0} : 1)) {
   for (size_t i = 0; i < choice.fields.size(); ++i) names_.emplace(choice.fields[i].name, i);
 }
 
-/// Records have their keys in the order of the one before, mostly.
-size_t RecordColumns::find(std::string_view key, size_t place) {
-  if (place < order_.size() && order_[place] != kNone && choice_.fields[order_[place]].name == key)
-    return order_[place];
+size_t RecordColumns::look_up(std::string_view key, size_t place) {
   const auto found = names_.find(std::string(key));
   const size_t index = found == names_.end() ? kNone : found->second;
   if (place < order_.size())
@@ -99,39 +124,30 @@ size_t RecordColumns::find(std::string_view key, size_t place) {
   return index;
 }
 
-Status RecordColumns::read(std::string_view record, RecordCounts* counts) {
-  std::fill(values_.begin(), values_.end(), std::string_view());
-  MessageReader reader(record);
-  Value map, key;
-  Status damaged(ErrorCode::kProtocolViolation, "a record that is damaged");
-  if (reader.next(&map) != Step::kDone || map.kind != Kind::kMap) return damaged;
-  for (uint32_t i = 0; i < map.count; ++i) {
-    if (reader.next(&key) != Step::kDone) return damaged;
-    for (uint64_t inside = key.values_inside(); inside > 0; --inside)
-      if (reader.skip() != Step::kDone) return damaged;
-    const std::string_view before = reader.rest();
-    if (reader.skip() != Step::kDone) return damaged;
-    const size_t index = key.kind == Kind::kText || key.kind == Kind::kBytes ? find(key.bytes, i) : kNone;
-    if (index == kNone)
-      ++counts->extra;
-    else
-      values_[index] = before.substr(0, before.size() - reader.rest().size());
+/// The next value of `reader`, which is known to be there.
+Status RecordColumns::append_value(MessageReader& reader, ColumnBuilder& column, RecordCounts* counts) {
+  const MessageReader begin = reader;
+  Value value;
+  if (reader.next(&value) != Step::kDone) return damaged();
+  if (append_directly(value, column)) return Status::ok();
+  if (value.kind == Kind::kNil) {
+    if (!column.field().nullable) return missing(column.field());
+    column.append_null();
+    return Status::ok();
   }
-  return Status::ok();
+  if (value.values_inside() > 0) {
+    reader = begin;
+    if (reader.skip() != Step::kDone) return damaged();
+  }
+  return append_other(value, begin.rest().substr(0, begin.rest().size() - reader.rest().size()), column, counts);
 }
 
-Status RecordColumns::append_value(size_t index, ColumnBuilder& column, RecordCounts* counts) {
+Status RecordColumns::append_other(const Value& value, std::string_view bytes, ColumnBuilder& column,
+                                   RecordCounts* counts) {
   const Field& field = column.field();
-  Value value;
-  MessageReader reader(values_[index]);
-  if (values_[index].empty() || reader.next(&value) != Step::kDone || value.kind == Kind::kNil) {
-    if (field.nullable) return column.append_null(), Status::ok();
-    return {ErrorCode::kTypeMismatch, "a record without a value for column \"" + field.name + "\", which is not_null"};
-  }
-  if (append_directly(value, column)) return Status::ok();
   text_.clear();
   if (value.kind == Kind::kArray || value.kind == Kind::kMap) {
-    MessageReader whole(values_[index]);
+    MessageReader whole(bytes);
     if (columnar::is_text(field.layout)) append_json(whole, &text_);
   } else {
     scalar_text(value, &text_);
@@ -139,7 +155,7 @@ Status RecordColumns::append_value(size_t index, ColumnBuilder& column, RecordCo
   const bool has_text = value.kind != Kind::kExtension && !(text_.empty() && value.count > 0);
   const csv::Appended appended = has_text ? csv::append_value(text_, column) : csv::Appended::kMalformed;
   if (appended == csv::Appended::kDone) return Status::ok();
-  if (appended == csv::Appended::kFull) return {ErrorCode::kOverBudget, "a record batch is full"};
+  if (appended == csv::Appended::kFull) return full();
   if (choice_.wrong_is_error || !field.nullable)
     return {ErrorCode::kTypeMismatch,
             "a value that is no " + columnar::type_text(field) + " for column \"" + field.name + "\""};
@@ -148,37 +164,89 @@ Status RecordColumns::append_value(size_t index, ColumnBuilder& column, RecordCo
   return Status::ok();
 }
 
-Status RecordColumns::append(std::string_view tag, const Event& event, std::vector<ColumnBuilder>& columns,
-                             RecordCounts* counts) {
-  const int64_t rows = columns[0].length();
-  RecordCounts seen;
-  const auto append_row = [&]() -> Status {
-    constexpr int64_t kNanoPerMicro = 1000;
-    size_t at = 0;
-    Status full(ErrorCode::kOverBudget, "a record batch is full");
-    if (!choice_.time_column.empty()) columns[at++].append(event.time_ns / kNanoPerMicro);
-    if (!choice_.tag_column.empty() && !columns[at++].append_bytes(tag.data(), static_cast<int64_t>(tag.size())))
-      return full;
-    if (choice_.fields.empty()) {
-      text_.clear();
-      MessageReader reader(event.record);
-      if (!append_json(reader, &text_))
-        return {ErrorCode::kTypeMismatch, "a record that is nested too deeply, or in its keys"};
-      return columns[at].append_bytes(text_.data(), static_cast<int64_t>(text_.size())) ? Status::ok() : full;
+/// Each key goes to its column as it comes.
+Status RecordColumns::append_record(MessageReader& reader, int64_t row, Columns& columns, RecordCounts* counts) {
+  Value map, key;
+  if (reader.next(&map) != Step::kDone || map.kind != Kind::kMap) return damaged();
+  Status refused;
+  for (uint32_t i = 0; i < map.count; ++i) {
+    if (reader.next(&key) != Step::kDone) return damaged();
+    for (uint64_t inside = key.values_inside(); inside > 0; --inside)
+      if (reader.skip() != Step::kDone) return damaged();
+    const size_t index = key.kind == Kind::kText || key.kind == Kind::kBytes ? find(key.bytes, i) : kNone;
+    if (index == kNone || !refused.is_ok()) {
+      if (index == kNone) ++counts->extra;
+      if (reader.skip() != Step::kDone) return damaged();
+      continue;
     }
-    STROM_TRY(read(event.record, &seen));
-    for (size_t i = 0; i < choice_.fields.size(); ++i) STROM_TRY(append_value(i, columns[at + i], &seen));
-    return Status::ok();
-  };
-  Status status = append_row();
-  if (!status.is_ok()) {
+    ColumnBuilder& column = columns[first_ + index];
+    if (column.length() > row) column.truncate(row);  // of a key that comes twice the last value counts
+    Status status = append_value(reader, column, counts);
+    if (status.is_ok()) continue;
+    if (status.code() != ErrorCode::kTypeMismatch) return status;
+    refused = std::move(status);
+  }
+  STROM_TRY(refused);
+  for (size_t i = first_; i < columns.size(); ++i) {
+    if (columns[i].length() > row) continue;
+    if (!columns[i].field().nullable) return missing(columns[i].field());
+    columns[i].append_null();
+  }
+  return Status::ok();
+}
+
+/// A record as JSON.
+Status RecordColumns::append_whole(MessageReader& reader, ColumnBuilder& column) {
+  MessageReader record = reader, look = reader;
+  Value map;
+  if (look.next(&map) != Step::kDone || map.kind != Kind::kMap || reader.skip() != Step::kDone) return damaged();
+  text_.clear();
+  if (!append_json(record, &text_))
+    return {ErrorCode::kTypeMismatch, "a record that is nested too deeply, or in its keys"};
+  return column.append_bytes(text_.data(), static_cast<int64_t>(text_.size())) ? Status::ok() : full();
+}
+
+Status RecordColumns::append_event(const Message& message, MessageReader& reader, Columns& columns,
+                                   RecordCounts* counts) {
+  constexpr int64_t kNanoPerMicro = 1000;
+  const int64_t row = columns[0].length();
+  int64_t time_ns = 0;
+  if (const char* wrong = message.begin_event(reader, &time_ns); wrong != nullptr) return damaged(wrong);
+  size_t at = 0;
+  if (!choice_.time_column.empty()) columns[at++].append(time_ns / kNanoPerMicro);
+  const std::string_view tag = message.tag();
+  if (!choice_.tag_column.empty() && !columns[at++].append_bytes(tag.data(), static_cast<int64_t>(tag.size())))
+    return full();
+  return choice_.fields.empty() ? append_whole(reader, columns[at]) : append_record(reader, row, columns, counts);
+}
+
+Status RecordColumns::append(const Message& message, Columns& columns, RecordCounts* counts, const LeftOut& left_out) {
+  const int64_t before = columns[0].length();
+  const auto cut_to = [&](int64_t rows) {
     for (ColumnBuilder& column : columns)
       if (column.length() > rows) column.truncate(rows);
-    return status;
+  };
+  RecordCounts seen;
+  MessageReader reader(message.events());
+  while (!reader.rest().empty()) {
+    const int64_t row = columns[0].length();
+    RecordCounts of_event;
+    const Status status = append_event(message, reader, columns, &of_event);
+    if (status.is_ok()) {
+      seen.wrong += of_event.wrong;
+      seen.extra += of_event.extra;
+      continue;
+    }
+    const bool is_left_out = status.code() == ErrorCode::kTypeMismatch;
+    cut_to(is_left_out ? row : before);
+    if (!is_left_out) return status;
+    left_out(status.message());
+    ++seen.left_out;
   }
-  ++counts->rows;
+  counts->rows += columns[0].length() - before;
   counts->wrong += seen.wrong;
   counts->extra += seen.extra;
+  counts->left_out += seen.left_out;
   return Status::ok();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -21,31 +22,46 @@ struct RecordChoice {
 
 struct RecordCounts {
   int64_t rows = 0, wrong = 0, extra = 0;  // values that became NULL, keys without a column
+  int64_t left_out = 0;                    // events with a value that is refused
 };
 
 /// The columns that RecordColumns fills: time and tag, when they are chosen, then those of records.
 std::vector<columnar::Field> record_fields(const RecordChoice& choice);
+
+/// What becomes of an event that is left out: it is called with the reason.
+using LeftOut = std::function<void(const std::string& reason)>;
 
 /// One thread.
 class RecordColumns {
  public:
   explicit RecordColumns(const RecordChoice& choice);
 
-  /// A row. Errors: kTypeMismatch for a value that is refused, with the column, and for a record that can be no JSON;
-  /// kOverBudget when the batch is full: then nothing is appended, as for all errors.
-  Status append(std::string_view tag, const Event& event, std::vector<columnar::ColumnBuilder>& columns,
-                RecordCounts* counts);
+  /// The events of a message, all or none. Events with a value that is refused, or with a record that can be no JSON,
+  /// are left out. Errors: kProtocolViolation; kOverBudget when the batch is full.
+  Status append(const Message& message, std::vector<columnar::ColumnBuilder>& columns, RecordCounts* counts,
+                const LeftOut& left_out);
 
  private:
   static constexpr size_t kNone = static_cast<size_t>(-1);
-  size_t find(std::string_view key, size_t place);
-  Status read(std::string_view record, RecordCounts* counts);
-  Status append_value(size_t index, columnar::ColumnBuilder& column, RecordCounts* counts);
+  using Columns = std::vector<columnar::ColumnBuilder>;
+  size_t find(std::string_view key, size_t place) {
+    // Records have their keys in the order of the one before, mostly.
+    if (place < order_.size() && order_[place] != kNone && choice_.fields[order_[place]].name == key)
+      return order_[place];
+    return look_up(key, place);
+  }
+  size_t look_up(std::string_view key, size_t place);
+  Status append_event(const Message& message, MessageReader& reader, Columns& columns, RecordCounts* counts);
+  Status append_record(MessageReader& reader, int64_t row, Columns& columns, RecordCounts* counts);
+  Status append_value(MessageReader& reader, columnar::ColumnBuilder& column, RecordCounts* counts);
+  Status append_other(const Value& value, std::string_view bytes, columnar::ColumnBuilder& column,
+                      RecordCounts* counts);
+  Status append_whole(MessageReader& reader, columnar::ColumnBuilder& column);
 
   const RecordChoice& choice_;
+  const size_t first_;  // column of records
   std::unordered_map<std::string, size_t> names_;
-  std::vector<size_t> order_;             // columns of the keys of the record before
-  std::vector<std::string_view> values_;  // of each column: a value's bytes; empty: missing
+  std::vector<size_t> order_;  // columns of the keys of the record before
   std::string text_;
 };
 

@@ -19,6 +19,7 @@
 #include <random>
 
 #include "append_samples.hpp"
+#include "format/arrow/footer_note.hpp"
 #include "format/arrow/reader.hpp"
 #include "format/arrow/reader_cache.hpp"
 
@@ -264,6 +265,31 @@ TEST_F(FileAppenderTest, GarbageIsLeftBehind) {
   appender->settle();
   EXPECT_EQ(rows_in(path_), Rows());
   EXPECT_LT(fs::file_size(path_), 2'000u);
+}
+
+TEST_F(FileAppenderTest, NotesOfTheFooterStay) {
+  create(10);
+  const auto set = [&](const std::string& key, const std::string& text) {
+    const auto appender = open().value();
+    appender->set_note(key, text);
+    EXPECT_EQ(appender->note(key), text);
+    ASSERT_TRUE(appender->prepare().is_ok());
+    ASSERT_TRUE(appender->commit().is_ok());
+    appender->settle();
+  };
+  set("one", "first");
+  set("two", std::string(3000, 'x'));
+  set("one", "second");
+  // Appends of others, and a file that is rewritten without its garbage, keep them.
+  AppendOptions options;
+  options.rewrite_above = 20'000;
+  options.sync = false;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(append({3}, 10 + 3 * i, options).is_ok());
+  EXPECT_EQ(rows_in(path_), numbers(0, 310));
+  EXPECT_EQ(read_footer_note(path_, "one").value(), "second");
+  EXPECT_EQ(read_footer_note(path_, "two").value(), std::string(3000, 'x'));
+  EXPECT_EQ(read_footer_note(path_, "three").value(), "");
+  EXPECT_FALSE(read_footer_note(folder_ + "/nowhere", "one").is_ok());
 }
 
 TEST_F(FileAppenderTest, NoRoomIsAnError) {
