@@ -13,7 +13,7 @@ import sys
 ADDED = re.compile(r"""\s*(Planning:|Buffers:\ .*
                          |Window:\ .*
                          |(?P<quote>"?)(Shared|Local|Temp)\ .*Blocks(?P=quote):\ \d+,?
-                         |"?Disabled"?:\ false,?
+                         |"?Disabled"?:\ (true|false),?
                          |"?Index\ Searches"?:\ \d+,?)$""", re.VERBOSE)
 REWRITES = (
     (re.compile(r"rows=(\d+)\.00\b"), r"rows=\1"),  # 18
@@ -23,6 +23,7 @@ REWRITES = (
     (re.compile(r"\((?:ANY|ALL) \([^()]* (?:=|<>) \((hashed )?SubPlan (\d+)\)\.col1\)\)"), r"(\1SubPlan \2)"),
     (re.compile(r"\(ANY \((?:\([^()]* = \((hashed )?SubPlan (\d+)\)\.col\d+\)(?: AND )?)+\)\)"), r"(\1SubPlan \2)"),
     (re.compile(r"\bOVER (?:\(\?\)|w\d*\b)"), "OVER"),  # 18
+    (re.compile(r"^(?:Cpu\w+ )+\| (\d+ \| 0 \| )"), r"\1"),  # empty_sides: 18 leaves out other joins
     (re.compile(r"(InitPlan \d+) \(returns \$\d+\)"), r"\1"),  # until 16
     # 18 names the unit of a setting's limits.
     (re.compile(r"(valid range for parameter .*\(\d+) \w+( \.\. \d+) \w+\)"), r"\1\2)"),
@@ -60,6 +61,8 @@ def without_icu(lines):
     for line in lines:
         if skipping:
             skipping = not re.match(r"$|\s+\^$", line)
+            continue
+        if re.match(r"QUERY: .*-x-icu\"|CONTEXT:  PL/pgSQL function ", line):  # of the error that is left out
             continue
         yield line
         skipping = '-x-icu"' in line

@@ -40,6 +40,7 @@ class ExportFile {
     int64_t offset = 0, size = 0, room = 0;
   };
   Status write(const char* bytes, int64_t size, int64_t place);
+  Status write_in_halves(const char* bytes, int64_t size, int64_t place);
   Status move(int64_t from, int64_t to, int64_t size);
   Status spread();
 

@@ -43,12 +43,18 @@ SELECT sum(price) FROM sale;
 SELECT pgstrom.column_cache_reset();
 SELECT count(*) FROM pgstrom.column_cache_info() WHERE relation = 'sale'::regclass;
 -- A small table that was never vacuumed or analysed may be a passing one: its second scan keeps. One of COPY FREEZE is
--- all-visible from its beginning.
+-- all-visible from its beginning, but for empty pages that PostgreSQL 16 and later put behind its rows.
+CREATE FUNCTION has_kept_pages(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+  EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || statement INTO plan;
+  RETURN plan::text ~ '"Column Cache Pages Kept": [1-9]';
+END $$;
 BEGIN;
 CREATE TABLE passing (a int) WITH (autovacuum_enabled = off);
 COPY passing FROM PROGRAM 'seq 30000' (FREEZE);
 COMMIT;
-SELECT pages_kept('SELECT sum(a) FROM passing') FROM generate_series(1, 3);
+SELECT has_kept_pages('SELECT sum(a) FROM passing') FROM generate_series(1, 3);
 -- Tables that leave no traces in the WAL.
 CREATE UNLOGGED TABLE unlogged_sale AS SELECT * FROM sale;
 CREATE TEMP TABLE temporary_sale AS SELECT * FROM sale;
