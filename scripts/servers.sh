@@ -135,9 +135,30 @@ CONF
     # Mirrors keep a suite's own version, and not always its updates.
     [[ -n $installed ]] && apt-get -q source --download-only "$package=$installed" >>apt.log 2>&1 ||
       apt-get -q source --download-only "$package" >>apt.log 2>&1 ||
-      apt-get -q source --download-only "$package/$1" >>apt.log 2>&1 || exit 1
+      apt-get -q source --download-only "$package/$1" >>apt.log 2>&1 ||
+      earlier_source "${uri%/}" "$package" || exit 1
     dpkg-source --skip-patches -x ./*.dsc "$dest/source" >>apt.log 2>&1
   ) || { tail -n 20 "$dest/apt/apt.log" >&2 && die "no source of $package"; }
+}
+
+# earlier_source MIRROR PACKAGE: the newest of the three minor releases before the one that apt knows, into the current
+# folder. A mirror that is being updated may list a release before it has its files. The maintainer's signature proves
+# the files, as the list's signature does for apt.
+earlier_source() {
+  local version major minor revision pool=$1/pool/main/${2:0:1}/$2 i
+  version=$(apt-cache showsrc "$2" | awk '/^Version:/ { print $2; exit }')
+  [[ $version =~ ^([0-9]+)\.([0-9]+)-(.*)$ ]] || return
+  major=${BASH_REMATCH[1]} minor=${BASH_REMATCH[2]} revision=${BASH_REMATCH[3]}
+  require_packages debian-keyring gpgv curl
+  for ((i = minor - 1; i >= 0 && i >= minor - 3; i--)); do
+    local stem=$2_$major.$i file
+    for file in "$stem-$revision.dsc" "$stem.orig.tar.bz2" "$stem-$revision.debian.tar.xz"; do
+      curl -sfo "$file" "$pool/${file//+/%2b}" || continue 2
+    done
+    dpkg-source --skip-patches --require-valid-signature -x "$stem-$revision.dsc" checked >>apt.log 2>&1 || return
+    return 0
+  done
+  return 1
 }
 
 # server_from_source HOME PACKAGE SUITE
@@ -150,5 +171,5 @@ server_from_source() {
     { ./configure -q --prefix="$1/install" --without-icu --without-readline --with-lz4 CC="ccache gcc" CFLAGS=-O1 &&
       nice make -s -j"$(nproc)" -C src install; } >"$1/build.log" 2>&1
   ) || { tail -n 20 "$1/build.log" >&2 && die "compiling $2 failed; see $1/build.log"; }
-  rm -rf "$1/source" "$1/apt"
+  rm -rf "$1/source" "$1/apt" "$1"/*.orig.tar.*
 }
