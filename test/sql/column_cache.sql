@@ -17,6 +17,15 @@ BEGIN
   EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || statement INTO plan;
   RETURN plan::text ~ '"Column Cache Pages Kept": [1-9]' AND plan::text ~ '"Column Cache Pages Read": 0';
 END $$;
+CREATE FUNCTION cache_line(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ' || statement LOOP
+    IF line ~ 'Column Cache' THEN RETURN trim(regexp_replace(line, '[1-9]\d*', 'n', 'g')); END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+SELECT cache_line('SELECT count(id) FROM sale') FROM generate_series(1, 2);
 SELECT pages_kept('SELECT shop, sum(price) FROM sale GROUP BY shop') FROM generate_series(1, 3);
 -- Columns are kept one by one.
 SELECT pages_kept('SELECT count(price) FROM sale'), pages_kept('SELECT count(at) FROM sale');

@@ -26,16 +26,8 @@ SELECT device, name <> '' AS name, instructions IN ('baseline', 'x86-64-v2', 'AV
 RESET pg_strom.cpu_threads;
 SELECT bool_and(device ~ '^gpu\d+$' AND NOT used) IS NOT FALSE AS gpus FROM pgstrom.device_info WHERE device <> 'cpu';
 
--- The order of text.
+-- The order of text; of other databases: doctor_icu.
 :checks 'collation';
-SELECT current_database() AS here \gset
-CREATE DATABASE regress_doctor LOCALE_PROVIDER icu ICU_LOCALE 'en-US' TEMPLATE template0;
-\c regress_doctor
-SET client_min_messages = warning;
-CREATE EXTENSION pg_strom;
-:checks 'collation';
-\c :here
-DROP DATABASE regress_doctor;
 
 -- Roles.
 CREATE ROLE regress_doctor;

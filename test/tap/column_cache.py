@@ -94,6 +94,11 @@ def holds_what_it_says():
     info = dict(session.execute("SELECT attribute, rows FROM pgstrom.column_cache_info() WHERE relation = 't'::regclass").fetchall())
     equal(info.get("a"), ROWS, "pgstrom.column_cache_info() counts rows")
     session.execute("SELECT pgstrom.column_cache_reset()")
+    pages = session.execute("SELECT pg_relation_size('t') / current_setting('block_size')::int").fetchone()[0]
+    before = pages_kept(session, QUERIES[1], "Column Cache Pages Filled")
+    equal(before, pages, "EXPLAIN ANALYZE counts the pages that a scan puts into the cache")
+    equal(pages_kept(session, QUERIES[1], "Column Cache Pages Filled"), 0, "and the next scan puts none")
+    session.execute("SELECT pgstrom.column_cache_reset()")
     equal(pages_kept(session, QUERIES[1]), 0, "pgstrom.column_cache_reset()")
     session.execute("BEGIN ISOLATION LEVEL SERIALIZABLE")
     warm(session, "SELECT sum(b) FROM t", 4)
@@ -336,6 +341,9 @@ def compressed_files():
     def columns_kept(session, statement):
         return pages_kept(session, statement, "Column Cache Columns Kept")
 
+    def columns_filled(session, statement):
+        return pages_kept(session, statement, "Column Cache Columns Filled")
+
     session, other = connect(), connect()
     write(path, 1)
     session.execute("DROP FOREIGN TABLE IF EXISTS files")
@@ -350,6 +358,8 @@ def compressed_files():
             break
     equal(kept, 0, "a file that was just written is not kept")
     time.sleep(2.1)
+    filled = [columns_filled(session, statement) for _ in range(3)]
+    equal(sorted(filled), [0, 0, 6], "one run puts two columns of three batches into the cache, and says so")
     for change in ("nothing", "another file of that name", "other content in place", "the old times", "one batch less"):
         if change == "another file of that name":
             write(place / "new", 5)

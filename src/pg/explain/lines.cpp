@@ -55,9 +55,12 @@ void explain_counts(ExplainState* es, const std::string& label, const std::strin
 }
 
 void explain_cached(ExplainState* es, const std::string& what, int64_t cached, const std::string& otherwise,
-                    int64_t others) {
-  if (cached > 0)
-    explain_counts(es, "Column Cache", "Column Cache " + what, nullptr, {{"Kept", cached}, {otherwise, others}});
+                    int64_t others, int64_t filled) {
+  const std::string property = "Column Cache " + what;
+  if (filled > 0)
+    explain_counts(es, "Column Cache", property, nullptr, {{"Kept", cached}, {otherwise, others}, {"Filled", filled}});
+  else if (cached > 0)
+    explain_counts(es, "Column Cache", property, nullptr, {{"Kept", cached}, {otherwise, others}});
 }
 
 }  // namespace strom::pg::explain

@@ -16,9 +16,10 @@ namespace strom::pg::explain {
 void explain_counts(ExplainState* es, const std::string& label, const std::string& property, const char* unit,
                     std::initializer_list<std::pair<std::string, int64_t>> counts);
 
-/// What was cached by earlier queries, and what was not; nothing where nothing was.
+/// What was cached by earlier queries, what was not, and what this one has put into the cache; nothing where nothing
+/// was.
 void explain_cached(ExplainState* es, const std::string& what, int64_t cached, const std::string& otherwise,
-                    int64_t others);
+                    int64_t others, int64_t filled);
 
 /// `Stats-Hint: (a < 1), (b = 2)  [loaded: n, skipped: m]`: conditions that statistics are asked about, and how many
 /// record batches they left and ruled out (`loaded` < 0: not known). Nothing without conditions. May throw.

@@ -2,11 +2,13 @@
 #include <math.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "pg/compat/disabled_path.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/planner/device_cost.hpp"
+#include "pg/planner/judgement.hpp"
 #include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
@@ -51,12 +53,14 @@ constexpr double kBufferedPage = 0.35;
 // prices as if they read from a disk, would hardly be taken any more.
 constexpr double kKeptPage = 0.12;
 
+bool compares = false;  // see set_comparing()
+
 double row_cost() { return guc::pg_strom::cpu_tuple_cost; }
 double thread_count() { return node::wanted_threads(); }
 
 // Whoever wants an index to be used wants none of us either.
 bool is_disabled(const EngineScan* scan) {
-  return !enable_seqscan && scan->stored.pages > 0 && scan->chooser == nullptr;
+  return !enable_seqscan && !compares && scan->stored.pages > 0 && scan->chooser == nullptr;
 }
 
 int disabled_parts(const EngineInput* input) {
@@ -118,6 +122,8 @@ Cost make_row_cost(const PathTarget* target) {
 }
 
 }  // namespace
+
+bool set_comparing(bool comparing) { return std::exchange(compares, comparing); }
 
 double top_rows_left(const EngineTop* top, double rows) {
   if (top->partition == NIL) return top_rows_found(top->rows, rows);

@@ -62,10 +62,10 @@ List* tables_of(const PlannerInfo* root, Relids relids) {
   return tables;
 }
 
-void note(QueryPart part, const char* text, const char* reason, List* tables) {
+void note(const PlannerInfo* root, QueryPart part, const char* text, const char* reason, List* tables) {
   MemoryContext caller = MemoryContextSwitchTo(current->memory);
   auto* judgement = static_cast<Judgement*>(palloc(sizeof(Judgement)));
-  *judgement = {part, pstrdup(text), reason == nullptr ? nullptr : pstrdup(reason), list_copy(tables)};
+  *judgement = {part, pstrdup(text), reason == nullptr ? nullptr : pstrdup(reason), list_copy(tables), root};
   current->all = lappend(current->all, judgement);
   MemoryContextSwitchTo(caller);
 }
@@ -85,7 +85,7 @@ bool is_noted(QueryPart part, const char* text, const List* tables) {
 void note_expression(const PlannerInfo* root, QueryPart part, const void* expr, const char* reason, Relids relids) {
   const char* text = text_of(root, expr);
   List* tables = tables_of(root, relids);
-  if (!is_noted(part, text, tables)) note(part, text, reason, tables);
+  if (!is_noted(part, text, tables)) note(root, part, text, reason, tables);
 }
 
 void note_unread_columns(const PlannerInfo* root, const EngineScan* scan, Index relid) {
@@ -95,7 +95,7 @@ void note_unread_columns(const PlannerInfo* root, const EngineScan* scan, Index 
     if (facts.readable || facts.reason == nullptr) continue;
     const char* text =
         psprintf("%s.%s", table_text(rte), quote_identifier(strVal(list_nth(rte->eref->colnames, i - 1))));
-    note(QueryPart::kColumn, text, facts.reason, list_make1(rte->eref));
+    note(root, QueryPart::kColumn, text, facts.reason, list_make1(rte->eref));
   }
 }
 
@@ -255,7 +255,8 @@ void judge_table(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte, const c
   if (current == nullptr) return;
   if (!is_known_table(rel, rte)) {
     if (rte->rtekind == RTE_RELATION && rel->reloptkind == RELOPT_BASEREL)
-      note(QueryPart::kScan, table_text(rte), "not a heap table or an Arrow table of a user's", list_make1(rte->eref));
+      note(root, QueryPart::kScan, table_text(rte), "not a heap table or an Arrow table of a user's",
+           list_make1(rte->eref));
     return;
   }
   MemoryContext caller = MemoryContextSwitchTo(current->memory);
@@ -274,7 +275,7 @@ void judge_table(PlannerInfo* root, RelOptInfo* rel, RangeTblEntry* rte, const c
   if (reason == nullptr && scan == nullptr && rte->inh) reason = "its partitions cannot be read as one";
   if (reason == nullptr && (scan == nullptr || !scan->output_readable))
     reason = scan != nullptr && scan->refusal != nullptr ? scan->refusal : "a column that is needed cannot be read";
-  note(QueryPart::kScan, table_text(rte), reason, list_make1(rte->eref));
+  note(root, QueryPart::kScan, table_text(rte), reason, list_make1(rte->eref));
   if (scan != nullptr) note_unread_columns(root, scan, rel->relid);
   judge_filters(root, rel, state);
 }
@@ -290,7 +291,7 @@ void judge_grouping(PlannerInfo* root, RelOptInfo* input_rel) {
   List* tables = tables_of(root, root->all_baserels);
   MemoryContext caller = MemoryContextSwitchTo(current->memory);
   auto* judgement = static_cast<Judgement*>(palloc(sizeof(Judgement)));
-  *judgement = {QueryPart::kAggregate, "", reason, list_copy(tables)};
+  *judgement = {QueryPart::kAggregate, "", reason, list_copy(tables), root};
   current->groups = lappend(current->groups, judgement);
   MemoryContextSwitchTo(caller);
 }
@@ -319,7 +320,11 @@ void judge_join(PlannerInfo* root, RelOptInfo* joinrel, const JoinPathExtraData*
 }
 
 void judge_query(PlannerInfo* root) {
-  if (current == nullptr || bms_is_empty(root->all_baserels)) return;
+  if (current == nullptr) return;
+  MemoryContext caller = MemoryContextSwitchTo(current->memory);
+  current->roots = lappend(current->roots, root);
+  MemoryContextSwitchTo(caller);
+  if (bms_is_empty(root->all_baserels)) return;
   PlannerState* state = make_state(root);
   judge_groups(root, state);
   ListCell* cell;

@@ -30,6 +30,7 @@ struct Judgement {
   const char* text;
   const char* reason;  // why PostgreSQL evaluates it; nullptr: the engine can
   List* tables;        // of Alias*, RangeTblEntry::eref of the tables that it is of
+  const void* root;    // the PlannerInfo of the query that it is of
 };
 
 /// Of one statement, in the order in which its queries are planned.
@@ -41,7 +42,8 @@ struct Judgements {
   List* known;    // of Alias*: tables that the engine could read
   List* joins;    // of Lists of Alias*: tables whose join the engine offers
   List* groups;   // of Judgement*: the aggregations as wholes
-  List* lines;    // of char*: see not_offloaded(), once the statement is planned
+  List* roots;  // of PlannerInfo*: queries of the statement; others are PostgreSQL's own, to find a minimum by an index
+  List* lines;  // of char*: see not_offloaded(), once the statement is planned
   bool uses_engine;
 };
 
@@ -70,6 +72,10 @@ const char* why_not_scanned(const PlannerInfo* root, const RelOptInfo* rel, cons
 List* not_offloaded(const PlannedStmt* plan, const Judgements* judgements);
 /// explain_lines.cpp: whether a node of the engine is in the plan.
 bool uses_engine(const PlannedStmt* plan);
+
+/// cost.cpp: from now on, settings of PostgreSQL that make its scans dear leave the engine's as they are. What was set
+/// before.
+bool set_comparing(bool comparing);
 
 /// explain_hook.cpp: adds these lines to EXPLAIN (VERBOSE).
 void install_explain_hook();

@@ -62,6 +62,7 @@ void ArrowRows::close() {
   const DecompressedColumns::Counts run = decompressed_->counts();
   counts_.kept += run.kept;
   counts_.decompressed += run.decompressed;
+  counts_.filled += run.filled;
   decompressed_.reset();
 }
 
@@ -91,7 +92,7 @@ void ArrowRows::tell_extent(Extent* extent) const {
 }
 
 void ArrowRows::explain_runs(ExplainState* es) const {
-  explain::explain_cached(es, "Columns", counts_.kept, "Decompressed", counts_.decompressed);
+  explain::explain_cached(es, "Columns", counts_.kept, "Decompressed", counts_.decompressed, counts_.filled);
 }
 
 void ArrowRows::explain_table(ExplainState* es) const { files::explain_source(*source_, es); }

@@ -150,7 +150,7 @@ void DecompressedColumns::close() {
       const GroupId group = group_of(static_cast<int64_t>(chunk), i, &version);
       cache::NewColumn column{{table_.columns()[i].attnum, 0, 0, 0}, {}, written.size};
       column.shape.rows = static_cast<uint32_t>(place.rows);
-      shared_->publish(group, version, {column}, written.room);
+      filled_ += shared_->publish(group, version, {column}, written.room);
     }
   }
   shared_->end_scan(&turn_);

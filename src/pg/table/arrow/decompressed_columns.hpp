@@ -27,12 +27,12 @@ class DecompressedColumns final : public files::ColumnStore {
   bool find(int64_t chunk, size_t column, columnar::ColumnView* view) const override;
   void offer(int64_t chunk, size_t column, const columnar::ColumnView& view) const override;
 
-  /// Columns of record batches that were found, and that had to be decompressed.
+  /// Columns of record batches that were found, that had to be decompressed, and that close() has kept.
   struct Counts {
-    int64_t kept = 0, decompressed = 0;
+    int64_t kept = 0, decompressed = 0, filled = 0;
   };
   Counts counts() const {
-    return {kept_.load(std::memory_order_relaxed), decompressed_.load(std::memory_order_relaxed)};
+    return {kept_.load(std::memory_order_relaxed), decompressed_.load(std::memory_order_relaxed), filled_};
   }
 
   /// Keeps what the run has decompressed, of files that are still the same. Main thread, when no other reads any more;
@@ -60,6 +60,7 @@ class DecompressedColumns final : public files::ColumnStore {
   SharedColumns::Pins pins_;
   std::unique_ptr<Slot[]> slots_;  // of each chunk one for each column
   bool has_room_ = true;
+  int64_t filled_ = 0;
   mutable std::atomic<int64_t> kept_ = 0, decompressed_ = 0;
 };
 

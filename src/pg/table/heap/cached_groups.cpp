@@ -14,6 +14,7 @@ void CachedGroups::open(Relation relation, Snapshot snapshot, BlockNumber pages,
 
 void CachedGroups::close() {
   next_group_.reset();
+  filled_pages_ = filled_pages();
   if (table_ != nullptr) table_->close();
   table_.reset();
 }

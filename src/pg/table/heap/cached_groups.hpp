@@ -28,6 +28,8 @@ class CachedGroups {
   /// to be cached, which have to come by here.
   BlockNumber device_end(BlockNumber begin, BlockNumber most);
 
+  /// Pages of groups that this object has put into the cache, of all scans.
+  int64_t filled_pages() const { return filled_pages_ + (is_open() ? table_->filled_pages() : 0); }
   /// The group that is being read is to be cached.
   bool has_open_fill() const { return fill_ != nullptr; }
   /// The same, after it has been given up when there is no room.
@@ -49,6 +51,7 @@ class CachedGroups {
 
   std::unique_ptr<CachedTable> table_;  // nullptr: nothing is cached
   BlockNumber pages_ = 0;
+  int64_t filled_pages_ = 0;  // by scans that have ended
   BlockNumber group_end_ = 0;
   CachedTable::Fill* fill_ = nullptr;  // what the group that is being read is cached in
   std::optional<Group> next_group_;    // that was looked up before its blocks' turn

@@ -219,7 +219,13 @@ void CachedTable::keep(const Fill& fill) {
     else
       places.write(to);
   });
-  if (!is_full_) return;
+  if (!is_full_) {
+    // Of a group without columns that can be cached, only the places of its rows are there.
+    const bool any = columns_.size() == 1 || std::any_of(columns.begin(), columns.end() - 1,
+                                                         [](const cache::NewColumn& one) { return one.size > 0; });
+    if (any) filled_pages_ += fill.end - fill.group.begin;
+    return;
+  }
   uint64_t bytes = 0;
   for (const cache::NewColumn& column : columns) bytes += static_cast<uint64_t>(column.size);
   shared_->lacks(turn_, bytes * ((pages_ - fill.group.begin + cache::kGroupPages - 1) / cache::kGroupPages));

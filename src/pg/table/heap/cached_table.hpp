@@ -67,6 +67,8 @@ class CachedTable {
   bool look_up(BlockNumber begin, BlockNumber end, Kept* kept, Fill** fill);
   /// There was no room for a group of this scan.
   bool is_full() const { return is_full_; }
+  /// Pages of the groups that it has put into the cache.
+  int64_t filled_pages() const { return filled_pages_; }
   /// The last chunk of `fill` has been fed.
   void end_feeding(Fill* fill);
   /// A chunk of `fill` has been read.
@@ -91,6 +93,7 @@ class CachedTable {
   SharedColumns::Pins pins_;
   Buffer map_page_ = InvalidBuffer;
   bool is_full_ = false;
+  int64_t filled_pages_ = 0;
   std::list<Fill> fills_;
 };
 

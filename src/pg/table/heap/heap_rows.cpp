@@ -82,7 +82,7 @@ void HeapRows::explain_runs(ExplainState* es) const {
   if (device_.are_allowed())
     explain::explain_counts(es, "GPU Blocks", "GPU Blocks", nullptr,
                             {{"Direct", direct}, {"Buffers", others - direct}});
-  explain::explain_cached(es, "Pages", cached_blocks_, "Read", others);
+  explain::explain_cached(es, "Pages", cached_blocks_, "Read", others, cache_.filled_pages());
 }
 
 // ---- The calling thread ----
