@@ -33,6 +33,7 @@ bool set_parquet_module() noexcept {
 
 }  // namespace
 
+// May ereport.
 void _PG_init(void) {
   if (!strom::base::prepare_for_exceptions()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
   if (!set_parquet_module()) ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));

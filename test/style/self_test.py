@@ -9,6 +9,7 @@ import exceptions
 import formatting
 import layers
 import pages
+import regimes
 import size
 import tidy
 from tree import Tree, Violation
@@ -17,6 +18,8 @@ BRANCHES = "\n".join(f"  if (a == {n}) return {n + 1};" for n in range(30))
 LONG = "\n".join(f"  a += {n};" for n in range(120))
 LAYERS = "src/base:\nsrc/top: src/base\n"
 HEADER = {"src/top/x.hpp": "#pragma once\n"}
+RAISING = "// One that raises.\n"
+RAISE = "ereport(ERROR, (errmsg(\"x\")))"
 HISTORY = {"base": "base", "say": lambda text: None}
 
 
@@ -87,6 +90,11 @@ CASES = [
      "src/base/x.cpp f", {"src/base/x.cpp": "void f(int a) {}\n"}),
     ("complexity", size.check_complexity, {}, {"src/base/x.cpp": f"int f(int a) {{\n{BRANCHES}\n  return 0;\n}}\n"},
      "src/base/x.cpp f", {"src/base/x.cpp": "int f(int a) { return a ? 1 : 0; }\n"}),
+    ("regimes", regimes.check_regimes, {}, {"src/pg/x.cpp": f"{RAISING}int f() {{\n  return {RAISE}, 1;\n}}\n"},
+     "src/pg/x.cpp f", {"src/pg/x.cpp": f"// May\n// ereport.\nint f() {{\n  return {RAISE}, 1;\n}}\n"}),
+    ("regimes", regimes.check_regimes, {},
+     {"src/pg/x.cpp": f"// May ereport.\nvoid f() {{\n  guard([] {{ g(); }});\n  {RAISE};\n}}\n"}, "src/pg/x.cpp f",
+     {"src/pg/x.cpp": f"void f() {{\n  guard([] {{ {RAISE}; }});\n  throw 1;  // ereport(ERROR)\n}}\n"}),
     ("links", pages.check_links, {}, {"README.md": "[a](docs/none.md)\n"}, "README.md docs/none.md",
      {"README.md": "[a](docs/a.md) [w](https://example.org) `[a](b)`\n", "docs/a.md": ""}),
     ("links", pages.check_links, {}, {"README.md": "# One\n[a](#two)\n"}, "README.md #two",

@@ -1,5 +1,6 @@
 // Rows of nested columns as jsonb: lists are arrays, structs objects, maps with text keys objects and others arrays of
-// pairs, unions the value of their member. Leaves are what to_jsonb() makes of them.
+// pairs, unions the value of their member. Leaves are what to_jsonb() makes of them. May
+// ereport.
 #include <cmath>
 
 #include "base/half.hpp"

@@ -1,4 +1,5 @@
 // Decoder trees: how they are built, and how rows become arrays, composites and what input functions make of texts.
+// Those that read rows may ereport, those that build trees may throw.
 #include "pg/codec/nested_decode.hpp"
 
 #include <algorithm>

@@ -15,6 +15,7 @@ using columnar::ColumnBuilder;
 using columnar::Field;
 using columnar::Layout;
 
+// May ereport.
 void refuse_value(const ValueWriter& writer, int code, const char* what) {
   if (*writer.row_number > 0)
     ereport(ERROR, (errcode(code), errmsg("%s in row %lld, column \"%s\" cannot be written to Arrow", what,

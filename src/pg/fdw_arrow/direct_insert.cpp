@@ -46,7 +46,7 @@ bool needs_rows(PlannerInfo* root, const ModifyTable* plan, Index rti) {
   return needs;
 }
 
-// The plan may be older than the table's columns, although it should not be.
+// The plan may be older than the table's columns, although it should not be. May ereport.
 void check_columns(const Plan* plan, TupleDesc row) {
   const auto refuse = [](const char* detail) {
     ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),

@@ -275,6 +275,7 @@ std::string create_statement(const std::string& table, const std::string& server
 
 }  // namespace strom::pg::fdw_arrow
 
+// May ereport.
 List* strom_arrow_import(ImportForeignSchemaStmt* stmt, Oid server_oid) {
   if (stmt->list_type != FDW_IMPORT_SCHEMA_ALL)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("arrow_fdw does not support LIMIT TO and EXCEPT"),

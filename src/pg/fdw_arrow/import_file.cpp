@@ -48,7 +48,7 @@ Datum option_array(const char* option, const char* value) {
   return PointerGetDatum(construct_array(&item, 1, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-/// The row of pg_attribute for `column`: that of the table's first one, with what differs.
+/// The row of pg_attribute for `column`: that of the table's first one, with what differs. May ereport.
 HeapTuple attribute_row(Relation attributes, HeapTuple like, const NewColumn& column, AttrNumber number) {
   Datum values[Natts_pg_attribute] = {};
   bool nulls[Natts_pg_attribute] = {}, replaces[Natts_pg_attribute] = {};
@@ -90,7 +90,7 @@ void add_dependencies(Oid relid, AttrNumber number, Oid type) {
 }
 
 /// The table gets `count` columns. Its row type goes: PostgreSQL's code for rows has no room for so many columns, and
-/// does not look in all places.
+/// does not look in all places. May ereport.
 void finish_table(Oid relid, int count) {
   Relation classes = table_open(RelationRelationId, RowExclusiveLock);
   HeapTuple row = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(relid));
@@ -109,7 +109,7 @@ void finish_table(Oid relid, int count) {
   performDeletion(&row_type, DROP_RESTRICT, PERFORM_DELETION_INTERNAL);
 }
 
-/// The table was made by this command, so that nobody else knows it.
+/// The table was made by this command, so that nobody else knows it. May ereport.
 void add_columns(const char* schema, const char* table, const NewColumn* columns, int count) {
   const Oid relid = RangeVarGetRelid(makeRangeVar(pstrdup(schema), pstrdup(table), -1), AccessExclusiveLock, false);
   Relation relation = table_open(relid, NoLock);

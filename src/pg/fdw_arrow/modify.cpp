@@ -36,6 +36,7 @@ Writability writability(Oid relid) {
   });
 }
 
+// May ereport.
 void refuse_insert(const char* name, bool has_one_file) {
   const char* hint = "Only tables with the option \"file\" can be made writable.";
   if (has_one_file)
@@ -68,6 +69,7 @@ int strom_arrow_updatable(Relation relation) {
 }
 
 // What the executor would refuse is refused here with a hint; who has no right to it gets the executor's error.
+// May ereport.
 List* strom_arrow_plan_modify(PlannerInfo* root, ModifyTable* plan, Index rti, int) {
   const Oid relid = planner_rt_fetch(rti, root)->relid;
   const bool inserts = plan->operation == CMD_INSERT, updates = plan->operation == CMD_UPDATE;

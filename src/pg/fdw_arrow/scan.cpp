@@ -239,6 +239,7 @@ void strom_arrow_reinitialize_dsm(ForeignScanState* node, ParallelContext* pcxt,
   state_of(node)->parallel = parallel;
 }
 
+// May ereport.
 void strom_arrow_initialize_worker(ForeignScanState* node, shm_toc* toc, void* coordinate) {
   ArrowScan* scan = state_of(node);
   auto* parallel = static_cast<ParallelScan*>(coordinate);

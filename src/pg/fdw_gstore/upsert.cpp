@@ -1,5 +1,6 @@
 // pgstrom.store_upsert(): PostgreSQL has no ON CONFLICT DO UPDATE for foreign tables. An UPDATE by the key, or an
 // INSERT, through SPI, so that triggers, constraints, privileges and policies of rows are those of these statements.
+// The functions here may ereport.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/store/memory.hpp"

@@ -48,6 +48,7 @@ std::string resolve(const std::string& path) {
   return realpath(path.c_str(), resolved) != nullptr ? resolved : path;
 }
 
+// May ereport.
 void on_transaction(XactEvent event, void*) {
   if (writes().empty()) return;
   switch (event) {

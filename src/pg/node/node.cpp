@@ -73,6 +73,7 @@ Step ask_run(QueryRun* run, bool (QueryRun::*ask)()) {
   });
 }
 
+// May ereport.
 bool asked(QueryRun* run, bool (QueryRun::*ask)()) {
   const Step step = ask_run(run, ask);
   if (step == Step::kSessionEnds) {

@@ -32,7 +32,7 @@ void put_row(ReturnSetInfo* result, const char* part, const char* expression, co
   tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-// The query that is planned: of EXPLAIN and CREATE TABLE AS the one in them.
+// The query that is planned: of EXPLAIN and CREATE TABLE AS the one in them. May ereport.
 Query* planned_query(Query* query) {
   while (query->commandType == CMD_UTILITY) {
     Node* inner = nullptr;

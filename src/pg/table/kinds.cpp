@@ -40,6 +40,7 @@ KindNumber find_kind(const RelOptInfo* rel, const RangeTblEntry* rte) {
 
 const TableKind& kind(KindNumber number) { return *kinds().rows[number]; }
 
+// May ereport.
 void add_kind(const TableKind* added) {
   Kinds& all = kinds();
   if (all.count == kMostKinds) ereport(ERROR, (errmsg("too many kinds of table")));

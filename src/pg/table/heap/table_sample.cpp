@@ -10,6 +10,7 @@ using boundary::guard;
 
 namespace {
 
+// May ereport.
 Datum not_null(ExprState* expression, ExprContext* context, int error, const char* message) {
   bool is_null;
   const Datum value = ExecEvalExprSwitchContext(expression, context, &is_null);
