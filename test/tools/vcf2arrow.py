@@ -154,8 +154,12 @@ for form in ("plain.vcf", "blocks.vcf.gz", "gzip.vcf.gz", "two.vcf.gz"):
         same(convert(OUT / form, "-n", threads, name=form), rows, f"{form}, {threads} threads")
 same(convert(OUT / "blocks.vcf.gz", "-s", "1k", "-n", 4), rows, "the smallest pieces")
 table = convert(OUT / "binary.bcf", name="binary")
-
 same(table, rows, "binary.bcf")
+same(convert(OUT / "binary.bcf", "-s", "1k", "-n", 4), rows, "BCF in the smallest pieces")
+bcftools("view", "-Ou", "-o", OUT / "bare.bcf", plain)
+same(convert(OUT / "bare.bcf"), rows, "BCF without blocks")
+status, out, err = run("vcf2arrow", "-f", "-o", OUT / "pipe.arrow", "-", input=(OUT / "binary.bcf").read_bytes(), binary=True)
+same(ipc.open_file(str(OUT / "pipe.arrow")).read_all(), rows, "BCF by standard input")
 status, out, err = run("vcf2arrow", "-f", "-o", OUT / "pipe.arrow", "-", input=plain.read_bytes(), binary=True)
 same(ipc.open_file(str(OUT / "pipe.arrow")).read_all(), rows, "standard input")
 status, out, err = run("vcf2arrow", "-o", "-", plain, binary=True)
@@ -191,7 +195,55 @@ for line in lines:
         alleles = [] if text is None else text.replace("|", "/").split("/")
         wanted.append(None if text is None or "." in alleles else sum(allele == str(k + 1) for allele in alleles))
 equal(dosages, wanted, "dosages")
+equal(convert(OUT / "binary.bcf", "--genotypes=dosage", "--format=GT").column("sample1__GT").to_pylist(), wanted, "dosages of BCF")
+
+
+def alleles_of(cell, ploidy):
+    """The elements of a list that a sample has."""
+    if cell is None:
+        return [None] * ploidy
+    alleles = [None if allele == "." else int(allele) for allele in cell.replace("|", "/").split("/")]
+    return alleles + [-2] * (ploidy - len(alleles))
+
+
+def lists_of(lines, ploidy=2, samples=range(len(SAMPLES))):
+    found = []
+    for line in lines:
+        columns = line.split("\t")
+        keys = columns[8].split(":")
+        cells = [dict(itertools.zip_longest(keys, columns[9 + sample].split(":"))) for sample in samples]
+        row = [allele for cell in cells for allele in alleles_of(missing(cell["GT"]), ploidy)] if "GT" in keys else None
+        found.append(row)
+    return found
+
+
+for form in ("plain.vcf", "binary.bcf"):
+    lists = convert(OUT / form, "--genotypes=lists", "--no-split")
+    equal(lists.schema.field("samples__GT").type, pa.list_(pa.int8(), 6), f"{form}: the type of lists")
+    equal(lists.column("samples__GT").to_pylist(), lists_of(lines), f"{form}: lists of alleles")
+    equal(lists.drop_columns(["samples__GT"]).to_pylist(), [{key: value for key, value in row.items() if not key.endswith("__GT")} for row in expected(lines, whole=True)], f"{form}: the other columns")
+    equal(convert(OUT / form, "--genotypes=lists", "--no-split", "--ploidy=3", "--samples=日本").column("samples__GT").to_pylist(), lists_of(lines, 3, (2,)), f"{form}: three alleles of one sample")
+    same(convert(OUT / form, "--no-split"), expected(lines, whole=True), f"{form}: whole lines")
+    same(convert(OUT / form, "--no-split", "-n", 3), expected(lines, whole=True), f"{form}: whole lines, three threads")
+# Many samples of pairs, among them others: bcftools says what the genotypes are.
+crowd = [f"S{i}" for i in range(300)]
+many = ["\t".join(["chr1", str(i + 1), ".", "A", "C,G", ".", "PASS", ".", "GT", *(rng.choice(("0|0", "0/1", "1|2", ".|.", "0|.")) if i % 40 else rng.choice(("1", "0|1|1", ".", "0/11")) for _ in crowd)])
+        for rng in (random.Random(3),) for i in range(500)]
+write_vcf(OUT / "crowd.vcf", many, samples=crowd)
+bcftools("view", "-Ob", "-o", OUT / "crowd.bcf", OUT / "crowd.vcf")
+said = [line.split("\t") for line in subprocess.run(["bcftools", "query", "-f", "[%GT\t]\n", OUT / "crowd.bcf"], check=True, capture_output=True, text=True).stdout.splitlines()]
+for form in ("crowd.vcf", "crowd.bcf"):
+    texts = convert(OUT / form, "--no-split")
+    equal([[missing(text) for text in row[:300]] for row in said], [list(row) for row in zip(*(texts.column(f"sample{i + 1}__GT").to_pylist() for i in range(300)))], f"{form}: genotypes are bcftools'")
+    lists = convert(OUT / form, "--no-split", "--genotypes=lists", "--ploidy=3").column("samples__GT").to_pylist()
+    equal(lists, [[allele for text in row[:300] for allele in alleles_of(missing(text), 3)] for row in said], f"{form}: lists are, too")
+    counts = convert(OUT / form, "--no-split", "--genotypes=dosage")
+    equal([list(row) for row in zip(*(counts.column(f"sample{i + 1}__GT").to_pylist() for i in range(300)))],
+          [[None if None in alleles_of(missing(text), 1) else sum(allele > 0 for allele in alleles_of(text, 1)) for text in row[:300]] for row in said], f"{form}: dosages are, too")
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "x.arrow", "--genotypes=lists", OUT / form)
+    ok(status == 1 and "--ploidy" in err and (f"record 1 of" if form.endswith("bcf") else "line") in err, f"{form}: more alleles than lists", err)
 texts = convert(plain, "--disable-numeric-conversion")
+equal(convert(OUT / "binary.bcf", "--disable-numeric-conversion").column("info__DP").to_pylist(), texts.column("info__DP").to_pylist(), "numbers of BCF as texts")
 equal(texts.schema.field("info__DP").type, pa.string(), "numbers as texts")
 for form, index in (("blocks.vcf.gz", "-t"), ("binary.bcf", "-c")):
     bcftools("index", "-f", index, OUT / form)
@@ -214,6 +266,11 @@ for pieces in (("-s", "1k", "-n", 4), ()):
     for part, run_ in zip((of_chr1[0], of_chr2, of_chr1[1], slash, of_chr1[2]), runs):
         same(part, expected(run_), "rows of a run")
     ok(all(len(set(table["chrom"].to_pylist())) == 1 for table in found.values()), "each of one chromosome")
+write_vcf(OUT / "runs.vcf", lines[9000:11000] + lines[:500])
+bcftools("view", "-Ob", "-o", OUT / "mixed.bcf", OUT / "runs.vcf")
+status, out, err = run("vcf2arrow", "--partition-by=chrom", "-o", OUT / "binary_parts", OUT / "mixed.bcf", "-s", "1k", "-n", 4)
+for name, part in (("chr1/part-00001", lines[9000:10000]), ("chr2/part-00001", lines[10000:11000]), ("chr1/part-00002", lines[:500])):
+    same(ipc.open_file(str(OUT / "binary_parts" / f"chrom={name}.arrow")).read_all(), expected(part), f"of BCF: {name}")
 broken = write_vcf(OUT / "broken.vcf", mixed + [mixed[0].replace("\t29.5\t", "\tx\t", 1) if "\t29.5\t" in mixed[0] else mixed[0].rsplit("\t", 3)[0]])
 status, out, err = run("vcf2arrow", "--partition-by=chrom", "-o", OUT / "broken", broken)
 ok(status == 1 and f"line {HEADER.count(chr(10)) + 1 + len(mixed) + 1} of" in err, "an error names the line", err)
@@ -274,18 +331,28 @@ fails("a field that is not there", 1, '"NOPE"', arguments=("--info=NOPE",), path
 fails("regions without an index", 1, "no index", "tabix", arguments=("-r", "chr1"), path=OUT / "gzip.vcf.gz")
 fails("a region that is none", 1, '"chr9"', arguments=("-r", "chr9"), path=OUT / "blocks.vcf.gz")
 fails("other fields", 1, "other fields", arguments=(plain,), path=write_vcf(OUT / "bad.vcf", [], header=HEADER.replace("ID=DP", "ID=DPX")))
-whole = (OUT / "blocks.vcf.gz").read_bytes()
 rng = random.Random(7)
-for kind in range(60):
-    cut = bytearray(whole)
+for kind in range(120):
+    form = "blocks.vcf.gz" if kind % 4 < 2 else "binary.bcf"
+    cut = bytearray((OUT / form).read_bytes())
     if kind % 2:
         cut = cut[:rng.randrange(1, len(cut) - 30)]
     else:
         cut[rng.randrange(20, len(cut) - 30)] ^= 1 << rng.randrange(8)
-    (OUT / "damaged.vcf.gz").write_bytes(cut)
-    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "damaged.arrow", OUT / "damaged.vcf.gz")
+    (OUT / f"damaged.{form}").write_bytes(cut)
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "damaged.arrow", OUT / f"damaged.{form}")
     intact = status == 0 and len(ipc.open_file(str(OUT / "damaged.arrow")).read_all()) == len(rows)
     ok((status == 1 and err.startswith("vcf2arrow: error:")) or intact, f"damage {kind}", status, err)
+# Bytes of records, without a checksum that would tell.
+bare = (OUT / "bare.bcf").read_bytes()
+for kind in range(60):
+    cut = bytearray(bare)
+    for _ in range(rng.randint(1, 5)):
+        cut[rng.randrange(len(bare) // 3, len(bare))] = rng.randrange(256)
+    (OUT / "damaged.raw").write_bytes(cut)
+    subprocess.run(["bgzip", "-kf", OUT / "damaged.raw"], check=True)
+    status, out, err = run("vcf2arrow", "-f", "-o", OUT / "damaged.arrow", OUT / "damaged.raw.gz")
+    ok(status in (0, 1) and (status == 0 or err.startswith("vcf2arrow: error:")), f"wrong bytes {kind}", status, err)
 status, out, err = run("vcf2arrow", "--inf", "x")
 equal(status, 2, "an unknown option")
 done()

@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "format/vcf/header.hpp"
+#include "format/vcf/records.hpp"
+#include "vcf2arrow/binary_header.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -60,6 +62,7 @@ class BlockText final : public VariantText {
   Status read_header();
 
   std::string_view header() const override { return header_; }
+  bool is_binary() const override { return is_binary_; }
   int64_t size() const override { return file_->size(); }
   Result<bool> next(Piece& piece) override;
   void give_up() override {
@@ -78,17 +81,22 @@ class BlockText final : public VariantText {
   Status decompress_run(const Run& run, size_t before, std::vector<char>* to) const;
   Result<bool> tail_of(size_t run, std::string* tail);
   void put_tail(size_t run, std::string tail);
+  Status read_binary_header();
+  Result<bool> next_lines(size_t number, std::string_view text, Piece& piece);
+  Result<bool> next_records(size_t number, std::string_view bytes, Piece& piece);
+  static void join(std::string_view before, std::string_view text, Piece& piece);
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<Block> blocks_;
   std::vector<Run> runs_;
   std::string header_;
+  bool is_binary_ = false;
   int64_t begin_ = 0;  // of the first variant in the whole text
 
   std::mutex mutex_;
   std::condition_variable changed_;
   size_t next_ = 0;
-  std::vector<std::optional<std::string>> tails_;  // what a run has behind its last line
+  std::vector<std::optional<std::string>> tails_;  // what a run has behind its last line or record
   bool failed_ = false;
 };
 
@@ -142,13 +150,26 @@ Status BlockText::decompress_run(const Run& run, size_t before, std::vector<char
 
 Status BlockText::read_header() {
   std::vector<char> text;
-  for (size_t i = 0; i < blocks_.size() && !format::vcf::has_whole_header(header_); ++i) {
+  const auto has_all = [&] {
+    return vcf2arrow::is_binary(header_) ? binary_header(header_).has_value() : format::vcf::has_whole_header(header_);
+  };
+  for (size_t i = 0; i < blocks_.size() && !has_all(); ++i) {
     STROM_TRY(decompress_run({i, i + 1}, 0, &text));
     header_.append(text.data(), text.size());
   }
+  if (vcf2arrow::is_binary(header_)) return read_binary_header();
   size_t begin = 0;
   STROM_TRY(format::vcf::parse_header(header_, &begin).status());
   begin_ = static_cast<int64_t>(begin);
+  return Status::ok();
+}
+
+Status BlockText::read_binary_header() {
+  is_binary_ = true;
+  const auto found = binary_header(header_);
+  if (!found) return {ErrorCode::kCorruptFile, "file \"" + file_->path() + "\" is damaged or cut off"};
+  begin_ = static_cast<int64_t>(found->end);
+  header_ = std::string(found->text);
   return Status::ok();
 }
 
@@ -189,6 +210,24 @@ Result<bool> BlockText::next(Piece& piece) {
   const int64_t header =
       std::clamp<int64_t>(begin_ - blocks_[run.begin].text_begin, 0, static_cast<int64_t>(text.size()));
   text.remove_prefix(static_cast<size_t>(header));
+  Result<bool> done = is_binary_ ? next_records(number, text, piece) : next_lines(number, text, piece);
+  if (!done.is_ok()) give_up();
+  return done;
+}
+
+/// What was left over of the run before, and of this one, whose text lies in the piece's buffer up to its end.
+void BlockText::join(std::string_view before, std::string_view text, Piece& piece) {
+  const auto offset = static_cast<size_t>(text.data() - piece.buffer.data());
+  if (before.size() <= offset) {
+    std::copy(before.begin(), before.end(), piece.buffer.data() + offset - before.size());
+    piece.text = {piece.buffer.data() + offset - before.size(), before.size() + text.size()};
+  } else {
+    piece.buffer.insert(piece.buffer.begin() + static_cast<std::ptrdiff_t>(offset), before.begin(), before.end());
+    piece.text = {piece.buffer.data() + offset, before.size() + text.size()};
+  }
+}
+
+Result<bool> BlockText::next_lines(size_t number, std::string_view text, Piece& piece) {
   const bool is_last = number + 1 == runs_.size();
   const size_t end = is_last ? text.size() : text.rfind('\n') + 1;  // 0: no line ends here
   if (end > 0) put_tail(number, std::string(text.substr(end)));
@@ -197,23 +236,27 @@ Result<bool> BlockText::next(Piece& piece) {
     STROM_ASSIGN(const bool is_there, tail_of(number - 1, &before));
     if (!is_there) return false;
   }
-  if (end == 0) {  // a line that goes on in the next run
+  if (end == 0)  // a line that goes on in the next run
     put_tail(number, before.append(text));
-    return true;
+  else
+    join(before, text.substr(0, end), piece);
+  return true;
+}
+
+/// Each record says where the next one begins, so the run before comes first.
+Result<bool> BlockText::next_records(size_t number, std::string_view bytes, Piece& piece) {
+  std::string before;
+  if (number > 0) {
+    STROM_ASSIGN(const bool is_there, tail_of(number - 1, &before));
+    if (!is_there) return false;
   }
-  if (before.empty()) {
-    piece.text = text.substr(0, end);
-    return true;
-  }
-  // The line that began in the run before.
-  const auto offset = static_cast<size_t>(text.data() - piece.buffer.data());
-  if (before.size() <= offset) {
-    std::memcpy(piece.buffer.data() + offset - before.size(), before.data(), before.size());
-    piece.text = {piece.buffer.data() + offset - before.size(), before.size() + end};
-  } else {
-    piece.buffer.insert(piece.buffer.begin() + static_cast<std::ptrdiff_t>(offset), before.begin(), before.end());
-    piece.text = {piece.buffer.data() + offset, before.size() + end};
-  }
+  join(before, bytes, piece);
+  STROM_ASSIGN(const size_t end, format::vcf::whole_records(piece.text));
+  if (number + 1 < runs_.size())
+    put_tail(number, std::string(piece.text.substr(end)));
+  else if (end < piece.text.size())
+    return Status(ErrorCode::kCorruptFile, "file \"" + file_->path() + "\" ends in the middle of a record");
+  piece.text = piece.text.substr(0, end);
   return true;
 }
 
@@ -223,10 +266,8 @@ Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const Map
   auto text = std::make_unique<BlockText>(file);
   STROM_ASSIGN(const bool is_compressed, text->find_blocks(piece));
   if (!is_compressed) return std::unique_ptr<VariantText>();
-  // BCF is compressed the same way, but is no text.
-  std::vector<char> first;
   const Status header = text->read_header();
-  if (!header.is_ok() && !text->header().starts_with("##")) return std::unique_ptr<VariantText>();
+  if (!header.is_ok() && !text->is_binary() && !text->header().starts_with("##")) return std::unique_ptr<VariantText>();
   STROM_TRY(header);
   return std::unique_ptr<VariantText>(std::move(text));
 }

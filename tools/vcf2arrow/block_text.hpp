@@ -1,5 +1,5 @@
-// Text that bgzip has compressed: https://samtools.github.io/hts-specs/SAMv1.pdf, section 4.1. Blocks are independent,
-// so that each thread decompresses its own.
+// VCF and BCF that bgzip has compressed: https://samtools.github.io/hts-specs/SAMv1.pdf, section 4.1. Blocks are
+// independent, so that each thread decompresses its own.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace strom::vcf2arrow {
 
-/// nullptr: the file is no VCF in such blocks. Errors: kCorruptFile.
+/// nullptr: the file is no VCF or BCF in such blocks. Errors: kCorruptFile.
 Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const base::MappedFile>& file, int64_t piece);
 
 }  // namespace strom::vcf2arrow

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "dump/output_files.hpp"
 #include "format/arrow/writer.hpp"
+#include "format/vcf/dictionary.hpp"
+#include "format/vcf/variants.hpp"
 #include "vcf2arrow/variant_text.hpp"
 
 namespace strom::vcf2arrow {
@@ -18,6 +21,7 @@ namespace strom::vcf2arrow {
 namespace {
 
 using columnar::ColumnBuilder;
+using format::vcf::Dictionary;
 using format::vcf::Header;
 using format::vcf::Layout;
 using format::vcf::Variants;
@@ -29,35 +33,28 @@ struct Input {
   std::string path;
   std::unique_ptr<VariantText> text;
   Header header;
+  std::optional<Dictionary> dictionary;  // of BCF
 };
 
 Result<Input> open_input(const std::string& path, const Settings& settings, int threads) {
-  Input input{path, nullptr, {}};
+  Input input{path, nullptr, {}, {}};
   const int64_t piece = std::clamp(settings.segment_size / 4, kLeastPiece, kMostPiece);
   STROM_ASSIGN(input.text, VariantText::open(path, settings.regions, piece, threads));
   size_t begin = 0;
   const std::string_view text = input.text->header();
+  const auto of_file = [&](const Status& status) {
+    return Status(status.code(),
+                  status.message() + " of " + (path == "-" ? "standard input" : "file \"" + path + "\""));
+  };
   auto header = format::vcf::parse_header(text, &begin);
-  if (!header.is_ok())
-    return Status(header.status().code(),
-                  header.status().message() + " of " + (path == "-" ? "standard input" : "file \"" + path + "\""));
+  if (!header.is_ok()) return of_file(header.status());
   input.header = std::move(header).value();
+  if (!input.text->is_binary()) return input;
+  auto dictionary = format::vcf::parse_dictionary(text);
+  if (!dictionary.is_ok()) return of_file(dictionary.status());
+  input.dictionary = std::move(dictionary).value();
+  input.header.lines = 0;  // records are counted, not lines
   return input;
-}
-
-std::string_view chromosome_of(std::string_view line) { return line.substr(0, line.find('\t')); }
-
-/// The lines of one chromosome that a text begins with.
-std::string_view first_run(std::string_view text) {
-  const std::string_view chromosome = chromosome_of(text);
-  size_t end = 0;
-  while (end < text.size()) {
-    const std::string_view line = text.substr(end);
-    if (line[0] != '\n' && line[0] != '\r' && (!line.starts_with(chromosome) || chromosome_of(line) != chromosome))
-      break;
-    end += std::min(line.find('\n'), line.size() - 1) + 1;
-  }
-  return text.substr(0, end);
 }
 
 class Conversion {
@@ -75,21 +72,22 @@ class Conversion {
     tool::OutputFiles& files;
     tool::Turns& turns;
     std::vector<ColumnBuilder>& columns;
-    Variants variants;
+    std::unique_ptr<Variants> variants;
     format::arrow::Compressor compressor;
   };
   Status convert_piece(Worker& worker, const Piece& piece);
   Status begin_chromosome(std::string_view name, tool::OutputFiles& files);
   Status work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns);
   std::string place(const Input& input, int64_t line) const {
-    return fmt::format("line {} of {}", line, input.path == "-" ? "standard input" : "\"" + input.path + "\"");
+    return fmt::format("{} {} of {}", input.dictionary ? "record" : "line", line,
+                       input.path == "-" ? "standard input" : "\"" + input.path + "\"");
   }
 
   const Settings& settings_;
   tool::Progress& progress_;
   const int threads_;
   std::atomic<bool> failed_{false};
-  int64_t lines_ = 0;       // of the file, as far as pieces are done; changed in turn
+  int64_t lines_ = 0;       // or records of the file, as far as pieces are done; changed in turn
   std::string chromosome_;  // of the file that is being written, where each has its own; changed in turn
   std::mutex mutex_;
   format::vcf::Counts counts_;
@@ -100,8 +98,12 @@ Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& f
   std::vector<ColumnBuilder> columns;
   columns.reserve(layout.fields().size());
   for (const auto& field : layout.fields()) columns.emplace_back(field);
-  Worker worker{
-      input, files, turns, columns, Variants(layout, columns), format::arrow::Compressor(settings_.output.compression)};
+  Worker worker{input,
+                files,
+                turns,
+                columns,
+                Variants::create(layout, input.dictionary ? &*input.dictionary : nullptr, columns),
+                format::arrow::Compressor(settings_.output.compression)};
   Piece piece;
   while (!failed_) {
     STROM_ASSIGN(const bool more, input.text->next(piece));
@@ -111,7 +113,7 @@ Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& f
     STROM_TRY(status);
   }
   std::lock_guard lock(mutex_);
-  counts_.add(worker.variants.counts);
+  counts_.add(worker.variants->counts);
   return Status::ok();
 }
 
@@ -119,26 +121,28 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
   std::string_view rest = piece.text;
   bool has_turn = false;
   do {
-    const std::string_view run = settings_.partition_by.empty() ? rest : first_run(rest);
-    rest.remove_prefix(run.size());
+    Variants::Run run{rest, {}};
+    if (!settings_.partition_by.empty()) {
+      STROM_ASSIGN(run, worker.variants->first_run(rest));
+    }
+    rest.remove_prefix(run.bytes.size());
     for (ColumnBuilder& column : worker.columns) column.clear();
-    const int64_t before = worker.variants.counts.rows;
-    const Status parsed = worker.variants.append(run);
-    const int64_t rows = worker.variants.counts.rows - before;
+    const int64_t before = worker.variants->counts.rows;
+    const Status parsed = worker.variants->append(run.bytes);
+    const int64_t rows = worker.variants->counts.rows - before;
     // Which line of the file a line of the piece is depends on the pieces before it.
     if (!parsed.is_ok()) {
       if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
-      return Status(parsed.code(),
-                    parsed.message() + " in " + place(worker.input, lines_ + worker.variants.failed_line()))
+      return Status(parsed.code(), parsed.message() + " in " + place(worker.input, lines_ + worker.variants->failed()))
           .with_hint(parsed.hint());
     }
     STROM_ASSIGN(const auto batch, format::arrow::encode_batch(worker.columns, rows, worker.compressor));
     auto bounds = worker.files.statistics().of(worker.columns);
     if (!has_turn && !worker.turns.wait(piece.number)) return Status::ok();
     has_turn = true;
-    lines_ += worker.variants.lines();
+    lines_ += worker.variants->read();
     if (rows > 0) {
-      if (!settings_.partition_by.empty()) STROM_TRY(begin_chromosome(chromosome_of(run), worker.files));
+      if (!settings_.partition_by.empty()) STROM_TRY(begin_chromosome(run.chromosome, worker.files));
       STROM_TRY(worker.files.write(batch, rows, std::move(bounds)));
     }
     progress_.add(rows, batch.bytes());

@@ -14,7 +14,6 @@
 #include <mutex>
 
 #include "base/os_error.hpp"
-#include "vcf2arrow/record_text.hpp"
 
 namespace strom::vcf2arrow {
 
@@ -42,6 +41,28 @@ struct Line : kstring_t {
   std::string_view view() const { return {s, l}; }
 };
 
+template <class T>
+void put(T value, kstring_t* to) {
+  kputsn(reinterpret_cast<const char*>(&value), sizeof value, to);
+}
+
+/// A record as it stands in a file.
+void put_record(const bcf1_t& record, kstring_t* to) {
+  constexpr uint32_t kFixed = 24;  // bytes in front of what the library keeps as they are
+  constexpr int kHigh16 = 16, kHigh8 = 24;
+  to->l = 0;
+  put(static_cast<uint32_t>(record.shared.l) + kFixed, to);
+  put(static_cast<uint32_t>(record.indiv.l), to);
+  put(record.rid, to);
+  put(static_cast<int32_t>(record.pos), to);
+  put(static_cast<int32_t>(record.rlen), to);
+  put(record.qual, to);
+  put(uint32_t{record.n_allele} << kHigh16 | record.n_info, to);
+  put(uint32_t{record.n_fmt} << kHigh8 | record.n_sample, to);
+  kputsn(record.shared.s, record.shared.l, to);
+  kputsn(record.indiv.s, record.indiv.l, to);
+}
+
 class LibraryText final : public VariantText {
  public:
   LibraryText(std::string path, std::vector<std::string> regions, int64_t piece)
@@ -52,6 +73,7 @@ class LibraryText final : public VariantText {
 
   Status open(int threads);
   std::string_view header() const override { return header_; }
+  bool is_binary() const override { return binary_header_ != nullptr; }
   Result<bool> next(Piece& piece) override;
   int64_t size() const override { return 0; }
 
@@ -105,7 +127,7 @@ Status LibraryText::read_binary_header() {
   record_.reset(bcf_init());
   if (binary_header_ == nullptr || record_ == nullptr) return damaged();
   Line text;
-  if (bcf_hdr_format(binary_header_.get(), 0, &text) != 0) return damaged();
+  if (bcf_hdr_format(binary_header_.get(), 1, &text) != 0) return damaged();
   header_ = text.view();
   return Status::ok();
 }
@@ -143,7 +165,7 @@ Status LibraryText::open_region() {
   return Status::ok();
 }
 
-/// The next line is in line_; false at the end.
+/// The next line or record is in line_; false at the end.
 Result<bool> LibraryText::read_line() {
   if (has_line_) {
     has_line_ = false;
@@ -170,7 +192,8 @@ Result<bool> LibraryText::read_binary() {
                                           : bcf_read(file_.get(), binary_header_.get(), record_.get());
   if (result < -1) return damaged();
   if (result < 0) return false;
-  if (!format_record(binary_header_.get(), record_.get(), &line_)) return damaged();
+  if (record_->errcode != 0) return damaged();
+  put_record(*record_, &line_);
   return true;
 }
 
@@ -185,7 +208,7 @@ Result<bool> LibraryText::next(Piece& piece) {
       break;
     }
     piece.buffer.insert(piece.buffer.end(), line_.s, line_.s + line_.l);
-    piece.buffer.push_back('\n');
+    if (!is_binary()) piece.buffer.push_back('\n');
   }
   if (piece.buffer.empty()) return false;
   piece.number = pieces_++;

@@ -1,4 +1,4 @@
-// Text of variants from whatever htslib reads: BCF, gzip, pipes, and regions of files with an index.
+// Variants from whatever htslib reads: gzip, pipes, BCF without blocks, and regions of files with an index.
 #pragma once
 
 #include <memory>

@@ -27,9 +27,14 @@ void add_column_options(OptionTable& table, Settings& settings, std::string& gen
              "one row for each line, with lists for fields that have several values; otherwise one row for each "
              "alternative allele, with its values");
   table
-      .text(0, "genotypes", "FORM", &genotypes,
-            "GT as text (default), or as dosage: how many of the alleles are the row's")
-      .one_of({"text", "dosage"});
+      .text(
+          0, "genotypes", "FORM", &genotypes,
+          "GT as text (default); as dosage: how many of the alleles are the row's; as lists: one column, samples__GT, "
+          "of all samples' alleles as numbers")
+      .one_of({"text", "dosage", "lists"});
+  constexpr int64_t kMostPloidy = 100;
+  table.number(0, "ploidy", &settings.columns.ploidy, 1, kMostPloidy,
+               "alleles that a sample has in lists of genotypes (default 2)");
   table.group("Values that do not fit");
   table.flag(0, "unconvertible-numeric-as-null", &settings.columns.wrong_is_null,
              "numbers that are none are NULL; otherwise they are an error that names the line");
@@ -45,6 +50,7 @@ Status check(Settings& settings, const std::string& genotypes) {
   if (settings.shows_a_file()) return Status::ok();
   if (settings.files.empty()) return usage_error("no file to read; see vcf2arrow --help");
   if (genotypes == "dosage") settings.columns.genotypes = Genotypes::kDosage;
+  if (genotypes == "lists") settings.columns.genotypes = Genotypes::kLists;
   if (settings.statistics.empty() && !settings.output.is_stream()) settings.statistics = {"pos"};
   if (!settings.partition_by.empty() && settings.partition_by != std::vector<std::string>{"chrom"})
     return usage_error("--partition-by takes nothing but chrom");
@@ -110,6 +116,8 @@ int main_of_tool(int argc, char** argv) {
   table.example("vcf2arrow -r chr20:1000000-2000000 --no-samples --info=AF,AC variants.bcf -o region.arrow",
                 "two fields of the variants of a region");
   table.example("vcf2arrow --genotypes=dosage --format=GT cohort.vcf.gz -o dosages.arrow", "numbers of alleles");
+  table.example("vcf2arrow --genotypes=lists --format=GT --no-split cohort.bcf -o matrix.arrow",
+                "a list of all samples' alleles for each variant");
   return tool::run_program(
       table, argc, argv, [&] { return check(settings, genotypes); }, [&] { return run(settings); });
 }

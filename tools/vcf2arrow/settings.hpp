@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "dump/settings.hpp"
-#include "format/vcf/columns.hpp"
+#include "format/vcf/layout.hpp"
 
 namespace strom::vcf2arrow {
 

@@ -1,6 +1,6 @@
-// The text of variants, in pieces that begin and end with a line: from plain files, from files compressed by bgzip,
-// whose blocks threads decompress each by itself, and from everything that htslib reads (BCF, gzip, pipes, regions by
-// an index).
+// Variants, in pieces that begin and end with a line, or with a record of BCF: from plain files, from files compressed
+// by bgzip, whose blocks threads decompress each by itself, and from everything that htslib reads (gzip, pipes, regions
+// by an index).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,8 @@ class VariantText {
 
   /// The header's text, and perhaps more.
   virtual std::string_view header() const = 0;
+  /// Whether pieces are records of BCF, whose dictionary is in the header.
+  virtual bool is_binary() const { return false; }
   /// The next piece, without the header. Thread-safe. False: there are no more. A piece may be empty.
   virtual Result<bool> next(Piece& piece) = 0;
   /// Another thread has failed: nobody waits for what it should have done.

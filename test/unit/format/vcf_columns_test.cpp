@@ -1,8 +1,9 @@
 // Headers and lines of VCF: what each form of field becomes, and what is refused.
-#include "format/vcf/columns.hpp"
+#include "format/vcf/variants.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,9 @@ Parsed parse(const std::string& lines, const ColumnChoice& choice = {}, const ch
   Parsed parsed;
   parsed.columns.reserve(layout.value().fields().size());
   for (const auto& field : layout.value().fields()) parsed.columns.emplace_back(field);
-  Variants variants(layout.value(), parsed.columns);
-  parsed.status = variants.append(lines);
-  parsed.line = variants.failed_line();
+  const auto variants = Variants::create(layout.value(), nullptr, parsed.columns);
+  parsed.status = variants->append(lines);
+  parsed.line = variants->failed();
   return parsed;
 }
 
@@ -90,6 +91,8 @@ std::string texts_of(const ColumnBuilder& column) {
       texts += "-";
     else if (column.field().layout == columnar::Layout::kUtf8)
       texts += text_at(column, row);
+    else if (column.field().layout == columnar::Layout::kInt8)
+      texts += std::to_string(column.values().as<int8_t>()[row]);
     else if (column.field().layout == columnar::Layout::kInt32)
       texts += std::to_string(column.values().as<int32_t>()[row]);
     else
@@ -97,6 +100,78 @@ std::string texts_of(const ColumnBuilder& column) {
     texts += " ";
   }
   return texts;
+}
+
+/// The numbers of a list's elements, - for NULL.
+std::string list_at(const ColumnBuilder& column, int64_t row) {
+  const ColumnBuilder& elements = column.children()[0];
+  const int64_t width = column.field().byte_width;
+  std::string text;
+  for (int64_t i = row * width; i < (row + 1) * width; ++i)
+    text += (elements.is_valid(i) ? std::to_string(elements.values().as<int8_t>()[i]) : "-") + " ";
+  return column.is_valid(row) ? text : "none";
+}
+
+TEST(VcfColumns, ListsHaveTheAllelesOfAllSamples) {
+  const std::string begin = "1\t10\t.\tA\tC,G\t.\tPASS\t.\t";
+  const std::string lines =
+      begin + "GT\t1/2\t.|0\n" + begin + "GT\t12|127\t1\n" + begin + ".\t.\t.\n" + begin + "GT\t.\t/0/1\n";
+  ColumnChoice choice;
+  choice.genotypes = Genotypes::kLists;
+  choice.is_whole = choice.undeclared_is_left_out = true;
+  const Parsed parsed = parse(lines, choice);
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  ASSERT_EQ(parsed.columns.size(), 10U);
+  const char* wanted[] = {"1 2 - 0 ", "12 127 1 -2 ", "none", "- - 0 1 "};
+  for (int64_t row = 0; row < 4; ++row) EXPECT_EQ(list_at(parsed.columns[9], row), wanted[row]);
+  for (const char* wrong : {"0|128", "0|1|1", "0|x", "-1|0"}) {
+    const Parsed failed = parse(begin + "GT\t0|0\t0|0\n" + begin + "GT\t0|0\t" + wrong + "\n", choice);
+    EXPECT_EQ(failed.status.code(), ErrorCode::kTypeMismatch) << wrong;
+    EXPECT_EQ(failed.line, 2) << wrong;
+  }
+}
+
+TEST(VcfColumns, ListsHaveChosenSamplesAndAnyPloidy) {
+  ColumnChoice choice;
+  choice.genotypes = Genotypes::kLists;
+  choice.ploidy = 3;
+  choice.samples = {"two"};
+  const Parsed parsed =
+      parse("1\t10\t.\tA\tC,G\t.\tPASS\t.\tGT\t0|0\t0/1/2\n1\t10\t.\tA\tC\t.\t.\t.\tGT\t0|0\t1|0\n", choice);
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  ASSERT_EQ(parsed.columns[9].length(), 3);  // the first line is two rows
+  for (const int64_t row : {0, 1}) EXPECT_EQ(list_at(parsed.columns[9], row), "0 1 2 ");
+  EXPECT_EQ(list_at(parsed.columns[9], 2), "1 0 -2 ");
+}
+
+/// Genotypes of two alleles with one digit go another way than all others.
+TEST(VcfColumns, PairsAmongOtherGenotypesStayInOrder) {
+  std::string lines, texts[2], dosages[2];
+  const char* cells[] = {"0|1", "1/1", ".|.", "0/.", "2|1", "1", "10|1", "0|1/1", "./."};
+  constexpr int kRows = 1000;
+  for (int row = 0; row < kRows; ++row) {
+    lines += "1\t10\t.\tA\tC\t.\tPASS\t.\tGT";
+    for (int sample = 0; sample < 2; ++sample) {
+      // Runs of pairs that are longer than what waits, and others.
+      const std::string cell = cells[(row % 200 < 150 ? row * 7 + sample : row + sample) % (row % 200 < 150 ? 5 : 9)];
+      lines += "\t" + cell;
+      texts[sample] += cell + " ";
+      int count = 0;
+      for (size_t at = 0; at < cell.size(); at = std::min(cell.find_first_of("|/", at), cell.size()) + 1)
+        count += cell.substr(at, std::min(cell.find_first_of("|/", at), cell.size()) - at) == "1" ? 1 : 0;
+      dosages[sample] += (cell.find('.') != std::string::npos ? "-" : std::to_string(count)) + " ";
+    }
+    lines += "\n";
+  }
+  ColumnChoice choice;
+  const Parsed as_text = parse(lines, choice);
+  choice.genotypes = Genotypes::kDosage;
+  const Parsed as_dosage = parse(lines, choice);
+  ASSERT_TRUE(as_text.status.is_ok() && as_dosage.status.is_ok());
+  for (size_t sample = 0; sample < 2; ++sample) {
+    EXPECT_EQ(texts_of(as_text.columns[9 + sample]), texts[sample]);
+    EXPECT_EQ(texts_of(as_dosage.columns[9 + sample]), dosages[sample]);
+  }
 }
 
 TEST(VcfColumns, FieldsOfSamplesComeAndGo) {

@@ -1,0 +1,53 @@
+// Texts of VCF into columns, by the form that the layout gives a field. Private to src/format/vcf.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "columnar/builder.hpp"
+#include "format/vcf/layout.hpp"
+
+namespace strom::format::vcf {
+
+inline bool is_missing(std::string_view value) { return value.empty() || (value.size() == 1 && value[0] == '.'); }
+
+Status damaged(const std::string& what);
+/// With dots where it is long.
+std::string shortened(std::string_view text);
+bool parse_integer(std::string_view text, int32_t* value);
+/// The nearest float.
+bool parse_float(std::string_view text, float* value);
+Status append_text(std::string_view value, columnar::ColumnBuilder& column);
+/// NULLs of any layout that columns of samples have.
+void append_nulls(columnar::ColumnBuilder& column, int64_t count);
+
+/// Which allele of which line a row is.
+struct RowAllele {
+  size_t index = 0;  // of the alternatives
+  size_t count = 1;  // of alternatives that the line has
+};
+
+/// One thread.
+class ValueAppender {
+ public:
+  ValueAppender(const Layout& layout, Counts& counts) : layout_(layout), counts_(counts) {}
+
+  /// What stands for a field, with the values of all alleles; data() nullptr: it is not there. Errors: kTypeMismatch,
+  /// kOverBudget when the batch is full.
+  Status append(const Layout::Target& target, std::string_view value, const RowAllele& allele,
+                columnar::ColumnBuilder& column);
+  /// A number that its column cannot have.
+  Status wrong_number(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);
+
+ private:
+  Status append_one(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);
+  Status append_all(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);
+
+  const Layout& layout_;
+  Counts& counts_;
+  std::string pair_;
+};
+
+}  // namespace strom::format::vcf
