@@ -223,6 +223,16 @@ for link in crowd:
 status, out, err = receiver.stop()
 ok(status == 0 and rows(OUT / "bad" / "fine.arrow")[0]["n"] == 42, "it has lived through all", status, err)
 
+# ---- Who has sent much does not wait for the flush ----
+receiver = Receiver(str(OUT / "much.arrow"), "--schema=n:int64", "--flush-interval=3600000")
+with receiver.connect() as link:
+    for i in range(3):
+        link.sendall(msgpack.packb(["t", packed([[1, {"n": i}]] * 200000), {"chunk": f"m{i}"}]))
+        ok(acknowledged(link, f"m{i}"), "acknowledged long before")
+    link.sendall(msgpack.packb(["t", 1, {"n": 7}, {"chunk": "few"}]))
+status, out, err = receiver.stop()
+ok("600001 events" in out and len(rows(OUT / "much.arrow")) == 600001, "and few at the end", out, err)
+
 # ---- A folder that cannot be written to: events wait ----
 blocked = OUT / "blocked"
 blocked.write_text("a file where a folder should be")

@@ -23,7 +23,6 @@ using columnar::ColumnBuilder;
 namespace {
 
 constexpr size_t kLongestTag = 200;
-constexpr size_t kMostIdleTags = 1000;  // whose columns are kept for what comes next
 
 std::string safe_name(std::string_view tag) {
   std::string name(tag.substr(0, kLongestTag));
@@ -72,21 +71,7 @@ std::string path_of(const std::string& pattern, std::string_view tag, int64_t ti
 EventFiles::EventFiles(const Settings& settings)
     : settings_(settings),
       fields_(format::forward::record_fields(settings.records)),
-      records_(settings.records),
       compressor_(settings.compression) {}
-
-Status EventFiles::add(const format::forward::Message& message, const format::forward::LeftOut& left_out) {
-  auto found = waiting_.find(message.tag());
-  if (found == waiting_.end()) {
-    found = waiting_.emplace(std::string(message.tag()), Waiting()).first;
-    found->second.columns.reserve(fields_.size());
-    for (const auto& field : fields_) found->second.columns.emplace_back(field);
-  }
-  Waiting& waiting = found->second;
-  STROM_TRY(records_.append(message, waiting.columns, &counts, left_out));
-  if (!message.chunk().empty()) waiting.chunks.emplace_back(message.chunk());
-  return Status::ok();
-}
 
 std::vector<std::string> EventFiles::written_chunks(size_t most) const {
   constexpr size_t kMostFiles = 10000;
@@ -104,17 +89,12 @@ std::vector<std::string> EventFiles::written_chunks(size_t most) const {
   return newest_first;
 }
 
-Status EventFiles::write(int64_t time_s) {
-  for (auto at = waiting_.begin(); at != waiting_.end();) {
-    Waiting& waiting = at->second;
-    if (waiting.rows() > 0) {
-      STROM_TRY(write_tag(at->first, waiting, time_s));
-      for (ColumnBuilder& column : waiting.columns) column.clear();
-    }
-    waiting.chunks.clear();
-    // Thousands of tags that came once must not keep their columns for ever.
-    at = waiting_.size() > kMostIdleTags ? waiting_.erase(at) : std::next(at);
+Status EventFiles::write(EventBuffer& events, int64_t time_s) {
+  for (auto& [tag, waiting] : events.tags()) {
+    if (waiting.rows() > 0) STROM_TRY(write_tag(tag, waiting, time_s));
+    EventBuffer::clear(waiting);
   }
+  events.forget_idle_tags();
   return Status::ok();
 }
 
@@ -156,7 +136,6 @@ Status EventFiles::create_file(const std::string& path, Waiting& waiting) {
   statistics.put(writer->schema());
   if (!waiting.chunks.empty()) writer->set_note(kChunksNote, note_with("", waiting.chunks));
   STROM_TRY(writer->finish());
-  ++files;
   return Status::ok();
 }
 

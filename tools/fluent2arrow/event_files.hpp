@@ -3,13 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "columnar/builder.hpp"
+#include "fluent2arrow/event_buffer.hpp"
 #include "fluent2arrow/settings.hpp"
 #include "format/arrow/writer.hpp"
 
@@ -27,24 +25,14 @@ class EventFiles {
  public:
   explicit EventFiles(const Settings& settings);
 
-  /// Keeps the events of a message for the next write(), all or none. Errors: those of RecordColumns::append().
-  Status add(const format::forward::Message& message, const format::forward::LeftOut& left_out);
-  /// Writes all that was added; then it is on the disk. Errors: kDiskFull and the like; what was not written stays for
-  /// the next try.
-  Status write(int64_t time_s);
+  /// Writes all that waits and clears it; then it is on the disk. Errors: kDiskFull and the like; what was not written
+  /// stays for the next try.
+  Status write(EventBuffer& events, int64_t time_s);
   /// Ids of chunks whose events are in files that are there, `most` at most. The oldest comes first.
   std::vector<std::string> written_chunks(size_t most) const;
 
-  format::forward::RecordCounts counts;
-  int64_t files = 0;
-
  private:
-  /// Events of a tag that wait.
-  struct Waiting {
-    std::vector<columnar::ColumnBuilder> columns;
-    std::vector<std::string> chunks;  // ids
-    int64_t rows() const { return columns[0].length(); }
-  };
+  using Waiting = EventBuffer::Waiting;
   Status write_tag(const std::string& tag, Waiting& waiting, int64_t time_s);
   Status create_file(const std::string& path, Waiting& waiting);
   Status append_to_file(const std::string& path, Waiting& waiting, bool* is_ours);
@@ -52,9 +40,7 @@ class EventFiles {
 
   const Settings& settings_;
   const std::vector<columnar::Field> fields_;
-  format::forward::RecordColumns records_;
   format::arrow::Compressor compressor_;
-  std::map<std::string, Waiting, std::less<>> waiting_;
 };
 
 }  // namespace strom::fluent2arrow

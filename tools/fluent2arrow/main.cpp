@@ -112,8 +112,8 @@ Status run(Settings& settings) {
     fmt::print(
         "fluent2arrow: {} events of {} messages, {} values became NULL, {} keys without a column, {} messages came "
         "twice, {} refused\n",
-        files.counts.rows, received.messages, files.counts.wrong, files.counts.extra, received.duplicates,
-        received.refused + files.counts.left_out);
+        receiver.counts().rows, received.messages, receiver.counts().wrong, receiver.counts().extra,
+        received.duplicates, received.refused + receiver.counts().left_out);
   return Status::ok();
 }
 

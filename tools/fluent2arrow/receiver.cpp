@@ -1,22 +1,16 @@
 // See receiver.hpp.
 #include "fluent2arrow/receiver.hpp"
 
-#include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <ctime>
+#include <utility>
 
 #include "base/os_error.hpp"
 #include "common/program.hpp"
@@ -38,6 +32,8 @@ constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client d
 constexpr size_t kKnownChunks = 100000;
 constexpr size_t kMostAnswers = 10000;  // that wait for a write
 constexpr int64_t kRetryMs = 1000;
+// When nothing has come for so long, so much is written before its time.
+constexpr int64_t kIdleMs = 20, kIdleBytes = int64_t{1} << 20;
 constexpr int64_t kGreetingMs = 30000;              // in which a client has to be welcome
 constexpr size_t kMostGreeting = size_t{64} << 10;  // of bytes before
 constexpr size_t kReads = 16;                       // of a client, before others have their turn
@@ -56,115 +52,64 @@ Status Receiver::prepare() {
   return Status::ok();
 }
 
-Status Receiver::listen_unix(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path)
-    return {ErrorCode::kInvalidParameter, "the path of a socket is too long: \"" + path + "\""};
-  std::memcpy(address.sun_path, path.data(), path.size());
-  listener_ = Descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (listener_.get() < 0) return base::os_error(errno, "could not make a socket");
-  // A socket that nobody listens at is one of a program that was killed.
-  if (connect(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
-    return {ErrorCode::kIoError, "another program listens at \"" + path + "\""};
-  struct stat found = {};
-  if (errno == ECONNREFUSED && stat(path.c_str(), &found) == 0 && S_ISSOCK(found.st_mode)) unlink(path.c_str());
-  if (bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-    return base::os_error(errno, "could not listen at \"" + path + "\"");
-  unix_path_ = path;
-  return Status::ok();
-}
-
-Status Receiver::listen_tcp(const std::string& host, const std::string& port) {
-  addrinfo wanted = {};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (const int error = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &wanted, &found); error != 0)
-    return {ErrorCode::kInvalidParameter,
-            "\"" + settings_.address + "\" is no address to listen at: " + gai_strerror(error)};
-  listener_ = Descriptor(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (listener_.get() < 0) {
-    freeaddrinfo(found);
-    return base::os_error(errno, "could not make a socket");
-  }
-  const int yes = 1;
-  setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  const int result = bind(listener_.get(), found->ai_addr, found->ai_addrlen);
-  const int error = errno;
-  freeaddrinfo(found);
-  return result == 0 ? Status::ok() : base::os_error(error, "could not listen at \"" + settings_.address + "\"");
-}
-
 Status Receiver::listen() {
-  const std::string& address = settings_.address;
-  if (address.find('/') != std::string::npos) {
-    STROM_TRY(listen_unix(address));
-  } else {
-    const size_t colon = address.rfind(':');
-    if (colon == std::string::npos)
-      return {ErrorCode::kInvalidParameter, "\"" + address + "\" is no address: HOST:PORT, or the path of a socket"};
-    std::string host = address.substr(0, colon);
-    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    STROM_TRY(listen_tcp(host, address.substr(colon + 1)));
-  }
-  if (listener_.get() < 0 || ::listen(listener_.get(), kBacklog) != 0)
-    return base::os_error(errno, "could not listen at \"" + address + "\"");
+  STROM_ASSIGN(listener_, Listener::open(settings_.address));
   return Status::ok();
 }
 
-std::string Receiver::address() const {
-  if (!unix_path_.empty()) return unix_path_;
-  sockaddr_storage bound = {};
-  socklen_t size = sizeof bound;
-  char host[NI_MAXHOST], port[NI_MAXSERV];
-  if (getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0 ||
-      getnameinfo(reinterpret_cast<sockaddr*>(&bound), size, host, sizeof host, port, sizeof port,
-                  NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return settings_.address;
-  return std::string(host) + ":" + port;
+bool Receiver::may_read() const { return taken_.bytes + written_.bytes + buffered_bytes_ < kMostWaiting; }
+
+/// Until something comes, or it is time to write.
+void Receiver::wait(int ending) {
+  std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending, POLLIN, 0}, {writer_.descriptor(), POLLIN, 0}};
+  const size_t first = waited.size();
+  std::vector<uint64_t> numbers(first);
+  for (const auto& [number, connection] : connections_) {
+    const Channel& channel = connection.channel;
+    const bool has_output = !connection.output.empty() && !channel.write_waits_for_read();
+    const int events = (may_read() ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
+    waited.push_back({channel.socket(), static_cast<short>(events), 0});
+    numbers.push_back(number);
+  }
+  int64_t pause =
+      std::clamp<int64_t>(last_write_ms_ + (is_failing_ ? kRetryMs : settings_.flush_ms) - now_ms(), 0, kRetryMs);
+  if (writer_.is_busy()) pause = kRetryMs;  // which tells when it is done
+  const bool is_much = taken_.bytes >= kIdleBytes;
+  is_idle_ = poll(waited.data(), waited.size(), static_cast<int>(is_much ? std::min(pause, kIdleMs) : pause)) == 0;
+  if (waited[1].revents != 0) is_ending_ = true;
+  if (is_idle_ || is_ending_) return;
+  for (size_t i = first; i < waited.size(); ++i) {
+    const auto found = connections_.find(numbers[i]);
+    if (!serve(found->first, found->second, waited[i].revents)) end(found);
+  }
+  if (waited[0].revents != 0) accept_some();
 }
 
-bool Receiver::may_read() const { return waiting_bytes_ + buffered_bytes_ < kMostWaiting; }
+bool Receiver::is_time_to_write(bool is_idle) const {
+  const int64_t since = now_ms() - last_write_ms_;
+  if (is_failing_) return since >= kRetryMs;
+  // Who has sent much and waits for an answer gets it soon.
+  return since >= settings_.flush_ms || taken_.bytes >= settings_.flush_bytes ||
+         taken_.answers.size() >= kMostAnswers || (is_idle && taken_.bytes >= kIdleBytes);
+}
 
 Status Receiver::run(const std::function<void()>& ready) {
   // The signal's thread wakes this one.
   const Descriptor ending(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (ending.get() < 0) return base::os_error(errno, "could not make an event");
   const tool::StopAtSignal stop([&] { (void)eventfd_write(ending.get(), 1); });
+  STROM_TRY(writer_.start());
   ready();
   last_write_ms_ = now_ms();
-  for (;;) {
-    std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending.get(), POLLIN, 0}};
-    std::vector<uint64_t> numbers{0, 0};
-    for (const auto& [number, connection] : connections_) {
-      const Channel& channel = connection.channel;
-      const bool has_output = !connection.output.empty() && !channel.write_waits_for_read();
-      const int events = (may_read() ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
-      waited.push_back({channel.socket(), static_cast<short>(events), 0});
-      numbers.push_back(number);
-    }
-    const int64_t pause =
-        std::clamp<int64_t>(last_write_ms_ + (is_failing_ ? kRetryMs : settings_.flush_ms) - now_ms(), 0, kRetryMs);
-    if (poll(waited.data(), waited.size(), static_cast<int>(pause)) > 0) {
-      if (waited[1].revents != 0) break;
-      for (size_t i = 2; i < waited.size(); ++i) {
-        const auto found = connections_.find(numbers[i]);
-        if (!serve(found->first, found->second, waited[i].revents)) end(found);
-      }
-      if (waited[0].revents != 0) accept_some();
-    }
-    const bool is_time = now_ms() - last_write_ms_ >= (is_failing_ ? kRetryMs : settings_.flush_ms);
-    const bool is_much = waiting_bytes_ >= settings_.flush_bytes || answers_.size() >= kMostAnswers;
-    if (is_time || (!is_failing_ && is_much)) write_files();
+  while (!is_ending_) {
+    wait(ending.get());
+    if (const auto result = writer_.result(false)) end_write(*result);
+    if (!writer_.is_busy() && is_time_to_write(is_idle_)) begin_write();
     end_some();
   }
   receive_rest();
-  listener_ = Descriptor();
-  if (!unix_path_.empty()) unlink(unix_path_.c_str());
-  STROM_TRY(files_.write(time(nullptr)));
-  answer();
+  listener_.close();
+  STROM_TRY(write_now());
   for (auto& [number, connection] : connections_) (void)send(connection);
   return Status::ok();
 }
@@ -296,23 +241,22 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
   const std::string chunk(message.chunk());
   if (!chunk.empty() && known_.count(chunk) > 0) {
     ++received_.duplicates;
-    answers_.push_back({number, chunk});
+    taken_.answers.push_back({number, chunk});
     return Status::ok();
   }
   const auto left_out = [](const std::string& reason) {
     tool::report_warning("fluent2arrow", reason + "; the event is left out");
   };
-  Status status = files_.add(message, left_out);
+  Status status = taken_.events->add(message, left_out, &counts_);
   if (status.code() == ErrorCode::kOverBudget) {
-    write_files();
-    if (is_failing_) return status;
-    status = files_.add(message, left_out);
+    STROM_TRY(write_now());
+    status = taken_.events->add(message, left_out, &counts_);
   }
   STROM_TRY(status);
   ++received_.messages;
-  waiting_bytes_ += static_cast<int64_t>(bytes.size());
+  taken_.bytes += static_cast<int64_t>(std::max(bytes.size(), message.events().size()));
   if (chunk.empty()) return Status::ok();
-  answers_.push_back({number, chunk});
+  taken_.answers.push_back({number, chunk});
   remember(chunk);
   return Status::ok();
 }
@@ -325,9 +269,14 @@ void Receiver::remember(const std::string& chunk) {
   known_order_.pop_front();
 }
 
-void Receiver::write_files() {
-  const Status status = files_.write(time(nullptr));
+/// What has failed is tried again before anything else is written.
+void Receiver::begin_write() {
   last_write_ms_ = now_ms();
+  if (!is_failing_) std::swap(taken_, written_);
+  writer_.write(*written_.events);
+}
+
+void Receiver::end_write(const Status& status) {
   if (!status.is_ok()) {
     if (!is_failing_) tool::report_warning("fluent2arrow", status.message() + "; events wait, and it is tried again");
     is_failing_ = true;
@@ -335,13 +284,24 @@ void Receiver::write_files() {
   }
   if (is_failing_) tool::report_warning("fluent2arrow", "events are written again");
   is_failing_ = false;
-  waiting_bytes_ = 0;
+  written_.bytes = 0;
   answer();
+}
+
+/// All that has come, while nothing else is done.
+Status Receiver::write_now() {
+  for (int round = 0; round < 2; ++round) {  // what is being written or has failed, and what came since
+    if (!writer_.is_busy()) begin_write();
+    const Status status = writer_.result(true).value();
+    end_write(status);
+    STROM_TRY(status);
+  }
+  return Status::ok();
 }
 
 /// {"ack": chunk} to whoever is still there.
 void Receiver::answer() {
-  for (const Answer& answer : answers_) {
+  for (const Answer& answer : written_.answers) {
     const auto found = connections_.find(answer.connection);
     if (found == connections_.end()) continue;
     std::string& output = found->second.output;
@@ -352,7 +312,7 @@ void Receiver::answer() {
     output.clear();
     found->second.is_refused = true;
   }
-  answers_.clear();
+  written_.answers.clear();
 }
 
 bool Receiver::send(Connection& connection) {

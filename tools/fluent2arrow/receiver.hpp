@@ -1,5 +1,5 @@
-// Receives events by the Forward protocol and hands them to EventFiles. One thread, which never waits for a client:
-// clients that send slowly, or do not take their answers, cost a buffer and nothing else.
+// Receives events by the Forward protocol, and hands them to the writer's thread. One thread, which never waits for a
+// client: clients that send slowly, or do not take their answers, cost a buffer and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,9 @@
 #include "fluent2arrow/access.hpp"
 #include "fluent2arrow/channel.hpp"
 #include "fluent2arrow/event_files.hpp"
+#include "fluent2arrow/listener.hpp"
 #include "fluent2arrow/settings.hpp"
+#include "fluent2arrow/writer.hpp"
 #include "format/forward/messages.hpp"
 
 namespace strom::fluent2arrow {
@@ -27,7 +29,8 @@ struct Received {
 
 class Receiver {
  public:
-  Receiver(const Settings& settings, EventFiles& files) : settings_(settings), files_(files) {}
+  Receiver(const Settings& settings, EventFiles& files)
+      : settings_(settings), files_(files), taken_(settings), written_(settings), writer_(files) {}
 
   /// Reads the files of secrets and certificates, and which chunks there are. Errors: those of Access and TlsContext.
   Status prepare();
@@ -37,9 +40,10 @@ class Receiver {
   /// those of writing at the end.
   Status run(const std::function<void()>& ready);
   /// The address, with the port that the system chose for port 0.
-  std::string address() const;
+  std::string address() const { return listener_.address(); }
 
   const Received& received() const { return received_; }
+  const format::forward::RecordCounts& counts() const { return counts_; }
 
  private:
   struct Connection {
@@ -55,9 +59,15 @@ class Receiver {
     std::string chunk;
   };
   using Connections = std::map<uint64_t, Connection>;
+  /// What is written together, and who is told then.
+  struct Round {
+    explicit Round(const Settings& settings) : events(std::make_unique<EventBuffer>(settings)) {}
+    std::unique_ptr<EventBuffer> events;
+    std::vector<Answer> answers;
+    int64_t bytes = 0;
+  };
 
-  Status listen_unix(const std::string& path);
-  Status listen_tcp(const std::string& host, const std::string& port);
+  void wait(int ending);
   void accept_some();
   void receive_rest();
   bool receive(uint64_t number, Connection& connection);
@@ -69,7 +79,10 @@ class Receiver {
   void end(Connections::iterator connection);
   void end_some();
   bool send(Connection& connection);
-  void write_files();
+  bool is_time_to_write(bool is_idle) const;
+  void begin_write();
+  void end_write(const Status& status);
+  Status write_now();
   void answer();
   bool may_read() const;
 
@@ -77,16 +90,18 @@ class Receiver {
   EventFiles& files_;
   Access access_;
   TlsContext tls_;
-  base::Descriptor listener_;
-  std::string unix_path_;
+  Listener listener_;
   Connections connections_;
   uint64_t last_connection_ = 0;
-  int64_t waiting_bytes_ = 0, buffered_bytes_ = 0, last_write_ms_ = 0;
-  bool is_failing_ = false;                // the last write has failed
-  std::vector<Answer> answers_;            // when the events are on the disk
+  int64_t buffered_bytes_ = 0, last_write_ms_ = 0;
+  bool is_ending_ = false, is_idle_ = false;  // a signal has come; nothing has come for a while
+  bool is_failing_ = false;                   // the last write has failed
+  Round taken_, written_;                     // what the writer has is in written_, until it is on the disk
+  format::forward::RecordCounts counts_;
   std::unordered_set<std::string> known_;  // chunks that are on the disk, or wait
   std::deque<std::string> known_order_;
   Received received_;
+  Writer writer_;  // ends first
 };
 
 }  // namespace strom::fluent2arrow
