@@ -4,10 +4,14 @@ RETURNS fdw_handler
 AS 'MODULE_PATHNAME', 'strom_gstore_fdw_handler'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
 
+COMMENT ON FUNCTION gstore_fdw_handler() IS 'handler of the foreign data wrapper gstore_fdw; not to be called';
+
 CREATE FUNCTION gstore_fdw_validator(options text[], catalog oid)
 RETURNS void
 AS 'MODULE_PATHNAME', 'strom_gstore_fdw_validator'
 LANGUAGE C STRICT VOLATILE PARALLEL SAFE;
+
+COMMENT ON FUNCTION gstore_fdw_validator(text[], oid) IS 'validator of the foreign data wrapper gstore_fdw; not to be called';
 
 CREATE FOREIGN DATA WRAPPER gstore_fdw
 HANDLER gstore_fdw_handler
@@ -24,6 +28,8 @@ RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'strom_gstore_tables_made'
 LANGUAGE C;
 
+COMMENT ON FUNCTION gstore_fdw_tables_made() IS 'event trigger: makes the files of store tables';
+
 CREATE EVENT TRIGGER gstore_fdw_tables_made ON ddl_command_end
 WHEN TAG IN ('CREATE FOREIGN TABLE')
 EXECUTE FUNCTION gstore_fdw_tables_made();
@@ -33,6 +39,8 @@ RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'strom_gstore_tables_altered'
 LANGUAGE C;
 
+COMMENT ON FUNCTION gstore_fdw_tables_altered() IS 'event trigger: checks changes of store tables';
+
 CREATE EVENT TRIGGER gstore_fdw_tables_altered ON ddl_command_end
 WHEN TAG IN ('ALTER FOREIGN TABLE', 'ALTER TABLE')
 EXECUTE FUNCTION gstore_fdw_tables_altered();
@@ -41,6 +49,8 @@ CREATE FUNCTION gstore_fdw_tables_dropped()
 RETURNS event_trigger
 AS 'MODULE_PATHNAME', 'strom_gstore_tables_dropped'
 LANGUAGE C;
+
+COMMENT ON FUNCTION gstore_fdw_tables_dropped() IS 'event trigger: removes the files of store tables';
 
 CREATE EVENT TRIGGER gstore_fdw_tables_dropped ON sql_drop
 WHEN TAG IN ('DROP FOREIGN TABLE', 'DROP TABLE', 'DROP SCHEMA', 'DROP SERVER', 'DROP FOREIGN DATA WRAPPER', 'DROP OWNED',
@@ -53,6 +63,9 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'strom_store_checkpoint'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument $1: a store table
+-- rights: owner of the table
+-- example: SELECT pgstrom.store_checkpoint('positions');
 COMMENT ON FUNCTION store_checkpoint(regclass) IS 'writes the rows of a store table to its base file, so that the redo log before is not needed';
 
 CREATE FUNCTION store_compact(regclass)
@@ -60,6 +73,9 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'strom_store_compact'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument $1: a store table
+-- rights: owner of the table
+-- example: SELECT pgstrom.store_compact('positions');
 COMMENT ON FUNCTION store_compact(regclass) IS 'frees what nobody can see any more of a store table, and makes a checkpoint; returns how many versions went';
 
 CREATE FUNCTION store_check(regclass)
@@ -67,6 +83,9 @@ RETURNS bigint
 AS 'MODULE_PATHNAME', 'strom_store_check'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument $1: a store table
+-- rights: owner of the table
+-- example: SELECT pgstrom.store_check('positions');
 COMMENT ON FUNCTION store_check(regclass) IS 'looks at all versions, the index and the files of a store table; returns how many rows it has';
 
 CREATE FUNCTION store_upsert(relation regclass, new_row anyelement)
@@ -74,6 +93,10 @@ RETURNS boolean
 AS 'MODULE_PATHNAME', 'strom_store_upsert'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument relation: a store table
+-- argument new_row: a row of the table's type, or of a type with columns of the same names
+-- rights: SELECT, INSERT and UPDATE on the table
+-- example: SELECT pgstrom.store_upsert('positions', ROW(4711, 3.5, 7)::positions);
 COMMENT ON FUNCTION store_upsert(regclass, anyelement) IS 'updates the row with this key of a store table, or inserts it; returns whether it is new';
 
 CREATE FUNCTION kv_attach(relation regclass, OUT socket text, OUT token text)
@@ -81,6 +104,11 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'strom_kv_attach'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument relation: a store table with the option kv_access
+-- result socket: path of a UNIX socket
+-- result token: what the client sends there
+-- rights: SELECT on the whole table
+-- example: SELECT * FROM pgstrom.kv_attach('positions');
 COMMENT ON FUNCTION kv_attach(regclass) IS 'where a client gets the published region of a store table, and a token for that, which is good once and for 30 seconds';
 
 CREATE FUNCTION kv_rotate(regclass)
@@ -88,6 +116,9 @@ RETURNS void
 AS 'MODULE_PATHNAME', 'strom_kv_rotate'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument $1: a store table with the option kv_access
+-- rights: owner of the table
+-- example: SELECT pgstrom.kv_rotate('positions');
 COMMENT ON FUNCTION kv_rotate(regclass) IS 'makes the published region of a store table anew, and takes the old one from its clients';
 
 CREATE FUNCTION store_info(OUT relation regclass, OUT rows bigint, OUT max_rows bigint, OUT slots bigint, OUT free_slots bigint,
@@ -97,6 +128,20 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'strom_store_info'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- result relation: the store table
+-- result rows: rows that are there
+-- result max_rows: most that may be
+-- result slots: places for versions of rows
+-- result free_slots: places that are free
+-- result ended_versions: versions that nobody will see any more, or only old snapshots
+-- result memory_bytes: size of the table's memory
+-- result heap_bytes: memory for values of varying length
+-- result free_heap_bytes: what is free of it
+-- result redo_appended: end of the redo log
+-- result redo_durable: up to where the log is on the disk
+-- result redo_base: where the base file's part ends
+-- result redo_limit: size of the log's file
+-- example: SELECT relation, rows, max_rows, memory_bytes FROM pgstrom.store_info();
 COMMENT ON FUNCTION store_info() IS 'rows, slots, memory and redo log of the store tables of this database';
 
 REVOKE ALL ON FUNCTION store_info() FROM PUBLIC;

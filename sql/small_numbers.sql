@@ -247,3 +247,27 @@ BEGIN
                    'INITCOND = ''{0,0,0}'', FINALFUNC = float8_%s, COMBINEFUNC = float8_combine, PARALLEL = SAFE)', a.name, a.final);
   END LOOP;
 END $do$;
+
+-- What each function is for, as PostgreSQL says it of its own.
+DO $do$
+DECLARE
+  f record;
+BEGIN
+  FOR f IN
+    SELECT p.oid::regprocedure AS signature, CASE p.prokind WHEN 'a' THEN 'AGGREGATE' ELSE 'FUNCTION' END AS kind,
+           CASE WHEN p.prokind = 'a' THEN p.proname || ' of values'
+                WHEN EXISTS (SELECT FROM pg_type t WHERE p.oid IN (t.typinput, t.typoutput, t.typreceive, t.typsend)) THEN 'I/O'
+                WHEN EXISTS (SELECT FROM pg_cast c WHERE c.castfunc = p.oid)
+                  THEN 'convert ' || format_type(p.proargtypes[0], NULL) || ' to ' || format_type(p.prorettype, NULL)
+                WHEN EXISTS (SELECT FROM pg_operator o WHERE o.oprcode = p.oid)
+                  THEN 'implementation of ' || (SELECT min(o.oprname) FROM pg_operator o WHERE o.oprcode = p.oid) || ' operator'
+                WHEN EXISTS (SELECT FROM pg_amproc a WHERE a.amproc = p.oid) THEN 'support of operator classes'
+                WHEN EXISTS (SELECT FROM pg_aggregate a WHERE p.oid IN (a.aggtransfn, a.aggmtransfn, a.aggminvtransfn)) THEN 'aggregate transition function'
+                ELSE p.proname || ', as of the wider types' END AS text
+      FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+      JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'pg_strom'
+      WHERE p.pronamespace = 'pg_catalog'::regnamespace
+  LOOP
+    EXECUTE format('COMMENT ON %s %s IS %L', f.kind, f.signature, f.text);
+  END LOOP;
+END $do$;

@@ -28,6 +28,7 @@ SELECT i4, "dec", d64, ts_ms, tstz, s, fb FROM types;
 
 -- Codecs, encodings, versions of pages, and writers.
 IMPORT FOREIGN SCHEMA plain FROM SERVER arrow_fdw INTO parquet OPTIONS (file :'plain');
+SELECT regexp_replace(path, '.*/', '') AS file, format, rows, batches, codec, cardinality(statistics) > 0 AS statistics FROM pgstrom.arrow_files WHERE relation IN ('plain'::regclass, 'types'::regclass) ORDER BY 1;
 CREATE TABLE files (n serial, name text);
 INSERT INTO files (name) SELECT unnest('{snappy,zstd,gzip,lz4,brotli,mixed,duckdb,polars,datafusion}'::text[]);
 CREATE FUNCTION import_file(name text, path text) RETURNS void LANGUAGE plpgsql AS $$

@@ -155,8 +155,30 @@ def check_quiet(cluster, watcher):
 
 
 def works(session, pattern):
-    return session.execute("SELECT usename, query, executions, rows_read, rows_rechecked, engine_time >= 0, last_execution >= stats_reset "
+    return session.execute("SELECT usename, query, executions, rows_read, rows_rechecked, total_time >= 0, last_execution >= stats_reset "
                            "FROM pgstrom.stat_queries WHERE query LIKE %s ORDER BY usename", (pattern,)).fetchall()
+
+
+def check_texts(session, watcher):
+    """Constants are shown by $n, as pg_stat_statements does: whatever they are, and however the statement came."""
+    squashed = "$1, $2, $3" if session.info.server_version < 180000 else "$1 /*, ... */"
+    for statement, shown in (
+            ("SELECT max(y) FROM few WHERE y <> -12 AND y::text <> 'it''s' AND y < 7e3 /* one */",
+             "SELECT max(y) FROM few WHERE y <> $1 AND y::text <> $2 AND y < $3 /* one */"),
+            ("SELECT min(y) FROM few WHERE y IN (1, 2, 3) /* two */", f"SELECT min(y) FROM few WHERE y IN ({squashed}) /* two */"),
+            ("SELECT 5 AS x; SELECT sum(y) FROM few WHERE y > 21 /* three */", "SELECT sum(y) FROM few WHERE y > $1 /* three */"),
+            ("SELECT sum(y::numeric(12,3)) FROM few /* four */", "SELECT sum(y::numeric(12,3)) FROM few /* four */"),
+            ("DO $$ BEGIN PERFORM count(*) FROM few WHERE y < 77; END $$", "SELECT count(*) FROM few WHERE y < $1"),
+            ("EXPLAIN (ANALYZE) SELECT bool_and(y > 3) FROM few", "EXPLAIN (ANALYZE) SELECT bool_and(y > $1) FROM few"),
+            ("SELECT avg(y) FROM few WHERE y::text < E'a\\nb' AND y > 2 /* E */", "SELECT avg(y) FROM few WHERE y::text < $1 AND y > $2 /* E */")):
+        session.execute(statement)
+        texts = [row[0] for row in watcher.execute("SELECT query FROM pgstrom.stat_queries").fetchall()]
+        ok(shown in texts, f"{statement} is shown by its shape", texts)
+    session.execute("PREPARE p (int, int) AS SELECT count(*) FROM few WHERE y BETWEEN $1 AND $2 AND y % 5 = 3")
+    session.execute("EXECUTE p (4, 400)")
+    session.execute("EXECUTE p (5, 500)")
+    found = watcher.execute("SELECT query, executions FROM pgstrom.stat_queries WHERE query LIKE '%BETWEEN%'").fetchall()
+    equal([(text[-58:], count) for text, count in found], [("SELECT count(*) FROM few WHERE y BETWEEN $1 AND $2 AND y % $3 = $4"[-58:], 2)], "constants beside parameters")
 
 
 def check_queries(cluster, watcher):
@@ -172,12 +194,15 @@ def check_queries(cluster, watcher):
         ok(False, "division by zero")
     except psycopg.errors.DivisionByZero:
         pass
-    equal(works(watcher, "%counted%"), [("strom_worker", "SELECT count(*), sum(100 / (y - 7)) FROM few WHERE y > 7 /* counted */", 3, 60000, 0, True, True)],
+    equal(works(watcher, "%counted%"), [("strom_worker", "SELECT count(*), sum($1 / (y - $2)) FROM few WHERE y > $3 /* counted */", 3, 60000, 0, True, True)],
           "executions of a query, whatever its literals are")
     equal(works(watcher, "%not run%") + works(watcher, "%fails%"), [], "and of none that has not run to its end")
+    times = watcher.execute("SELECT min_time, mean_time, max_time, total_time, executions FROM pgstrom.stat_queries WHERE query LIKE '%counted%'").fetchone()
+    ok(0 <= times[0] <= times[1] <= times[2] <= times[3] and abs(times[1] * times[4] - times[3]) < 1e-6, "least, mean, most, all", times)
+    check_texts(session, watcher)
     other = session_at(cluster, "strom_other")
     rows = other.execute("SELECT usename, queryid, query FROM pgstrom.stat_queries WHERE usename = 'strom_worker'").fetchall()
-    ok(len(rows) == 2 and all(row[1:] == (None, HIDDEN) for row in rows), "texts are hidden from other roles", rows)
+    ok(len(rows) >= 2 and all(row[1:] == (None, HIDDEN) for row in rows), "texts are hidden from other roles", rows)
     try:
         other.execute("SELECT pgstrom.stat_queries_reset()")
         ok(False, "resetting is the superuser's")

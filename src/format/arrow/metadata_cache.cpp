@@ -209,6 +209,12 @@ class LazyReader final : public FileReader {
     STROM_ASSIGN(const FileMetadata::Batch* found, find(batch));
     return found->compressed;
   }
+  Result<std::string> codec(int batch) const override {
+    STROM_ASSIGN(const FileMetadata::Batch* found, find(batch));
+    if (!found->compressed) return std::string();
+    STROM_ASSIGN(const auto reader, opened());
+    return reader->codec(batch);
+  }
   Result<int64_t> memory_bytes(int batch, int field) const override {
     return number(batch, field, &FileMetadata::Batch::memory_bytes);
   }

@@ -92,6 +92,11 @@ class Reader final : public FileReader {
     return layout->codec != Codec::kNone;
   }
 
+  Result<std::string> codec(int batch) const override {
+    STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));
+    return std::string(layout->codec == Codec::kNone ? "" : codec_name(layout->codec));
+  }
+
   Result<int64_t> memory_bytes(int batch, int field) const override {
     STROM_TRY(check_readable(field));
     STROM_ASSIGN(const BatchLayout* layout, batch_layout(batch));

@@ -76,6 +76,8 @@ class FileReader {
   Result<LoadedColumn> column(int batch, int field) const { return column(batch, field, nullptr); }
   /// Columns of this batch are in memory of their own.
   virtual Result<bool> is_compressed(int batch) const = 0;
+  /// What the batch is compressed by, as "LZ4"; empty: nothing. For people.
+  virtual Result<std::string> codec(int batch) const = 0;
   /// Bytes that column() decompresses at most, by what the batch says of itself; 0 when it is not compressed.
   virtual Result<int64_t> memory_bytes(int batch, int field) const = 0;
   /// Bytes of the column's buffers in the file, for statistics.

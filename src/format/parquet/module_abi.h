@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define STROM_PARQUET_ABI 2u
+#define STROM_PARQUET_ABI 3u
 #define STROM_PARQUET_ENTRY "strom_parquet_module"
 
 enum strom_parquet_code {
@@ -35,6 +35,7 @@ typedef struct {
   int64_t rows;
   int64_t offset;           /* of the row group's first byte in the file */
   int64_t compressed_bytes; /* of all of its columns */
+  char codec[16];           /* "SNAPPY"; "mixed" where columns differ; empty: none. Ends with a zero */
 } strom_parquet_row_group;
 
 enum strom_parquet_bounds {

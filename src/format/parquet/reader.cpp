@@ -116,6 +116,12 @@ class ParquetReader final : public FileReader {
     return true;
   }
 
+  Result<std::string> codec(int batch) const override {
+    STROM_TRY(check_batch(batch));
+    const strom_parquet_row_group& group = groups_[static_cast<size_t>(batch)];
+    return std::string(group.codec, strnlen(group.codec, sizeof group.codec));
+  }
+
   Result<int64_t> memory_bytes(int batch, int field) const override {
     STROM_ASSIGN(const strom_parquet_column known, metadata(batch, field));
     return known.memory_bytes;

@@ -5,6 +5,7 @@
 #include "pg/boundary/boundary.hpp"
 
 #include "pg/compat/query_id.hpp"
+#include "pg/node/query_text.hpp"
 
 extern "C" {
 #include "storage/shmem.h"
@@ -54,6 +55,23 @@ uint64_t query_id(const EState* estate, const char* text) {
       hash_any_extended(reinterpret_cast<const unsigned char*>(text), static_cast<int>(strlen(text)), 0));
 }
 
+struct StatementText {
+  const char* begin;
+  int length;
+};
+
+// With $n for constants; as it was written where it has none, or was not parsed in this session lately.
+StatementText text_of(const EState* estate, const char* source, uint64_t id) {
+  if (const char* noted = noted_text(id)) return {noted, static_cast<int>(strlen(noted))};
+  int offset = -1, length = 0;
+  if (estate->es_plannedstmt != nullptr) {
+    offset = estate->es_plannedstmt->stmt_location;
+    length = estate->es_plannedstmt->stmt_len;
+  }
+  const char* begin = CleanQuerytext(source, &offset, &length);
+  return {begin, length};
+}
+
 // That of the query, or one to be used for it.
 QueryWork* entry_of(Oid user, Oid database, uint64_t id) {
   QueryWork* oldest = &shared->entries[0];
@@ -74,6 +92,7 @@ QueryWork* entry_of(Oid user, Oid database, uint64_t id) {
 void request_query_statistics() {
   if (!process_shared_preload_libraries_in_progress) return;
   EnableQueryId();
+  note_query_texts();
   next_request_hook = shmem_request_hook;
   shmem_request_hook = on_request;
   next_startup_hook = shmem_startup_hook;
@@ -82,19 +101,22 @@ void request_query_statistics() {
 
 void add_query_work(const EState* estate, const NodeWork& work) {
   if (shared == nullptr) return;
-  const char* text = estate->es_sourceText != nullptr ? estate->es_sourceText : "";
-  const uint64_t id = query_id(estate, text);
-  const auto length = static_cast<int>(strlen(text));
-  const int kept = length < kQueryTextBytes ? length : pg_mbcliplen(text, length, kQueryTextBytes - 1);
+  const char* source = estate->es_sourceText != nullptr ? estate->es_sourceText : "";
+  const uint64_t id = query_id(estate, source);
+  const StatementText text = text_of(estate, source, id);
+  const int kept =
+      text.length < kQueryTextBytes ? text.length : pg_mbcliplen(text.begin, text.length, kQueryTextBytes - 1);
   const TimestampTz now = GetCurrentTimestamp();
   LWLockAcquire(shared->lock, LW_EXCLUSIVE);
   QueryWork* entry = entry_of(GetUserId(), MyDatabaseId, id);
   if (entry->executions == 0) {
-    memcpy(entry->text, text, static_cast<size_t>(kept));
+    memcpy(entry->text, text.begin, static_cast<size_t>(kept));
     entry->text[kept] = '\0';
     entry->encoding = GetDatabaseEncoding();
   }
-  ++entry->executions;
+  const bool is_first = entry->executions++ == 0;
+  entry->least_ms = is_first ? work.milliseconds : std::min(entry->least_ms, work.milliseconds);
+  entry->most_ms = std::max(entry->most_ms, work.milliseconds);
   entry->last = now;
   entry->work.milliseconds += work.milliseconds;
   entry->work.rows_read += work.rows_read;

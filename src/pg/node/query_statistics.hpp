@@ -27,9 +27,10 @@ struct QueryWork {
   uint64_t query_id;
   int64_t executions;  // of nodes; 0: an unused entry
   NodeWork work;       // sums, but for peak_memory
+  double least_ms, most_ms;
   TimestampTz last;
   int encoding;                // of the text
-  char text[kQueryTextBytes];  // of the first execution, cut
+  char text[kQueryTextBytes];  // with $n for its constants where they are known, cut
 };
 
 /// False when the extension is not preloaded; then the functions below are not to be called.

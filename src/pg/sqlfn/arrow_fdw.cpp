@@ -1,29 +1,17 @@
 // SQL functions about Arrow tables and their files: what sql/arrow_fdw.sql declares, but for the import.
 #include "format/arrow/metadata_cache.hpp"
 #include "pg/boundary/boundary.hpp"
-#include "pg/fdw_arrow/callbacks.hpp"
 #include "pg/files/file_list.hpp"
 #include "pg/files/shared_metadata.hpp"
 #include "pg/files/source.hpp"
 #include "pg/files/virtual_value.hpp"
+#include "pg/sqlfn/arrow_facts.hpp"
 
 namespace boundary = strom::pg::boundary;
 namespace files = strom::pg::files;
 using boundary::guard;
 
 namespace {
-
-// Raises an error unless the current role may read the table, which is one of ours. May ereport.
-void require_readable_table(Oid relid) {
-  const char* name = get_rel_name(relid);
-  if (name == nullptr) ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE), errmsg("there is no relation %u", relid)));
-  if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
-    aclcheck_error(ACLCHECK_NO_PRIV, get_relkind_objtype(get_rel_relkind(relid)), name);
-  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE ||
-      GetFdwRoutineByRelId(relid)->ImportForeignSchema != strom_arrow_import)
-    ereport(ERROR,
-            (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not a foreign table over Arrow files", name)));
-}
 
 /// Rows of arrow_fdw_metadata_info() about one file.
 class MetadataRows {
@@ -87,7 +75,7 @@ STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_stats) {
 STROM_SQL_FUNCTION(strom_arrow_fdw_metadata_info) {
   const Oid relid = PG_GETARG_OID(0);
   guard([=] {
-    require_readable_table(relid);
+    strom::pg::sqlfn::require_readable_table(relid);
     InitMaterializedSRF(fcinfo, 0);
     LockRelationOid(relid, AccessShareLock);
   });

@@ -177,6 +177,7 @@ std::vector<Finding> examine() {
   check_limits(&findings);
   check_file_rights(&findings);
   check_collation(&findings);
+  check_tables(&findings);
   const char* user = guard([] { return pstrdup(GetUserNameFromId(BOOTSTRAP_SUPERUSERID, true)); });
   check_gpu(strom::device::inspect_nvidia_driver(), user, std::string(pkglib_path) + "/pg_strom_cuda.so", &findings);
   check_service(service_state(), preload_statement(), &findings);

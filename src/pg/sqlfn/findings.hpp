@@ -37,6 +37,8 @@ struct CacheState {
 };
 void check_shared_memory(const CacheState& cache, SharedMemory memory, std::vector<Finding>* findings);
 void check_limits(std::vector<Finding>* findings);
+/// findings_tables.cpp: of this database. Throws PostgresError.
+void check_tables(std::vector<Finding>* findings);
 /// `user`: whom the server runs as; `module`: path of the CUDA module of this installation.
 void check_gpu(const device::NvidiaDriver& driver, const std::string& user, const std::string& module,
                std::vector<Finding>* findings);

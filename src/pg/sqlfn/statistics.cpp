@@ -94,7 +94,7 @@ void put_queries(ReturnSetInfo* result) {
   node::copy_query_works(&works);
   for (int i = 0; i < works.count; ++i) {
     const node::QueryWork& entry = works.entries[i];
-    Row<14> row;
+    Row<17> row;
     row.add(ObjectIdGetDatum(entry.user));
     row.add(ObjectIdGetDatum(entry.database));
     if (may_see(entry.user)) {
@@ -106,6 +106,9 @@ void put_queries(ReturnSetInfo* result) {
     }
     row.add(Int64GetDatum(entry.executions));
     row.add(Float8GetDatum(entry.work.milliseconds));
+    row.add(Float8GetDatum(entry.least_ms));
+    row.add(Float8GetDatum(entry.most_ms));
+    row.add(Float8GetDatum(entry.work.milliseconds / static_cast<double>(entry.executions)));
     row.add(Int64GetDatum(entry.work.rows_read));
     row.add(Int64GetDatum(entry.work.chunks_read));
     row.add(Int64GetDatum(entry.work.chunks_skipped));

@@ -182,6 +182,19 @@ void File::check_field(int32_t field) const {
     throw Failure(STROM_PARQUET_INTERNAL, "no such column");
 }
 
+// Of a row group's columns.
+static std::string codec_of(const ::parquet::RowGroupMetaData& group) {
+  std::string name;
+  for (int i = 0; i < group.num_columns(); ++i) {
+    std::string one = ::arrow::util::Codec::GetCodecAsString(group.ColumnChunk(i)->compression());
+    std::transform(one.begin(), one.end(), one.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (one == "UNCOMPRESSED") one.clear();
+    if (i > 0 && one != name) return "mixed";
+    name = std::move(one);
+  }
+  return name;
+}
+
 strom_parquet_row_group File::row_group(int32_t row_group) const {
   if (row_group < 0 || row_group >= row_group_count()) throw Failure(STROM_PARQUET_INTERNAL, "no such row group");
   const auto found = metadata_->RowGroup(row_group);
@@ -190,7 +203,10 @@ strom_parquet_row_group File::row_group(int32_t row_group) const {
   if (rows > kMostRows)
     throw Failure(STROM_PARQUET_UNSUPPORTED,
                   "row group " + std::to_string(row_group) + " has more than " + std::to_string(kMostRows) + " rows");
-  return {rows, found->file_offset(), found->total_compressed_size()};
+  strom_parquet_row_group result{rows, found->file_offset(), found->total_compressed_size(), {}};
+  const std::string codec = codec_of(*found);
+  codec.copy(result.codec, sizeof result.codec - 1);
+  return result;
 }
 
 // Where no page is encoded otherwise: the column is then read as dictionary and indexes, which takes less time and

@@ -1,0 +1,130 @@
+// What pgstrom.doctor() finds about the tables of this database: whether the planner knows Arrow tables, whether the
+// column cache can have heap tables, whether record batches can be skipped.
+#include "pg/boundary/boundary.hpp"
+#include "pg/files/source.hpp"
+#include "pg/sqlfn/arrow_facts.hpp"
+#include "pg/sqlfn/findings.hpp"
+
+extern "C" {
+#include "executor/spi.h"
+}
+
+namespace strom::pg::sqlfn {
+
+namespace {
+
+using boundary::guard;
+
+struct Named {
+  Oid relid;
+  const char* name;
+};
+
+// Tables that a query finds, in the caller's memory. May ereport.
+List* find(const char* query) {
+  MemoryContext caller = CurrentMemoryContext;
+  List* found = NIL;
+  SPI_connect();
+  if (SPI_execute(query, true, 0) != SPI_OK_SELECT) elog(ERROR, "could not look for tables");
+  for (uint64 i = 0; i < SPI_processed; ++i) {
+    bool is_null;
+    HeapTuple row = SPI_tuptable->vals[i];
+    MemoryContext spi = MemoryContextSwitchTo(caller);
+    auto* one = static_cast<Named*>(palloc(sizeof(Named)));
+    one->relid = DatumGetObjectId(SPI_getbinval(row, SPI_tuptable->tupdesc, 1, &is_null));
+    one->name = pstrdup(SPI_getvalue(row, SPI_tuptable->tupdesc, 2));
+    found = lappend(found, one);
+    MemoryContextSwitchTo(spi);
+  }
+  SPI_finish();
+  return found;
+}
+
+/// "a, b, c"; of many the first, and how many more there are.
+std::string names_of(const List* tables, bool in_command) {
+  constexpr int kMost = 5;
+  std::string names;
+  for (int i = 0; i < std::min(list_length(tables), kMost); ++i)
+    names += (i == 0 ? "" : ", ") + std::string(static_cast<const Named*>(list_nth(tables, i))->name);
+  const int more = list_length(tables) - kMost;
+  return more <= 0 || in_command ? names : names + ", and " + std::to_string(more) + " more";
+}
+
+constexpr char kArrowTables[] =
+    "SELECT c.oid, c.oid::pg_catalog.regclass::pg_catalog.text FROM pg_catalog.pg_class c "
+    "JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = c.oid JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver "
+    "JOIN pg_catalog.pg_foreign_data_wrapper w ON w.oid = s.srvfdw JOIN pg_catalog.pg_proc p ON p.oid = w.fdwhandler "
+    "WHERE p.prosrc = 'strom_arrow_fdw_handler' AND pg_catalog.has_table_privilege(c.oid, 'SELECT') ";
+
+void check_analysed(std::vector<Finding>* findings) {
+  const std::string query = std::string(kArrowTables) + "AND c.reltuples < 0 ORDER BY 2";
+  const List* tables = guard([&query] { return find(query.c_str()); });
+  if (tables == NIL)
+    findings->push_back({"Arrow statistics", Health::kOk, "The planner has statistics of all Arrow tables.", ""});
+  else
+    findings->push_back(
+        {"Arrow statistics", Health::kNote,
+         "Arrow tables that were never analysed, which autovacuum does not do: " + names_of(tables, false) + ".",
+         "ANALYZE " + names_of(tables, true) + ";"});
+}
+
+void check_visibility(std::vector<Finding>* findings) {
+  // Small tables are read in no time.
+  static constexpr char kQuery[] =
+      "SELECT c.oid, c.oid::pg_catalog.regclass::pg_catalog.text FROM pg_catalog.pg_class c, LATERAL (SELECT "
+      "pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::int AS pages OFFSET 0) s "
+      "WHERE c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND c.oid >= 16384 AND s.pages >= 1000 "
+      "AND c.relallvisible < s.pages * 0.9 ORDER BY s.pages DESC, 2";
+  const List* tables = guard([] { return find(kQuery); });
+  if (tables == NIL)
+    findings->push_back({"visibility", Health::kOk, "Pages of large tables are all-visible.", ""});
+  else
+    findings->push_back({"visibility", Health::kNote,
+                         "Tables of which a tenth of the pages or more is not all-visible, so that the column cache "
+                         "does not have them: " +
+                             names_of(tables, false) + ".",
+                         "VACUUM " + names_of(tables, true) + ";"});
+}
+
+// Of a table of several record batches. What cannot be read is another's concern.
+bool skips_nothing(Oid relid) {
+  constexpr size_t kMostFiles = 20;
+  try {
+    const auto source = files::Source::open(relid, {});
+    const auto& all = source->files();
+    if (source->chunks().size() < 2) return false;
+    return !can_skip_batches({all.data(), std::min(all.size(), kMostFiles)});
+  } catch (const boundary::StatusError&) {
+    return false;
+  }
+}
+
+void check_skipping(std::vector<Finding>* findings) {
+  const std::string query = std::string(kArrowTables) + "ORDER BY c.reltuples DESC, 2 LIMIT 100";
+  List* tables = guard([&query] { return find(query.c_str()); });
+  List* bad = NIL;
+  for (int i = 0; i < list_length(tables); ++i) {
+    auto* table = static_cast<Named*>(list_nth(tables, i));
+    const Oid relid = table->relid;
+    guard([relid] { LockRelationOid(relid, AccessShareLock); });
+    if (skips_nothing(relid)) bad = guard([bad, table] { return lappend(bad, table); });
+  }
+  if (bad == NIL)
+    findings->push_back({"skipping", Health::kOk, "Statistics can rule out record batches of all Arrow tables.", ""});
+  else
+    findings->push_back({"skipping", Health::kNote,
+                         "Arrow tables whose record batches no condition can skip, because they have no statistics or "
+                         "those of all batches are alike: " +
+                             names_of(bad, false) + ".",
+                         "arrowstat --sort-by=COLUMN FILE   # a column that conditions are on"});
+}
+
+}  // namespace
+
+void check_tables(std::vector<Finding>* findings) {
+  check_analysed(findings);
+  check_visibility(findings);
+  check_skipping(findings);
+}
+
+}  // namespace strom::pg::sqlfn
