@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "format/forward/found_columns.hpp"
 #include "format/forward/handshake.hpp"
 #include "format/forward/messages.hpp"
 #include "format/forward/record_columns.hpp"
@@ -45,6 +46,33 @@ void put(std::string_view bytes, const RecordChoice& choice) {
     if (column.length() != counts.rows) __builtin_trap();
 }
 
+/// Columns that were found hold all that comes: no value is NULL for its type but those that no column can have.
+void find_columns(std::string_view bytes) {
+  constexpr size_t kMost = 1 << 20;
+  auto message = Message::parse(bytes, kMost);
+  if (!message.is_ok()) return;
+  RecordChoice choice;
+  choice.time_column = "time";
+  choice.tag_column = "tag";
+  choice.is_inferred = true;
+  FoundColumns found(choice.time_column, choice.tag_column);
+  (void)found.observe(message.value());
+  if (found.observe(message.value()) != FoundColumns::Change::kNone) __builtin_trap();
+  choice.fields = found.fields();
+  choice.keys = found.keys();
+  RecordColumns records(choice);
+  std::vector<ColumnBuilder> columns;
+  const auto fields = record_fields(choice);
+  columns.reserve(fields.size());
+  for (const auto& field : fields) columns.emplace_back(field);
+  FoundColumns again(choice.time_column, choice.tag_column);
+  if (!again.start(fields) || again.keys() != choice.keys) __builtin_trap();
+  RecordCounts counts;
+  (void)records.append(message.value(), columns, &counts, [](const std::string&) {}, true);
+  for (const ColumnBuilder& column : columns)
+    if (column.length() != counts.rows) __builtin_trap();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -63,5 +91,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const RecordChoice with_schema = choice_of(true), without = choice_of(false);
   put(bytes, with_schema);
   put(bytes, without);
+  find_columns(bytes);
   return 0;
 }

@@ -223,6 +223,70 @@ for link in crowd:
 status, out, err = receiver.stop()
 ok(status == 0 and rows(OUT / "bad" / "fine.arrow")[0]["n"] == 42, "it has lived through all", status, err)
 
+# ---- Columns for whatever comes ----
+found_folder = OUT / "found"
+
+
+def types(path):
+    return {field.name: str(field.type) for field in ipc.open_file(str(path)).schema if field.name not in ("time", "tag")}
+
+
+def found_rows(*numbers):
+    return [{key: value for key, value in row.items() if key != "tag" and value is not None} for number in numbers for row in rows(found_folder / f"a{number}.arrow")]
+
+
+at = datetime.datetime.fromtimestamp(1, datetime.timezone.utc)
+receiver = Receiver(str(found_folder / "{tag}.arrow"), "--infer-schema", "--flush-interval=20", "--stats")
+link = receiver.connect()
+
+
+def send(tag, chunk, *records):
+    link.sendall(msgpack.packb([tag, packed([[1, record] for record in records]), {"chunk": chunk}]))
+    ok(acknowledged(link, chunk), f"found: {chunk}")
+
+
+first = [{"n": 1, "s": "x", "f": 0.5, "b": True, "j": {"k": [1]}, "nothing": None}, {"n": -2, "late": "y"}]
+send("a", "first", *first)
+equal(types(found_folder / "a.arrow"), {"n": "int64", "s": "string", "f": "double", "b": "bool", "j": "string", "late": "string"}, "types of the first records")
+send("a", "more", {"n": 3, "new": 2**63, "time": "noon", "time_": 5, "tag": 1})
+equal(types(found_folder / "a-1.arrow"), {**types(found_folder / "a.arrow"), "new": "decimal128(20, 0)", "time_": "string", "time__": "int64", "tag_": "int64"}, "further keys, also those of our own columns, begin another file")
+send("a", "again", {"n": 4})
+equal([row.get("n") for row in found_rows("-1")], [3, 4], "which is gone on with")
+send("a", "other", {"n": 2.5, "f": 7, "s": "ä", "b": None}, {"n": 5, "new": 6})
+equal(types(found_folder / "a-2.arrow")["n"], "double", "whole numbers and others")
+send("a", "texts", {"n": "007", "f": "1", "b": "yes", "j": "j", "new": "n"})
+equal({types(found_folder / "a-3.arrow")[name] for name in ("n", "f", "b", "j", "new")}, {"string"}, "what does not go together is text")
+send("a", "last", {"n": 8, "f": 1.5, "b": False, "j": [1, {"k": None}], "new": 2**64 - 1})
+equal(found_rows("", "-1", "-2", "-3"), [{"time": at, **{key: '{"k": [1]}' if key == "j" else value for key, value in first[0].items() if value is not None}}, {"time": at, **first[1]},
+      {"time": at, "n": 3, "new": decimal.Decimal(2**63), "time_": "noon", "time__": 5, "tag_": 1}, {"time": at, "n": 4}, {"time": at, "n": 2.5, "f": 7.0, "s": "ä"},
+      {"time": at, "n": 5.0, "new": decimal.Decimal(6)}, {"time": at, "n": "007", "f": "1", "b": "yes", "j": "j", "new": "n"},
+      {"time": at, "n": "8", "f": "1.5", "b": "false", "j": '[1, {"k": null}]', "new": str(2**64 - 1)}], "every value is there")
+send("b", "b", {"one": 1})
+equal(types(found_folder / "b.arrow"), {"one": "int64"}, "another tag has its own columns")
+send("none", "none", {"nothing": None}, {})
+equal((len(rows(found_folder / "none.arrow")), types(found_folder / "none.arrow")), (2, {}), "records without values")
+send("many", "many", {f"k{i}": i for i in range(1500)}, {f"k{i}": i for i in range(700, 2200)}, {"x" * 300: 1, b"\xff": 2, "": 3})
+equal(len(types(found_folder / "many.arrow")), 1000, "keys without end do not become columns without end")
+status, out, err = receiver.stop()
+ok(status == 0 and "1703 keys without a column" in out, "the others are counted", status, out, err)
+receiver = Receiver(str(found_folder / "{tag}.arrow"), "--infer-schema", "--flush-interval=3600000")
+link = receiver.connect()
+link.sendall(msgpack.packb(["a", packed([[1, {"n": "x"}]]), {"chunk": "r1"}]))
+link.sendall(msgpack.packb(["b", packed([[1, {"one": 2}]]), {"chunk": "r2"}]))
+link.sendall(msgpack.packb(["b", packed([[1, {"one": 3, "more": True}]]), {"chunk": "r3"}]))
+link.sendall(msgpack.packb(["b", packed([[1, {"one": "t", "last": 1}]]), {"chunk": "r4"}]))
+link.sendall(msgpack.packb(["b", packed([[1, {"one": 5}], [1, 5]]), {"chunk": "broken"}]))
+equal(link.recv(100), b"", "a damaged message")
+receiver.stop()
+equal((len(rows(found_folder / "a-3.arrow")), (found_folder / "a-4.arrow").exists()), (3, False), "a restart goes on with the last file")
+equal([[{key: value for key, value in row.items() if key in ("one", "more", "last")} for row in rows(found_folder / f"b{number}.arrow")] for number in ("", "-1", "-2")],
+      [[{"one": 1}], [{"one": 2, "more": None}, {"one": 3, "more": True}], [{"one": "t", "more": None, "last": 1}]], "further columns of events that wait, and other types")
+found_folder.chmod(0o755)
+query(f"CREATE FOREIGN TABLE found (time timestamptz, tag text, n text, late text, new text) SERVER arrow_fdw OPTIONS (files '{found_folder}/a-3.arrow')", DB)
+equal(query("SELECT count(*), count(n), min(n) FROM found", DB), "3|3|007", "PostgreSQL reads them")
+query(f"CREATE FOREIGN TABLE b (time timestamptz, tag text, one bigint, more bool) SERVER arrow_fdw OPTIONS (files '{found_folder}/b.arrow,{found_folder}/b-1.arrow', missing_columns 'null')", DB)
+equal(query("SELECT count(*), sum(one), count(more) FROM b", DB), "3|6|1", "and files with more columns beside those with fewer")
+
 # ---- Who has sent much does not wait for the flush ----
 receiver = Receiver(str(OUT / "much.arrow"), "--schema=n:int64", "--flush-interval=3600000")
 with receiver.connect() as link:

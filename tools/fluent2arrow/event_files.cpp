@@ -51,9 +51,10 @@ int64_t size_of(const std::string& path) {
   return stat(path.c_str(), &found) == 0 ? found.st_size : -1;
 }
 
-bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const auto& x, const auto& y) { return x.name == y.name && same_type(x, y); });
+std::vector<columnar::Field> fields_of(const std::vector<ColumnBuilder>& columns) {
+  std::vector<columnar::Field> fields;
+  for (const ColumnBuilder& column : columns) fields.push_back(column.field());
+  return fields;
 }
 
 }  // namespace
@@ -68,10 +69,13 @@ std::string path_of(const std::string& pattern, std::string_view tag, int64_t ti
   return tool::name_of(with_tag, time_s, [](char) { return std::string(); });
 }
 
-EventFiles::EventFiles(const Settings& settings)
-    : settings_(settings),
-      fields_(format::forward::record_fields(settings.records)),
-      compressor_(settings.compression) {}
+bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b, size_t count) {
+  if (a.size() < count || b.size() < count) return false;
+  return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(count), b.begin(),
+                    [](const auto& x, const auto& y) { return x.name == y.name && same_type(x, y); });
+}
+
+EventFiles::EventFiles(const Settings& settings) : settings_(settings), compressor_(settings.compression) {}
 
 std::vector<std::string> EventFiles::written_chunks(size_t most) const {
   constexpr size_t kMostFiles = 10000;
@@ -90,9 +94,13 @@ std::vector<std::string> EventFiles::written_chunks(size_t most) const {
 }
 
 Status EventFiles::write(EventBuffer& events, int64_t time_s) {
-  for (auto& [tag, waiting] : events.tags()) {
-    if (waiting.rows() > 0) STROM_TRY(write_tag(tag, waiting, time_s));
-    EventBuffer::clear(waiting);
+  for (auto& [tag, of_tag] : events.tags()) {
+    while (!of_tag.older.empty()) {
+      STROM_TRY(write_tag(tag, of_tag.older.front(), time_s));
+      of_tag.older.erase(of_tag.older.begin());
+    }
+    if (of_tag.newest.rows() > 0) STROM_TRY(write_tag(tag, of_tag.newest, time_s));
+    EventBuffer::clear(of_tag.newest);
   }
   events.forget_idle_tags();
   return Status::ok();
@@ -115,22 +123,23 @@ Status EventFiles::write_tag(const std::string& tag, Waiting& waiting, int64_t t
   }
 }
 
-std::vector<size_t> EventFiles::statistics_columns() const {
-  std::vector<size_t> columns;
-  for (size_t i = 0; i < fields_.size(); ++i) {
+std::vector<size_t> EventFiles::statistics_columns(const std::vector<ColumnBuilder>& columns) const {
+  std::vector<size_t> chosen;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const columnar::Field& field = columns[i].field();
     const bool is_wanted = std::any_of(settings_.statistics.begin(), settings_.statistics.end(),
-                                       [&](const auto& name) { return name == "*" || name == fields_[i].name; });
-    if (is_wanted && format::arrow::can_have_bounds(fields_[i])) columns.push_back(i);
+                                       [&](const auto& name) { return name == "*" || name == field.name; });
+    if (is_wanted && format::arrow::can_have_bounds(field)) chosen.push_back(i);
   }
-  return columns;
+  return chosen;
 }
 
 Status EventFiles::create_file(const std::string& path, Waiting& waiting) {
   columnar::Schema schema;
-  schema.fields = fields_;
+  schema.fields = fields_of(waiting.columns);
   STROM_ASSIGN(const auto writer, format::arrow::FileWriter::create(path, std::move(schema), false));
   STROM_ASSIGN(const auto batch, format::arrow::encode_batch(waiting.columns, waiting.rows(), compressor_));
-  format::arrow::Statistics statistics(statistics_columns());
+  format::arrow::Statistics statistics(statistics_columns(waiting.columns));
   statistics.add(statistics.of(waiting.columns));
   STROM_TRY(writer->write(batch).status());
   statistics.put(writer->schema());
@@ -143,7 +152,8 @@ Status EventFiles::create_file(const std::string& path, Waiting& waiting) {
 Status EventFiles::append_to_file(const std::string& path, Waiting& waiting, bool* is_ours) {
   STROM_ASSIGN(auto lock, format::AppendLock::take(path));
   STROM_ASSIGN(const auto file, format::arrow::FileAppender::open(path, std::move(lock), {}));
-  *is_ours = same_fields(file->schema().fields, fields_);
+  const auto fields = fields_of(waiting.columns);
+  *is_ours = file->schema().fields.size() == fields.size() && same_fields(file->schema().fields, fields, fields.size());
   if (!*is_ours) return Status::ok();
   constexpr int64_t kFull = int64_t{16} << 20;
   int64_t bytes = 0;
@@ -153,8 +163,8 @@ Status EventFiles::append_to_file(const std::string& path, Waiting& waiting, boo
   const size_t small = file->small_batches(bytes, kFull);
   const std::vector<ColumnBuilder>* all = &waiting.columns;
   if (small > 0) {
-    columns.reserve(fields_.size());
-    for (const auto& field : fields_) columns.emplace_back(field);
+    columns.reserve(fields.size());
+    for (const auto& field : fields) columns.emplace_back(field);
     for (size_t i = mark.batches - small; i < mark.batches; ++i) STROM_TRY(file->read(mark, i, columns));
     if (format::arrow::append_rows(waiting.columns, columns)) {
       file->cut({mark.generation, mark.batches - small});

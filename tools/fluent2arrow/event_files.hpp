@@ -21,6 +21,9 @@ Status check_pattern(const std::string& pattern);
 /// Characters of a tag that could lead elsewhere, or hide a file, become _.
 std::string path_of(const std::string& pattern, std::string_view tag, int64_t time_s);
 
+/// Whether the first `count` fields have the same names and types, and are there.
+bool same_fields(const std::vector<columnar::Field>& a, const std::vector<columnar::Field>& b, size_t count);
+
 class EventFiles {
  public:
   explicit EventFiles(const Settings& settings);
@@ -36,10 +39,9 @@ class EventFiles {
   Status write_tag(const std::string& tag, Waiting& waiting, int64_t time_s);
   Status create_file(const std::string& path, Waiting& waiting);
   Status append_to_file(const std::string& path, Waiting& waiting, bool* is_ours);
-  std::vector<size_t> statistics_columns() const;
+  std::vector<size_t> statistics_columns(const std::vector<columnar::ColumnBuilder>& columns) const;
 
   const Settings& settings_;
-  const std::vector<columnar::Field> fields_;
   format::arrow::Compressor compressor_;
 };
 

@@ -42,6 +42,8 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
   table.text(0, "schema", "COLUMNS", &settings.schema,
              "columns for the keys of records, as NAME:TYPE[:EXTRA;…], with commas between; without it one column, "
              "record, has them as JSON");
+  table.flag(0, "infer-schema", &settings.records.is_inferred,
+             "a column for each key that comes, by tag; where a key or a type is new, another file is begun");
   table.text(0, "ts-column", "NAME", &settings.records.time_column, "a column for the events' times (default: time)");
   table.text(0, "tag-column", "NAME", &settings.records.tag_column, "a column for the events' tags (default: tag)");
   table
@@ -133,6 +135,8 @@ int main_of_tool(int argc, char** argv) {
                 "a folder for each tag, a file for each day");
   table.example("fluent2arrow --schema=host:utf8,status:int16,bytes:int64,path:utf8 -o '/data/access_%Y%m%d%H.arrow'",
                 "columns for the keys of records");
+  table.example("fluent2arrow --infer-schema -o '/data/logs/{tag}/%Y%m%d.arrow'", "columns for whatever comes");
+  table.exclusive({"schema", "infer-schema"});
   return tool::run_program(table, argc, argv, [&] { return check(settings, choices); }, [&] { return run(settings); });
 }
 

@@ -30,7 +30,12 @@ struct Received {
 class Receiver {
  public:
   Receiver(const Settings& settings, EventFiles& files)
-      : settings_(settings), files_(files), taken_(settings), written_(settings), writer_(files) {}
+      : settings_(settings),
+        files_(files),
+        schemas_(settings),
+        taken_(settings, schemas_),
+        written_(settings, schemas_),
+        writer_(files) {}
 
   /// Reads the files of secrets and certificates, and which chunks there are. Errors: those of Access and TlsContext.
   Status prepare();
@@ -61,7 +66,7 @@ class Receiver {
   using Connections = std::map<uint64_t, Connection>;
   /// What is written together, and who is told then.
   struct Round {
-    explicit Round(const Settings& settings) : events(std::make_unique<EventBuffer>(settings)) {}
+    Round(const Settings& settings, TagSchemas& schemas) : events(std::make_unique<EventBuffer>(settings, schemas)) {}
     std::unique_ptr<EventBuffer> events;
     std::vector<Answer> answers;
     int64_t bytes = 0;
@@ -96,7 +101,8 @@ class Receiver {
   int64_t buffered_bytes_ = 0, last_write_ms_ = 0;
   bool is_ending_ = false, is_idle_ = false;  // a signal has come; nothing has come for a while
   bool is_failing_ = false;                   // the last write has failed
-  Round taken_, written_;                     // what the writer has is in written_, until it is on the disk
+  TagSchemas schemas_;
+  Round taken_, written_;  // what the writer has is in written_, until it is on the disk
   format::forward::RecordCounts counts_;
   std::unordered_set<std::string> known_;  // chunks that are on the disk, or wait
   std::deque<std::string> known_order_;

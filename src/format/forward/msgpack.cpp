@@ -132,7 +132,7 @@ Step MessageReader::take(Value* value) {
   if (code < kFirstForm || code > kLastForm) return take_short(code, value);
   const Form& form = kForms[code - kFirstForm];
   switch (form.kind) {
-    case Kind::kNil: return form.size == 0 ? Step::kDone : Step::kInvalid;
+    case Kind::kNil: value->kind = Kind::kNil; return form.size == 0 ? Step::kDone : Step::kInvalid;
     case Kind::kBool:
       value->kind = Kind::kBool;
       value->truth = form.size != 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "format/csv/append_value.hpp"
+#include "format/forward/found_columns.hpp"
 
 namespace strom::format::forward {
 
@@ -72,10 +73,17 @@ Status damaged(const char* what = "a record that is none") {
   return {ErrorCode::kProtocolViolation, std::string("not a message of the Forward protocol: ") + what};
 }
 
+Status outgrown() { return {RecordColumns::kOutgrown, "records have more than their columns can have"}; }
+
 Status full() { return {ErrorCode::kOverBudget, "a record batch is full"}; }
 
 Status missing(const Field& field) {
   return {ErrorCode::kTypeMismatch, "a record without a value for column \"" + field.name + "\", which is not_null"};
+}
+
+bool is_next_nothing(MessageReader reader) {
+  Value value;
+  return reader.next(&value) == Step::kDone && is_nothing(value);
 }
 
 }  // namespace
@@ -96,7 +104,7 @@ std::vector<Field> record_fields(const RecordChoice& choice) {
     field.layout = Layout::kUtf8;
     field.nullable = false;
   }
-  if (!choice.fields.empty()) {
+  if (choice.is_inferred || !choice.fields.empty()) {
     fields.insert(fields.end(), choice.fields.begin(), choice.fields.end());
   } else {
     Field& field = fields.emplace_back();
@@ -111,7 +119,10 @@ std::vector<Field> record_fields(const RecordChoice& choice) {
 RecordColumns::RecordColumns(const RecordChoice& choice)
     : choice_(choice),
       first_((choice.time_column.empty() ? size_t{0} : 1) + (choice.tag_column.empty() ? size_t{0} : 1)) {
-  for (size_t i = 0; i < choice.fields.size(); ++i) names_.emplace(choice.fields[i].name, i);
+  for (size_t i = 0; i < choice.fields.size(); ++i) {
+    keys_.push_back(choice.keys.empty() ? choice.fields[i].name : choice.keys[i]);
+    names_.emplace(keys_.back(), i);
+  }
 }
 
 size_t RecordColumns::look_up(std::string_view key, size_t place) {
@@ -135,6 +146,7 @@ Status RecordColumns::append_value(MessageReader& reader, ColumnBuilder& column,
     column.append_null();
     return Status::ok();
   }
+  if (may_grow_ && !fits_found(value, column.field())) return outgrown();
   if (value.values_inside() > 0) {
     reader = begin;
     if (reader.skip() != Step::kDone) return damaged();
@@ -175,7 +187,9 @@ Status RecordColumns::append_record(MessageReader& reader, int64_t row, Columns&
       if (reader.skip() != Step::kDone) return damaged();
     const size_t index = key.kind == Kind::kText || key.kind == Kind::kBytes ? find(key.bytes, i) : kNone;
     if (index == kNone || !refused.is_ok()) {
-      if (index == kNone) ++counts->extra;
+      const bool has_no_place = index == kNone && !(choice_.is_inferred && is_next_nothing(reader));
+      if (has_no_place && may_grow_) return outgrown();
+      if (has_no_place) ++counts->extra;
       if (reader.skip() != Step::kDone) return damaged();
       continue;
     }
@@ -217,10 +231,13 @@ Status RecordColumns::append_event(const Message& message, MessageReader& reader
   const std::string_view tag = message.tag();
   if (!choice_.tag_column.empty() && !columns[at++].append_bytes(tag.data(), static_cast<int64_t>(tag.size())))
     return full();
-  return choice_.fields.empty() ? append_whole(reader, columns[at]) : append_record(reader, row, columns, counts);
+  const bool is_whole = choice_.fields.empty() && !choice_.is_inferred;
+  return is_whole ? append_whole(reader, columns[at]) : append_record(reader, row, columns, counts);
 }
 
-Status RecordColumns::append(const Message& message, Columns& columns, RecordCounts* counts, const LeftOut& left_out) {
+Status RecordColumns::append(const Message& message, Columns& columns, RecordCounts* counts, const LeftOut& left_out,
+                             bool may_grow) {
+  may_grow_ = may_grow;
   const int64_t before = columns[0].length();
   const auto cut_to = [&](int64_t rows) {
     for (ColumnBuilder& column : columns)
