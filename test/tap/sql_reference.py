@@ -222,7 +222,7 @@ def main():
         return
     database, files = fresh_database("strom_sql_reference"), folder("sql_reference")
     files.chmod(0o777)
-    session = engine_session(database)
+    session = psycopg.connect(dbname=database, autocommit=True)
     functions, views = read_catalog(session)
     check_comments(session, functions, views)
     made = page(functions, views)
