@@ -22,6 +22,11 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
   table.group("Input");
   table.text('L', "listen", "ADDRESS", &settings.address,
              "HOST:PORT, or the path of a UNIX socket (default 127.0.0.1:24224)");
+  table.text(0, "syslog-tcp", "ADDRESS", &settings.syslog_stream,
+             "also receives syslog (RFC 5424, RFC 3164) by connections: HOST:PORT, or the path of a UNIX socket");
+  table.text(0, "syslog-udp", "ADDRESS", &settings.syslog_datagrams,
+             "also receives syslog by datagrams, which get lost when they come too fast: HOST:PORT");
+  table.text(0, "syslog-tag", "TAG", &settings.syslog_tag, "the tag of messages of syslog (default syslog)");
   table.group("Access");
   table
       .text(0, "shared-key-file", "FILE", &settings.key_file,
@@ -106,7 +111,7 @@ Status run(Settings& settings) {
   STROM_TRY(receiver.prepare());
   STROM_TRY(receiver.listen());
   STROM_TRY(receiver.run([&] {
-    fmt::print("fluent2arrow: listening at {}\n", receiver.address());
+    fmt::print("fluent2arrow: listening at {}\n", receiver.addresses());
     std::fflush(stdout);
   }));
   const Received& received = receiver.received();
@@ -124,8 +129,9 @@ int main_of_tool(int argc, char** argv) {
   Choices choices;
   OptionTable table(
       "fluent2arrow", "writes forwarded logs to Apache Arrow files",
-      "Receives events by the Forward protocol of Fluentd and Fluent Bit and writes them to Arrow files, which "
-      "PostgreSQL can read at any time. An event is acknowledged when it is on the disk. Files that are there "
+      "Receives events by the Forward protocol of Fluentd and Fluent Bit, and by option those of syslog, and writes "
+      "them to Arrow files, which PostgreSQL can read at any time. An event is acknowledged when it is on the disk. "
+      "Files that are there "
       "and have the same columns are gone on with.\n\n"
       "It ends on SIGTERM and SIGINT, after all that has come is written.");
   add_options(table, settings, choices);
@@ -136,6 +142,8 @@ int main_of_tool(int argc, char** argv) {
   table.example("fluent2arrow --schema=host:utf8,status:int16,bytes:int64,path:utf8 -o '/data/access_%Y%m%d%H.arrow'",
                 "columns for the keys of records");
   table.example("fluent2arrow --infer-schema -o '/data/logs/{tag}/%Y%m%d.arrow'", "columns for whatever comes");
+  table.example("fluent2arrow --syslog-udp=0.0.0.0:514 --syslog-tcp=0.0.0.0:514 --infer-schema -o '/data/%Y%m%d.arrow'",
+                "the logs of other machines");
   table.exclusive({"schema", "infer-schema"});
   return tool::run_program(table, argc, argv, [&] { return check(settings, choices); }, [&] { return run(settings); });
 }

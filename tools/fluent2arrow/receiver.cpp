@@ -15,6 +15,7 @@
 #include "base/os_error.hpp"
 #include "common/program.hpp"
 #include "format/forward/handshake.hpp"
+#include "format/forward/syslog.hpp"
 
 namespace strom::fluent2arrow {
 
@@ -28,6 +29,7 @@ constexpr size_t kMostConnections = 4000;
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr size_t kMostMessage = size_t{256} << 20;    // also without compression
 constexpr int64_t kMostWaiting = int64_t{512} << 20;  // of events and of messages that are not whole
+constexpr size_t kMostSyslog = size_t{1} << 20;       // of a message in a stream
 constexpr size_t kMostOutput = size_t{1} << 20;       // answers that a client does not take
 constexpr size_t kKnownChunks = 100000;
 constexpr size_t kMostAnswers = 10000;  // that wait for a write
@@ -43,6 +45,11 @@ int64_t now_ms() {
       .count();
 }
 
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 }  // namespace
 
 Status Receiver::prepare() {
@@ -53,15 +60,37 @@ Status Receiver::prepare() {
 }
 
 Status Receiver::listen() {
-  STROM_ASSIGN(listener_, Listener::open(settings_.address));
-  return Status::ok();
+  const auto add = [&](Protocol protocol, const std::string& address) {
+    if (address.empty()) return Status::ok();
+    STROM_ASSIGN(Listener listener,
+                 protocol == Protocol::kSyslogDatagrams ? Listener::open_datagrams(address) : Listener::open(address));
+    sources_.push_back({protocol, std::move(listener)});
+    return Status::ok();
+  };
+  STROM_TRY(add(Protocol::kForward, settings_.address));
+  STROM_TRY(add(Protocol::kSyslog, settings_.syslog_stream));
+  return add(Protocol::kSyslogDatagrams, settings_.syslog_datagrams);
+}
+
+std::string Receiver::addresses() const {
+  std::string text;
+  for (const Source& source : sources_) {
+    constexpr const char* kNames[] = {"", " (syslog)", " (syslog, datagrams)"};
+    text += (text.empty() ? "" : ", ") + source.listener.address() + kNames[static_cast<size_t>(source.protocol)];
+  }
+  return text;
 }
 
 bool Receiver::may_read() const { return taken_.bytes + written_.bytes + buffered_bytes_ < kMostWaiting; }
 
 /// Until something comes, or it is time to write.
 void Receiver::wait(int ending) {
-  std::vector<pollfd> waited{{listener_.get(), POLLIN, 0}, {ending, POLLIN, 0}, {writer_.descriptor(), POLLIN, 0}};
+  std::vector<pollfd> waited{{ending, POLLIN, 0}, {writer_.descriptor(), POLLIN, 0}};
+  const size_t first_source = waited.size();
+  for (const Source& source : sources_) {
+    const bool is_asked = source.protocol != Protocol::kSyslogDatagrams || may_read();
+    waited.push_back({source.listener.get(), static_cast<short>(is_asked ? POLLIN : 0), 0});
+  }
   const size_t first = waited.size();
   std::vector<uint64_t> numbers(first);
   for (const auto& [number, connection] : connections_) {
@@ -76,13 +105,19 @@ void Receiver::wait(int ending) {
   if (writer_.is_busy()) pause = kRetryMs;  // which tells when it is done
   const bool is_much = taken_.bytes >= kIdleBytes;
   is_idle_ = poll(waited.data(), waited.size(), static_cast<int>(is_much ? std::min(pause, kIdleMs) : pause)) == 0;
-  if (waited[1].revents != 0) is_ending_ = true;
+  if (waited[0].revents != 0) is_ending_ = true;
   if (is_idle_ || is_ending_) return;
   for (size_t i = first; i < waited.size(); ++i) {
     const auto found = connections_.find(numbers[i]);
     if (!serve(found->first, found->second, waited[i].revents)) end(found);
   }
-  if (waited[0].revents != 0) accept_some();
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (waited[first_source + i].revents == 0) continue;
+    if (sources_[i].protocol == Protocol::kSyslogDatagrams)
+      receive_datagrams(sources_[i]);
+    else
+      accept_some(sources_[i]);
+  }
 }
 
 bool Receiver::is_time_to_write(bool is_idle) const {
@@ -108,7 +143,7 @@ Status Receiver::run(const std::function<void()>& ready) {
     end_some();
   }
   receive_rest();
-  listener_.close();
+  sources_.clear();
   STROM_TRY(write_now());
   for (auto& [number, connection] : connections_) (void)send(connection);
   return Status::ok();
@@ -142,7 +177,12 @@ void Receiver::end_some() {
 
 /// What clients have sent before the signal.
 void Receiver::receive_rest() {
-  accept_some();
+  for (const Source& source : sources_) {
+    if (source.protocol == Protocol::kSyslogDatagrams)
+      receive_datagrams(source);
+    else
+      accept_some(source);
+  }
   const int64_t end = now_ms() + kRetryMs;  // one that goes on sending is not waited for
   for (bool goes_on = true; goes_on && may_read() && now_ms() < end;) {
     goes_on = false;
@@ -158,19 +198,20 @@ void Receiver::receive_rest() {
   }
 }
 
-void Receiver::accept_some() {
+void Receiver::accept_some(const Source& source) {
   for (int i = 0; i < kBacklog; ++i) {
-    Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(accept4(source.listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.get() < 0) return;
     if (connections_.size() >= kMostConnections) continue;  // closed at once
     const int yes = 1;
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
     Connection& connection = connections_[++last_connection_];
+    connection.protocol = source.protocol;
     connection.channel = Channel(std::move(socket), tls_);
     connection.since_ms = now_ms();
     ++received_.connections;
-    if (!access_.is_asked_for()) continue;
+    if (source.protocol != Protocol::kForward || !access_.is_asked_for()) continue;
     connection.handshake = std::make_unique<Handshake>(access_);
     connection.output = connection.handshake->helo();
   }
@@ -185,36 +226,96 @@ bool Receiver::receive(uint64_t number, Connection& connection) {
     connection.input.resize(have + moved.bytes);
     buffered_bytes_ += static_cast<int64_t>(moved.bytes);
     if (moved.state == Channel::State::kWaits) return true;
-    if (moved.state == Channel::State::kEnded || !take_messages(number, connection)) return false;
+    if (moved.state == Channel::State::kEnded) {
+      if (connection.protocol == Protocol::kSyslog) take_last_line(connection);
+      return false;
+    }
+    if (!take_messages(number, connection)) return false;
     if (connection.is_refused || !may_read()) return true;
   }
   return true;
+}
+
+/// Each is a message. What comes while there is no room is left to the system, which drops what it has no room for.
+void Receiver::receive_datagrams(const Source& source) {
+  constexpr size_t kMostDatagram = size_t{64} << 10;
+  constexpr int kMost = 1000;  // before others have their turn
+  std::string events, datagram(kMostDatagram, '\0');
+  for (int i = 0; i < kMost; ++i) {
+    const ssize_t size = recv(source.listener.get(), datagram.data(), datagram.size(), 0);
+    if (size < 0) break;
+    format::forward::append_syslog_event(std::string_view(datagram).substr(0, static_cast<size_t>(size)), now_ns(),
+                                         &events);
+    ++received_.messages;
+  }
+  if (events.empty()) return;
+  const size_t bytes = events.size();
+  const Status status = keep(Message::of_events(settings_.syslog_tag, std::move(events)), bytes);
+  if (!status.is_ok()) tool::report_warning("fluent2arrow", status.message() + "; messages of syslog are lost");
+}
+
+/// The messages of a stream that are whole.
+Status Receiver::take_syslog(std::string_view* rest) {
+  std::string events;
+  const size_t before = rest->size();
+  Status status;
+  while (!rest->empty()) {
+    const auto frame = format::forward::next_syslog_frame(*rest, kMostSyslog);
+    status = frame.status();
+    if (!status.is_ok() || frame.value().size == 0) break;
+    if (!frame.value().text.empty()) {
+      format::forward::append_syslog_event(frame.value().text, now_ns(), &events);
+      ++received_.messages;
+    }
+    rest->remove_prefix(frame.value().size);
+  }
+  if (!events.empty())
+    STROM_TRY(keep(Message::of_events(settings_.syslog_tag, std::move(events)), before - rest->size()));
+  return status;
+}
+
+/// A message in a line of its own whose end did not come.
+void Receiver::take_last_line(const Connection& connection) {
+  const std::string_view text = connection.input;
+  if (text.empty() || (text[0] >= '1' && text[0] <= '9')) return;
+  std::string line(text);
+  line += '\n';
+  std::string_view rest = line;
+  const Status status = take_syslog(&rest);
+  if (!status.is_ok()) tool::report_warning("fluent2arrow", status.message() + "; a message of syslog is lost");
+}
+
+/// The message that the input begins with, unless it is not whole yet.
+Status Receiver::take_message(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole) {
+  if (connection.protocol == Protocol::kSyslog) {
+    *is_whole = false;
+    return take_syslog(rest);
+  }
+  STROM_ASSIGN(const size_t size, connection.end.find(*rest));
+  *is_whole = size > 0;
+  if (!*is_whole) {
+    const size_t most = connection.handshake == nullptr ? kMostMessage : kMostGreeting;
+    if (rest->size() < most) return Status::ok();
+    return {ErrorCode::kOverBudget, "a message has more than " + std::to_string(most) + " bytes"};
+  }
+  const std::string_view message = rest->substr(0, size);
+  STROM_TRY(connection.handshake == nullptr ? take(number, message) : greet(connection, message));
+  rest->remove_prefix(size);
+  return Status::ok();
 }
 
 /// All messages that are whole. False: the client sends something else.
 bool Receiver::take_messages(uint64_t number, Connection& connection) {
   std::string_view rest = connection.input;
   bool is_good = true;
-  while (!rest.empty() && !connection.is_refused) {
-    const Result<size_t> size = connection.end.find(rest);
-    Status status = size.status();
-    if (status.is_ok() && size.value() == 0) {
-      const size_t most = connection.handshake == nullptr ? kMostMessage : kMostGreeting;
-      if (rest.size() < most) break;
-      status = {ErrorCode::kOverBudget, "a message has more than " + std::to_string(most) + " bytes"};
-    }
-    if (status.is_ok()) {
-      const std::string_view message = rest.substr(0, size.value());
-      status = connection.handshake == nullptr ? take(number, message) : greet(connection, message);
-    }
-    if (!status.is_ok()) {
-      // Nothing of it was kept, and it is not answered: the sender still has it.
-      tool::report_warning("fluent2arrow", status.message() + "; the connection is closed");
-      ++received_.refused;
-      is_good = false;
-      break;
-    }
-    rest.remove_prefix(size.value());
+  for (bool is_whole = true; is_whole && !rest.empty() && !connection.is_refused;) {
+    const Status status = take_message(number, connection, &rest, &is_whole);
+    if (status.is_ok()) continue;
+    // Nothing of it was kept, and it is not answered: the sender still has it.
+    tool::report_warning("fluent2arrow", status.message() + "; the connection is closed");
+    ++received_.refused;
+    is_good = false;
+    break;
   }
   const size_t taken = connection.input.size() - rest.size();
   buffered_bytes_ -= static_cast<int64_t>(taken);
@@ -244,6 +345,16 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
     taken_.answers.push_back({number, chunk});
     return Status::ok();
   }
+  STROM_TRY(keep(message, bytes.size()));
+  ++received_.messages;
+  if (chunk.empty()) return Status::ok();
+  taken_.answers.push_back({number, chunk});
+  remember(chunk);
+  return Status::ok();
+}
+
+/// Until the next write. `bytes`: of what has come.
+Status Receiver::keep(const Message& message, size_t bytes) {
   const auto left_out = [](const std::string& reason) {
     tool::report_warning("fluent2arrow", reason + "; the event is left out");
   };
@@ -253,11 +364,7 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
     status = taken_.events->add(message, left_out, &counts_);
   }
   STROM_TRY(status);
-  ++received_.messages;
-  taken_.bytes += static_cast<int64_t>(std::max(bytes.size(), message.events().size()));
-  if (chunk.empty()) return Status::ok();
-  taken_.answers.push_back({number, chunk});
-  remember(chunk);
+  taken_.bytes += static_cast<int64_t>(std::max(bytes, message.events().size()));
   return Status::ok();
 }
 

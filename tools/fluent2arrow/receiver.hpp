@@ -1,5 +1,5 @@
-// Receives events by the Forward protocol, and hands them to the writer's thread. One thread, which never waits for a
-// client: clients that send slowly, or do not take their answers, cost a buffer and nothing else.
+// Receives events by the Forward protocol and by syslog, and hands them to the writer's thread. One thread, which never
+// waits for a client: clients that send slowly, or do not take their answers, cost a buffer and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -39,19 +39,25 @@ class Receiver {
 
   /// Reads the files of secrets and certificates, and which chunks there are. Errors: those of Access and TlsContext.
   Status prepare();
-  /// Errors: an address that is none, or that somebody else has.
+  /// At all addresses. Errors: an address that is none, or that somebody else has.
   Status listen();
   /// Until a signal ends the program; then all that has come is written. Calls `ready` when a signal does so. Errors:
   /// those of writing at the end.
   Status run(const std::function<void()>& ready);
-  /// The address, with the port that the system chose for port 0.
-  std::string address() const { return listener_.address(); }
+  /// The addresses, with the ports that the system chose for port 0, and what is received there.
+  std::string addresses() const;
 
   const Received& received() const { return received_; }
   const format::forward::RecordCounts& counts() const { return counts_; }
 
  private:
+  enum class Protocol : uint8_t { kForward, kSyslog, kSyslogDatagrams };
+  struct Source {
+    Protocol protocol;
+    Listener listener;
+  };
   struct Connection {
+    Protocol protocol;
     Channel channel;
     std::unique_ptr<Handshake> handshake;  // until the client is welcome
     bool is_refused = false;               // it ends when its output is sent
@@ -73,11 +79,16 @@ class Receiver {
   };
 
   void wait(int ending);
-  void accept_some();
+  void accept_some(const Source& source);
+  void receive_datagrams(const Source& source);
   void receive_rest();
   bool receive(uint64_t number, Connection& connection);
   bool take_messages(uint64_t number, Connection& connection);
+  Status take_message(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole);
+  Status take_syslog(std::string_view* rest);
+  void take_last_line(const Connection& connection);
   Status take(uint64_t number, std::string_view bytes);
+  Status keep(const format::forward::Message& message, size_t bytes);
   void remember(const std::string& chunk);
   Status greet(Connection& connection, std::string_view bytes);
   bool serve(uint64_t number, Connection& connection, int events);
@@ -95,7 +106,7 @@ class Receiver {
   EventFiles& files_;
   Access access_;
   TlsContext tls_;
-  Listener listener_;
+  std::vector<Source> sources_;
   Connections connections_;
   uint64_t last_connection_ = 0;
   int64_t buffered_bytes_ = 0, last_write_ms_ = 0;

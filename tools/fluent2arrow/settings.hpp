@@ -11,8 +11,10 @@
 namespace strom::fluent2arrow {
 
 struct Settings {
-  std::string address = "127.0.0.1:24224";  // HOST:PORT, or the path of a UNIX socket
-  std::string key_file, users_file;         // secrets that clients have to know
+  std::string address = "127.0.0.1:24224";      // HOST:PORT, or the path of a UNIX socket
+  std::string syslog_stream, syslog_datagrams;  // addresses; empty: not received
+  std::string syslog_tag = "syslog";
+  std::string key_file, users_file;  // secrets that clients have to know
   // Of TLS: ours, and those by which certificates of clients are checked.
   std::string certificate_file, private_key_file, authority_file;
   std::string path;  // pattern of files' names, see event_files.hpp

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <utility>
 
 namespace strom::format::forward {
 namespace {
@@ -115,6 +116,14 @@ Result<Message> Message::parse(std::string_view bytes, size_t most) {
     STROM_TRY(inflate_all(message.events_, most, &message.text_));
     message.is_packed_ = true;
   }
+  return message;
+}
+
+Message Message::of_events(std::string_view tag, std::string events) {
+  Message message;
+  message.tag_ = tag;
+  message.text_ = std::move(events);
+  message.is_packed_ = true;
   return message;
 }
 

@@ -29,6 +29,8 @@ class Message {
   /// `bytes` have it whole, and stay. Errors: kProtocolViolation; kOverBudget where it would be larger than `most`
   /// bytes without compression.
   static Result<Message> parse(std::string_view bytes, size_t most);
+  /// Of pairs of time and record that are made here. The tag stays.
+  static Message of_events(std::string_view tag, std::string events);
 
   std::string_view tag() const { return tag_; }
   /// What the sender wants back when the events are safe; empty: nothing.

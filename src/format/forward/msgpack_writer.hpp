@@ -1,0 +1,23 @@
+// Values as MessagePack: events that did not come as such. Used by syslog.cpp, http_events.cpp and json_events.cpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace strom::format::forward {
+
+void put_nil(std::string* out);
+void put_bool(bool value, std::string* out);
+void put_int(int64_t value, std::string* out);
+void put_uint(uint64_t value, std::string* out);
+void put_float(double value, std::string* out);
+/// Bytes that are no UTF-8 are replaced.
+void put_text(std::string_view text, std::string* out);
+/// What follows are `count` pairs, or elements.
+void put_map(uint32_t count, std::string* out);
+void put_array(uint32_t count, std::string* out);
+/// The beginning of an event: its time, in nanoseconds since 1970. Its record, a map, follows.
+void put_event(int64_t time_ns, std::string* out);
+
+}  // namespace strom::format::forward
