@@ -1,4 +1,5 @@
-// Numbers of 256 bits, as far as reading decimals needs them. Used by the readers of texts and of PostgreSQL's numeric.
+// Numbers of 256 bits, as far as reading and printing decimals needs them. Used by the readers of texts and of
+// PostgreSQL's numeric, and by the writers of texts.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,40 @@ namespace strom::base {
 /// Not negative until negate().
 struct UInt256 {
   uint64_t words[4] = {};  // the lowest first
+
+  /// Of a number of up to 32 bytes in two's complement, the lowest first.
+  static UInt256 magnitude(const void* bytes, size_t size, bool* negative) {
+    UInt256 value;
+    *negative = static_cast<const int8_t*>(bytes)[size - 1] < 0;
+    if (*negative) std::memset(value.words, 0xFF, sizeof value.words);
+    std::memcpy(value.words, bytes, size);
+    if (*negative) value.negate();
+    return value;
+  }
+
+  /// Decimal digits, most of them 78, the first of which is 0 for 0 only. Returns their end.
+  char* put_digits(char* out) const {
+    constexpr uint32_t kBillion = 1'000'000'000;
+    constexpr int kParts = 8, kDigits = 9;
+    uint32_t parts[kParts];
+    std::memcpy(parts, words, sizeof parts);
+    char reversed[kParts * sizeof(uint64_t) + 2 * kDigits];
+    int size = 0;
+    for (bool more = true; more;) {
+      uint64_t rest = 0;
+      more = false;
+      for (int i = kParts; i-- > 0;) {
+        rest = rest << 32 | parts[i];
+        parts[i] = static_cast<uint32_t>(rest / kBillion);
+        rest %= kBillion;
+        more = more || parts[i] != 0;
+      }
+      for (int i = 0; i < kDigits; ++i, rest /= 10) reversed[size++] = static_cast<char>('0' + rest % 10);
+    }
+    while (size > 1 && reversed[size - 1] == '0') --size;
+    while (size > 0) *out++ = reversed[--size];
+    return out;
+  }
 
   /// this * factor + addend; false when it does not fit into 255 bits.
   bool multiply_add(uint64_t factor, uint64_t addend) {

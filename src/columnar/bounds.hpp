@@ -6,6 +6,7 @@
 #include <string>
 
 #include "columnar/schema.hpp"
+#include "columnar/stored_number.hpp"
 
 namespace strom::columnar {
 
@@ -25,30 +26,13 @@ struct Bounds {
 
 /// How statistics of a layout are held. False for layouts that have none.
 constexpr bool bounds_kind(Layout layout, Bounds::Kind* kind) {
-  switch (layout) {
-    case Layout::kInt8:
-    case Layout::kInt16:
-    case Layout::kInt32:
-    case Layout::kInt64:
-    case Layout::kUInt8:
-    case Layout::kUInt16:
-    case Layout::kUInt32:
-    case Layout::kUInt64:
-    case Layout::kDecimal32:
-    case Layout::kDecimal64:
-    case Layout::kDecimal128:
-    case Layout::kDate32:
-    case Layout::kDate64:
-    case Layout::kTime32:
-    case Layout::kTime64:
-    case Layout::kTimestamp: *kind = Bounds::Kind::kInteger; return true;
-    case Layout::kFloat32:
-    case Layout::kFloat64: *kind = Bounds::Kind::kReal; return true;
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View: *kind = Bounds::Kind::kText; return true;
-    default: return false;
+  const Values values = values_of(layout);
+  if (values == Values::kText) {
+    *kind = Bounds::Kind::kText;
+    return true;
   }
+  *kind = values == Values::kReal ? Bounds::Kind::kReal : Bounds::Kind::kInteger;
+  return has_stored_number(layout) && values != Values::kSpan;
 }
 
 }  // namespace strom::columnar

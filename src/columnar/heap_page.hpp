@@ -38,6 +38,7 @@ enum class Storage : uint8_t {
   kHalf,       // float2: to Phys::kF32
   kUnsigned1,  // "char": to Phys::kI32
   kUnsigned4,  // oid: to Phys::kI64
+  kUnsigned8,  // pg_lsn: to Phys::kI64, with the highest bit inverted
   kMac6,       // to Phys::kI64, the first byte highest
   kMac8,       // the same with the highest bit inverted
   kWord12,     // timetz: to Phys::kI128, the last four bytes being 0
@@ -69,6 +70,7 @@ STROM_BASE_INLINE constexpr int storage_width(Storage storage) {
     case Storage::kUnsigned1:
     case Storage::kWord4: return 4;
     case Storage::kUnsigned4:
+    case Storage::kUnsigned8:
     case Storage::kMac6:
     case Storage::kMac8:
     case Storage::kWord8: return 8;
@@ -193,6 +195,9 @@ STROM_BASE_INLINE void with_fixed(Storage storage, F&& f) {
       break;
     case Storage::kUnsigned1: f([](const uint8_t* bytes) { return int32_t{load_bytes<uint8_t>(bytes)}; }); break;
     case Storage::kUnsigned4: f([](const uint8_t* bytes) { return int64_t{load_bytes<uint32_t>(bytes)}; }); break;
+    case Storage::kUnsigned8:
+      f([](const uint8_t* bytes) { return load_bytes<uint64_t>(bytes) ^ uint64_t { 1 } << 63; });
+      break;
     case Storage::kMac6: f([](const uint8_t* bytes) { return load_big_endian<6>(bytes); }); break;
     case Storage::kMac8:
       f([](const uint8_t* bytes) { return load_big_endian<8>(bytes) ^ uint64_t { 1 } << 63; });

@@ -30,7 +30,20 @@ enum class Form : uint8_t {
 };
 
 enum class Loader : uint8_t { kEngine, kCodec };
-enum class Builder : uint8_t { kOwn, kForeign, kNobody };
+
+/// What kind of values a layout has.
+enum class Values : uint8_t {
+  kBool,
+  kSigned,
+  kUnsigned,
+  kReal,
+  kDecimal,
+  kMoment,  // signed: dates, times of the day, points in time
+  kSpan,    // signed: lengths of time in one unit
+  kText,
+  kBytes,
+  kOther,
+};
 
 enum class TimeUnit : uint8_t { kSecond, kMilli, kMicro, kNano };
 
@@ -59,22 +72,21 @@ constexpr int64_t value_width(Layout layout, int32_t byte_width) {
   return fixed == kWidthOfField ? byte_width : fixed;
 }
 
-/// The engine has a loader for it, in engine/op/scan.
-constexpr bool has_engine_loader(Layout layout) {
+constexpr Values values_of(Layout layout) {
   switch (layout) {
-#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, sql, sql_text, loader, builder) \
-  case Layout::k##name: return Loader::loader == Loader::kEngine;
+#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, ...) \
+  case Layout::k##name: return Values::values;
 #include "registry/arrow_types.def"
 #undef STROM_ARROW_TYPE
   }
-  return false;
+  return Values::kOther;
 }
 
-/// Columns of it can be made.
-constexpr bool has_builder(Layout layout) {
+/// The engine has a loader for it, in engine/op/scan.
+constexpr bool has_engine_loader(Layout layout) {
   switch (layout) {
-#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, sql, sql_text, loader, builder) \
-  case Layout::k##name: return Builder::builder != Builder::kNobody;
+#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, sql, sql_text, loader) \
+  case Layout::k##name: return Loader::loader == Loader::kEngine;
 #include "registry/arrow_types.def"
 #undef STROM_ARROW_TYPE
   }
@@ -93,10 +105,7 @@ constexpr const char* layout_name(Layout layout) {
 }
 
 /// Decimals, whose field has a precision and a scale.
-constexpr bool is_decimal(Layout layout) {
-  return layout == Layout::kDecimal32 || layout == Layout::kDecimal64 || layout == Layout::kDecimal128 ||
-         layout == Layout::kDecimal256;
-}
+constexpr bool is_decimal(Layout layout) { return values_of(layout) == Values::kDecimal; }
 /// Digits that a decimal layout holds at most.
 constexpr int max_precision(Layout layout) {
   return layout == Layout::kDecimal32 ? 9 : layout == Layout::kDecimal64 ? 18 : layout == Layout::kDecimal256 ? 76 : 38;
@@ -108,12 +117,10 @@ constexpr bool has_offsets(Layout layout) { return form_of(layout) == Form::kOff
 constexpr bool is_view(Layout layout) { return form_of(layout) == Form::kViews; }
 
 /// UTF-8 text of any length.
-constexpr bool is_text(Layout layout) {
-  return layout == Layout::kUtf8 || layout == Layout::kLargeUtf8 || layout == Layout::kUtf8View;
-}
+constexpr bool is_text(Layout layout) { return values_of(layout) == Values::kText; }
 /// Bytes of any length.
 constexpr bool is_binary(Layout layout) {
-  return layout == Layout::kBinary || layout == Layout::kLargeBinary || layout == Layout::kBinaryView;
+  return values_of(layout) == Values::kBytes && (has_offsets(layout) || is_view(layout));
 }
 
 /// Texts or bytes of any length, which text_at() finds by what it reads from the column, and may not find.

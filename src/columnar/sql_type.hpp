@@ -13,7 +13,7 @@ namespace strom::columnar {
 /// The SQL type that reads all values of a layout.
 constexpr registry::TypeId layout_type(Layout layout) {
   switch (layout) {
-#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, sql, ...) \
+#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, sql, ...) \
   case Layout::k##name: return registry::TypeId::sql;
 #include "registry/arrow_types.def"
 #undef STROM_ARROW_TYPE
@@ -24,7 +24,7 @@ constexpr registry::TypeId layout_type(Layout layout) {
 /// The same in SQL; empty when the field's parameters belong to it.
 constexpr const char* layout_type_text(Layout layout) {
   switch (layout) {
-#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, sql, sql_text, ...) \
+#define STROM_ARROW_TYPE(name, text, arrow, first, second, form, width, values, sql, sql_text, ...) \
   case Layout::k##name: return sql_text;
 #include "registry/arrow_types.def"
 #undef STROM_ARROW_TYPE

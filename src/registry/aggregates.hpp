@@ -31,6 +31,28 @@ enum class AccKind : uint8_t {
   kPairMoments,  // the same of two arguments, see PairMoments
 };
 
+/// The result is the same when a row is there once or more often.
+constexpr bool ignores_copies(AccKind acc) {
+  switch (acc) {
+    case AccKind::kMin:
+    case AccKind::kMax:
+    case AccKind::kMinSpan:
+    case AccKind::kMaxSpan:
+    case AccKind::kCountTrue:
+    case AccKind::kBitAnd:
+    case AccKind::kBitOr: return true;
+    default: return false;
+  }
+}
+
+/// A group's result is its state, or a sum divided by a count.
+constexpr bool has_simple_result(AccKind acc) {
+  return acc != AccKind::kSumSquares && acc != AccKind::kMoments && acc != AccKind::kPairMoments;
+}
+
+/// Each step is rounded to float4, so that sums of parts of a set cannot be added.
+constexpr bool is_coarse_sum(AccKind acc) { return acc == AccKind::kSumF32; }
+
 /// State of kSumSquares: sums of the inputs, and of the lower and the upper 64 bits of their squares.
 struct alignas(16) SquareSums {
   __int128 sum, low, high;
@@ -75,6 +97,9 @@ enum class PartialFormat : uint8_t {
   kSame,               // the value itself: min, max, bit_and, bit_or, bit_xor
 };
 
+/// Of PostgreSQL 16 and later, of any type: computed as a minimum where there is one.
+inline constexpr std::string_view kAnyValue = "any_value";
+
 enum class AggregateId : uint8_t {
   kCountStar,
   kCountAny,
@@ -108,6 +133,14 @@ inline constexpr AggregateInfo kAggregates[] = {
 };
 
 constexpr const AggregateInfo& aggregate_info(AggregateId id) { return kAggregates[static_cast<int>(id)]; }
+
+/// The aggregates called `pg_name` in pg_catalog, whatever their argument is, have a row for which test(row) holds.
+template <class Test>
+constexpr bool any_aggregate(std::string_view pg_name, Test test) {
+  for (const AggregateInfo& row : kAggregates)
+    if (pg_name == row.pg_name && test(row)) return true;
+  return false;
+}
 
 /// The row of pg_catalog aggregate `pg_name`; nargs 0 is count(*), count(x) takes any type. nullptr when unknown.
 constexpr const AggregateInfo* find_aggregate(std::string_view pg_name, int nargs, TypeId arg) {

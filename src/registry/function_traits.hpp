@@ -18,6 +18,9 @@ enum FunctionTraits : uint32_t {
   kScale6 = 512,
   kHostMath = 1024,
   kNullable = 2048,
+  kIsLess = 4096,
+  kIsEqual = 8192,
+  kIsGreater = 16384,
 };
 
 }  // namespace strom::registry

@@ -1,4 +1,5 @@
-// SQL types known to the engine and how a value of each lies in a register. Generated from types.def.
+// SQL types known to the engine and how a value of each lies in a register. Generated from types.def and
+// datum_forms.def.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ enum class Phys : uint8_t {
   kI32,   // int32_t: int1, int2 and int4; "char" as the unsigned byte; date as days since 2000-01-01, INT32_MIN/MAX =
           // -/+infinity
   kI64,   // int64_t: int8; timestamps as microseconds since 2000-01-01 UTC, INT64_MIN/MAX = -/+infinity;
-          // time as microseconds of the day; oid; enum values as their OIDs; money as cents; macaddr and macaddr8 as
-          // numbers, see engine/expr/network.hpp
+          // time as microseconds of the day; oid; enum values as their OIDs; money as cents; pg_lsn; macaddr, macaddr8
+          // as numbers, see engine/expr/network.hpp
   kI128,  // __int128: numeric as unscaled integer, the scale being part of the expression's static type, or with its
           // scale in the lower bits (TypeId::kDecimal, see base/int128.hpp); interval, uuid and timetz as PostgreSQL's
           // bytes
@@ -22,27 +23,54 @@ enum class Phys : uint8_t {
           // root container of a jsonb; an array, a geometry without its varlena header
 };
 
+/// How a value lies in a Datum, see datum_forms.def.
+enum class DatumForm : uint8_t {
+#define STROM_DATUM_FORM(name, ...) name,
+#include "registry/datum_forms.def"
+#undef STROM_DATUM_FORM
+};
+
+struct DatumFormInfo {
+  int length;  // pg_type's typlen
+  Phys phys;
+};
+
+inline constexpr DatumFormInfo kDatumForms[] = {
+#define STROM_DATUM_FORM(name, length, phys, ...) {length, Phys::phys},
+#include "registry/datum_forms.def"
+#undef STROM_DATUM_FORM
+};
+
+constexpr const DatumFormInfo& form_info(DatumForm form) { return kDatumForms[static_cast<int>(form)]; }
+
 enum class TypeId : uint8_t {
-#define STROM_TYPE(name, pg_name, oid, phys) name,
+#define STROM_TYPE(name, ...) name,
 #include "registry/types.def"
 #undef STROM_TYPE
 };
 
 constexpr int kTypeCount = 0
-#define STROM_TYPE(name, pg_name, oid, phys) +1
+#define STROM_TYPE(...) +1
 #include "registry/types.def"
 #undef STROM_TYPE
     ;
+
+enum class Order : uint8_t { kRegister, kOther };
+enum class Equality : uint8_t { kBits, kOther };
 
 struct TypeInfo {
   TypeId id;
   const char* pg_name;  // in pg_catalog
   uint32_t pg_oid;      // of a built-in type; 0: another one
+  DatumForm form;
   Phys phys;
+  Order order;
+  Equality equality;
 };
 
 inline constexpr TypeInfo kTypes[] = {
-#define STROM_TYPE(name, pg_name, oid, phys) {TypeId::name, pg_name, oid, Phys::phys},
+#define STROM_TYPE(name, pg_name, oid, form, order, equality) \
+  {TypeId::name, pg_name, oid, DatumForm::form, form_info(DatumForm::form).phys, Order::order, Equality::equality},
 #include "registry/types.def"
 #undef STROM_TYPE
 };
@@ -58,39 +86,10 @@ constexpr const TypeInfo* find_type(uint32_t oid) {
 }
 
 /// False for types whose values SQL does not order as their registers.
-constexpr bool orders_as_register(TypeId id) {
-  switch (id) {
-    case TypeId::kBpchar:
-    case TypeId::kInterval:
-    case TypeId::kUuid:
-    case TypeId::kTimeTz:
-    case TypeId::kEnum:
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry: return false;
-    default: return true;
-  }
-}
+constexpr bool orders_as_register(TypeId id) { return type_info(id).order == Order::kRegister; }
 
 /// Values are equal in SQL exactly when their registers have the same bytes (texts: under a deterministic collation).
-constexpr bool is_equal_by_bits(TypeId id) {
-  switch (id) {
-    case TypeId::kFloat2:
-    case TypeId::kFloat4:
-    case TypeId::kFloat8:
-    case TypeId::kDecimal:
-    case TypeId::kBpchar:
-    case TypeId::kInterval:
-    case TypeId::kTimeTz:
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kGeometry: return false;
-    default: return true;
-  }
-}
+constexpr bool is_equal_by_bits(TypeId id) { return type_info(id).equality == Equality::kBits; }
 
 /// The extension that a type belongs to, where it is neither PostgreSQL's nor ours.
 constexpr const char* extension_of(TypeId id) { return id == TypeId::kGeometry ? "postgis" : nullptr; }

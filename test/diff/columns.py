@@ -99,6 +99,8 @@ HEAP_TYPES = {
     "oid": ["0", "1", "4294967295", "2147483647", "2147483648", "16384"],
     "char": ["a", "A", " ", "", "\\177", "~", "0"],
     "money": ["0", "0.01", "-0.01", "1", "92233720368547758.07", "-92233720368547758.08", "46116860184273879.04", "12.34", "-3"],
+    "pglsn": ["0/0", "0/1", "FFFFFFFF/FFFFFFFF", "7FFFFFFF/FFFFFFFF", "80000000/0", "16/B374D848", "16/B374D849"],
+    "xid8": ["0", "1", "18446744073709551615", "9223372036854775807", "9223372036854775808", "4294967296", "700"],
     "enum": ["red", "green", "blue", "", "a b"],
     "macaddr": ["00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff", "08:00:2b:01:02:03", "7f:ff:ff:ff:ff:ff", "80:00:00:00:00:00"],
     "macaddr8": [
@@ -112,7 +114,7 @@ HEAP_TYPES = {
     "cidr": ["10.0.0.0/8", "10.1.2.0/24", "10.1.2.3/32", "0.0.0.0/0", "2001:db8::/32", "::/0", "128.0.0.0/1"],
 }
 # How a type is written in SQL, where that is not its name here. The type mood is made with the tables.
-SQL_NAMES = {"char": '"char"', "enum": "mood", "array": "int4[]"}
+SQL_NAMES = {"char": '"char"', "pglsn": "pg_lsn", "enum": "mood", "array": "int4[]"}
 MAKE_MOOD = (
     "DO $$ BEGIN CREATE TYPE mood AS ENUM ('red', 'green', 'blue', '', 'a b'); "
     "EXCEPTION WHEN duplicate_object THEN NULL; END $$"

@@ -21,6 +21,8 @@ LAYOUTS = {
     "time": {"time64us": pa.time64("us"), "time64ns": pa.time64("ns")},
     "interval": {"month_day_nano": pa.month_day_nano_interval()},
     "oid": {"uint32": pa.uint32()},
+    "xid8": {"uint64": pa.uint64()},
+    "pglsn": {"text": pa.string()},
     "int1": {"int8": pa.int8()},
     "float2": {"float16": pa.float16()},
     "macaddr": {"fixed": pa.binary(6), "text": pa.string()},

@@ -84,5 +84,5 @@ def aggregates():
 
 
 def types():
-    rows = [base(name) for _macro, name, _pg_name, _oid, _phys in _expand("types.def", ["STROM_TYPE"])]
+    rows = [base(name) for _macro, name, *_others in _expand("types.def", ["STROM_TYPE"])]
     return [row for row in rows if row not in OF_OTHER_EXTENSIONS]

@@ -104,6 +104,12 @@ TRUNCATE u;
 SELECT count(*) FROM u WHERE k >= 0;
 ROLLBACK;
 SELECT count(*) FROM u WHERE k >= 0;
+-- Numbers without a sign lie in cells as they are, and in registers otherwise.
+SELECT make('unsigned', 'id int, at pg_lsn, change xid8', 'max_num_rows ''1000''');
+INSERT INTO unsigned SELECT i, ('0/' || to_hex(i))::pg_lsn, (18446744073709551615 - i)::text::xid8 FROM generate_series(1, 500) i;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(id) FROM unsigned WHERE id > 100;
+EXPLAIN (COSTS OFF) SELECT max(at), min(change), count(*) FROM unsigned WHERE id > 100;
+SELECT max(at), min(change), count(*) FROM unsigned WHERE id > 100;
 -- Rows that are locked or changed are PostgreSQL's.
 EXPLAIN (COSTS OFF) SELECT id FROM u WHERE k > 3 FOR UPDATE;
 EXPLAIN (COSTS OFF) DELETE FROM u WHERE k > 3;

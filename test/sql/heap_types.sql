@@ -30,6 +30,21 @@ EXPLAIN (COSTS OFF) SELECT date_trunc('month', at), count(*) FROM visits WHERE e
 SELECT date_trunc('month', at), count(*) FROM visits WHERE extract(hour FROM at) = 2 GROUP BY 1 ORDER BY 1 LIMIT 4;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM visits WHERE at > timestamp '2024-03-10 02:30';
 RESET TimeZone;
+-- Numbers of 64 bits without a sign, about the middle of their range too
+CREATE TABLE positions AS SELECT i AS id, '0/0'::pg_lsn + p AS at, p::text::xid8 AS change
+  FROM generate_series(0, 4000) i, LATERAL (SELECT CASE WHEN i % 10 <> 3 THEN i::numeric * 4611686018427387 END AS p) q;
+ALTER TABLE positions ADD COLUMN start pg_lsn DEFAULT 'FFFFFFFF/0', ADD COLUMN first xid8 DEFAULT '9223372036854775808';
+INSERT INTO positions VALUES (4001, 'FFFFFFFF/FFFFFFFF', '18446744073709551615', '0/1', '0');
+ANALYZE positions;
+EXPLAIN (COSTS OFF) SELECT id % 3 AS g, count(*), min(at), max(at), min(change), max(change) FROM positions
+  WHERE at > '7FFFFFFF/FFFFFFFF' AND change <= '18446744073709551615' GROUP BY 1;
+SELECT id % 3 AS g, count(*), min(at), max(at), min(change), max(change) FROM positions
+  WHERE at > '7FFFFFFF/FFFFFFFF' AND change <= '18446744073709551615' GROUP BY 1 ORDER BY 1;
+SELECT min(at), max(at), min(change), max(change), count(at), count(DISTINCT change) FROM positions;
+SELECT start, first, count(*), max(change) FROM positions GROUP BY 1, 2 ORDER BY 1;
+SELECT count(*), max(a.at) FROM positions a JOIN positions b ON a.at = b.at JOIN positions c ON b.change = c.change AND c.id < 2500;
+SELECT at, change FROM positions ORDER BY at DESC NULLS LAST LIMIT 3;
+SELECT id, at, change, start FROM positions WHERE change = (SELECT max(change) FROM positions WHERE at < '80000000/0');
 -- int1 and float2 by themselves
 SELECT 127::int1 + 1::int1;
 SELECT (-128)::int1 / (-1)::int1;

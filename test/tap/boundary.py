@@ -103,7 +103,9 @@ equal(query("""SELECT fixed_point(1.00001, 4) IS NULL, fixed_point('NaN', 4) IS 
 values = ["true", "(-32768)::int2", "2147483647", "(-9223372036854775808)::int8", "'NaN'::float4", "(-0.0)::float8",
           "-12.3400", "'4713-01-01 BC'::date", "'5874897-12-31'::date", "'294246-12-31 23:59:59.999999'::timestamp",
           "'4713-11-24 BC'::timestamp", "'2024-07-01 12:00+02'::timestamptz", "''::text", "repeat('größer', 5000)",
-          "'a'::varchar", "'b '::char(5)"]
+          "'a'::varchar", "'b '::char(5)", "'0/0'::pg_lsn", "'FFFFFFFF/FFFFFFFF'::pg_lsn", "'9223372036854775808'::xid8",
+          "4294967295::oid", "'\\x7f'::bytea::text::\"char\"", "'ff:ff:ff:ff:ff:ff:ff:ff'::macaddr8", "'08:00:2b:01:02:03'::macaddr",
+          "'-1 mon 3 days'::interval", "'24:00+15:59'::timetz", "'10.0.0.0/8'::inet", "'-0.01'::money", "'24:00'::time"]
 for value in values:
     for as_register in ("true", "false"):
         same = query(f"SELECT roundtrip({value}, {as_register})::text IS NOT DISTINCT FROM ({value})::text", DB)

@@ -38,10 +38,7 @@ double real_at(const ColumnView& view, int64_t row) {
   }
 }
 
-bool is_unsigned(Layout layout) {
-  return layout == Layout::kUInt8 || layout == Layout::kUInt16 || layout == Layout::kUInt32 ||
-         layout == Layout::kUInt64;
-}
+bool is_unsigned(Layout layout) { return columnar::values_of(layout) == columnar::Values::kUnsigned; }
 
 /// An integer of up to 16 bytes.
 __int128 integer_at(const ColumnView& view, int64_t row) {

@@ -13,6 +13,7 @@
 #include "arrowstat/row_compare.hpp"
 #include "base/int128.hpp"
 #include "columnar/load.hpp"
+#include "columnar/stored_number.hpp"
 #include "columnar/text.hpp"
 
 namespace strom::tool {
@@ -141,39 +142,17 @@ Status sort_by_comparing(const Field& field, const std::vector<ColumnView>& batc
 
 Status sort_rows(const Field& field, const std::vector<ColumnView>& batches, int threads, std::vector<RowPlace>& rows) {
   if (field.dictionary && field.layout == Layout::kBool) return sort_by_comparing(field, batches, rows);
-  switch (field.layout) {
-    case Layout::kBool: return sort_by_bool(field, batches, threads, rows);
-    case Layout::kInt8: return sort_by_value<int8_t>(field, batches, threads, rows);
-    case Layout::kInt16: return sort_by_value<int16_t>(field, batches, threads, rows);
-    case Layout::kInt32:
-    case Layout::kDecimal32:
-    case Layout::kTime32:
-    case Layout::kIntervalMonths:
-    case Layout::kDate32: return sort_by_value<int32_t>(field, batches, threads, rows);
-    case Layout::kInt64:
-    case Layout::kDecimal64:
-    case Layout::kDate64:
-    case Layout::kTime64:
-    case Layout::kDuration:
-    case Layout::kTimestamp: return sort_by_value<int64_t>(field, batches, threads, rows);
-    case Layout::kUInt8: return sort_by_value<uint8_t>(field, batches, threads, rows);
-    case Layout::kUInt16: return sort_by_value<uint16_t>(field, batches, threads, rows);
-    case Layout::kUInt32: return sort_by_value<uint32_t>(field, batches, threads, rows);
-    case Layout::kUInt64: return sort_by_value<uint64_t>(field, batches, threads, rows);
-    case Layout::kFloat32: return sort_by_value<float>(field, batches, threads, rows);
-    case Layout::kFloat64: return sort_by_value<double>(field, batches, threads, rows);
-    case Layout::kDecimal128: return sort_by_value<base::int128>(field, batches, threads, rows);
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View:
-    case Layout::kBinary:
-    case Layout::kLargeBinary:
-    case Layout::kBinaryView:
-    case Layout::kFixedBinary: return sort_by_text(field, batches, threads, rows);
-    case Layout::kNull: return Status::ok();
-    default:
-      if (RowCompare::can_compare(field)) return sort_by_comparing(field, batches, rows);
+  if (columnar::has_stored_number(field.layout))
+    return columnar::with_stored_number(
+        field.layout, [&](auto number) { return sort_by_value<decltype(number)>(field, batches, threads, rows); });
+  switch (columnar::values_of(field.layout)) {
+    case columnar::Values::kBool: return sort_by_bool(field, batches, threads, rows);
+    case columnar::Values::kText:
+    case columnar::Values::kBytes: return sort_by_text(field, batches, threads, rows);
+    default: break;
   }
+  if (field.layout == Layout::kNull) return Status::ok();
+  if (RowCompare::can_compare(field)) return sort_by_comparing(field, batches, rows);
   return Status(ErrorCode::kUnsupported, "rows cannot be sorted by column \"" + field.name + "\"");
 }
 

@@ -182,31 +182,10 @@ bool has_value_range(Layout layout) {
 }
 
 ValueRange value_range(const ColumnView& column) {
-  switch (column.layout) {
-    case Layout::kInt8: return range_of<int8_t>(column);
-    case Layout::kInt16: return range_of<int16_t>(column);
-    case Layout::kInt32:
-    case Layout::kDecimal32:
-    case Layout::kTime32:
-    case Layout::kDate32: return range_of<int32_t>(column);
-    case Layout::kInt64:
-    case Layout::kDecimal64:
-    case Layout::kDate64:
-    case Layout::kTime64:
-    case Layout::kTimestamp: return range_of<int64_t>(column);
-    case Layout::kUInt8: return range_of<uint8_t>(column);
-    case Layout::kUInt16: return range_of<uint16_t>(column);
-    case Layout::kUInt32: return range_of<uint32_t>(column);
-    case Layout::kUInt64: return range_of<uint64_t>(column);
-    case Layout::kFloat32: return range_of<float>(column);
-    case Layout::kFloat64: return range_of<double>(column);
-    case Layout::kDecimal128: return range_of<int128>(column);
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View:
-    case Layout::kDictionary: return range_of_texts(column);
-    default: return {};
-  }
+  if (!has_value_range(column.layout))
+    return column.layout == Layout::kDictionary ? range_of_texts(column) : ValueRange{};
+  if (columnar::is_text(column.layout)) return range_of_texts(column);
+  return columnar::with_stored_number(column.layout, [&](auto number) { return range_of<decltype(number)>(column); });
 }
 
 std::vector<ValueRange> stated_ranges(const Field& field, int batches) {

@@ -134,8 +134,8 @@ Result<std::vector<Column>> plan_columns(const std::vector<Field>& fields, const
     column.field = field;
     column.frame.null_text = options.style == Style::kJsonLines ? "null" : options.null_text;
     if (field.layout == Layout::kFixedBinary) column.binary = binary_kind(field, options.binary_hex);
-    column.is_rendered =
-        !columnar::has_engine_loader(field.layout) || (field.dictionary && field.layout == Layout::kBool);
+    column.is_rendered = !columnar::has_engine_loader(field.layout) || columnar::is_binary(field.layout) ||
+                         (field.dictionary && field.layout == Layout::kBool);
     column.is_array = options.arrays && is_flat_list(field);
     column.room = column.is_rendered ? 0 : value_room(field, column.binary);
     column.is_text = column.room == 0;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/half.hpp"
+#include "base/uint256.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/load.hpp"
 #include "columnar/nested_view.hpp"
@@ -59,35 +60,12 @@ void append_scaled(std::string& out, std::string digits, bool negative, int scal
   out += (negative && !is_zero ? "-" : "") + digits;
 }
 
-/// A little-endian number in two's complement of `size` bytes.
+/// A number in two's complement of `size` bytes, the lowest first.
 void append_decimal(std::string& out, const char* bytes, int size, int scale) {
-  constexpr uint32_t kBillion = 1'000'000'000;
-  constexpr int kWords = 8;
-  uint32_t words[kWords];
-  const bool negative = bytes[size - 1] < 0;
-  std::memset(words, negative ? 0xFF : 0, sizeof words);
-  std::memcpy(words, bytes, static_cast<size_t>(size));
-  uint64_t carry = 1;
-  for (uint32_t& word : words) {
-    if (!negative) break;
-    carry += ~word;
-    word = static_cast<uint32_t>(carry);
-    carry >>= 32;
-  }
-  std::string reversed;
-  for (bool more = true; more;) {
-    uint64_t rest = 0;
-    more = false;
-    for (int i = kWords; i-- > 0;) {
-      rest = rest << 32 | words[i];
-      words[i] = static_cast<uint32_t>(rest / kBillion);
-      rest %= kBillion;
-      more = more || words[i] != 0;
-    }
-    for (int i = 0; i < 9; ++i, rest /= 10) reversed += static_cast<char>('0' + rest % 10);
-  }
-  while (reversed.size() > 1 && reversed.back() == '0') reversed.pop_back();
-  append_scaled(out, {reversed.rbegin(), reversed.rend()}, negative, scale);
+  bool negative = false;
+  char digits[96];
+  const char* end = base::UInt256::magnitude(bytes, static_cast<size_t>(size), &negative).put_digits(digits);
+  append_scaled(out, std::string(static_cast<const char*>(digits), end), negative, scale);
 }
 
 void append_two_digits(std::string& out, uint64_t value) {
@@ -208,20 +186,13 @@ Found find_value(const Field& field, const ColumnView& view, int64_t row) {
 
 /// What JSON writes without quotes.
 bool is_plain_json(Layout layout) {
-  switch (layout) {
-    case Layout::kBool:
-    case Layout::kInt8:
-    case Layout::kInt16:
-    case Layout::kInt32:
-    case Layout::kInt64:
-    case Layout::kUInt8:
-    case Layout::kUInt16:
-    case Layout::kUInt32:
-    case Layout::kUInt64:
-    case Layout::kFloat16:
-    case Layout::kFloat32:
-    case Layout::kFloat64: return true;
-    default: return columnar::is_decimal(layout);
+  switch (columnar::values_of(layout)) {
+    case columnar::Values::kBool:
+    case columnar::Values::kSigned:
+    case columnar::Values::kUnsigned:
+    case columnar::Values::kReal:
+    case columnar::Values::kDecimal: return true;
+    default: return false;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/half.hpp"
 #include "base/int128.hpp"
+#include "base/uint256.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
 #include "pg/codec/numeric.hpp"
@@ -163,10 +164,7 @@ Datum copy_16_bytes(const void* values, int64_t row) {
   return PointerGetDatum(value);
 }
 
-template <registry::TypeId type>
-Datum read_register(const Decoder& d, int64_t row) {
-  return datum_from_register(type, 0, -1, d.view.values, row);
-}
+Datum read_register(const Decoder& d, int64_t row) { return datum_from_register(d.type, 0, -1, d.view.values, row); }
 
 // `size` bytes by reference, the highest of the number first.
 Datum big_endian_datum(int64_t number, int size) {
@@ -211,42 +209,13 @@ Datum read_uint64_as_int8(const Decoder& d, int64_t row) {
   return Int64GetDatum(static_cast<int64_t>(value));
 }
 
-// A little-endian integer of `words` 32-bit words in two's complement, as decimal digits without sign in `out`.
-void put_digits(uint32_t* words, int count, bool negative, char* out) {
-  constexpr uint32_t kBillion = 1'000'000'000;
-  for (int i = 0, carry = 1; negative && i < count; ++i) {
-    words[i] = ~words[i] + static_cast<uint32_t>(carry);
-    carry = carry != 0 && words[i] == 0;
-  }
-  char reversed[90];
-  int size = 0;
-  for (bool more = true; more;) {
-    uint64_t rest = 0;
-    more = false;
-    for (int i = count; i-- > 0;) {
-      rest = rest << 32 | words[i];
-      words[i] = static_cast<uint32_t>(rest / kBillion);
-      rest %= kBillion;
-      more = more || words[i] != 0;
-    }
-    for (int i = 0; i < 9; ++i, rest /= 10) reversed[size++] = static_cast<char>('0' + rest % 10);
-  }
-  while (size > 1 && reversed[size - 1] == '0') --size;
-  while (size > 0) *out++ = reversed[--size];
-  *out = '\0';
-}
-
 // Decimals of any width and scale, by way of their text.
 template <int kBytes>
 Datum read_wide_decimal(const Decoder& d, int64_t row) {
-  constexpr int kWords = 8;
-  uint32_t words[kWords];
-  const char* from = static_cast<const char*>(d.view.values) + row * kBytes;
-  const bool negative = from[kBytes - 1] < 0;
-  std::memset(words, negative ? 0xff : 0, sizeof words);
-  std::memcpy(words, from, kBytes);
+  bool negative = false;
   char digits[96];
-  put_digits(words, kWords, negative, digits);
+  *base::UInt256::magnitude(static_cast<const char*>(d.view.values) + row * kBytes, kBytes, &negative)
+       .put_digits(digits) = '\0';
   // "-digits" with the point moved: -scale behind the last digit, all of which numeric_in() understands as an exponent.
   char text[128];
   snprintf(text, sizeof text, "%s%se%d", negative ? "-" : "", digits, -d.scale);
@@ -432,32 +401,30 @@ Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
   return reader_of(field);
 }
 
-// Of the types that only PostgreSQL has; nullptr for others.
-Read reader_of(Oid type) {
-  using registry::TypeId;
-  switch (type) {
-    case BYTEAOID:
-    case ANYARRAYOID:
-    case JSONBOID:
-    case INETOID:
-    case CIDROID: return read_bytea;
-    case UUIDOID: return read_register<TypeId::kUuid>;
-    case INTERVALOID: return read_register<TypeId::kInterval>;
-    case TIMETZOID: return read_register<TypeId::kTimeTz>;
-    case OIDOID: return read_register<TypeId::kOid>;
-    case ANYENUMOID: return read_register<TypeId::kEnum>;
-    case CHAROID: return read_register<TypeId::kChar>;
-    case MACADDROID: return read_register<TypeId::kMacaddr>;
-    case MACADDR8OID: return read_register<TypeId::kMacaddr8>;
+// Of types whose columns hold registers, or bytes that are no text; nullptr for others.
+Read reader_of(const registry::TypeInfo& type) {
+  using registry::DatumForm;
+  switch (type.form) {
+    case DatumForm::kInt1:
+    case DatumForm::kUInt1:
+    case DatumForm::kUInt4:
+    case DatumForm::kUInt8:
+    case DatumForm::kHalf:
+    case DatumForm::kBytes6:
+    case DatumForm::kBytes8:
+    case DatumForm::kBytes16:
+    case DatumForm::kTimeTz: return read_register;
+    case DatumForm::kVarlena: return registry::is_text(type.id) ? nullptr : read_bytea;
     default: return nullptr;
   }
 }
 
-}  // namespace
-
-Decoder make_decoder(const columnar::Field& field, SqlType declared) {
+Decoder make_decoder(const columnar::Field& field, SqlType declared, const registry::TypeInfo* type) {
   Decoder decoder;
-  decoder.read = reader_of(declared.oid);
+  if (type != nullptr) {
+    decoder.type = type->id;
+    decoder.read = reader_of(*type);
+  }
   if (decoder.read == nullptr) decoder.read = widening_reader(field.layout, declared.oid);
   if (decoder.read == nullptr) decoder.read = reader_of(field);
   decoder.scale = field.scale;
@@ -466,16 +433,14 @@ Decoder make_decoder(const columnar::Field& field, SqlType declared) {
   return decoder;
 }
 
+}  // namespace
+
+Decoder make_decoder(const columnar::Field& field, SqlType declared) {
+  return make_decoder(field, declared, registry::find_type(declared.oid));
+}
+
 Decoder make_decoder(const columnar::Field& field, const registry::TypeInfo& type) {
-  using registry::TypeId;
-  Decoder decoder = make_decoder(field, SqlType{type.pg_oid, -1});
-  switch (type.id) {
-    case TypeId::kInt1: decoder.read = read_register<TypeId::kInt1>; break;
-    case TypeId::kFloat2: decoder.read = read_register<TypeId::kFloat2>; break;
-    case TypeId::kGeometry: decoder.read = read_bytea; break;
-    default: break;
-  }
-  return decoder;
+  return make_decoder(field, SqlType{type.pg_oid, -1}, &type);
 }
 
 Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_half) {
@@ -486,52 +451,41 @@ Decoder make_value_decoder(const columnar::Field& field, SqlType base, bool is_h
 
 Datum datum_from_register(registry::TypeId type, int scale, int32_t length, const void* values, int64_t row,
                           bool check_text) {
-  using registry::TypeId;
-  Datum loaded;
-  if (load_datum(type, values, row, &loaded)) return loaded;
-  switch (type) {
-    case TypeId::kInt4:
-    case TypeId::kInt8:
-    case TypeId::kFloat8:
-    case TypeId::kDate:
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: break;  // loaded
-    case TypeId::kBool: return BoolGetDatum(load<uint8_t>(values, row) != 0);
-    case TypeId::kInt2: return Int16GetDatum(static_cast<int16_t>(load<int32_t>(values, row)));
-    case TypeId::kFloat4: return Float4GetDatum(load<float>(values, row));
-    case TypeId::kNumeric: return numeric_from_int128(load<__int128>(values, row), scale);
-    case TypeId::kDecimal: return numeric_from_decimal(load<__int128>(values, row));
-    case TypeId::kTime: return TimeADTGetDatum(load<int64_t>(values, row));
-    case TypeId::kOid:
-    case TypeId::kEnum: return ObjectIdGetDatum(static_cast<Oid>(load<int64_t>(values, row)));
-    case TypeId::kInt1:
-    case TypeId::kChar: return CharGetDatum(static_cast<char>(load<int32_t>(values, row)));
-    case TypeId::kFloat2: return UInt16GetDatum(base::double_to_half(load<float>(values, row)));
-    case TypeId::kMoney: return Int64GetDatum(load<int64_t>(values, row));
-    case TypeId::kMacaddr: return big_endian_datum(load<int64_t>(values, row), 6);
-    case TypeId::kMacaddr8: return big_endian_datum(load<int64_t>(values, row) ^ INT64_MIN, 8);
-    case TypeId::kTimeTz: return timetz_datum(values, row);
-    case TypeId::kInterval:
-    case TypeId::kUuid: return copy_16_bytes(values, row);
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry:
-    case TypeId::kBytea:
-    case TypeId::kInet:
-    case TypeId::kCidr: {
+  using registry::DatumForm;
+  switch (registry::type_info(type).form) {
+    case DatumForm::kBool: return BoolGetDatum(load<uint8_t>(values, row) != 0);
+    case DatumForm::kInt1:
+    case DatumForm::kUInt1: return CharGetDatum(static_cast<char>(load<int32_t>(values, row)));
+    case DatumForm::kInt2: return Int16GetDatum(static_cast<int16_t>(load<int32_t>(values, row)));
+    case DatumForm::kUInt4: return ObjectIdGetDatum(static_cast<Oid>(load<int64_t>(values, row)));
+    case DatumForm::kUInt8: return UInt64GetDatum(static_cast<uint64_t>(load<int64_t>(values, row) ^ INT64_MIN));
+    case DatumForm::kHalf: return UInt16GetDatum(base::double_to_half(load<float>(values, row)));
+    case DatumForm::kFloat4: return Float4GetDatum(load<float>(values, row));
+    case DatumForm::kBytes6: return big_endian_datum(load<int64_t>(values, row), 6);
+    case DatumForm::kBytes8: return big_endian_datum(load<int64_t>(values, row) ^ INT64_MIN, 8);
+    case DatumForm::kBytes16: return copy_16_bytes(values, row);
+    case DatumForm::kNumeric: {
+      const auto number = load<__int128>(values, row);
+      return type == registry::TypeId::kDecimal ? numeric_from_decimal(number) : numeric_from_int128(number, scale);
+    }
+    case DatumForm::kTimeTz: return timetz_datum(values, row);
+    case DatumForm::kVarlena: {
       const auto bytes = load<registry::StrView>(values, row);
-      return PointerGetDatum(copy_text(bytes.ptr, bytes.len));
+      struct varlena* value = copy_text(bytes.ptr, bytes.len);
+      if (!registry::is_text(type)) return PointerGetDatum(value);
+      if (check_text) pg_verifymbstr(VARDATA(value), static_cast<int>(bytes.len), false);
+      const bool is_padded = type == registry::TypeId::kBpchar && length >= 0;
+      return PointerGetDatum(is_padded ? pad_to_length(value, length) : value);
     }
-    case TypeId::kText:
-    case TypeId::kVarchar:
-    case TypeId::kBpchar: {
-      const auto text = load<registry::StrView>(values, row);
-      struct varlena* value = copy_text(text.ptr, text.len);
-      if (check_text) pg_verifymbstr(VARDATA(value), static_cast<int>(text.len), false);
-      return PointerGetDatum(type == TypeId::kBpchar && length >= 0 ? pad_to_length(value, length) : value);
-    }
+    case DatumForm::kInt4:
+    case DatumForm::kInt8:
+    case DatumForm::kFloat8:
+    case DatumForm::kDate:
+    case DatumForm::kTimestamp: break;
   }
-  pg_unreachable();
+  Datum loaded{0};
+  (void)load_datum(type, values, row, &loaded);
+  return loaded;
 }
 
 bool is_valid_text(registry::TypeId type, const void* values, int64_t row) {

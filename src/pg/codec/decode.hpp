@@ -31,6 +31,7 @@ struct Decoder {
   int32_t scale = 0;                                     // of decimals, or kOwnScale
   int32_t length = -1;                                   // n of char(n), -1 = not padded
   columnar::TimeUnit unit = columnar::TimeUnit::kMicro;  // of times and durations
+  registry::TypeId type = registry::TypeId::kBool;       // of columns in register layout
   const Place* place = nullptr;
   bool names_place = true;                       // errors say where the row stands; else somebody else does
   const struct NestedDecoder* nested = nullptr;  // reads rows instead of `read`
@@ -70,14 +71,13 @@ using columnar::load;
 
 /// datum_from_register() of types that need no more than a load; false for all others.
 inline bool load_datum(registry::TypeId type, const void* values, int64_t row, Datum* datum) {
-  using registry::TypeId;
-  switch (type) {
-    case TypeId::kInt4: *datum = Int32GetDatum(load<int32_t>(values, row)); return true;
-    case TypeId::kDate: *datum = DateADTGetDatum(load<int32_t>(values, row)); return true;
-    case TypeId::kInt8:
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: *datum = Int64GetDatum(load<int64_t>(values, row)); return true;
-    case TypeId::kFloat8: *datum = Float8GetDatum(load<double>(values, row)); return true;
+  using registry::DatumForm;
+  switch (registry::type_info(type).form) {
+    case DatumForm::kInt4: *datum = Int32GetDatum(load<int32_t>(values, row)); return true;
+    case DatumForm::kDate: *datum = DateADTGetDatum(load<int32_t>(values, row)); return true;
+    case DatumForm::kInt8:
+    case DatumForm::kTimestamp: *datum = Int64GetDatum(load<int64_t>(values, row)); return true;
+    case DatumForm::kFloat8: *datum = Float8GetDatum(load<double>(values, row)); return true;
     default: return false;
   }
 }

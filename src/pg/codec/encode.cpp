@@ -1,9 +1,10 @@
-// Writers of columnar values, one case for each SQL type of the engine.
+// Writers of columnar values, one case for each form of Datums.
 #include "pg/codec/encode.hpp"
 
 #include <cstring>
 
 #include "base/half.hpp"
+#include "columnar/datum_form.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/numeric.hpp"
 
@@ -12,6 +13,7 @@ namespace strom::pg::codec {
 using columnar::ColumnBuilder;
 using columnar::Field;
 using columnar::Layout;
+using registry::DatumForm;
 using registry::TypeId;
 
 namespace {
@@ -53,18 +55,6 @@ int64_t big_endian(Datum value, int size) {
   return static_cast<int64_t>(number);
 }
 
-// Register values of types that lie in 64 bits, but for int8 and the timestamps.
-int64_t word_of(TypeId type, Datum value) {
-  switch (type) {
-    case TypeId::kOid:
-    case TypeId::kEnum: return DatumGetObjectId(value);
-    case TypeId::kMoney: return DatumGetInt64(value);
-    case TypeId::kMacaddr: return big_endian(value, 6);
-    case TypeId::kMacaddr8: return big_endian(value, 8) ^ INT64_MIN;
-    default: return DatumGetTimeADT(value);
-  }
-}
-
 // Of timetz, which is 12 bytes by reference.
 __int128 timetz_bits(Datum value) {
   const TimeTzADT* time = DatumGetTimeTzADTP(value);
@@ -72,16 +62,95 @@ __int128 timetz_bits(Datum value) {
   return static_cast<__int128>(zone << 64 | static_cast<uint64_t>(time->time));
 }
 
-// Of interval and uuid, which are 16 bytes by reference.
 __int128 bits_of(Datum value) {
   __int128 bits;
   std::memcpy(&bits, DatumGetPointer(value), sizeof bits);
   return bits;
 }
 
-template <class T>
-void assign(std::string* bytes, T value) {
-  bytes->assign(reinterpret_cast<const char*>(&value), sizeof(T));
+// Puts values into a column.
+struct Appender {
+  ColumnBuilder& column;
+
+  int scale() const { return column.field().scale; }
+  Encoded put_bool(bool value) const {
+    column.append_bool(value);
+    return Encoded::kDone;
+  }
+  template <class T>
+  Encoded put(T value) const {
+    column.append(value);
+    return Encoded::kDone;
+  }
+  Encoded put_int2(int16_t value) const { return put(value); }
+  Encoded put_date(DateADT date) const {
+    return DATE_NOT_FINITE(date) ? Encoded::kDeclined : put(static_cast<int32_t>(date + kEpochDays));
+  }
+  Encoded put_timestamp(Timestamp micros) const {
+    int64_t unix_micros = 0;
+    if (TIMESTAMP_NOT_FINITE(micros) || __builtin_add_overflow(micros, kEpochMicros, &unix_micros))
+      return Encoded::kDeclined;
+    return put(unix_micros);
+  }
+  Encoded put_bytes(const Bytes& bytes) const {
+    column.append_bytes({bytes.ptr, bytes.size});
+    return Encoded::kDone;
+  }
+};
+
+// Makes the bytes of a register.
+struct RegisterMaker {
+  std::string* bytes;
+  int decimal_scale;
+
+  int scale() const { return decimal_scale; }
+  Encoded put_bool(bool value) const { return put(static_cast<uint8_t>(value)); }
+  template <class T>
+  Encoded put(T value) const {
+    bytes->assign(reinterpret_cast<const char*>(&value), sizeof(T));
+    return Encoded::kDone;
+  }
+  Encoded put_int2(int16_t value) const { return put(int32_t{value}); }
+  Encoded put_date(DateADT date) const { return put(static_cast<int32_t>(date)); }
+  Encoded put_timestamp(Timestamp micros) const { return put(static_cast<int64_t>(micros)); }
+  Encoded put_bytes(const Bytes& text) const {
+    bytes->assign(text.ptr, text.size);
+    return Encoded::kDone;
+  }
+};
+
+template <class Target>
+Encoded put_value(DatumForm form, Datum value, const Target& to) {
+  switch (form) {
+    case DatumForm::kBool: return to.put_bool(DatumGetBool(value));
+    case DatumForm::kInt1: return to.put(int32_t{static_cast<int8_t>(DatumGetChar(value))});
+    case DatumForm::kInt2: return to.put_int2(DatumGetInt16(value));
+    case DatumForm::kInt4: return to.put(static_cast<int32_t>(DatumGetInt32(value)));
+    case DatumForm::kInt8: return to.put(static_cast<int64_t>(DatumGetInt64(value)));
+    case DatumForm::kUInt1: return to.put(static_cast<int32_t>(DatumGetUInt8(value)));
+    case DatumForm::kUInt4: return to.put(static_cast<int64_t>(DatumGetUInt32(value)));
+    case DatumForm::kUInt8: return to.put(static_cast<int64_t>(DatumGetUInt64(value)) ^ INT64_MIN);
+    case DatumForm::kHalf: return to.put(base::half_to_float(DatumGetUInt16(value)));
+    case DatumForm::kFloat4: return to.put(static_cast<float>(DatumGetFloat4(value)));
+    case DatumForm::kFloat8: return to.put(static_cast<double>(DatumGetFloat8(value)));
+    case DatumForm::kBytes6: return to.put(big_endian(value, 6));
+    case DatumForm::kBytes8: return to.put(big_endian(value, 8) ^ INT64_MIN);
+    case DatumForm::kBytes16: return to.put(bits_of(value));
+    case DatumForm::kVarlena: {
+      const Bytes bytes = text_bytes(value);
+      const Encoded outcome = to.put_bytes(bytes);
+      release(bytes);
+      return outcome;
+    }
+    case DatumForm::kNumeric: {
+      __int128 unscaled = 0;
+      return numeric_value(value, to.scale(), &unscaled) ? to.put(unscaled) : Encoded::kDeclined;
+    }
+    case DatumForm::kDate: return to.put_date(DatumGetDateADT(value));
+    case DatumForm::kTimestamp: return to.put_timestamp(DatumGetTimestamp(value));
+    case DatumForm::kTimeTz: return to.put(timetz_bits(value));
+  }
+  pg_unreachable();
 }
 
 }  // namespace
@@ -89,48 +158,13 @@ void assign(std::string* bytes, T value) {
 Field field_for(TypeId type, int scale, std::string name) {
   Field field;
   field.name = std::move(name);
-  switch (type) {
-    case TypeId::kBool: field.layout = Layout::kBool; break;
-    case TypeId::kInt2: field.layout = Layout::kInt16; break;
-    case TypeId::kInt4: field.layout = Layout::kInt32; break;
-    case TypeId::kInt8: field.layout = Layout::kInt64; break;
-    case TypeId::kFloat4: field.layout = Layout::kFloat32; break;
-    case TypeId::kFloat8: field.layout = Layout::kFloat64; break;
-    case TypeId::kNumeric:
-      field.layout = Layout::kDecimal128;
-      field.precision = kMaxPrecision;
-      field.scale = scale;
-      break;
-    case TypeId::kDecimal:
-      field.layout = Layout::kDecimal128;
-      field.precision = kMaxPrecision;
-      field.scale = kOwnScale;
-      break;
-    case TypeId::kDate: field.layout = Layout::kDate32; break;
-    case TypeId::kTimestampTz: field.timezone = "UTC"; [[fallthrough]];
-    case TypeId::kTimestamp: field.layout = Layout::kTimestamp; break;
-    case TypeId::kInt1:
-    case TypeId::kChar: field.layout = Layout::kInt32; break;
-    case TypeId::kFloat2: field.layout = Layout::kFloat32; break;
-    case TypeId::kTime:
-    case TypeId::kOid:
-    case TypeId::kMoney:
-    case TypeId::kEnum:
-    case TypeId::kMacaddr:
-    case TypeId::kMacaddr8: field.layout = Layout::kInt64; break;
-    case TypeId::kTimeTz:
-    case TypeId::kInterval:
-    case TypeId::kUuid: field.layout = Layout::kDecimal128; break;
-    case TypeId::kText:
-    case TypeId::kVarchar:
-    case TypeId::kBytea:
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry:
-    case TypeId::kBpchar: field.layout = Layout::kLargeUtf8; break;
+  const DatumForm form = registry::type_info(type).form;
+  field.layout = columnar::layout_of(form);
+  if (form == DatumForm::kNumeric) {
+    field.precision = kMaxPrecision;
+    field.scale = type == TypeId::kDecimal ? kOwnScale : scale;
   }
+  if (type == TypeId::kTimestampTz) field.timezone = "UTC";
   return field;
 }
 
@@ -139,112 +173,14 @@ Encoded append(ColumnBuilder& column, TypeId type, Datum value, bool is_null) {
     column.append_null();
     return Encoded::kDone;
   }
-  bool declined = false;
-  switch (type) {
-    case TypeId::kBool: column.append_bool(DatumGetBool(value)); break;
-    case TypeId::kInt2: column.append(DatumGetInt16(value)); break;
-    case TypeId::kInt4: column.append(DatumGetInt32(value)); break;
-    case TypeId::kInt8: column.append(static_cast<int64_t>(DatumGetInt64(value))); break;
-    case TypeId::kFloat4: column.append(DatumGetFloat4(value)); break;
-    case TypeId::kFloat8: column.append(DatumGetFloat8(value)); break;
-    case TypeId::kNumeric:
-    case TypeId::kDecimal: {
-      __int128 unscaled = 0;
-      declined = !numeric_value(value, column.field().scale, &unscaled);
-      if (!declined) column.append(unscaled);
-      break;
-    }
-    case TypeId::kDate: {
-      const DateADT date = DatumGetDateADT(value);
-      declined = DATE_NOT_FINITE(date);
-      if (!declined) column.append(static_cast<int32_t>(date + kEpochDays));
-      break;
-    }
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: {
-      const Timestamp micros = DatumGetTimestamp(value);
-      int64_t unix_micros = 0;
-      declined = TIMESTAMP_NOT_FINITE(micros) || __builtin_add_overflow(micros, kEpochMicros, &unix_micros);
-      if (!declined) column.append(unix_micros);
-      break;
-    }
-    case TypeId::kInt1: column.append(int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
-    case TypeId::kFloat2: column.append(base::half_to_float(DatumGetUInt16(value))); break;
-    case TypeId::kChar: column.append(static_cast<int32_t>(DatumGetUInt8(value))); break;
-    case TypeId::kTime:
-    case TypeId::kOid:
-    case TypeId::kMoney:
-    case TypeId::kEnum:
-    case TypeId::kMacaddr:
-    case TypeId::kMacaddr8: column.append(word_of(type, value)); break;
-    case TypeId::kTimeTz: column.append(timetz_bits(value)); break;
-    case TypeId::kInterval:
-    case TypeId::kUuid: column.append(bits_of(value)); break;
-    case TypeId::kText:
-    case TypeId::kVarchar:
-    case TypeId::kBytea:
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry:
-    case TypeId::kBpchar: {
-      const Bytes bytes = text_bytes(value);
-      column.append_bytes({bytes.ptr, bytes.size});
-      release(bytes);
-      break;
-    }
-  }
-  if (declined) column.append_null();
-  return declined ? Encoded::kDeclined : Encoded::kDone;
+  const Encoded outcome = put_value(registry::type_info(type).form, value, Appender{column});
+  if (outcome == Encoded::kDeclined) column.append_null();
+  return outcome;
 }
 
 Encoded register_bytes(TypeId type, int scale, Datum value, std::string* bytes) {
-  switch (type) {
-    case TypeId::kBool: assign(bytes, static_cast<uint8_t>(DatumGetBool(value))); break;
-    case TypeId::kInt2: assign(bytes, static_cast<int32_t>(DatumGetInt16(value))); break;
-    case TypeId::kInt4: assign(bytes, static_cast<int32_t>(DatumGetInt32(value))); break;
-    case TypeId::kInt8: assign(bytes, static_cast<int64_t>(DatumGetInt64(value))); break;
-    case TypeId::kFloat4: assign(bytes, static_cast<float>(DatumGetFloat4(value))); break;
-    case TypeId::kFloat8: assign(bytes, static_cast<double>(DatumGetFloat8(value))); break;
-    case TypeId::kNumeric:
-    case TypeId::kDecimal: {
-      __int128 unscaled = 0;
-      if (!numeric_value(value, type == TypeId::kDecimal ? kOwnScale : scale, &unscaled)) return Encoded::kDeclined;
-      assign(bytes, unscaled);
-      break;
-    }
-    case TypeId::kDate: assign(bytes, static_cast<int32_t>(DatumGetDateADT(value))); break;
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: assign(bytes, static_cast<int64_t>(DatumGetTimestamp(value))); break;
-    case TypeId::kInt1: assign(bytes, int32_t{static_cast<int8_t>(DatumGetChar(value))}); break;
-    case TypeId::kFloat2: assign(bytes, base::half_to_float(DatumGetUInt16(value))); break;
-    case TypeId::kChar: assign(bytes, static_cast<int32_t>(DatumGetUInt8(value))); break;
-    case TypeId::kTime:
-    case TypeId::kOid:
-    case TypeId::kMoney:
-    case TypeId::kEnum:
-    case TypeId::kMacaddr:
-    case TypeId::kMacaddr8: assign(bytes, word_of(type, value)); break;
-    case TypeId::kTimeTz: assign(bytes, timetz_bits(value)); break;
-    case TypeId::kInterval:
-    case TypeId::kUuid: assign(bytes, bits_of(value)); break;
-    case TypeId::kText:
-    case TypeId::kVarchar:
-    case TypeId::kBytea:
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry:
-    case TypeId::kBpchar: {
-      const Bytes text = text_bytes(value);
-      bytes->assign(text.ptr, text.size);
-      release(text);
-      break;
-    }
-  }
-  return Encoded::kDone;
+  const RegisterMaker to{bytes, type == TypeId::kDecimal ? kOwnScale : scale};
+  return put_value(registry::type_info(type).form, value, to);
 }
 
 }  // namespace strom::pg::codec

@@ -198,29 +198,31 @@ bool append_stored(const ValueWriter& writer, ColumnBuilder& to, const RegisterC
 /// The same of the engine's registers.
 bool append_registers(const ValueWriter& writer, ColumnBuilder& to, const RegisterColumn& from, int64_t first,
                       int64_t count) {
-  using registry::TypeId;
-  switch (from.type) {
-    case TypeId::kInt2:
+  using registry::DatumForm;
+  switch (registry::type_info(from.type).form) {
+    case DatumForm::kInt2:
       if (writer.form != Form::kInt16) return false;
       append_converted<int32_t, int16_t>(to, from, first, count,
                                          [](int32_t value) { return static_cast<int16_t>(value); });
       return true;
-    case TypeId::kInt4:
-    case TypeId::kFloat4:
+    case DatumForm::kInt4:
+    case DatumForm::kFloat4:
       if (writer.form != Form::kInt32) return false;
       append_converted<int32_t, int32_t>(to, from, first, count, kAsItIs);
       return true;
-    case TypeId::kInt8:
-    case TypeId::kFloat8:
+    case DatumForm::kInt8:
+    case DatumForm::kFloat8:
       if (writer.form != Form::kInt64) return false;
       append_converted<int64_t, int64_t>(to, from, first, count, kAsItIs);
       return true;
-    case TypeId::kDate: return writer.form == Form::kDate32 && append_dates(to, from, first, count);
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: return writer.form == Form::kMicros && append_timestamps(to, from, first, count);
-    case TypeId::kNumeric: return writer.form == Form::kDecimal && append_decimals(writer, to, from, first, count);
-    case TypeId::kText:
-    case TypeId::kVarchar: return writer.form == Form::kText && append_texts(writer, to, from, first, count);
+    case DatumForm::kDate: return writer.form == Form::kDate32 && append_dates(to, from, first, count);
+    case DatumForm::kTimestamp: return writer.form == Form::kMicros && append_timestamps(to, from, first, count);
+    case DatumForm::kNumeric:
+      return from.type != registry::TypeId::kDecimal && writer.form == Form::kDecimal &&
+             append_decimals(writer, to, from, first, count);
+    case DatumForm::kVarlena:  // char(n) may have to be padded
+      return registry::is_text(from.type) && from.type != registry::TypeId::kBpchar && writer.form == Form::kText &&
+             append_texts(writer, to, from, first, count);
     default: return false;
   }
 }

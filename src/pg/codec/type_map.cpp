@@ -379,9 +379,6 @@ bool is_loadable(const Field& field, SqlType base) {
   switch (field.layout) {
     case Layout::kFixedBinary:
       return (base.oid == BPCHAROID && GetDatabaseEncoding() == PG_UTF8) || base.oid == BYTEAOID || base.oid == UUIDOID;
-    case Layout::kBinary:
-    case Layout::kLargeBinary:
-    case Layout::kBinaryView: return base.oid == BYTEAOID;
     case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID;
     default: return columnar::has_engine_loader(field.layout) && base.oid == stored_type_of(field).oid;
   }

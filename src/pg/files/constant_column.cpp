@@ -27,30 +27,16 @@ const registry::TypeInfo* engine_form(codec::SqlType type, Field* field) {
   const registry::TypeInfo* info = registry::find_type(type.oid);
   if (info == nullptr) return nullptr;
   int scale = 0;
-  switch (info->id) {
-    case TypeId::kBool:
-    case TypeId::kInt2:
-    case TypeId::kInt4:
-    case TypeId::kInt8:
-    case TypeId::kFloat4:
-    case TypeId::kFloat8:
-    case TypeId::kDate:
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: break;
-    case TypeId::kText:
-    case TypeId::kVarchar:
-      if (GetDatabaseEncoding() != PG_UTF8) return nullptr;
-      break;
-    case TypeId::kNumeric: {
-      const int precision = codec::declared_precision(type);
-      scale = codec::declared_scale(type);
-      if (precision <= 0 || precision > 38 || scale < 0 || scale > 38) return nullptr;
-      break;
-    }
-    default: return nullptr;
+  if (info->id == TypeId::kNumeric) {
+    const int precision = codec::declared_precision(type);
+    scale = codec::declared_scale(type);
+    if (precision <= 0 || precision > 38 || scale < 0 || scale > 38) return nullptr;
   }
   *field = codec::field_for(info->id, scale, "");
-  return info;
+  const bool is_text = info->id == TypeId::kText || info->id == TypeId::kVarchar;
+  if (is_text && GetDatabaseEncoding() != PG_UTF8) return nullptr;
+  // Columns of files have such values in the same layout.
+  return is_text || codec::stored_type_of(*field).oid == type.oid ? info : nullptr;
 }
 
 // A path for a message: names of files need not be text. May ereport.

@@ -1,11 +1,10 @@
 // Aggregates with DISTINCT: what they see does not change when equal rows are left out. So the engine groups by the
 // keys and the aggregates' arguments, and PostgreSQL's Aggregate above works on what is left. May ereport.
-#include <cstring>
-
 #include "pg/compat/grouping_path.hpp"
 #include "pg/planner/agg_path.hpp"
 #include "pg/planner/lower_check.hpp"
 #include "pg/planner/paths.hpp"
+#include "registry/aggregates.hpp"
 
 namespace strom::pg::planner {
 
@@ -23,9 +22,10 @@ bool ignores_copies(const Aggref* aggregate) {
   if (aggregate->aggdistinct != NIL) return true;
   if (get_func_namespace(aggregate->aggfnoid) != PG_CATALOG_NAMESPACE) return false;
   const char* name = get_func_name(aggregate->aggfnoid);
-  for (const char* known : {"min", "max", "bool_and", "bool_or", "every", "bit_and", "bit_or", "any_value"})
-    if (name != nullptr && strcmp(name, known) == 0) return true;
-  return false;
+  if (name == nullptr) return false;
+  return name == registry::kAnyValue || registry::any_aggregate(name, [](const registry::AggregateInfo& row) {
+           return registry::ignores_copies(row.acc);
+         });
 }
 
 void add_input(PathTarget* target, Node* expr) {

@@ -1,13 +1,11 @@
 // CpuAgg: the groups of a partial aggregation as they are, where the engine has merged all of them; else PostgreSQL's
 // aggregation over the same CpuPreAgg, which is the node's child. Which it is turns out when the engine has read its
 // input (node/final_groups.cpp). May ereport.
-#include <algorithm>
-#include <iterator>
-
 #include "pg/codec/type_map.hpp"
 #include "pg/node/final_groups.hpp"
 #include "pg/node/node.hpp"
 #include "pg/planner/agg_path.hpp"
+#include "registry/aggregates.hpp"
 
 extern "C" {
 #include "catalog/pg_constraint.h"
@@ -58,15 +56,13 @@ constexpr CustomPathMethods kMethods = {"pg_strom final groups", plan_final_grou
 bool has_exact_equality(Node* key) {
   const registry::TypeInfo* type = codec::engine_type(exprType(key));
   const bool has_scale = type == nullptr || type->id != registry::TypeId::kNumeric || exprTypmod(key) >= VARHDRSZ;
-  // Arrays are equal when their elements are.
-  return type != nullptr && has_scale && registry::is_equal_by_bits(type->id) && type->id != registry::TypeId::kArray;
+  return type != nullptr && has_scale && registry::is_equal_by_bits(type->id);
 }
 
 bool has_simple_result(const Aggref* aggregate) {
-  static constexpr const char* kNames[] = {"count",   "sum",   "avg",     "min",    "max",    "bool_and",
-                                           "bool_or", "every", "bit_and", "bit_or", "bit_xor"};
-  const char* name = get_func_name(aggregate->aggfnoid);
-  return std::any_of(std::begin(kNames), std::end(kNames), [name](const char* one) { return strcmp(one, name) == 0; });
+  return registry::any_aggregate(get_func_name(aggregate->aggfnoid), [](const registry::AggregateInfo& row) {
+    return row.nargs < 2 && registry::has_simple_result(row.acc);
+  });
 }
 
 /// Column i of `partial` is no key of its own: the engine, which takes it for one, makes no more groups of it. A column

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pg/planner/agg_path.hpp"
+#include "registry/aggregates.hpp"
 
 namespace strom::pg::planner {
 
@@ -43,11 +44,12 @@ List* output_values(const PathTarget* target, const List* set, Index label, int 
   return values;
 }
 
-// Each step of such a sum is rounded to float4, so that those of parts of a set cannot be added.
 bool is_coarse_sum(const Node* expr) {
   if (!IsA(expr, Aggref)) return false;
   const auto* aggregate = reinterpret_cast<const Aggref*>(expr);
-  return aggregate->aggtranstype == FLOAT4OID && strcmp(get_func_name(aggregate->aggfnoid), "sum") == 0;
+  return aggregate->aggtranstype == FLOAT4OID &&
+         registry::any_aggregate(get_func_name(aggregate->aggfnoid),
+                                 [](const registry::AggregateInfo& row) { return registry::is_coarse_sum(row.acc); });
 }
 
 // Why the engine cannot have an output in grouping sets; nullptr: it can.

@@ -10,6 +10,7 @@ using boundary::guard;
 using engine::plan::Aggregate;
 using engine::plan::Builder;
 using engine::plan::NodeId;
+using registry::kAnyValue;
 using registry::TypeId;
 
 namespace {
@@ -18,8 +19,6 @@ namespace {
 constexpr int kMaxSquareScale = 31;
 
 Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
-
-constexpr std::string_view kAnyValue = "any_value";
 
 const Node* argument_of(const Aggref& aggregate, int number) {
   return reinterpret_cast<const Node*>(static_cast<const TargetEntry*>(list_nth(aggregate.args, number))->expr);

@@ -43,7 +43,7 @@ uint32_t width_of(Codec codec, int16_t length, const registry::TypeInfo* engine)
 /// Values of a key are equal exactly when their bytes are.
 bool can_be_key(const Form_pg_attribute attribute, Oid base) {
   const registry::TypeInfo* type = guard([base] { return codec::engine_type(base); });
-  if (type == nullptr || type->id == TypeId::kArray || type->id == TypeId::kNumeric) return false;
+  if (type == nullptr || type->id == TypeId::kNumeric) return false;
   const Oid collation = attribute->attcollation;
   if (OidIsValid(collation) && !guard([collation] { return get_collation_isdeterministic(collation); })) return false;
   return registry::is_equal_by_bits(type->id);

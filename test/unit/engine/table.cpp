@@ -9,6 +9,7 @@
 
 #include "base/half.hpp"
 #include "base/int128.hpp"
+#include "columnar/datum_form.hpp"
 #include "engine/plan/verify.hpp"
 #include "expr/json_sample.hpp"
 #include "../geo/geometry_bytes.hpp"
@@ -107,41 +108,11 @@ Field field(Layout layout, int scale, int byte_width) {
 }
 
 Field field_of(plan::ValueType type) {
-  switch (type.type) {
-    case TypeId::kBool: return field(Layout::kBool);
-    case TypeId::kInt2: return field(Layout::kInt16);
-    case TypeId::kInt4: return field(Layout::kInt32);
-    case TypeId::kInt8: return field(Layout::kInt64);
-    case TypeId::kFloat4: return field(Layout::kFloat32);
-    case TypeId::kFloat8: return field(Layout::kFloat64);
-    case TypeId::kNumeric: return field(Layout::kDecimal128, type.scale);
-    case TypeId::kDate: return field(Layout::kDate32);
-    case TypeId::kTimestamp:
-    case TypeId::kTimestampTz: return field(Layout::kTimestamp);
-    case TypeId::kText:
-    case TypeId::kVarchar: return field(Layout::kUtf8);
-    case TypeId::kBpchar: return field(Layout::kFixedBinary, 0, 6);
-    case TypeId::kInt1: return field(Layout::kInt8);
-    case TypeId::kFloat2: return field(Layout::kFloat32);
-    case TypeId::kChar: return field(Layout::kInt32);
-    case TypeId::kTime:
-    case TypeId::kOid:
-    case TypeId::kMoney:
-    case TypeId::kEnum:
-    case TypeId::kMacaddr:
-    case TypeId::kMacaddr8: return field(Layout::kInt64);
-    case TypeId::kTimeTz:
-    case TypeId::kInterval:
-    case TypeId::kUuid:
-    case TypeId::kDecimal: return field(Layout::kDecimal128);
-    case TypeId::kInet:
-    case TypeId::kCidr:
-    case TypeId::kJsonb:
-    case TypeId::kArray:
-    case TypeId::kGeometry:
-    case TypeId::kBytea: return field(Layout::kUtf8);
-  }
-  return field(Layout::kInt32);
+  const registry::DatumForm form = registry::type_info(type.type).form;
+  if (type.type == TypeId::kBpchar) return field(Layout::kFixedBinary, 0, 6);
+  if (form == registry::DatumForm::kVarlena) return field(Layout::kUtf8);
+  if (form == registry::DatumForm::kInt1) return field(Layout::kInt8);
+  return field(columnar::layout_of(form), type.type == TypeId::kNumeric ? type.scale : 0);
 }
 
 namespace {
@@ -286,8 +257,6 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kOid:
     case TypeId::kEnum: return column.append(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
     case TypeId::kMacaddr: return column.append(static_cast<int64_t>(random() >> 16));
-    case TypeId::kMoney:
-    case TypeId::kMacaddr8: return column.append(random_integer<int64_t>(random));
     case TypeId::kTimeTz: {
       const auto zone = static_cast<uint32_t>(static_cast<int32_t>(random() % 115200) - 57600);
       return column.append(static_cast<__int128>(zone) << 64 | static_cast<__int128>(random() % 86400000001ull));
@@ -297,8 +266,6 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       ASSERT_TRUE(column.append_bytes(random_inet(random)));
       return;
     }
-    case TypeId::kInterval:
-    case TypeId::kUuid: return column.append(random_decimal(random));
     case TypeId::kDecimal: {
       static constexpr int kScales[] = {0, 0, 1, 2, 2, 4, 20, 21, 37, 38, 63};
       __int128 decimal;
@@ -322,16 +289,19 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
       ASSERT_TRUE(column.append_bytes(random_geometry(random)));
       return;
     }
-    case TypeId::kText:
-    case TypeId::kBytea:
-    case TypeId::kVarchar: {
-      ASSERT_TRUE(column.append_bytes(random_text(random)));
-      return;
-    }
     case TypeId::kBpchar: {
       ASSERT_TRUE(column.append_bytes(random_text(random).substr(0, 6)));
       return;
     }
+    default: break;
+  }
+  switch (registry::type_info(type.type).form) {
+    case registry::DatumForm::kVarlena: ASSERT_TRUE(column.append_bytes(random_text(random))); return;
+    case registry::DatumForm::kBytes16: return column.append(random_decimal(random));
+    case registry::DatumForm::kInt8:
+    case registry::DatumForm::kUInt8:
+    case registry::DatumForm::kBytes8: return column.append(random_integer<int64_t>(random));
+    default: FAIL() << "no values of " << registry::type_info(type.type).pg_name;
   }
 }
 

@@ -119,7 +119,9 @@ Result<std::string> print_file(const format::arrow::FileReader& reader) {
     out += "-- batch " + std::to_string(batch) + ": " + std::to_string(rows) + " rows\n";
     std::vector<format::arrow::LoadedColumn> columns;
     for (size_t i = 0; i < fields.size(); ++i) {
-      if (!fields[i].unsupported.empty() || !columnar::has_engine_loader(fields[i].layout)) continue;
+      if (!fields[i].unsupported.empty() || !columnar::has_engine_loader(fields[i].layout) ||
+          columnar::is_binary(fields[i].layout))
+        continue;
       STROM_ASSIGN(columns.emplace_back(), reader.column(batch, static_cast<int>(i)));
     }
     for (int64_t row = 0; row < rows && !columns.empty(); ++row) {

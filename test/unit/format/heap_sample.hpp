@@ -125,9 +125,9 @@ inline constexpr Kind kKinds[] = {
     {{1, 1}, Storage::kBool},      {{2, 2}, Storage::kInt2},      {{4, 4}, Storage::kWord4},
     {{8, 8}, Storage::kWord8},     {{1, 1}, Storage::kInt1},      {{2, 2}, Storage::kHalf},
     {{1, 1}, Storage::kUnsigned1}, {{4, 4}, Storage::kUnsigned4}, {{6, 4}, Storage::kMac6},
-    {{8, 4}, Storage::kMac8},      {{12, 8}, Storage::kWord12},   {{16, 1}, Storage::kWord16},
-    {{-1, 4}, Storage::kText},     {{-1, 4}, Storage::kNumeric},  {{-1, 8}, Storage::kText},
-    {{64, 1}, Storage::kView},     {{24, 8}, Storage::kView},
+    {{8, 8}, Storage::kUnsigned8}, {{8, 4}, Storage::kMac8},      {{12, 8}, Storage::kWord12},
+    {{16, 1}, Storage::kWord16},   {{-1, 4}, Storage::kText},     {{-1, 4}, Storage::kNumeric},
+    {{-1, 8}, Storage::kText},     {{64, 1}, Storage::kView},     {{24, 8}, Storage::kView},
 };
 
 inline Attribute random_value(std::mt19937& random, const Kind& kind, double nulls) {

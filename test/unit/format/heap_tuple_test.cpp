@@ -68,6 +68,10 @@ void expect_value(const Kind& kind, const Attribute& value, const ColumnOut& out
     EXPECT_EQ(std::memcmp(static_cast<const float*>(out.values) + row, &expected, sizeof expected), 0);
   } else if (kind.storage == Storage::kUnsigned1) {
     EXPECT_EQ(static_cast<const int32_t*>(out.values)[row], static_cast<uint8_t>(value->bytes[0]));
+  } else if (kind.storage == Storage::kUnsigned8) {
+    uint64_t expected;
+    std::memcpy(&expected, value->bytes.data(), 8);
+    EXPECT_EQ(static_cast<const uint64_t*>(out.values)[row], expected ^ uint64_t{1} << 63);
   } else if (kind.storage == Storage::kMac6 || kind.storage == Storage::kMac8) {
     uint64_t expected = 0;
     for (char byte : value->bytes) expected = expected << 8 | static_cast<uint8_t>(byte);

@@ -186,9 +186,6 @@ class GroupKeys {
   uint64_t products_ = 1;  // of the numbers of codes, and no more than kMostDirectGroups + 1
 };
 
-/// Values that are equal may have different bytes. Arrays are equal when their elements are.
-bool may_differ_where_equal(TypeId type) { return !registry::is_equal_by_bits(type) || type == TypeId::kArray; }
-
 }  // namespace
 
 void write_aggregation(PipelineWriter* writer, JoinWriter* joins) {
@@ -212,7 +209,7 @@ void write_aggregation(PipelineWriter* writer, JoinWriter* joins) {
   writer->end_segment();
   out.ordered_groups = out.code.grouping == Grouping::kHashed && !writer->source().on_device &&
                        std::any_of(pipeline.group_keys.begin(), pipeline.group_keys.end(), [writer](NodeId key) {
-                         return may_differ_where_equal(writer->node(key).type.type);
+                         return !registry::is_equal_by_bits(writer->node(key).type.type);
                        });
 }
 

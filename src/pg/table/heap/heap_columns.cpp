@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "columnar/datum_form.hpp"
 #include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
@@ -33,38 +34,9 @@ uint8_t alignment_of(char align) {
 }  // namespace
 
 bool heap_storage(const FormData_pg_attribute& attribute, TypeId type, Storage* storage) {
-  using registry::Phys;
-  const Phys phys = registry::type_info(type).phys;
-  const bool numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
-  if (attribute.attlen == -1) {
-    if (phys != Phys::kStr && !numeric) return false;
-    *storage = numeric ? Storage::kNumeric : Storage::kText;
-    return true;
-  }
-  if (phys == Phys::kStr || numeric || attribute.attlen <= 0) return false;
-  switch (type) {
-    case TypeId::kOid:
-    case TypeId::kEnum: *storage = Storage::kUnsigned4; return attribute.attlen == 4;
-    case TypeId::kInt1: *storage = Storage::kInt1; return attribute.attlen == 1;
-    case TypeId::kFloat2: *storage = Storage::kHalf; return attribute.attlen == 2;
-    case TypeId::kChar: *storage = Storage::kUnsigned1; return attribute.attlen == 1;
-    case TypeId::kMacaddr: *storage = Storage::kMac6; return attribute.attlen == 6;
-    case TypeId::kMacaddr8: *storage = Storage::kMac8; return attribute.attlen == 8;
-    case TypeId::kTimeTz: *storage = Storage::kWord12; return attribute.attlen == 12;
-    default: break;
-  }
-  if (attribute.attlen == 2 && phys == Phys::kI32) {
-    *storage = Storage::kInt2;
-    return true;
-  }
-  if (attribute.attlen != registry::phys_size(phys)) return false;
-  switch (attribute.attlen) {
-    case 1: *storage = Storage::kBool; return phys == Phys::kBool;
-    case 4: *storage = Storage::kWord4; return true;
-    case 8: *storage = Storage::kWord8; return true;
-    case 16: *storage = Storage::kWord16; return true;
-    default: return false;
-  }
+  const registry::DatumForm form = registry::type_info(type).form;
+  *storage = columnar::storage_of(form);
+  return attribute.attlen == registry::form_info(form).length;
 }
 
 HeapColumns::HeapColumns(Relation relation, const std::vector<AttrNumber>& attnums,

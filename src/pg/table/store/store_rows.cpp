@@ -35,7 +35,9 @@ bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) 
     case Codec::kChar: return type == TypeId::kChar;
     case Codec::kWord: return phys == Phys::kI32 || phys == Phys::kF32;
     case Codec::kObject: return type == TypeId::kOid || type == TypeId::kEnum;
-    case Codec::kLong: return phys == Phys::kI64 || phys == Phys::kF64;
+    case Codec::kLong:  // cells have no bit inverted
+      return (phys == Phys::kI64 || phys == Phys::kF64) &&
+             registry::type_info(type).form != registry::DatumForm::kUInt8;
     case Codec::kBytes: return phys == Phys::kI128;
     case Codec::kVarlena: break;
   }

@@ -1,0 +1,30 @@
+// What the forms of Datums are in columns and on pages: the rows of registry/datum_forms.def.
+#pragma once
+
+#include "columnar/heap_page.hpp"
+#include "columnar/layout.hpp"
+#include "registry/types.hpp"
+
+namespace strom::columnar {
+
+/// The layout that values of SQL types of such a form are collected in.
+constexpr Layout layout_of(registry::DatumForm form) {
+  constexpr Layout kLayouts[] = {
+#define STROM_DATUM_FORM(name, length, phys, layout, storage) Layout::layout,
+#include "registry/datum_forms.def"
+#undef STROM_DATUM_FORM
+  };
+  return kLayouts[static_cast<int>(form)];
+}
+
+/// How values of such types on pages become registers.
+constexpr heap::Storage storage_of(registry::DatumForm form) {
+  constexpr heap::Storage kStorages[] = {
+#define STROM_DATUM_FORM(name, length, phys, layout, storage) heap::Storage::storage,
+#include "registry/datum_forms.def"
+#undef STROM_DATUM_FORM
+  };
+  return kStorages[static_cast<int>(form)];
+}
+
+}  // namespace strom::columnar
