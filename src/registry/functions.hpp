@@ -47,6 +47,12 @@ inline constexpr FunctionInfo kFunctions[] = {
 
 constexpr int kFunctionCount = sizeof(kFunctions) / sizeof(kFunctions[0]);
 
+/// Bits of a comparison: 1 where it is true for less, 2 for equal, 4 for greater; 0: no comparison.
+constexpr int32_t compared_results(uint32_t traits) {
+  return ((traits & kIsLess) != 0 ? 1 : 0) | ((traits & kIsEqual) != 0 ? 2 : 0) | ((traits & kIsGreater) != 0 ? 4 : 0);
+}
+constexpr bool is_equality(uint32_t traits) { return compared_results(traits) == 2; }
+
 constexpr const FunctionInfo& function_info(FunctionId id) { return kFunctions[static_cast<int>(id)]; }
 
 /// Where the engine finds a function's kernel: its group and its number among the group's rows.

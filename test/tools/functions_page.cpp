@@ -109,8 +109,8 @@ std::string functions_sections() {
 
 std::string lowered_section() {
   Table table;
-#define STROM_LOWERING(member)
-#define STROM_LOWERED(function, member) table.add(function, #member);
+#define STROM_LOWERING(...)
+#define STROM_LOWERED(function, member, ...) table.add(function, #member);
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED

@@ -40,6 +40,11 @@ struct FunctionCall {
   const Oid collation;
 };
 
+/// ~, !~, ~* and !~*.
+struct RegexOperator {
+  bool any_case, negated;
+};
+
 class Lowering {
  public:
   /// Expressions that become parameters are appended to `params`; a parameter's number is its index there. What is
@@ -63,8 +68,8 @@ class Lowering {
   Result<NodeId> run_time_constant(const Node* expr);
   Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
   Result<NodeId> plain_call(const FunctionCall& call);
-#define STROM_LOWERING(member) Result<NodeId> member(const FunctionCall& call);
-#define STROM_LOWERED(function, member)
+#define STROM_LOWERING(member, ...) Result<NodeId> member(const FunctionCall& call __VA_OPT__(, ) __VA_ARGS__);
+#define STROM_LOWERED(...)
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED
@@ -93,6 +98,7 @@ class Lowering {
   Result<NodeId> subscript(const SubscriptingRef& ref);
   Result<NodeId> array_has_listed(const Node* array, const Node* list, bool all, Oid collation);
   Result<std::vector<NodeId>> array_elements(const Node* array);
+  Result<std::vector<NodeId>> literal_keys(const Node* array);
   Result<NodeId> case_of(const CaseExpr& expr);
   Result<NodeId> coalesce(const CoalesceExpr& expr);
   Result<NodeId> min_max(const MinMaxExpr& expr);

@@ -1,8 +1,6 @@
 // Lowering of arrays: lists that are literals become comparisons with each element, array values are read by functions
 // of engine/expr/array.hpp.
-#include <algorithm>
 #include <cstring>
-#include <iterator>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
@@ -46,22 +44,12 @@ const Node* without_relabeling(const Node* array) {
   return relabels ? reinterpret_cast<const Node*>(cast->arg) : array;
 }
 
-bool is_known_function(const char* name) {
-  return std::any_of(std::begin(registry::kFunctions), std::end(registry::kFunctions),
-                     [name](const registry::FunctionInfo& row) { return std::strcmp(row.pg_name, name) == 0; });
-}
-
-// The bits of engine::expr::AnyElement for a comparison's function, by the end of its name; 0 for others, such as
-// textregexeq.
+// The bits of engine::expr::AnyElement for a comparison's function; 0 for other functions.
 int32_t wanted_results(const char* name) {
-  static constexpr struct {
-    const char* ending;
-    int32_t bits;
-  } kEndings[] = {{"lt", 1}, {"eq", 2}, {"le", 3}, {"gt", 4}, {"ne", 5}, {"ge", 6}};
-  if (!is_known_function(name)) return 0;
-  const size_t length = std::strlen(name);
-  for (const auto& row : kEndings)
-    if (length > 2 && std::strcmp(name + length - 2, row.ending) == 0) return row.bits;
+  for (const registry::FunctionInfo& row : registry::kFunctions) {
+    if (std::strcmp(row.pg_name, name) != 0) continue;
+    if (const int32_t results = registry::compared_results(row.traits); results != 0) return results;
+  }
   return 0;
 }
 
@@ -205,15 +193,20 @@ Result<NodeId> Lowering::array_has_listed(const Node* array, const Node* list, b
   return builder_.select(builder_.is_null(value), builder_.constant({TypeId::kBool, 0}, true, {}), result);
 }
 
-Result<NodeId> Lowering::array_relation(const FunctionCall& call) {
-  const auto& [name, args, collation] = call;
-  const bool first_listed = IsA(args[0], Const) || IsA(args[0], ArrayExpr);
-  const bool second_listed = IsA(args[1], Const) || IsA(args[1], ArrayExpr);
-  if (name == "arraycontains" && second_listed) return array_has_listed(args[0], args[1], true, collation);
-  if (name == "arraycontained" && first_listed) return array_has_listed(args[1], args[0], true, collation);
-  if (name == "arrayoverlap" && second_listed) return array_has_listed(args[0], args[1], false, collation);
-  if (name == "arrayoverlap" && first_listed) return array_has_listed(args[1], args[0], false, collation);
-  return unsupported("function " + name + " of two arrays that are no literals");
+static bool is_listed(const Node* array) { return IsA(array, Const) || IsA(array, ArrayExpr); }
+
+// @> and <@, of which argument `array` contains the other one.
+Result<NodeId> Lowering::array_contains(const FunctionCall& call, size_t array) {
+  const Node* list = call.args[1 - array];
+  if (is_listed(list)) return array_has_listed(call.args[array], list, true, call.collation);
+  return unsupported("function " + call.name + " of two arrays that are no literals");
+}
+
+Result<NodeId> Lowering::array_overlap(const FunctionCall& call) {
+  for (const size_t list : {1, 0})
+    if (is_listed(call.args[list]))
+      return array_has_listed(call.args[1 - list], call.args[list], false, call.collation);
+  return unsupported("function " + call.name + " of two arrays that are no literals");
 }
 
 }  // namespace strom::pg::planner

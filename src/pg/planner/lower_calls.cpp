@@ -166,9 +166,11 @@ Result<NodeId> Lowering::constant(const Const& value) {
 }
 
 Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& args, Oid collation) {
-  static constexpr Result<NodeId> (Lowering::* kMembers[])(const FunctionCall&) = {
-#define STROM_LOWERING(member)
-#define STROM_LOWERED(function, member) &Lowering::member,
+  using Member = Result<NodeId> (*)(Lowering&, const FunctionCall&);
+  static constexpr Member kMembers[] = {
+#define STROM_LOWERING(...)
+#define STROM_LOWERED(function, member, ...) \
+  [](Lowering& to, const FunctionCall& row_call) { return to.member(row_call __VA_OPT__(, ) __VA_ARGS__); },
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED
@@ -178,7 +180,7 @@ Result<NodeId> Lowering::function(Oid function, const std::vector<const Node*>& 
   const FunctionCall call{facts.extension.empty() ? name : facts.extension + "." + name, args, collation};
   if (facts.volatility == PROVOLATILE_VOLATILE) return unsupported("volatile function " + name);
   const int row = lowered_row(function, call.name.c_str());
-  if (row >= 0 && (facts.in_catalog || !facts.extension.empty())) return (this->*kMembers[row])(call);
+  if (row >= 0 && (facts.in_catalog || !facts.extension.empty())) return kMembers[row](*this, call);
   if (!facts.in_catalog) return unsupported("function " + name + " is not built in");
   return plain_call(call);
 }
@@ -203,8 +205,8 @@ Result<NodeId> Lowering::with_field(const FunctionCall& call) {
 }
 
 // to_date and to_timestamp.
-Result<NodeId> Lowering::parsed_by_format(const FunctionCall& call) {
-  if (!is_parsed_format(call.args.back(), call.name == "to_timestamp")) return unsupported("format of " + call.name);
+Result<NodeId> Lowering::parsed_by_format(const FunctionCall& call, bool with_time) {
+  if (!is_parsed_format(call.args.back(), with_time)) return unsupported("format of " + call.name);
   return plain_call(call);
 }
 
@@ -218,29 +220,28 @@ Result<NodeId> Lowering::enum_order(const FunctionCall& call) {
 }
 
 // Both sides in small letters, as PostgreSQL does in multi-byte encodings.
-Result<NodeId> Lowering::like_in_any_case(const FunctionCall& call) {
+Result<NodeId> Lowering::like_in_any_case(const FunctionCall& call, const char* like) {
   std::vector<NodeId> texts;
   for (const Node* arg : call.args) {
     STROM_ASSIGN(NodeId text, lower(arg));
     STROM_ASSIGN(text, this->call("lower", {text}, call.collation));
     texts.push_back(text);
   }
-  return this->call(call.name == "texticlike" ? "textlike" : "textnlike", texts, call.collation);
+  return this->call(like, texts, call.collation);
 }
 
 // round(numeric, n) and trunc(numeric, n).
-Result<NodeId> Lowering::numeric_digits(const FunctionCall& call) {
+Result<NodeId> Lowering::numeric_digits(const FunctionCall& call, bool rounds) {
   const std::vector<const Node*>& args = call.args;
-  const bool round = call.name == "round";
   if (!IsA(args[1], Const) || reinterpret_cast<const Const*>(args[1])->constisnull)
     return unsupported("rounding to a variable scale");
   const int32_t digits = DatumGetInt32(reinterpret_cast<const Const*>(args[1])->constvalue);
   if (digits < 0 || digits > base::kMaxDecimalDigits) return unsupported("rounding to scale " + std::to_string(digits));
   STROM_ASSIGN(NodeId value, lower(args[0]));
   const ValueType type = builder_.node(value).type;
-  if (type.type == TypeId::kDecimal) return builder_.fix_decimal(value, static_cast<int16_t>(digits), !round, 0);
+  if (type.type == TypeId::kDecimal) return builder_.fix_decimal(value, static_cast<int16_t>(digits), !rounds, 0);
   if (type.type != TypeId::kNumeric) return unsupported("rounding of other types than numeric");
-  if (!round && digits < type.scale) {  // what is cut off goes first
+  if (!rounds && digits < type.scale) {  // what is cut off goes first
     const __int128 unit = base::power_of_ten(type.scale - digits);
     const NodeId last = builder_.constant(type, false, std::string(reinterpret_cast<const char*>(&unit), sizeof unit));
     STROM_ASSIGN(const NodeId rest, builder_.call("numeric_mod", {value, last}));
@@ -249,32 +250,35 @@ Result<NodeId> Lowering::numeric_digits(const FunctionCall& call) {
   return builder_.rescale(value, static_cast<int16_t>(digits));
 }
 
-// jsonb_extract_path, jsonb_extract_path_text (#>, #>>), jsonb_exists_any and jsonb_exists_all (?|, ?&) of a literal
-// list.
-Result<NodeId> Lowering::jsonb_with_list(const FunctionCall& call) {
-  const std::string& name = call.name;
-  const std::vector<const Node*>& args = call.args;
-  const bool text = name == "jsonb_extract_path_text", any = name == "jsonb_exists_any";
-  STROM_ASSIGN(NodeId json, lower(args[0]));
-  STROM_ASSIGN(const std::vector<NodeId> list, array_elements(args[1]));
-  std::vector<NodeId> keys;
-  for (const NodeId id : list) {
+// A list of texts that is a literal.
+Result<std::vector<NodeId>> Lowering::literal_keys(const Node* array) {
+  STROM_ASSIGN(std::vector<NodeId> keys, array_elements(array));
+  for (const NodeId id : keys) {
     const engine::plan::Constant* key = builder_.literal(id);
     if (key == nullptr || key->is_null) return unsupported("list of keys that is not a literal");
-    keys.push_back(id);
   }
-  if (text || name == "jsonb_extract_path") {
-    for (size_t i = 0; i < keys.size(); ++i) {
-      const std::string& key = builder_.literal(keys[i])->bytes;
-      const bool index = is_index(key);
-      if (!index && could_be_index(key)) return unsupported("odd spelling of an index in a path");
-      const char* step = index ? "jsonb path step" : "jsonb_object_field";
-      const char* last_step = index ? "jsonb path step as text" : "jsonb_object_field_text";
-      STROM_ASSIGN(json, builder_.call(text && i + 1 == keys.size() ? last_step : step, {json, keys[i]}));
-    }
-    if (text && keys.empty()) return unsupported("empty path");
-    return json;
+  return keys;
+}
+
+// jsonb_extract_path and jsonb_extract_path_text (#>, #>>).
+Result<NodeId> Lowering::jsonb_path(const FunctionCall& call, bool as_text) {
+  STROM_ASSIGN(NodeId json, lower(call.args[0]));
+  STROM_ASSIGN(const std::vector<NodeId> keys, literal_keys(call.args[1]));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const std::string& key = builder_.literal(keys[i])->bytes;
+    const bool index = is_index(key);
+    if (!index && could_be_index(key)) return unsupported("odd spelling of an index in a path");
+    const char* step = index ? "jsonb path step" : "jsonb_object_field";
+    const char* last_step = index ? "jsonb path step as text" : "jsonb_object_field_text";
+    STROM_ASSIGN(json, builder_.call(as_text && i + 1 == keys.size() ? last_step : step, {json, keys[i]}));
   }
+  return as_text && keys.empty() ? unsupported("empty path") : Result<NodeId>(json);
+}
+
+// jsonb_exists_any and jsonb_exists_all (?|, ?&).
+Result<NodeId> Lowering::jsonb_keys(const FunctionCall& call, bool any) {
+  STROM_ASSIGN(const NodeId json, lower(call.args[0]));
+  STROM_ASSIGN(const std::vector<NodeId> keys, literal_keys(call.args[1]));
   if (keys.empty()) return unsupported("empty list of keys");
   NodeId all = engine::plan::kNoNode;
   for (const NodeId key : keys) {

@@ -1,7 +1,5 @@
 #include "pg/planner/lower_check.hpp"
 
-#include <cstring>
-
 #include "pg/boundary/boundary.hpp"
 #include "pg/planner/lower.hpp"
 #include "pg/planner/lower_aggregate.hpp"
@@ -147,9 +145,7 @@ const char* judge_key(PlannerState* state, const OpExpr* clause, bool right_may_
     return reason_of(state, operations, [clause, right_may_raise](Lowering& lowering, Builder& builder) -> Status {
       STROM_ASSIGN(const NodeId equals, lowering.lower(reinterpret_cast<const Node*>(clause)));
       const engine::plan::Node node = builder.node(equals);
-      const char* name = node.kind == NodeKind::kCall ? registry::kFunctions[node.imm].pg_name : "";
-      const size_t length = std::strlen(name);
-      if (length < 2 || std::strcmp(name + length - 2, "eq") != 0)
+      if (node.kind != NodeKind::kCall || !registry::is_equality(registry::kFunctions[node.imm].traits))
         return Status(ErrorCode::kUnsupported, "not an equality");
       STROM_ASSIGN(NodeId left, lowering.lower(static_cast<const Node*>(linitial(clause->args))));
       STROM_ASSIGN(NodeId right, lowering.lower(static_cast<const Node*>(lsecond(clause->args))));

@@ -49,10 +49,9 @@ Status check_enum_order(Oid type) {
 
 // ~, ~*, !~, !~* of a literal, by LIKE where that can say it. Cases are those of ASCII: a row with other characters is
 // PostgreSQL's.
-Result<NodeId> Lowering::matches_regex(const FunctionCall& call) {
-  const std::string& name = call.name;
+Result<NodeId> Lowering::matches_regex(const FunctionCall& call, RegexOperator kind) {
   const Const* literal = literal_of(call.args[1], TEXTOID);
-  const bool negated = name.back() == 'e' && name[name.size() - 2] == 'n', any_case = name.rfind("textic", 0) == 0;
+  const auto [any_case, negated] = kind;
   std::vector<std::string> patterns;
   if (literal == nullptr) return unsupported("regular expression that is not a literal");
   const std::string regex = guard([literal] { return TextDatumGetCString(literal->constvalue); });
@@ -67,8 +66,8 @@ Result<NodeId> Lowering::matches_regex(const FunctionCall& call) {
     TranslatedRegex translated;
     if (!translate_regex(regex, any_case, &translated) || !engine::exec::is_regex(translated.pattern, any_case))
       return unsupported("regular expression with parts that only PostgreSQL knows");
-    const char kind = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
-    const NodeId pattern = builder_.constant(kText, false, kind + translated.pattern);
+    const char letters = translated.ascii_only ? engine::expr::kRegexOfAscii : engine::expr::kRegexOfAnyText;
+    const NodeId pattern = builder_.constant(kText, false, letters + translated.pattern);
     const char* function = any_case ? "matches regular expression in any case" : "matches regular expression";
     STROM_ASSIGN(const NodeId matches, this->call(function, {text, pattern}, call.collation));
     return negated ? builder_.logic_not(matches) : matches;
@@ -109,8 +108,7 @@ Result<NodeId> Lowering::concat_ws(const FunctionCall& call) {
   return builder_.call("substr", {all, begin});
 }
 
-Result<NodeId> Lowering::count_nulls(const FunctionCall& call) {
-  const bool nulls = call.name == "num_nulls";
+Result<NodeId> Lowering::count_nulls(const FunctionCall& call, bool nulls) {
   NodeId count = integer(0);
   for (const Node* arg : call.args) {
     STROM_ASSIGN(const NodeId value, lower(arg));

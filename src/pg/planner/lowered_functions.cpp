@@ -1,6 +1,7 @@
 #include "pg/planner/lowered_functions.hpp"
 
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -11,8 +12,8 @@ namespace strom::pg::planner {
 namespace {
 
 constexpr const char* kRows[] = {
-#define STROM_LOWERING(member)
-#define STROM_LOWERED(function, member) function,
+#define STROM_LOWERING(...)
+#define STROM_LOWERED(function, ...) function,
 #include "registry/lowered.def"
 #undef STROM_LOWERING
 #undef STROM_LOWERED
@@ -38,13 +39,38 @@ struct Index {
 
   Index() {
     for (int row = 0; row < static_cast<int>(std::size(kRows)); ++row) {
-      if (std::strchr(kRows[row], '(') == nullptr)
+      if (std::strchr(kRows[row], '(') == nullptr || std::strchr(kRows[row], '.') != nullptr)
         by_name.emplace(kRows[row], row);
       else if (const Oid function = function_of(kRows[row]); OidIsValid(function))
         by_oid.emplace(function, row);
     }
   }
 };
+
+// May ereport.
+const char* plain_type_name(Oid type) {
+  if (type < FirstGenbkiObjectId) return format_type_be(type);
+  HeapTuple tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+  if (!HeapTupleIsValid(tuple)) elog(ERROR, "cache lookup failed for type %u", type);
+  const char* name = pstrdup(NameStr(reinterpret_cast<Form_pg_type>(GETSTRUCT(tuple))->typname));
+  ReleaseSysCache(tuple);
+  return name;
+}
+
+// "(TYPE,TYPE)" of a function, the types without their schemas.
+std::string argument_names(Oid function) {
+  return boundary::guard([function]() -> const char* {
+    Oid* types;
+    int count;
+    (void)get_func_signature(function, &types, &count);
+    StringInfoData text;
+    initStringInfo(&text);
+    appendStringInfoChar(&text, '(');
+    for (int i = 0; i < count; ++i) appendStringInfo(&text, "%s%s", i == 0 ? "" : ",", plain_type_name(types[i]));
+    appendStringInfoChar(&text, ')');
+    return text.data;
+  });
+}
 
 using Extensions = std::unordered_map<Oid, std::string>;
 
@@ -77,6 +103,10 @@ const std::string& extension_of_function(Oid function) {
 int lowered_row(Oid function, const char* name) {
   static const Index index;
   if (const auto found = index.by_oid.find(function); found != index.by_oid.end()) return found->second;
+  if (std::strchr(name, '.') != nullptr) {
+    const auto found = index.by_name.find(name + argument_names(function));
+    if (found != index.by_name.end()) return found->second;
+  }
   const auto found = index.by_name.find(name);
   return found != index.by_name.end() ? found->second : -1;
 }
