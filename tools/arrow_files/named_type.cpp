@@ -56,6 +56,15 @@ std::string quote_identifier(const std::string& name) {
   return out + "\"";
 }
 
+std::string quote_literal(const std::string& text) {
+  std::string out = text.find('\\') == std::string::npos ? "'" : " E'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += c;
+    out += c;
+  }
+  return out + "'";
+}
+
 std::string NamedType::sql() const {
   if (schema == "pg_catalog" && name.starts_with("_"))
     return NamedType{schema, name.substr(1), "", modifier}.sql() + "[]";

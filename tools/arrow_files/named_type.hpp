@@ -23,5 +23,7 @@ std::optional<NamedType> named_type(const columnar::KeyValues& metadata);
 
 /// In double quotes.
 std::string quote_identifier(const std::string& name);
+/// In single quotes, and after an E where there are backslashes.
+std::string quote_literal(const std::string& text);
 
 }  // namespace strom::tool

@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <optional>
 #include <set>
 
 #include "arrow_files/columns.hpp"
 #include "arrow_files/named_type.hpp"
-#include "arrow_files/sql_type.hpp"
 #include "format/arrow/fixed_text.hpp"
 
 namespace strom::tool {
@@ -17,39 +15,6 @@ using columnar::Field;
 using columnar::Layout;
 
 namespace {
-
-/// The built-in type that the metadata name, where values of the field's layout are read as that type from what
-/// arrow2csv writes.
-std::optional<std::string> metadata_type(const Field& field) {
-  const std::optional<NamedType> named = named_type(field.metadata);
-  if (!named || !named->is_builtin() || named->name.starts_with("_")) return std::nullopt;
-  const auto is_one_of = [&](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), named->name) != names.end();
-  };
-  bool is_right = false;
-  switch (field.layout) {
-    case Layout::kUtf8:
-    case Layout::kLargeUtf8:
-    case Layout::kUtf8View: is_right = true; break;
-    case Layout::kUInt32: is_right = is_one_of({"oid", "xid", "cid"}); break;
-    case Layout::kUInt64: is_right = is_one_of({"xid8"}); break;
-    case Layout::kInt64: is_right = is_one_of({"money"}); break;
-    case Layout::kFixedBinary: is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"}); break;
-    default: break;
-  }
-  if (field.layout == Layout::kFixedBinary && named->name == "bpchar")
-    return "char(" + std::to_string(field.byte_width) + ")";
-  return is_right ? std::optional(named->sql()) : std::nullopt;
-}
-
-std::string quote_literal(const std::string& text) {
-  std::string out = text.find('\\') == std::string::npos ? "'" : " E'";
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') out += c;
-    out += c;
-  }
-  return out + "'";
-}
 
 /// Names in comments: a line end would end the comment.
 std::string one_line(std::string text) {
@@ -74,12 +39,13 @@ std::string field_option(const std::vector<Field>& fields, size_t index) {
   return ordinal == 1 ? fields[index].name : fields[index].name + "#" + std::to_string(ordinal);
 }
 
-std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
+std::string column_list(const std::vector<Field>& fields, const SqlTable& table) {
+  const bool is_foreign = !table.foreign_file.empty();
   std::string list, comments;
   const std::vector<std::string> names = column_names(fields);
   for (size_t i = 0; i < fields.size(); ++i) {
     const Field& field = fields[i];
-    const std::string type = sql_type(field, metadata_type);
+    const std::string type = sql_type(field, table.named);
     if (type.empty()) {
       comments +=
           "  -- " + one_line(quote_identifier(field.name)) + ": " + value_type_text(field) + " cannot be read\n";
@@ -88,12 +54,34 @@ std::string column_list(const std::vector<Field>& fields, bool is_foreign) {
     list += std::string(list.empty() ? "" : ",\n") + "  " + quote_identifier(names[i]) + " " + type;
     if (is_foreign && names[i] != field_option(fields, i))
       list += " OPTIONS (field " + quote_literal(field_option(fields, i)) + ")";
-    if (!field.nullable) list += " NOT NULL";
+    if (!field.nullable && table.has_constraints) list += " NOT NULL";
   }
   return list + (list.empty() ? "" : "\n") + comments;
 }
 
 }  // namespace
+
+std::optional<std::string> metadata_type(const Field& field) {
+  const std::optional<NamedType> named = named_type(field.metadata);
+  if (!named || !named->is_builtin() || named->name.starts_with("_")) return std::nullopt;
+  const auto is_one_of = [&](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), named->name) != names.end();
+  };
+  bool is_right = false;
+  switch (field.layout) {
+    case Layout::kUtf8:
+    case Layout::kLargeUtf8:
+    case Layout::kUtf8View: is_right = true; break;
+    case Layout::kUInt32: is_right = is_one_of({"oid", "xid", "cid"}); break;
+    case Layout::kUInt64: is_right = is_one_of({"xid8"}); break;
+    case Layout::kInt64: is_right = is_one_of({"money"}); break;
+    case Layout::kFixedBinary: is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"}); break;
+    default: break;
+  }
+  if (field.layout == Layout::kFixedBinary && named->name == "bpchar")
+    return "char(" + std::to_string(field.byte_width) + ")";
+  return is_right ? std::optional(named->sql()) : std::nullopt;
+}
 
 std::vector<std::string> column_names(const std::vector<Field>& fields) {
   std::vector<std::string> names;
@@ -118,12 +106,12 @@ std::string quote_table_name(const std::string& name) {
 
 std::string create_table(const std::vector<Field>& fields, const SqlTable& table) {
   std::string sql = table.foreign_file.empty() ? "CREATE TABLE " : "CREATE FOREIGN TABLE ";
-  sql += quote_table_name(table.name);
+  sql += table.reference.empty() ? quote_table_name(table.name) : table.reference;
   if (!table.partition_of.empty()) {  // its columns are those of the parent
     sql += " PARTITION OF " + quote_table_name(table.partition_of) + " " +
            (table.partition_bound.empty() ? "DEFAULT" : table.partition_bound);
   } else {
-    sql += " (\n" + column_list(fields, !table.foreign_file.empty()) + ")";
+    sql += " (\n" + column_list(fields, table) + ")";
   }
   if (!table.foreign_file.empty()) sql += " SERVER arrow_fdw OPTIONS (file " + quote_literal(table.foreign_file) + ")";
   if (!table.tablespace.empty()) sql += " TABLESPACE " + quote_identifier(table.tablespace);

@@ -120,9 +120,9 @@ Status show_file(const DumpSettings& settings) {
     std::string name = settings.schema_name;
     if (name.empty()) {
       name = settings.schema_of.substr(settings.schema_of.rfind('/') + 1);
-      name = quoted_name(name.substr(0, name.rfind('.')));
+      name = quote_identifier(name.substr(0, name.rfind('.')));
     }
-    text = create_table(file->schema, name) + ";\n";
+    text = create_dumped_table(file->schema, name);
   }
   const auto sink = format::descriptor_sink(STDOUT_FILENO, "standard output");
   return sink->append({{text.data(), text.size()}});

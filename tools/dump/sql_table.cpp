@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "arrow_files/named_type.hpp"
-#include "arrow_files/sql_type.hpp"
+#include "arrow_files/sql_table.hpp"
 #include "columnar/layout.hpp"
 
 namespace strom::tool {
@@ -42,7 +42,7 @@ std::string column_type(const Field& field) { return sql_type(field, named_sql);
 
 std::string quoted_list(const std::vector<std::string>& texts) {
   std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + quoted_literal(text);
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + quote_literal(text);
   return out;
 }
 
@@ -56,7 +56,7 @@ class TypeDefinitions {
     const auto named = usable_type(field);
     if (!named || named->schema == "pg_catalog") return Status::ok();
     if (!named->extension.empty()) {
-      once("CREATE EXTENSION IF NOT EXISTS " + quoted_name(named->extension) + ";\n");
+      once("CREATE EXTENSION IF NOT EXISTS " + quote_identifier(named->extension) + ";\n");
       return Status::ok();
     }
     if (!done_.insert(named->sql()).second) return Status::ok();
@@ -68,13 +68,13 @@ class TypeDefinitions {
     } else if (field.layout == Layout::kStruct) {
       std::string parts;
       for (const Field& child : field.children)
-        parts += (parts.empty() ? "" : ", ") + quoted_name(child.name) + " " + column_type(child);
+        parts += (parts.empty() ? "" : ", ") + quote_identifier(child.name) + " " + column_type(child);
       definition = "TYPE " + named->sql() + " AS (" + parts + ")";
     }
     std::string tag = "$do$";
     while (definition.find(tag) != std::string::npos) tag.insert(1, "x");
     sql_ += fmt::format("DO {0} BEGIN IF to_regtype({1}) IS NULL THEN CREATE {2}; END IF; END {0};\n", tag,
-                        quoted_literal(named->sql()), definition);
+                        quote_literal(named->sql()), definition);
     return Status::ok();
   }
   std::string take() { return std::move(sql_); }
@@ -92,7 +92,8 @@ class TypeDefinitions {
 }  // namespace
 
 std::string create_schema(const std::string& name) {
-  return name.empty() || name == "public" ? std::string() : "CREATE SCHEMA IF NOT EXISTS " + quoted_name(name) + ";\n";
+  return name.empty() || name == "public" ? std::string()
+                                          : "CREATE SCHEMA IF NOT EXISTS " + quote_identifier(name) + ";\n";
 }
 
 Result<std::string> type_definitions(const format::arrow::ExistingFile& file, std::set<std::string>& done) {
@@ -101,24 +102,13 @@ Result<std::string> type_definitions(const format::arrow::ExistingFile& file, st
   return definitions.take();
 }
 
-std::string quoted_name(const std::string& name) {
-  std::string out = "\"";
-  for (const char c : name) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
-
-std::string quoted_literal(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
-}
-
-std::string create_table(const columnar::Schema& schema, const std::string& name, const std::string& prefix) {
-  std::string columns;
-  for (const Field& field : schema.fields) {
-    columns += fmt::format("{}\n  {} {}", columns.empty() ? "" : ",", quoted_name(field.name), column_type(field));
-  }
-  return fmt::format("CREATE {}TABLE {} ({}\n)", prefix, name, columns);
+std::string create_dumped_table(const columnar::Schema& schema, const std::string& reference, const std::string& file) {
+  SqlTable table;
+  table.reference = reference;
+  table.foreign_file = file;
+  table.named = named_sql;
+  table.has_constraints = false;
+  return create_table(schema.fields, table);
 }
 
 }  // namespace strom::tool

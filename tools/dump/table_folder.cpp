@@ -63,8 +63,7 @@ Result<DumpResult> dump_tables(const DumpSettings& settings, const std::vector<S
       script += schema;
     STROM_ASSIGN(const std::string types, type_definitions(*file, known));
     script += types;
-    script += create_table(file->schema, table.reference, "FOREIGN ") +
-              fmt::format(" SERVER arrow_fdw OPTIONS (file {});\n", quoted_literal(path));
+    script += create_dumped_table(file->schema, table.reference, path);
   }
   OutputOptions output = settings.output;
   output.path = folder + "/create_tables.sql";

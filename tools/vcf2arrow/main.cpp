@@ -70,7 +70,7 @@ Status run(Settings& settings) {
   if (!settings.schema_table.empty()) {
     columnar::Schema schema;
     STROM_ASSIGN(schema.fields, columns_of(settings));
-    fmt::print("{}", tool::create_table(schema, settings.schema_table));
+    fmt::print("{}", tool::create_dumped_table(schema, settings.schema_table));
     return Status::ok();
   }
   const bool is_named = !settings.output.path.empty() || !settings.append.empty();
