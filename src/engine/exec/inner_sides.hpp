@@ -1,0 +1,98 @@
+// The tables of a program's joins: made, taken from devices that have cached them, divided into parts where they are
+// too large, and asked for rows that PostgreSQL decides. Used by execution.cpp, run_maker.cpp and run_sequence.cpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/device/cached_join.hpp"
+#include "engine/exec/execution.hpp"
+#include "engine/op/join/inner_partitions.hpp"
+#include "engine/op/join/join_table.hpp"
+
+namespace strom::engine::exec {
+
+class PipelineRun;
+class RunMaker;
+
+/// Told of the rows of a build pipeline while its table is made.
+class BuildListener {
+ public:
+  virtual ~BuildListener() = default;
+  virtual void begin_build(const PipelineRun& run, uint32_t pipeline) = 0;
+  virtual void end_build() = 0;
+  /// Whether rows of the inner side of `join` that PostgreSQL has to decide could get into a result.
+  virtual Result<bool> do_declined_rows_count(uint32_t join, const InterruptCheck& interrupt) = 0;
+  virtual bool takes_declined_rows() const = 0;
+  /// Once for each table, when all of its rows but these are there.
+  virtual void take_declined_rows(uint32_t pipeline, const std::vector<DeclinedRow>& rows) = 0;
+  virtual void add_run(const PipelineRun& run, uint32_t pipeline) = 0;
+};
+
+class InnerSides {
+ public:
+  /// All of it outlives this object.
+  InnerSides(const plan::Program& program, const std::vector<const ChunkSource*>& sources, const Options& options);
+
+  /// The join that build pipeline `index` is for; the number of joins where there is none.
+  uint32_t join_of(uint32_t index) const;
+
+  // ---- making tables ----
+
+  /// Makes the table of the current part of the inner side that build pipeline `index` reads.
+  Status build(uint32_t index, const RunMaker& runs, BuildListener& listener, const InterruptCheck& interrupt);
+  /// A table without rows.
+  Status leave_empty(uint32_t join, BuildListener& listener);
+
+  // ---- what is in them ----
+
+  bool is_made(uint32_t join) const { return join < tables_.size() && tables_[join] != nullptr; }
+  JoinBuild& table(uint32_t join) const { return *tables_[join]; }
+  int64_t memory() const;
+  /// Probing rows that find a match, estimated by how much of the inner side its own filter left over.
+  double match_fraction(uint32_t join) const;
+  /// Takes a share of texts that the next pass may drop.
+  void share_texts(TextStore* texts) const;
+  /// Tables that devices had, and those made for devices.
+  DeviceJoins device_joins() const { return device_joins_; }
+
+  // ---- rows that PostgreSQL decides: see Execution ----
+
+  void lookup(uint32_t join, const std::vector<plan::Constant>& keys, std::vector<int64_t>* rows) const;
+  plan::Constant payload(uint32_t join, uint32_t ordinal, int64_t row) const;
+  bool is_in_part(uint32_t join, const std::vector<plan::Constant>& keys) const;
+  int64_t add_row(uint32_t join, const std::vector<plan::Constant>& keys, const std::vector<plan::Constant>& payload);
+
+  // ---- parts ----
+
+  bool is_divided(uint32_t join) const { return inner_[join].parts.size() > 1; }
+  bool has_further_part(uint32_t join) const { return inner_[join].at + 1 < inner_[join].parts.size(); }
+  bool has_further_parts() const;
+  /// Goes on to the next combination of parts. The build pipelines whose tables have to be made again.
+  std::vector<uint32_t> next_parts();
+
+ private:
+  const std::vector<uint32_t>& main_joins() const { return program_.pipelines.back().joins; }
+  bool is_main_join(uint32_t join) const;
+  size_t most_parts(uint32_t join) const;
+  std::vector<plan::Constant> trimmed_keys(uint32_t join, std::vector<plan::Constant> keys) const;
+  std::unique_ptr<JoinBuild> new_table(uint32_t join) const;
+  columnar::RowsOrigin origin_of(uint32_t join) const;
+  std::shared_ptr<CachedJoin> cacheable(uint32_t join, const std::vector<Device*>& devices) const;
+  Result<bool> take_cached(uint32_t join, const std::shared_ptr<CachedJoin>& cached,
+                           const std::vector<Device*>& devices, BuildListener& listener,
+                           const InterruptCheck& interrupt);
+  Result<bool> make_table(uint32_t index, const RunMaker& runs, BuildListener& listener,
+                          const InterruptCheck& interrupt);
+
+  const plan::Program& program_;
+  const std::vector<const ChunkSource*>& sources_;
+  const Options& options_;
+  std::vector<std::unique_ptr<JoinBuild>> tables_;  // by join, as all of these
+  std::vector<InnerPartitions> inner_;
+  std::vector<int64_t> rows_scanned_;
+  DeviceJoins device_joins_;
+};
+
+}  // namespace strom::engine::exec
