@@ -1,5 +1,5 @@
 // Where the columns of a record batch come from, for who keeps copies of them between queries. Given by sources, used
-// by engine/device/cached_columns.hpp and kept_join.hpp.
+// by engine/device/cached_columns.hpp and cached_join.hpp.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // A session's side of the keeper of exports. The connection stays open for as long as the session's exports shall.
-// Used by src/pg/gpu/export_session.cpp.
+// Used by src/pg/exports/keeper.cpp.
 #pragma once
 
 #include <string>

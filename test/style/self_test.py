@@ -8,6 +8,7 @@ import commits
 import exceptions
 import formatting
 import layers
+import names
 import pages
 import regimes
 import size
@@ -105,6 +106,10 @@ CASES = [
      {"src/base/x.hpp": "// See docs/dev/a.md.\n", "docs/dev/a.md": ""}),
     ("paths", pages.check_paths, {}, {"README.md": "`src/base/{x,y}.cpp`\n", "src/base/x.cpp": ""},
      "README.md src/base/y.cpp", {"README.md": "`src/base/x.cpp`, `src/base/x`, `src/base/X.cpp`\n", "src/base/x.cpp": ""}),
+    ("names", names.check_names, {}, {"docs/dev/a.md": "`base/y`\n", "src/base/x.cpp": ""}, "docs/dev/a.md base/y",
+     {"docs/dev/a.md": "`base/x` `x.cpp` `src/base` `/dev/null` `base/X.cpp` `y`\n", "src/base/x.cpp": ""}),
+    ("names", names.check_names, {}, {"src/base/x.cpp": "int a;  // See y.hpp.\n"}, "src/base/x.cpp y.hpp",
+     {"src/base/x.cpp": "// See base/x.cpp.\n#include \"y.hpp\"\n"}),
     ("columns", pages.check_columns, {}, {"README.md": "x" * 121}, "README.md",
      {"README.md": "x" * 120 + "\n```\n" + "x" * 200 + "\n```\n"}),
     ("columns", pages.check_columns, {}, {"README.md": "| " + "x" * 300 + " |\n"}, "README.md",

@@ -1,5 +1,5 @@
-// One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Used by
-// exec/execution.cpp.
+// One pipeline while it runs: its threads, the queue of its results, and what is left to do at its end. Made by
+// exec/run_maker.cpp.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Values as MessagePack: events that did not come as such. Used by syslog.cpp, http_events.cpp and json_events.cpp.
+// Values as MessagePack: events that did not come as such. Used by syslog.cpp.
 #pragma once
 
 #include <cstdint>

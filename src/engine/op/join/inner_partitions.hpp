@@ -1,5 +1,5 @@
 // How an inner side that outgrows its budget is divided: by the hash of its keys, into parts whose sizes were counted.
-// Used by exec/execution.cpp and op/join/join_table.cpp.
+// Used by exec/inner_sides.cpp and op/join/join_table.cpp.
 #pragma once
 
 #include <cstddef>

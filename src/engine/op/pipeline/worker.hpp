@@ -1,4 +1,4 @@
-// What a pipeline's workers have in common, whatever device they run tiles on. Used by exec/execution.cpp only.
+// What a pipeline's workers have in common, whatever device they run tiles on. Used by exec/pipeline_run.cpp.
 #pragma once
 
 #include <functional>
