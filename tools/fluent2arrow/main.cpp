@@ -22,6 +22,11 @@ void add_options(OptionTable& table, Settings& settings, Choices& choices) {
   table.group("Input");
   table.text('L', "listen", "ADDRESS", &settings.address,
              "HOST:PORT, or the path of a UNIX socket (default 127.0.0.1:24224)");
+  constexpr int64_t kLeastBody = 1 << 10;
+  table.text(
+      0, "http", "ADDRESS", &settings.http,
+      "also receives JSON and MessagePack by HTTP, as Fluentd's in_http: HOST:PORT, or the path of a UNIX socket");
+  table.size(0, "http-limit", &settings.http_limit, kLeastBody, "size of a request's body at most (default 32m)");
   table.text(0, "syslog-tcp", "ADDRESS", &settings.syslog_stream,
              "also receives syslog (RFC 5424, RFC 3164) by connections: HOST:PORT, or the path of a UNIX socket");
   table.text(0, "syslog-udp", "ADDRESS", &settings.syslog_datagrams,
@@ -129,7 +134,8 @@ int main_of_tool(int argc, char** argv) {
   Choices choices;
   OptionTable table(
       "fluent2arrow", "writes forwarded logs to Apache Arrow files",
-      "Receives events by the Forward protocol of Fluentd and Fluent Bit, and by option those of syslog, and writes "
+      "Receives events by the Forward protocol of Fluentd and Fluent Bit, and by option those of HTTP and syslog, and "
+      "writes "
       "them to Arrow files, which PostgreSQL can read at any time. An event is acknowledged when it is on the disk. "
       "Files that are there "
       "and have the same columns are gone on with.\n\n"

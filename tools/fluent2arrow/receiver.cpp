@@ -15,11 +15,13 @@
 #include "base/os_error.hpp"
 #include "common/program.hpp"
 #include "format/forward/handshake.hpp"
+#include "format/forward/http_events.hpp"
 #include "format/forward/syslog.hpp"
 
 namespace strom::fluent2arrow {
 
 using base::Descriptor;
+using format::forward::HttpReader;
 using format::forward::Message;
 
 namespace {
@@ -36,7 +38,7 @@ constexpr size_t kMostAnswers = 10000;  // that wait for a write
 constexpr int64_t kRetryMs = 1000;
 // When nothing has come for so long, so much is written before its time.
 constexpr int64_t kIdleMs = 20, kIdleBytes = int64_t{1} << 20;
-constexpr int64_t kGreetingMs = 30000;              // in which a client has to be welcome
+constexpr int64_t kGreetingMs = 30000;              // in which a client has to be welcome, or to send a request
 constexpr size_t kMostGreeting = size_t{64} << 10;  // of bytes before
 constexpr size_t kReads = 16;                       // of a client, before others have their turn
 
@@ -68,6 +70,7 @@ Status Receiver::listen() {
     return Status::ok();
   };
   STROM_TRY(add(Protocol::kForward, settings_.address));
+  STROM_TRY(add(Protocol::kHttp, settings_.http));
   STROM_TRY(add(Protocol::kSyslog, settings_.syslog_stream));
   return add(Protocol::kSyslogDatagrams, settings_.syslog_datagrams);
 }
@@ -75,7 +78,7 @@ Status Receiver::listen() {
 std::string Receiver::addresses() const {
   std::string text;
   for (const Source& source : sources_) {
-    constexpr const char* kNames[] = {"", " (syslog)", " (syslog, datagrams)"};
+    constexpr const char* kNames[] = {"", " (HTTP)", " (syslog)", " (syslog, datagrams)"};
     text += (text.empty() ? "" : ", ") + source.listener.address() + kNames[static_cast<size_t>(source.protocol)];
   }
   return text;
@@ -96,7 +99,8 @@ void Receiver::wait(int ending) {
   for (const auto& [number, connection] : connections_) {
     const Channel& channel = connection.channel;
     const bool has_output = !connection.output.empty() && !channel.write_waits_for_read();
-    const int events = (may_read() ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
+    const int events =
+        (may_read() && !connection.is_waiting ? POLLIN : 0) | (has_output || channel.wants_to_write() ? POLLOUT : 0);
     waited.push_back({channel.socket(), static_cast<short>(events), 0});
     numbers.push_back(number);
   }
@@ -139,6 +143,7 @@ Status Receiver::run(const std::function<void()>& ready) {
   while (!is_ending_) {
     wait(ending.get());
     if (const auto result = writer_.result(false)) end_write(*result);
+    resume_some();
     if (!writer_.is_busy() && is_time_to_write(is_idle_)) begin_write();
     end_some();
   }
@@ -159,18 +164,22 @@ bool Receiver::serve(uint64_t number, Connection& connection, int events) {
 }
 
 void Receiver::end(Connections::iterator connection) {
-  buffered_bytes_ -= static_cast<int64_t>(connection->second.input.size());
+  const Connection& ended = connection->second;
+  buffered_bytes_ -= static_cast<int64_t>(ended.input.size() + (ended.http == nullptr ? 0 : ended.http->held()));
   connections_.erase(connection);
 }
 
-/// Clients that are not served any more, and those that have never become welcome.
+/// Clients that are not served any more, those that have never become welcome, and those whose request by HTTP takes
+/// long or does not come.
 void Receiver::end_some() {
   const int64_t oldest = now_ms() - kGreetingMs;
   for (auto at = connections_.begin(); at != connections_.end();) {
     const auto next = std::next(at);
     const Connection& connection = at->second;
     const bool is_over = connection.is_refused && connection.output.empty();
-    if (is_over || (connection.handshake != nullptr && connection.since_ms < oldest)) end(at);
+    const bool is_late = connection.since_ms < oldest &&
+                         (connection.handshake != nullptr || (connection.http != nullptr && !connection.is_waiting));
+    if (is_over || is_late) end(at);
     at = next;
   }
 }
@@ -211,6 +220,8 @@ void Receiver::accept_some(const Source& source) {
     connection.channel = Channel(std::move(socket), tls_);
     connection.since_ms = now_ms();
     ++received_.connections;
+    if (source.protocol == Protocol::kHttp)
+      connection.http = std::make_unique<HttpReader>(static_cast<size_t>(settings_.http_limit));
     if (source.protocol != Protocol::kForward || !access_.is_asked_for()) continue;
     connection.handshake = std::make_unique<Handshake>(access_);
     connection.output = connection.handshake->helo();
@@ -231,7 +242,7 @@ bool Receiver::receive(uint64_t number, Connection& connection) {
       return false;
     }
     if (!take_messages(number, connection)) return false;
-    if (connection.is_refused || !may_read()) return true;
+    if (connection.is_refused || connection.is_waiting || !may_read()) return true;
   }
   return true;
 }
@@ -285,12 +296,63 @@ void Receiver::take_last_line(const Connection& connection) {
   if (!status.is_ok()) tool::report_warning("fluent2arrow", status.message() + "; a message of syslog is lost");
 }
 
+Status Receiver::take_request(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole) {
+  HttpReader& reader = *connection.http;
+  const size_t held = reader.held();
+  const HttpReader::State state = reader.read(rest);
+  *is_whole = state == HttpReader::State::kWhole;
+  const bool is_continued = reader.wants_continue() && state == HttpReader::State::kMore;
+  if (is_continued) connection.output += "HTTP/1.1 100 Continue\r\n\r\n";
+  if (state == HttpReader::State::kWrong) {
+    connection.output += format::forward::http_answer(reader.status(), false);
+    connection.is_refused = true;
+    ++received_.refused;
+  }
+  if (*is_whole) take_events(number, connection, reader.take_request());
+  buffered_bytes_ += static_cast<int64_t>(reader.held()) - static_cast<int64_t>(held);
+  return Status::ok();
+}
+
+/// It is answered when its events are on the disk.
+void Receiver::take_events(uint64_t number, Connection& connection, const format::forward::HttpRequest& request) {
+  format::forward::HttpEvents taken = format::forward::events_of(request, now_ns(), kMostMessage);
+  constexpr int kOk = 200, kUnavailable = 503;
+  connection.since_ms = now_ms();
+  if (taken.status == kOk && !taken.events.empty()) {
+    const Status status = keep(Message::of_events(taken.tag, std::move(taken.events)), request.body.size());
+    if (status.is_ok()) {
+      ++received_.messages;
+      taken_.answers.push_back({number, "", request.keeps_alive});
+      connection.is_waiting = true;
+      return;
+    }
+    tool::report_warning("fluent2arrow", status.message() + "; a request is refused");
+    taken.status = kUnavailable;
+  }
+  if (taken.status != kOk) ++received_.refused;
+  connection.output += format::forward::http_answer(taken.status, request.keeps_alive);
+  connection.is_refused = !request.keeps_alive;
+}
+
+/// Requests that came behind one that has its answer now.
+void Receiver::resume_some() {
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    const auto next = std::next(at);
+    Connection& connection = at->second;
+    if (connection.http != nullptr && !connection.is_waiting && !connection.is_refused && !connection.input.empty()) {
+      if (!take_messages(at->first, connection) || !send(connection)) end(at);
+    }
+    at = next;
+  }
+}
+
 /// The message that the input begins with, unless it is not whole yet.
 Status Receiver::take_message(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole) {
   if (connection.protocol == Protocol::kSyslog) {
     *is_whole = false;
     return take_syslog(rest);
   }
+  if (connection.protocol == Protocol::kHttp) return take_request(number, connection, rest, is_whole);
   STROM_ASSIGN(const size_t size, connection.end.find(*rest));
   *is_whole = size > 0;
   if (!*is_whole) {
@@ -308,7 +370,7 @@ Status Receiver::take_message(uint64_t number, Connection& connection, std::stri
 bool Receiver::take_messages(uint64_t number, Connection& connection) {
   std::string_view rest = connection.input;
   bool is_good = true;
-  for (bool is_whole = true; is_whole && !rest.empty() && !connection.is_refused;) {
+  for (bool is_whole = true; is_whole && !rest.empty() && !connection.is_refused && !connection.is_waiting;) {
     const Status status = take_message(number, connection, &rest, &is_whole);
     if (status.is_ok()) continue;
     // Nothing of it was kept, and it is not answered: the sender still has it.
@@ -342,13 +404,13 @@ Status Receiver::take(uint64_t number, std::string_view bytes) {
   const std::string chunk(message.chunk());
   if (!chunk.empty() && known_.count(chunk) > 0) {
     ++received_.duplicates;
-    taken_.answers.push_back({number, chunk});
+    taken_.answers.push_back({number, chunk, true});
     return Status::ok();
   }
   STROM_TRY(keep(message, bytes.size()));
   ++received_.messages;
   if (chunk.empty()) return Status::ok();
-  taken_.answers.push_back({number, chunk});
+  taken_.answers.push_back({number, chunk, true});
   remember(chunk);
   return Status::ok();
 }
@@ -406,13 +468,20 @@ Status Receiver::write_now() {
   return Status::ok();
 }
 
-/// {"ack": chunk} to whoever is still there.
+/// {"ack": chunk}, or a word of HTTP, to whoever is still there.
 void Receiver::answer() {
   for (const Answer& answer : written_.answers) {
     const auto found = connections_.find(answer.connection);
     if (found == connections_.end()) continue;
     std::string& output = found->second.output;
-    output += format::forward::ack_message(answer.chunk);
+    if (found->second.protocol == Protocol::kHttp) {
+      output += format::forward::http_answer(200, answer.keeps_alive);
+      found->second.is_waiting = false;
+      found->second.is_refused = !answer.keeps_alive;
+      found->second.since_ms = now_ms();
+    } else {
+      output += format::forward::ack_message(answer.chunk);
+    }
     // Who does not take answers is sent the chunks' answers again when it asks again.
     // It is ended later: its messages may be what is being read.
     if (send(found->second) && output.size() <= kMostOutput) continue;

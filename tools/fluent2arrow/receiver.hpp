@@ -1,5 +1,6 @@
-// Receives events by the Forward protocol and by syslog, and hands them to the writer's thread. One thread, which never
-// waits for a client: clients that send slowly, or do not take their answers, cost a buffer and nothing else.
+// Receives events by the Forward protocol, by HTTP and by syslog, and hands them to the writer's thread. One thread,
+// which never waits for a client: clients that send slowly, or do not take their answers, cost a buffer and nothing
+// else.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "fluent2arrow/listener.hpp"
 #include "fluent2arrow/settings.hpp"
 #include "fluent2arrow/writer.hpp"
+#include "format/forward/http_request.hpp"
 #include "format/forward/messages.hpp"
 
 namespace strom::fluent2arrow {
@@ -51,7 +53,7 @@ class Receiver {
   const format::forward::RecordCounts& counts() const { return counts_; }
 
  private:
-  enum class Protocol : uint8_t { kForward, kSyslog, kSyslogDatagrams };
+  enum class Protocol : uint8_t { kForward, kHttp, kSyslog, kSyslogDatagrams };
   struct Source {
     Protocol protocol;
     Listener listener;
@@ -62,12 +64,15 @@ class Receiver {
     std::unique_ptr<Handshake> handshake;  // until the client is welcome
     bool is_refused = false;               // it ends when its output is sent
     int64_t since_ms = 0;
+    std::unique_ptr<format::forward::HttpReader> http;
+    bool is_waiting = false;  // of HTTP: for the answer to a request, before which nothing else is read
     std::string input, output;
     format::forward::MessageEnd end;  // of the message that input begins with
   };
   struct Answer {
     uint64_t connection;
     std::string chunk;
+    bool keeps_alive = true;  // of HTTP
   };
   using Connections = std::map<uint64_t, Connection>;
   /// What is written together, and who is told then.
@@ -85,6 +90,9 @@ class Receiver {
   bool receive(uint64_t number, Connection& connection);
   bool take_messages(uint64_t number, Connection& connection);
   Status take_message(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole);
+  Status take_request(uint64_t number, Connection& connection, std::string_view* rest, bool* is_whole);
+  void take_events(uint64_t number, Connection& connection, const format::forward::HttpRequest& request);
+  void resume_some();
   Status take_syslog(std::string_view* rest);
   void take_last_line(const Connection& connection);
   Status take(uint64_t number, std::string_view bytes);

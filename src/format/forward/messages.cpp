@@ -22,8 +22,28 @@ struct Inflater : z_stream {
   ~Inflater() { inflateEnd(this); }
 };
 
-/// gzip, also several parts one after another.
-Status inflate_all(std::string_view bytes, size_t most, std::string* text) {
+/// Seconds, or the extension EventTime: seconds and nanoseconds of 32 bits each.
+bool time_of(const Value& value, int64_t* time_ns) {
+  if (value.kind == Kind::kInt) {
+    if (value.integer < 0 || value.integer >= INT64_MAX / kNano) return false;
+    *time_ns = value.integer * kNano;
+    return true;
+  }
+  if (value.kind == Kind::kFloat) {
+    if (!(value.number >= 0 && value.number < static_cast<double>(INT64_MAX / kNano))) return false;
+    *time_ns = static_cast<int64_t>(value.number * static_cast<double>(kNano));
+    return true;
+  }
+  if (value.kind != Kind::kExtension || value.extension != 0 || value.bytes.size() != 8) return false;
+  uint32_t parts[2] = {};
+  for (size_t i = 0; i < 8; ++i) parts[i / 4] = parts[i / 4] << 8 | static_cast<uint8_t>(value.bytes[i]);
+  *time_ns = int64_t{parts[0]} * kNano + parts[1];
+  return parts[1] < kNano;
+}
+
+}  // namespace
+
+Status inflate_gzip(std::string_view bytes, size_t most, std::string* text) {
   Inflater stream;
   constexpr int kGzip = 16 + MAX_WBITS;
   if (inflateInit2(&stream, kGzip) != Z_OK) return {ErrorCode::kOutOfMemory, "out of memory"};
@@ -47,27 +67,6 @@ Status inflate_all(std::string_view bytes, size_t most, std::string* text) {
   }
   return Status::ok();
 }
-
-/// Seconds, or the extension EventTime: seconds and nanoseconds of 32 bits each.
-bool time_of(const Value& value, int64_t* time_ns) {
-  if (value.kind == Kind::kInt) {
-    if (value.integer < 0 || value.integer >= INT64_MAX / kNano) return false;
-    *time_ns = value.integer * kNano;
-    return true;
-  }
-  if (value.kind == Kind::kFloat) {
-    if (!(value.number >= 0 && value.number < static_cast<double>(INT64_MAX / kNano))) return false;
-    *time_ns = static_cast<int64_t>(value.number * static_cast<double>(kNano));
-    return true;
-  }
-  if (value.kind != Kind::kExtension || value.extension != 0 || value.bytes.size() != 8) return false;
-  uint32_t parts[2] = {};
-  for (size_t i = 0; i < 8; ++i) parts[i / 4] = parts[i / 4] << 8 | static_cast<uint8_t>(value.bytes[i]);
-  *time_ns = int64_t{parts[0]} * kNano + parts[1];
-  return parts[1] < kNano;
-}
-
-}  // namespace
 
 Result<size_t> MessageEnd::find(std::string_view bytes) {
   MessageReader reader(bytes.substr(taken_));
@@ -113,7 +112,7 @@ Result<Message> Message::parse(std::string_view bytes, size_t most) {
   }
   if (whole.count > parts) STROM_TRY(message.read_options(reader, &is_compressed));
   if (is_packed && is_compressed) {
-    STROM_TRY(inflate_all(message.events_, most, &message.text_));
+    STROM_TRY(inflate_gzip(message.events_, most, &message.text_));
     message.is_packed_ = true;
   }
   return message;

@@ -11,6 +11,9 @@
 
 namespace strom::format::forward {
 
+/// gzip, also several parts one after another. Errors: kProtocolViolation; kOverBudget for more than `most` bytes.
+Status inflate_gzip(std::string_view bytes, size_t most, std::string* text);
+
 /// Finds where a message ends that comes in parts. Each byte is looked at once.
 class MessageEnd {
  public:
