@@ -22,28 +22,6 @@ Status add_named(NamedValues& values, const std::string& text) {
   return Status::ok();
 }
 
-Status parse_numeric(const std::string& text, NumericChoice& choice) {
-  if (text == "text") {
-    choice.as = NumericChoice::As::kText;
-    return Status::ok();
-  }
-  if (text == "float64" || text == "float64-nearest") {
-    choice.as = NumericChoice::As::kReal;
-    choice.may_round = text != "float64";
-    return Status::ok();
-  }
-  int precision = 0, scale = 0, used = 0;
-  constexpr int kMaxPrecision = 76;
-  const int found = sscanf(text.c_str(), "decimal(%d,%d)%n", &precision, &scale, &used);
-  if (found != 2 || static_cast<size_t>(used) != text.size() || precision < 1 || precision > kMaxPrecision ||
-      scale < 0 || scale > precision) {
-    return usage_error("\"" + text +
-                       "\" is none of decimal(P,S) with P up to 76 and S up to P, text, float64, float64-nearest");
-  }
-  choice = {NumericChoice::As::kDecimal, precision, scale};
-  return Status::ok();
-}
-
 void add_dump_options(OptionTable& table, DumpSettings& settings) {
   table.group("Output");
   add_output_options(table, &settings.output, "Arrow file to write");

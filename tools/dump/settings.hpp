@@ -8,7 +8,6 @@
 #include "columnar/schema.hpp"
 #include "common/output.hpp"
 #include "common/progress.hpp"
-#include "format/pgwire/builtin_types.hpp"
 
 namespace strom::tool {
 
@@ -60,10 +59,6 @@ void report_result(const std::string& program, const DumpSettings& settings, boo
 /// NAME:VALUE, or NAME=VALUE.
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 Status add_named(NamedValues& values, const std::string& text);
-
-using format::pgwire::NumericChoice;
-/// decimal(P,S), text or float64.
-Status parse_numeric(const std::string& text, NumericChoice& choice);
 
 Status usage_error(std::string message);
 

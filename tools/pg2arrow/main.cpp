@@ -19,6 +19,29 @@ using tool::add_named;
 
 Status usage(std::string message) { return tool::usage_error(std::move(message)); }
 
+/// decimal(P,S), text or float64.
+Status parse_numeric(const std::string& text, NumericChoice& choice) {
+  if (text == "text") {
+    choice.as = NumericChoice::As::kText;
+    return Status::ok();
+  }
+  if (text == "float64" || text == "float64-nearest") {
+    choice.as = NumericChoice::As::kReal;
+    choice.may_round = text != "float64";
+    return Status::ok();
+  }
+  int precision = 0, scale = 0, used = 0;
+  constexpr int kMaxPrecision = 76;
+  const int found = sscanf(text.c_str(), "decimal(%d,%d)%n", &precision, &scale, &used);
+  if (found != 2 || static_cast<size_t>(used) != text.size() || precision < 1 || precision > kMaxPrecision ||
+      scale < 0 || scale > precision) {
+    return usage("\"" + text +
+                 "\" is none of decimal(P,S) with P up to 76 and S up to P, text, float64, float64-nearest");
+  }
+  choice = {NumericChoice::As::kDecimal, precision, scale};
+  return Status::ok();
+}
+
 void add_connection_options(OptionTable& table, Settings& settings) {
   tool::add_server_options(table, &settings);
   table.custom(
@@ -72,7 +95,7 @@ void add_output_options(OptionTable& table, Settings& settings) {
              "goes on with an interrupted --all-tables or, with --sort-by, --rows-per-file: files that are there are "
              "left as they are");
   table.custom(
-      0, "numeric", "TYPE", [&](const std::string& text) { return tool::parse_numeric(text, settings.numeric); },
+      0, "numeric", "TYPE", [&](const std::string& text) { return parse_numeric(text, settings.numeric); },
       "type of numeric columns without precision, or with more than 76 digits: decimal(P,S), text or float64; "
       "values that do not fit exactly are an error, but float64-nearest rounds (default decimal(36,9))");
   table

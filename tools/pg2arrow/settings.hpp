@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dump/settings.hpp"
+#include "format/pgwire/builtin_types.hpp"
 #include "postgres/connect.hpp"
 
 namespace strom::pg2arrow {
@@ -16,8 +17,8 @@ struct Join {
   std::string sql;
 };
 
+using format::pgwire::NumericChoice;
 using tool::NamedValues;
-using tool::NumericChoice;
 
 struct Settings : tool::DumpSettings, tool::ServerSettings {
   NamedValues server_settings;  // --set
