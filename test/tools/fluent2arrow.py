@@ -287,6 +287,17 @@ equal(query("SELECT count(*), count(n), min(n) FROM found", DB), "3|3|007", "Pos
 query(f"CREATE FOREIGN TABLE b (time timestamptz, tag text, one bigint, more bool) SERVER arrow_fdw OPTIONS (files '{found_folder}/b.arrow,{found_folder}/b-1.arrow', missing_columns 'null')", DB)
 equal(query("SELECT count(*), sum(one), count(more) FROM b", DB), "3|6|1", "and files with more columns beside those with fewer")
 
+# ---- @fluent-org/logger, where there is one ----
+if os.environ.get("STROM_FLUENT_LOGGER"):
+    (OUT / "logger_key").write_text("secret\n")
+    (OUT / "logger_key").chmod(0o600)
+    receiver = Receiver(str(OUT / "node.arrow"), "--infer-schema", f"--shared-key-file={OUT}/logger_key", "--flush-interval=20")
+    sent = subprocess.run(["node", os.path.join(os.path.dirname(__file__), "fluent_logger.js"), str(receiver.port)], capture_output=True, text=True, timeout=300)
+    status, out, err = receiver.stop()
+    ok(sent.returncode == 0 and status == 0 and "2000 events" in out, "@fluent-org/logger has all of its answers", sent.stderr, out, err)
+    found = sorted((row["mode"], row["i"], row["half"], row["text"], row["list"]) for row in rows(OUT / "node.arrow"))
+    equal(found, sorted((mode, i, i + 0.5, f"ä{i}", f"[{i}]") for mode in ("Message", "Forward", "PackedForward", "CompressedPackedForward") for i in range(500)), "and its events are there")
+
 # ---- Who has sent much does not wait for the flush ----
 receiver = Receiver(str(OUT / "much.arrow"), "--schema=n:int64", "--flush-interval=3600000")
 with receiver.connect() as link:
