@@ -12,13 +12,9 @@ bool collation_orders_bytes(Oid collation);
 /// True if upper() and lower() map each character by itself, whatever stands beside it, to one character. Of all others
 /// it is not known.
 inline bool collation_maps_characters(Oid collation) {
-#if PG_VERSION_NUM >= 170000
-  const pg_locale_t locale = pg_newlocale_from_collation(collation);
 #if PG_VERSION_NUM >= 180000
+  const pg_locale_t locale = pg_newlocale_from_collation(collation);
   return locale->ctype_is_c || locale->provider == COLLPROVIDER_LIBC;
-#else
-  return lc_ctype_is_c(collation) || locale->provider == COLLPROVIDER_LIBC;
-#endif
 #else
   if (lc_ctype_is_c(collation)) return true;
   const pg_locale_t locale = pg_newlocale_from_collation(collation);  // NULL: the database's, by libc
