@@ -244,5 +244,24 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Local times are compared with moments by bounds some days away, also at the ends of what PostgreSQL has.
+SELECT current_setting('data_directory') || '/strom_pruning.arrow' AS extremes \gset
+COPY (SELECT WHERE false) TO PROGRAM 'rm -f strom_pruning.arrow';
+CREATE FOREIGN TABLE extremes (local timestamp, day date, moment timestamptz) SERVER arrow_fdw
+  OPTIONS (file :'extremes', writable 'true');
+INSERT INTO extremes VALUES ('4714-11-24 00:00:00 BC', '4714-11-24 BC', '4714-11-24 00:00:00+00 BC'), ('2000-01-01', '2000-01-01', '2000-01-01');
+INSERT INTO extremes VALUES ('2000-01-01', '2000-01-01', '2000-01-01'), ('294246-12-31 23:59:59', '294246-12-31', '294246-12-31 23:59:59+00');
+SET timezone = 'Pacific/Apia';
+SELECT count(*) FILTER (WHERE local <> timestamptz '2000-01-01') AS ne, count(*) FILTER (WHERE local < timestamptz '1999-01-01') AS lt FROM extremes;
+SELECT count(*) FROM extremes WHERE local <> timestamptz '1999-12-31+00';
+SELECT count(*) FROM extremes WHERE local < timestamptz '1999-01-01+00';
+SELECT count(*) FROM extremes WHERE local > timestamptz '2001-01-01+00';
+SELECT count(*) FROM extremes WHERE day <> timestamptz '1999-12-31+00';
+SELECT count(*) FROM extremes WHERE day > timestamptz '2001-01-01+00';
+SELECT count(*) FROM extremes WHERE day IN (date '4714-11-24 BC', date '294246-12-31');
+SET timezone = 'UTC';
+DROP FOREIGN TABLE extremes;
+COPY (SELECT WHERE false) TO PROGRAM 'rm -f strom_pruning.arrow';
+
 \set VERBOSITY terse
 DROP SCHEMA arrow_pruning CASCADE;

@@ -16,6 +16,7 @@
 #include "pg/eval/early_value.hpp"
 #include "pg/codec/decode.hpp"
 #include "pg/compat/collation.hpp"
+#include "pg/pruning/stored_bounds.hpp"
 
 namespace strom::pg::pruning {
 
@@ -97,53 +98,6 @@ size_t fixed_prefix(std::string_view pattern, char* to) {
   return size;
 }
 
-__int128 micros_of(columnar::TimeUnit unit, __int128 value) {
-  switch (unit) {
-    case columnar::TimeUnit::kSecond: return value * 1000000;
-    case columnar::TimeUnit::kMilli: return value * 1000;
-    case columnar::TimeUnit::kMicro: return value;
-    case columnar::TimeUnit::kNano: return value / 1000;
-  }
-  return value;
-}
-
-// False when PostgreSQL has no such value.
-bool in_range(const columnar::Field& field, __int128 value) {
-  constexpr __int128 kMicrosPerDay = USECS_PER_DAY, kEpochDays = POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE;
-  __int128 micros = 0;
-  switch (field.layout) {
-    case Layout::kDate32: micros = value * kMicrosPerDay; break;
-    case Layout::kDate64: micros = value * 1000; break;
-    case Layout::kTime32:
-    case Layout::kTime64: micros = micros_of(field.unit, value); return value >= 0 && micros <= kMicrosPerDay;
-    case Layout::kTimestamp: micros = micros_of(field.unit, value); break;
-    default: return true;
-  }
-  micros -= kEpochDays * kMicrosPerDay;
-  return micros >= MIN_TIMESTAMP && micros < END_TIMESTAMP;
-}
-
-float float_towards(double value, double direction) {
-  const auto rounded = static_cast<float>(value);
-  const bool is_outside = direction < 0 ? rounded <= value : rounded >= value;
-  return is_outside ? rounded : std::nextafterf(rounded, static_cast<float>(direction));
-}
-
-/// Both bounds as the file would store them.
-void store(const columnar::Field& field, const Bounds& bounds, char* bytes) {
-  const auto width = static_cast<size_t>(columnar::value_width(field.layout, field.byte_width));
-  if (field.layout == Layout::kFloat32) {
-    const float values[] = {float_towards(bounds.low_real, -HUGE_VAL), float_towards(bounds.high_real, HUGE_VAL)};
-    std::memcpy(bytes, values, sizeof values);
-  } else if (field.layout == Layout::kFloat64) {
-    const double values[] = {bounds.low_real, bounds.high_real};
-    std::memcpy(bytes, values, sizeof values);
-  } else {  // little endian
-    std::memcpy(bytes, &bounds.low, width);
-    std::memcpy(bytes + width, &bounds.high, width);
-  }
-}
-
 }  // namespace
 
 /// One condition about one column, or several conditions. Values are plain, so that PostgreSQL's functions may raise
@@ -178,16 +132,16 @@ struct ChunkFilter::ColumnState {
   codec::SqlType type;
   Datum low = 0, high = 0;
 
-  Datum low_for(const Condition& condition) const { return condition.is_local ? days_away(low, -kLocalDays) : low; }
-  Datum high_for(const Condition& condition) const { return condition.is_local ? days_away(high, kLocalDays) : high; }
+  Datum low_for(const Condition& condition) const {
+    return condition.is_local ? days_away(type.oid, low, -kLocalDays) : low;
+  }
+  Datum high_for(const Condition& condition) const {
+    return condition.is_local ? days_away(type.oid, high, kLocalDays) : high;
+  }
 
  private:
   // A later local time may be an earlier moment, where clocks are set; no zone ever left out more than a day.
   static constexpr int kLocalDays = 2;
-  Datum days_away(Datum value, int days) const {
-    if (type.oid == DATEOID) return DateADTGetDatum(DatumGetDateADT(value) + days);
-    return TimestampGetDatum(DatumGetTimestamp(value) + days * USECS_PER_DAY);
-  }
 };
 
 /// Clauses to conditions. C++ code; may throw.
@@ -602,12 +556,12 @@ void make_datums(ColumnState* state) {
   const Bounds& bounds = state->bounds;
   if (!state->has_bounds || bounds.kind == Bounds::Kind::kText) return;
   if (bounds.kind == Bounds::Kind::kInteger &&
-      (!in_range(*state->field, bounds.low) || !in_range(*state->field, bounds.high))) {
+      (!is_in_range(*state->field, bounds.low) || !is_in_range(*state->field, bounds.high))) {
     state->has_bounds = false;
     return;
   }
   alignas(16) char bytes[32];
-  store(*state->field, bounds, bytes);
+  store_bounds(*state->field, bounds, bytes);
   codec::Decoder decoder = is_file_layout(state->field->layout)
                                ? codec::make_value_decoder(*state->field, state->type, false)
                                : codec::make_decoder(*state->field, state->type);
