@@ -111,6 +111,13 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- example: SELECT * FROM pgstrom.kv_attach('positions');
 COMMENT ON FUNCTION kv_attach(regclass) IS 'where a client gets the published region of a store table, and a token for that, which is good once and for 30 seconds';
 
+CREATE FUNCTION kv_session(relation regclass, OUT socket text, OUT token text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'strom_kv_session'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+COMMENT ON FUNCTION kv_session(regclass) IS 'where a client sends messages about a store table, and a token for that, which is good once and for 30 seconds';
+
 CREATE FUNCTION kv_rotate(regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'strom_kv_rotate'

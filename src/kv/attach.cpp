@@ -21,21 +21,6 @@ namespace region = strom::store::region;
 
 constexpr int kPatienceMs = 10000;
 
-bool parse_hex(const char* text, uint8_t* bytes) {
-  if (strlen(text) != size_t{2} * region::kTokenBytes) return false;
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-  };
-  for (uint32_t i = 0; i < region::kTokenBytes; ++i) {
-    const int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
-    if (high < 0 || low < 0) return false;
-    bytes[i] = static_cast<uint8_t>(high * 16 + low);
-  }
-  return true;
-}
-
 stromkv_status fail(std::string* what, const std::string& action, const char* path) {
   *what = "could not " + action + " socket \"" + path + "\": " + strerror(errno);
   return STROMKV_IO;
@@ -85,24 +70,50 @@ stromkv_status receive(int socket, const char* path, int* descriptor, std::strin
 
 }  // namespace
 
-stromkv_status receive_region(const char* path, const char* token, int* descriptor, std::string* what) {
-  region::AttachRequest request{region::kAttachMagic, region::kAttachVersion, 0, {}};
-  if (!parse_hex(token, request.token)) {
-    *what = "a token has 32 hexadecimal digits";
-    return STROMKV_REFUSED;
+bool parse_token(const char* text, uint8_t* bytes) {
+  if (strlen(text) != size_t{2} * region::kTokenBytes) return false;
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+  };
+  for (uint32_t i = 0; i < region::kTokenBytes; ++i) {
+    const int high = digit(text[2 * i]), low = digit(text[2 * i + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes[i] = static_cast<uint8_t>(high * 16 + low);
   }
+  return true;
+}
+
+int connect_to(const char* path, std::string* what) {
   struct sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const size_t length = strlen(path);
   if (length >= sizeof(address.sun_path)) {
     errno = ENAMETOOLONG;
-    return fail(what, "connect to", path);
+    fail(what, "connect to", path);
+    return -1;
   }
   std::memcpy(address.sun_path, path, length);
-  const base::Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!client.is_open()) return fail(what, "make", path);
-  if (connect(client.get(), reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0)
-    return fail(what, "connect to", path);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (client < 0) {
+    fail(what, "make", path);
+    return -1;
+  }
+  if (connect(client, reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) == 0) return client;
+  fail(what, "connect to", path);
+  close(client);
+  return -1;
+}
+
+stromkv_status receive_region(const char* path, const char* token, int* descriptor, std::string* what) {
+  region::AttachRequest request{region::kAttachMagic, region::kAttachVersion, 0, {}};
+  if (!parse_token(token, request.token)) {
+    *what = "a token has 32 hexadecimal digits";
+    return STROMKV_REFUSED;
+  }
+  const base::Descriptor client(connect_to(path, what));
+  if (!client.is_open()) return STROMKV_IO;
   ssize_t sent;
   do sent = send(client.get(), &request, sizeof(request), MSG_NOSIGNAL);
   while (sent < 0 && errno == EINTR);

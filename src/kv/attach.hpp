@@ -1,11 +1,18 @@
-// The client's half of the exchange of a token for a region. Part of libstromkv.
+// The client's half of the exchange of a token for a region, and of the beginning of messages. Part of libstromkv.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kv/stromkv.h"
 
 namespace strom::kv {
+
+/// The bytes of a token in hexadecimal digits. False: it is none.
+bool parse_token(const char* text, uint8_t* bytes);
+
+/// A connection to a server's socket; -1, and `what` says why there is none.
+int connect_to(const char* path, std::string* what);
 
 /// A descriptor of the region that `token` (hexadecimal) is for. `what`: why not.
 stromkv_status receive_region(const char* socket, const char* token, int* descriptor, std::string* what);

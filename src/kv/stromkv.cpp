@@ -201,6 +201,13 @@ const char* stromkv_status_text(stromkv_status status) {
     case STROMKV_IO: return "the server or the region cannot be reached";
     case STROMKV_NO_MEMORY: return "no memory is left";
     case STROMKV_INVALID: return "invalid argument";
+    case STROMKV_CONFLICT: return "the row has another generation";
+    case STROMKV_DENIED: return "permission denied";
+    case STROMKV_BUSY: return "another transaction has the row or the table";
+    case STROMKV_FULL: return "the table, its memory or its log has no room";
+    case STROMKV_CONSTRAINT: return "the row violates a constraint of the table";
+    case STROMKV_BAD_VALUE: return "a value is none of its column's type";
+    case STROMKV_FAILED: return "the server could not do it";
   }
   return "unknown status";
 }

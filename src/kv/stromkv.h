@@ -33,7 +33,15 @@ typedef enum stromkv_status {
   STROMKV_UNSUPPORTED = 8, /* a region or server of a version that this library does not know */
   STROMKV_IO = 9,          /* the socket cannot be reached, or the region not be mapped */
   STROMKV_NO_MEMORY = 10,
-  STROMKV_INVALID = 11 /* an argument is wrong */
+  STROMKV_INVALID = 11, /* an argument is wrong */
+  /* Of messages: */
+  STROMKV_CONFLICT = 12,   /* the row has another generation */
+  STROMKV_DENIED = 13,     /* the role lacks the right */
+  STROMKV_BUSY = 14,       /* another transaction has the row or the table: try again */
+  STROMKV_FULL = 15,       /* the table, its memory or its log has no room */
+  STROMKV_CONSTRAINT = 16, /* the row violates a constraint of the table */
+  STROMKV_BAD_VALUE = 17,  /* a value is none of its column's type */
+  STROMKV_FAILED = 18      /* another error of the server */
 } stromkv_status;
 
 /* What a status means, in English. */
@@ -111,6 +119,64 @@ void stromkv_reader_statistics(const stromkv_reader* reader, stromkv_statistics*
 
 /* Looks at every entry while nobody writes. Errors: STROMKV_CORRUPT, with the place. */
 stromkv_status stromkv_verify(const stromkv* table, char* error, size_t error_bytes);
+
+/*
+ * Messages: the server makes changes, and reads rows for those who cannot map the region.
+ *
+ *   SELECT * FROM pgstrom.kv_session('positions')   gives socket and token for stromkv_session_open().
+ *
+ * A stromkv_session can be used by one thread at a time. Changes are durable, as the table's option says, when a
+ * function returns. After STROMKV_IO or STROMKV_SILENT nobody knows whether a change was made, and the session is of no
+ * more use.
+ */
+typedef struct stromkv_session stromkv_session;
+
+stromkv_status stromkv_session_open(const char* socket, const char* token, stromkv_session** session, char* error,
+                                    size_t error_bytes);
+void stromkv_session_close(stromkv_session* session);
+/* How long an answer may take; 0 = for ever. 10000 by default. */
+void stromkv_session_set_patience(stromkv_session* session, unsigned milliseconds);
+
+size_t stromkv_session_column_count(const stromkv_session* session);
+size_t stromkv_session_key_column(const stromkv_session* session);
+const stromkv_column* stromkv_session_column_at(const stromkv_session* session, size_t column);
+
+/* What the last function that failed was told, with its SQLSTATE; for several rows, of the last one that failed. */
+const char* stromkv_session_error(const stromkv_session* session);
+
+typedef enum stromkv_form {
+  STROMKV_NULL = 0,
+  STROMKV_STORED = 1, /* as a row's fields are */
+  STROMKV_TEXT = 2    /* as SQL reads it */
+} stromkv_form;
+
+typedef struct stromkv_value {
+  stromkv_form form;
+  const void* data;
+  size_t bytes;
+} stromkv_value;
+
+/* Rows are the session's, until its next call. Those of one call, 256 at most, are of one moment. */
+stromkv_status stromkv_session_get(stromkv_session* session, stromkv_key key, stromkv_row* row);
+stromkv_status stromkv_session_get_many(stromkv_session* session, const stromkv_key* keys, stromkv_row* rows,
+                                        size_t count);
+stromkv_status stromkv_session_fields(const stromkv_session* session, const stromkv_row* row, stromkv_field* fields);
+
+/* Makes a row, or changes the one with its key: as many values as there are columns. is_new may be NULL. */
+stromkv_status stromkv_session_put(stromkv_session* session, const stromkv_value* values, int* is_new);
+/* Several rows, each of which succeeds or fails by itself. The result is STROMKV_OK when all have succeeded. */
+stromkv_status stromkv_session_put_many(stromkv_session* session, const stromkv_value* values, size_t count,
+                                        stromkv_status* statuses);
+/* Changes a row if it has this generation, or makes it if generation is 0 and there is none; else STROMKV_CONFLICT. */
+stromkv_status stromkv_session_compare_and_set(stromkv_session* session, const stromkv_value* values,
+                                               uint32_t generation);
+stromkv_status stromkv_session_delete(stromkv_session* session, stromkv_key key);
+
+/* rows: of the table. The rest is of the server of this database, since it was started. */
+typedef struct stromkv_server_statistics {
+  uint64_t rows, clients, operations, groups, failures;
+} stromkv_server_statistics;
+stromkv_status stromkv_session_statistics(stromkv_session* session, stromkv_server_statistics* statistics);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

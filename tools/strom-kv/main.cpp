@@ -6,6 +6,7 @@
 
 #include "common/program.hpp"
 #include "strom-kv/commands.hpp"
+#include "strom-kv/messages.hpp"
 #include "strom-kv/settings.hpp"
 
 namespace strom::kv_tool {
@@ -49,8 +50,9 @@ void add_options(tool::OptionTable& table, Settings& settings) {
       "keys, or for put a row as JSON", true);
   tool::add_server_options(table, &settings);
   table.text(0, "socket", "PATH", &settings.socket,
-             "with --token: what pgstrom.kv_attach() has given to somebody else");
+             "with --token: what pgstrom.kv_attach() or kv_session() has given to somebody else");
   table.text(0, "token", "TOKEN", &settings.token, "reads without a session of its own");
+  table.flag(0, "messages", &settings.asks, "asks the server by messages, as programs do (get, mget, put, del, stat)");
   table.group("bench");
   constexpr int64_t kMost = 4096;
   table.number(0, "threads", &settings.threads, 1, kMost, "threads that read (default 1)");
@@ -74,13 +76,22 @@ Status check(const Settings& settings) {
     return usage(settings.command + " takes " + known->arguments + " after the table");
   if (settings.token.empty() != settings.socket.empty()) return usage("--socket and --token belong together");
   const bool writes = settings.command == "put" || settings.command == "del";
-  if (writes && !settings.token.empty()) return usage(settings.command + " needs a session, not --token");
+  const bool needs_region = settings.command == "dump" || settings.command == "verify" || settings.command == "bench";
+  if (settings.asks && needs_region) return usage(settings.command + " reads the region, without --messages");
+  if (writes && !settings.token.empty() && (!settings.asks || settings.command == "put"))
+    return usage(settings.command + " needs a session, not --token");
   return Status::ok();
+}
+
+Status finish(const Settings& settings, Status status, bool is_missing) {
+  if (!status.is_ok() || !is_missing) return status;
+  return {ErrorCode::kInvalidParameter, settings.arguments.size() == 1 ? "there is no such row" : "a row is missing"};
 }
 
 Status run(const Settings& settings) {
   bool is_missing = false;
-  Status status = Status::ok();
+  Status status = settings.asks ? run_by_messages(settings, &is_missing) : Status::ok();
+  if (settings.asks) return finish(settings, status, is_missing);
   if (settings.command == "get" || settings.command == "mget") status = get_rows(settings, &is_missing);
   if (settings.command == "put") status = put_row(settings);
   if (settings.command == "del") status = delete_rows(settings, &is_missing);
@@ -88,8 +99,7 @@ Status run(const Settings& settings) {
   if (settings.command == "verify") status = verify_region(settings);
   if (settings.command == "stat") status = print_statistics(settings);
   if (settings.command == "bench") status = run_bench(settings);
-  if (!status.is_ok() || !is_missing) return status;
-  return {ErrorCode::kInvalidParameter, settings.arguments.size() == 1 ? "there is no such row" : "a row is missing"};
+  return finish(settings, status, is_missing);
 }
 
 }  // namespace

@@ -12,6 +12,13 @@ Result<Session> Session::open(const Settings& settings) {
 
 Result<std::vector<std::string>> Session::first_row(const std::string& sql, const std::vector<std::string>& parameters,
                                                     int64_t* changed) {
+  STROM_ASSIGN(auto rows, all_rows(sql, parameters, changed));
+  return rows.empty() ? std::vector<std::string>() : rows[0];
+}
+
+Result<std::vector<std::vector<std::string>>> Session::all_rows(const std::string& sql,
+                                                                const std::vector<std::string>& parameters,
+                                                                int64_t* changed) {
   std::vector<const char*> values;
   values.reserve(parameters.size());
   for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
@@ -27,10 +34,11 @@ Result<std::vector<std::string>> Session::first_row(const std::string& sql, cons
         .with_hint(hint != nullptr ? hint : "");
   }
   if (changed != nullptr) *changed = strtoll(PQcmdTuples(result.get()), nullptr, 10);
-  std::vector<std::string> row;
-  if (PQntuples(result.get()) != 0)
-    for (int i = 0; i < PQnfields(result.get()); ++i) row.emplace_back(PQgetvalue(result.get(), 0, i));
-  return row;
+  std::vector<std::vector<std::string>> rows(static_cast<size_t>(PQntuples(result.get())));
+  for (size_t row = 0; row < rows.size(); ++row)
+    for (int i = 0; i < PQnfields(result.get()); ++i)
+      rows[row].emplace_back(PQgetvalue(result.get(), static_cast<int>(row), i));
+  return rows;
 }
 
 std::string Session::quoted_name(const std::string& name) const {

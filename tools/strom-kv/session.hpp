@@ -21,6 +21,10 @@ class Session {
   /// The first row of what a statement returns; empty: there is none. `changed`, if not nullptr: rows that changed.
   Result<std::vector<std::string>> first_row(const std::string& sql, const std::vector<std::string>& parameters,
                                              int64_t* changed = nullptr);
+  /// All rows.
+  Result<std::vector<std::vector<std::string>>> all_rows(const std::string& sql,
+                                                         const std::vector<std::string>& parameters,
+                                                         int64_t* changed = nullptr);
   std::string quoted_name(const std::string& name) const;
 
  private:

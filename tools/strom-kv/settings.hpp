@@ -13,6 +13,7 @@ struct Settings : tool::ServerSettings {
   std::string command, table;
   std::vector<std::string> arguments;  // keys, or a row
   std::string socket, token;           // of kv_attach(), by somebody else
+  bool asks = false;                   // the server, by messages
   int64_t threads = 1, seconds = 5, batch = 1;
 };
 

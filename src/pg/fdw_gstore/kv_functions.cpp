@@ -1,6 +1,7 @@
-// SQL functions about published regions: kv_attach(), kv_rotate(). All of it may ereport.
+// SQL functions about published regions and messages: kv_attach(), kv_session(), kv_rotate(). All of it may ereport.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
+#include "pg/kv_server/places.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
@@ -46,10 +47,26 @@ bool is_worn_out(store::Table* table) {
   return static_cast<store::region::State>(region->writer.header().state) != store::region::State::kReady;
 }
 
-Datum attach(FunctionCallInfo fcinfo) {
-  Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
+void require_select(Relation relation) {
   const AclResult right = pg_class_aclcheck(RelationGetRelid(relation), GetUserId(), ACL_SELECT);
   if (right != ACLCHECK_OK) aclcheck_error(right, OBJECT_FOREIGN_TABLE, RelationGetRelationName(relation));
+}
+
+/// The row (socket, token).
+Datum answer(FunctionCallInfo fcinfo, const char* socket, const uint8_t* token) {
+  char hex[2 * strom::store::region::kTokenBytes + 1];
+  for (size_t i = 0; i < strom::store::region::kTokenBytes; ++i) snprintf(hex + 2 * i, 3, "%02x", token[i]);
+  TupleDesc descriptor;
+  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
+    elog(ERROR, "return type must be a row type");
+  Datum values[] = {CStringGetTextDatum(socket), CStringGetTextDatum(hex)};
+  bool nulls[] = {false, false};
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+Datum attach(FunctionCallInfo fcinfo) {
+  Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
+  require_select(relation);
   store::Table* table = store::open_table(relation);
   require_kv_access(table);
   if (is_worn_out(table))
@@ -58,16 +75,22 @@ Datum attach(FunctionCallInfo fcinfo) {
                     errhint("Let the table's owner call pgstrom.kv_rotate().")));
   const char* socket = wait_for_socket();
   uint8_t bytes[strom::store::region::kTokenBytes];
-  store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region}, bytes);
-  char hex[2 * sizeof(bytes) + 1];
-  for (size_t i = 0; i < sizeof(bytes); ++i) snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+  store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region, GetUserId()}, bytes);
   table_close(relation, NoLock);
-  TupleDesc descriptor;
-  if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
-    elog(ERROR, "return type must be a row type");
-  Datum values[] = {CStringGetTextDatum(socket), CStringGetTextDatum(hex)};
-  bool nulls[] = {false, false};
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+  return answer(fcinfo, socket, bytes);
+}
+
+Datum begin_messages(FunctionCallInfo fcinfo) {
+  Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
+  require_select(relation);
+  const store::Table* table = store::open_table(relation);
+  require_kv_access(table);
+  char socket[sizeof(store::MessageServer::socket)];
+  strom::pg::kv_server::ensure_message_server(socket);
+  uint8_t bytes[strom::store::region::kTokenBytes];
+  store::make_token({MyDatabaseId, RelationGetRelid(relation), 0, GetUserId()}, bytes);
+  table_close(relation, NoLock);
+  return answer(fcinfo, socket, bytes);
 }
 
 void rotate(Oid relid) {
@@ -87,6 +110,11 @@ void rotate(Oid relid) {
 /// pgstrom.kv_attach(regclass) -> (socket, token)
 STROM_SQL_FUNCTION(strom_kv_attach) {
   return boundary::guard([fcinfo] { return attach(fcinfo); });
+}
+
+/// pgstrom.kv_session(regclass) -> (socket, token)
+STROM_SQL_FUNCTION(strom_kv_session) {
+  return boundary::guard([fcinfo] { return begin_messages(fcinfo); });
 }
 
 /// pgstrom.kv_rotate(regclass)

@@ -42,19 +42,6 @@ Server& server() {
   return *the_server;
 }
 
-/// The first folder of unix_socket_directories, or that of the data.
-std::string socket_path() {
-  const char* folder = boundary::guard([]() -> const char* {
-    List* folders = NIL;
-    char* all = pstrdup(Unix_socket_directories == nullptr ? "" : Unix_socket_directories);
-    if (!SplitDirectoriesString(all, ',', &folders) || folders == NIL) return "";
-    return static_cast<const char*>(linitial(folders));
-  });
-  const std::string name = "/.s.pg_strom_kv." + std::to_string(PostPortNumber);
-  const bool is_usable = folder[0] == '/' && strlen(folder) + name.size() < sizeof(sockaddr_un::sun_path);
-  return (is_usable ? std::string(folder) : std::string(DataDir)) + name;
-}
-
 bool fail(const char* what) {
   const int error = errno;
   close_attach_socket();
@@ -108,7 +95,7 @@ void answer(int client, const region::AttachRequest& request) {
     return send_answer(client, region::AttachStatus::kUnsupported, -1);
   Grant grant{};
   const uint8_t* token = request.token;
-  if (!boundary::guard([token, &grant] { return use_token(token, &grant); }))
+  if (!boundary::guard([token, &grant] { return use_token(token, false, &grant); }))
     return send_answer(client, region::AttachStatus::kRefused, -1);
   const int descriptor = open_region(grant);
   send_answer(client, descriptor >= 0 ? region::AttachStatus::kGranted : region::AttachStatus::kMoved, descriptor);
@@ -153,9 +140,21 @@ void drop_slow_clients() {
 
 }  // namespace
 
+std::string socket_path(const std::string& suffix) {
+  const char* folder = boundary::guard([]() -> const char* {
+    List* folders = NIL;
+    char* all = pstrdup(Unix_socket_directories == nullptr ? "" : Unix_socket_directories);
+    if (!SplitDirectoriesString(all, ',', &folders) || folders == NIL) return "";
+    return static_cast<const char*>(linitial(folders));
+  });
+  const std::string name = "/.s.pg_strom_kv." + std::to_string(PostPortNumber) + suffix;
+  const bool is_usable = folder[0] == '/' && strlen(folder) + name.size() < sizeof(sockaddr_un::sun_path);
+  return (is_usable ? std::string(folder) : std::string(DataDir)) + name;
+}
+
 bool open_attach_socket() {
   Server& own = server();
-  own.path = socket_path();
+  own.path = socket_path("");
   struct sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (own.path.size() >= sizeof(address.sun_path)) {

@@ -63,6 +63,8 @@ Control* control() {
       memory->socket[0] = '\0';
       std::memset(&memory->tokens, 0, sizeof(memory->tokens));
       SpinLockInit(&memory->tokens.mutex);
+      std::memset(&memory->message_servers, 0, sizeof(memory->message_servers));
+      SpinLockInit(&memory->message_servers.mutex);
       if (!pg_strong_random(&memory->incarnation, sizeof(memory->incarnation)))
         ereport(ERROR, (errcode(ERRCODE_INTERNAL_ERROR), errmsg("could not generate a random number")));
     }

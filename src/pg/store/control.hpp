@@ -10,12 +10,27 @@
 
 namespace strom::pg::store {
 
+/// The process that answers messages about tables of a database.
+struct MessageServer {
+  Oid database;      // InvalidOid: the place is free
+  int64_t wanted;    // TimestampTz: when a client was last told of it
+  char socket[108];  // path; empty: it is coming or going
+};
+
+inline constexpr int kMostMessageServers = 32;  // databases whose tables are asked about at the same time
+
+struct MessageServers {
+  slock_t mutex;
+  MessageServer places[kMostMessageServers];
+};
+
 struct Control {
   uint64_t incarnation;  // random: tells runs of the server apart, crashes included
   int tranche;           // of LWLocks
   int worker;            // process id of the background worker; 0: none
   char socket[108];      // path where the worker hands out published regions; empty: nowhere
   Tokens tokens;
+  MessageServers message_servers;
 };
 
 /// The first session of a run makes it, and removes the memory of earlier runs. May throw.

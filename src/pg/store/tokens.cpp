@@ -48,14 +48,14 @@ void make_token(const Grant& grant, uint8_t* bytes) {
                     errhint("A token that is not used expires after %d seconds.", kSeconds)));
 }
 
-bool use_token(const uint8_t* bytes, Grant* grant) {
+bool use_token(const uint8_t* bytes, bool is_for_messages, Grant* grant) {
   Tokens& all = tokens();
   const TimestampTz now = GetCurrentTimestamp();
   bool is_found = false;
   SpinLockAcquire(&all.mutex);
   for (int i = 0; i < kMostTokens && !is_found; ++i) {
     Token& token = all.tokens[i];
-    if (token.expires <= now || !is_same(token.bytes, bytes)) continue;
+    if (token.expires <= now || !is_same(token.bytes, bytes) || (token.grant.region == 0) != is_for_messages) continue;
     *grant = token.grant;
     token.expires = 0;
     is_found = true;

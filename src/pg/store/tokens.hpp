@@ -1,5 +1,6 @@
-// Tokens that let a client have a published region once: made by pgstrom.kv_attach(), used at the worker's socket. They
-// are in the server's shared memory. All of it may ereport.
+// Tokens that let a client have a published region, or send messages, once: made by pgstrom.kv_attach() and
+// kv_session(), used at the sockets of the background workers. They are in the server's shared memory. All of it may
+// ereport.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"
@@ -13,7 +14,8 @@ inline constexpr int kMostTokens = 1024;
 /// What a token is for.
 struct Grant {
   Oid database, relation;
-  uint32_t region;  // its number
+  uint32_t region;  // its number; 0: for messages
+  Oid role;         // whose rights it has
 };
 
 struct Token {
@@ -30,7 +32,7 @@ struct Tokens {
 /// A new token. Errors: 53400, when too many have not been used.
 void make_token(const Grant& grant, uint8_t* bytes);
 
-/// Uses a token up. False: there is none such. Does not raise.
-bool use_token(const uint8_t* bytes, Grant* grant);
+/// Uses up a token for messages, or for a region. False: there is none such. Does not raise.
+bool use_token(const uint8_t* bytes, bool is_for_messages, Grant* grant);
 
 }  // namespace strom::pg::store

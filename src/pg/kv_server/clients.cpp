@@ -1,0 +1,170 @@
+#include "pg/kv_server/clients.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/server_headers.hpp"
+#include "store/message/message.hpp"
+
+namespace strom::pg::kv_server {
+
+namespace {
+
+namespace message = ::strom::store::message;
+
+constexpr size_t kMostClients = 4000;
+constexpr size_t kEnough = 256 << 10;    // of input; only a longer message is waited for
+constexpr size_t kMostOutput = 1 << 20;  // a client with more is not heard until it has taken them
+constexpr int64_t kPatience = 30 * USECS_PER_SEC;
+
+bool needs_input(const Client& client) {
+  if (client.has_hung_up || client.is_ending || client.output.size() >= kMostOutput) return false;
+  if (client.input.size() < kEnough || !client.is_admitted) return client.input.size() < kEnough;
+  const auto found = message::find_frame(client.input);
+  return found.is_ok() && !found.value().has_value();
+}
+
+TimestampTz now() {
+  return boundary::guard([] { return GetCurrentTimestamp(); });
+}
+
+}  // namespace
+
+void Clients::end() {
+  for (const auto& [descriptor, client] : clients_) close(descriptor);
+  clients_.clear();
+  if (listener_ >= 0) close(listener_);
+  if (poll_ >= 0) close(poll_);
+  if (!path_.empty()) unlink(path_.c_str());
+  listener_ = poll_ = -1;
+  path_.clear();
+}
+
+bool Clients::watch(int descriptor, uint32_t events, int operation) const {
+  struct epoll_event event{};
+  event.events = events;
+  event.data.fd = descriptor;
+  return epoll_ctl(poll_, operation, descriptor, &event) == 0;
+}
+
+bool Clients::listen(const std::string& path) {
+  struct sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  path.copy(address.sun_path, path.size());
+  unlink(path.c_str());
+  path_ = path;
+  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  constexpr int kBacklog = 1024;
+  // The token is what is asked for. So everybody may come who may come to the server's own socket.
+  if (listener_ < 0 || bind(listener_, reinterpret_cast<const struct sockaddr*>(&address), sizeof(address)) != 0 ||
+      chmod(path.c_str(), static_cast<mode_t>(Unix_socket_permissions)) != 0 || ::listen(listener_, kBacklog) != 0)
+    return false;
+  poll_ = epoll_create1(EPOLL_CLOEXEC);
+  return poll_ >= 0 && watch(listener_, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+void Clients::accept_all() {
+  for (;;) {
+    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0) return;
+    if (clients_.size() >= kMostClients || !watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) {
+      close(descriptor);
+      continue;
+    }
+    Client& client = clients_[descriptor];
+    client.descriptor = descriptor;
+    client.since = now();
+  }
+}
+
+/// False: it has gone.
+bool Clients::receive_from(Client* client) {
+  constexpr size_t kPart = 64 << 10;
+  while (needs_input(*client)) {
+    const size_t before = client->input.size();
+    client->input.resize(before + kPart);
+    const ssize_t got = recv(client->descriptor, client->input.data() + before, kPart, 0);
+    const int error = errno;
+    client->input.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && error == EINTR) continue;
+    if (got < 0 && error == EAGAIN) return true;
+    if (got < 0) return false;
+    client->has_hung_up = got == 0;
+    client->since = now();
+    if (static_cast<size_t>(got) < kPart) return true;
+  }
+  return true;
+}
+
+bool Clients::receive(int timeout_ms) {
+  constexpr int kMost = 64;
+  struct epoll_event events[kMost];
+  const int count = epoll_wait(poll_, events, kMost, timeout_ms);
+  for (int i = 0; i < count; ++i) {
+    const int descriptor = events[i].data.fd;
+    if (descriptor == listener_) {
+      accept_all();
+      continue;
+    }
+    const auto found = clients_.find(descriptor);
+    if (found == clients_.end() || (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) continue;
+    if (receive_from(&found->second)) continue;
+    close(descriptor);
+    clients_.erase(found);
+  }
+  return count > 0;
+}
+
+/// False: it has gone, or gets no more.
+bool Clients::send_to(Client* client) {
+  while (client->sent < client->output.size()) {
+    const ssize_t sent = ::send(client->descriptor, client->output.data() + client->sent,
+                                client->output.size() - client->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) return true;
+    if (sent <= 0) return false;
+    client->sent += static_cast<size_t>(sent);
+    client->since = now();
+  }
+  client->output.clear();
+  client->sent = 0;
+  return !client->is_ending;
+}
+
+/// What epoll has to look for.
+void Clients::follow(Client* client) {
+  const bool waits = client->sent < client->output.size();
+  const bool is_heard = needs_input(*client);
+  if (waits == client->waits_to_send && is_heard == client->is_heard) return;
+  client->waits_to_send = waits;
+  client->is_heard = is_heard;
+  watch(client->descriptor, (waits ? EPOLLOUT : 0U) | (is_heard ? EPOLLIN : 0U), EPOLL_CTL_MOD);
+}
+
+void Clients::send() {
+  const TimestampTz time = now();
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    Client& client = at->second;
+    bool is_there = client.output.empty() && !client.is_ending ? true : send_to(&client);
+    // Somebody is silent within a message, before the first one, or does not take what was sent.
+    const bool is_due = !client.is_greeted || !client.input.empty() || !client.output.empty();
+    is_there = is_there && !(is_due && time - client.since > kPatience);
+    if (is_there) follow(&client);
+    if (!is_there) close(at->first);
+    at = is_there ? std::next(at) : clients_.erase(at);
+  }
+}
+
+}  // namespace strom::pg::kv_server

@@ -1,0 +1,58 @@
+// Connections of clients that send messages: what they have sent, and what they have not taken yet. Nobody is waited
+// for. All of it may throw.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "pg/boundary/postgres.hpp"
+#include "pg/store/tokens.hpp"
+
+namespace strom::pg::kv_server {
+
+struct Client {
+  int descriptor = -1;
+  store::Grant grant{};
+  bool is_admitted = false;    // its token was good
+  bool is_greeted = false;     // it has been told what the table's rows are like
+  bool is_ending = false;      // what is in `output` is the last it gets
+  bool has_hung_up = false;    // nothing more comes from it
+  bool waits_to_send = false;  // as epoll knows it
+  bool is_heard = true;        // as epoll knows it
+  std::string input, output;
+  size_t sent = 0;    // of `output`
+  int64_t since = 0;  // TimestampTz: when it has last done something
+};
+
+class Clients {
+ public:
+  Clients() = default;
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
+
+  /// Listens; false: it cannot, and errno says why.
+  bool listen(const std::string& path);
+  /// Closes everything, and removes the socket's file.
+  void end();
+  /// Takes what has come, for `timeout_ms` at most; false: nothing has.
+  bool receive(int timeout_ms);
+  /// Sends what can be sent, and forgets who has gone, or does not go on.
+  void send();
+
+  /// Readable when there is something to receive or to send.
+  int descriptor() const { return poll_; }
+  std::map<int, Client>& all() { return clients_; }
+
+ private:
+  bool watch(int descriptor, uint32_t events, int operation) const;
+  void accept_all();
+  bool receive_from(Client* client);
+  bool send_to(Client* client);
+  void follow(Client* client);
+
+  int listener_ = -1, poll_ = -1;
+  std::string path_;
+  std::map<int, Client> clients_;
+};
+
+}  // namespace strom::pg::kv_server

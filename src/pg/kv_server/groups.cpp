@@ -1,0 +1,333 @@
+#include "pg/kv_server/groups.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/published.hpp"
+#include "pg/store/server_headers.hpp"
+#include "store/region/reader.hpp"
+
+namespace strom::pg::kv_server {
+
+namespace {
+
+using boundary::guard;
+using message::Kind;
+using message::Outcome;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kLongest = std::chrono::milliseconds(1);  // of changes in one transaction
+constexpr int kTries = 3;                                // together, before each is on its own
+constexpr size_t kMostAnswer = 16 << 20;                 // bytes of one message's rows
+
+bool is_read(Kind kind) { return kind != Kind::kPut && kind != Kind::kDelete && kind != Kind::kCompareAndSet; }
+
+std::string error_body(const Verdict& verdict) {
+  return std::string(guard([&] { return unpack_sql_state(verdict.sqlstate); })) + verdict.text;
+}
+
+/// The error that is being handled, as an answer.
+Verdict current_verdict() {
+  const boundary::RaisableError error = boundary::describe_current_exception();
+  if (error.original != nullptr) return verdict_of(error.original);
+  ErrorData data{};
+  data.sqlerrcode = error.sqlerrcode;
+  data.message = const_cast<char*>(error.message);
+  return verdict_of(&data);
+}
+
+bool is_asynchronous(const std::vector<OpenTable>& tables) {
+  return std::all_of(tables.begin(), tables.end(),
+                     [](const OpenTable& open) { return open.table->options.durability == store::Durability::kAsync; });
+}
+
+/// Where no table waits for its own log, the server's is not waited for either: a crash may take the last changes.
+void commit(const std::vector<OpenTable>& tables) {
+  const int before = synchronous_commit;
+  if (is_asynchronous(tables)) synchronous_commit = SYNCHRONOUS_COMMIT_OFF;
+  try {
+    guard([&tables] {
+      for (const OpenTable& open : tables) table_close(open.relation, NoLock);
+      PopActiveSnapshot();
+      CommitTransactionCommand();
+    });
+  } catch (...) {
+    synchronous_commit = before;
+    throw;
+  }
+  synchronous_commit = before;
+}
+
+}  // namespace
+
+void Groups::fail(Operation* operation, const Verdict& verdict) {
+  operation->answer.clear();
+  const message::Request& request = operation->request;
+  const bool is_error = verdict.outcome > Outcome::kConflict;
+  const std::string body = is_error ? error_body(verdict) : std::string();
+  const size_t answers = request.kind == Kind::kGetMany ? request.keys.size() : 1;
+  for (size_t i = 0; i < answers; ++i)
+    message::append_answer({request.kind, verdict.outcome, request.tag, verdict.number, body}, &operation->answer);
+  operation->is_answered = true;
+  if (is_error) ++counts_.failures;
+}
+
+/// Looks at the token.
+void Groups::admit(Client* client) {
+  message::Hello hello;
+  if (client->input.size() < sizeof(hello)) {
+    client->is_ending = client->has_hung_up;
+    return;
+  }
+  std::memcpy(&hello, client->input.data(), sizeof(hello));
+  client->input.erase(0, sizeof(hello));
+  Verdict verdict;
+  if (hello.magic != message::kMagic || hello.version != message::kVersion)
+    verdict = {Outcome::kUnsupported, message::kVersion, ERRCODE_PROTOCOL_VIOLATION, "the version is not known"};
+  else if (store::Grant* grant = &client->grant;
+           !guard([&] { return store::use_token(hello.token, true, grant); }) || grant->database != MyDatabaseId)
+    verdict = {Outcome::kRefused, message::kVersion, ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION,
+               "the token is not known, has been used, or has expired"};
+  if (verdict.outcome == Outcome::kDone) {
+    client->is_admitted = true;
+    return;
+  }
+  message::append_answer({Kind::kHello, verdict.outcome, 0, verdict.number, error_body(verdict)}, &client->output);
+  client->is_ending = true;
+}
+
+/// A client's messages up to the first one that reads after one that writes: that one has to see the change.
+void Groups::take_from(Client* client, size_t most) {
+  if (!client->is_admitted && !client->is_ending) admit(client);
+  if (!client->is_admitted || client->is_ending) return;
+  if (!client->is_greeted) {
+    Operation operation;
+    operation.client = client;
+    operation.request.kind = Kind::kHello;
+    operations_.push_back(std::move(operation));
+    client->is_greeted = true;
+  }
+  bool has_written = false;
+  std::string_view rest = client->input;
+  for (size_t i = 0; i < most && operations_.size() < kMostTogether; ++i) {
+    auto found = message::find_frame(rest);
+    if (!found.is_ok()) {
+      message::append_answer({Kind::kHello, Outcome::kBadRequest, 0, 0, "08P01" + found.status().message()},
+                             &client->output);
+      client->is_ending = true;
+      return;
+    }
+    if (!found.value().has_value()) {
+      client->is_ending = client->has_hung_up && i == 0;
+      return;
+    }
+    const message::Frame& frame = *found.value();
+    Operation operation;
+    operation.client = client;
+    operation.bytes = sizeof(message::Header) + frame.body.size();
+    auto parsed = message::parse_request(frame);
+    if (parsed.is_ok()) {
+      operation.request = std::move(parsed).value();
+      operation.is_read = is_read(operation.request.kind);
+      if (operation.is_read && has_written) return;
+      has_written = has_written || !operation.is_read;
+    } else {
+      if (has_written) return;  // its answer has to come after theirs
+      operation.request.kind = static_cast<Kind>(frame.header.kind);
+      operation.request.tag = frame.header.tag;
+      operation.request.keys.resize(1);
+      fail(&operation, {Outcome::kBadRequest, 0, ERRCODE_PROTOCOL_VIOLATION, parsed.status().message().c_str()});
+    }
+    rest.remove_prefix(operation.bytes);
+    operations_.push_back(std::move(operation));
+  }
+}
+
+void Groups::greet(const OpenTable& open, Operation* operation) {
+  message::append_answer(
+      {Kind::kHello, Outcome::kDone, 0, message::kVersion, store::rows::encode_shape(open.table->shape)},
+      &operation->answer);
+  operation->is_answered = true;
+}
+
+/// Under the lock that whole transactions are published under: all rows are of one moment.
+void Groups::read(const OpenTable& open, Operation* operation) {
+  namespace region = store::region;
+  const message::Request& request = operation->request;
+  store::Table* table = open.table;
+  if (request.kind == Kind::kStatistics) {
+    const std::string body =
+        message::statistics_body({guard([table] { return store::region_of(table); })->writer.rows(),
+                                  clients_->all().size(), counts_.operations, counts_.groups, counts_.failures});
+    message::append_answer({request.kind, Outcome::kDone, request.tag, 0, body}, &operation->answer);
+    operation->is_answered = true;
+    return;
+  }
+  const store::Region* own = guard([table] { return store::region_of(table); });
+  region::Reader reader = boundary::value_or_throw(region::Reader::attach(own->memory, own->bytes));
+  std::vector<uint64_t> buffer(512);
+  guard([table] { LWLockAcquire(table->lock(store::kRegionLock), LW_SHARED); });
+  bool is_too_much = false, is_gone = false;
+  for (const std::string_view key : request.keys) {
+    region::Value value;
+    do {
+      if (value.bytes > buffer.size() * sizeof(uint64_t)) buffer.resize(value.bytes / sizeof(uint64_t) + 1);
+      value.buffer = buffer.data();
+      value.capacity = buffer.size() * sizeof(uint64_t);
+      value.result = reader.get({key.data(), key.size()}, value);
+    } while (value.result == region::GetResult::kSmallBuffer);
+    is_gone = is_gone || value.result == region::GetResult::kMoved || value.result == region::GetResult::kUnstable;
+    const bool is_found = value.result == region::GetResult::kFound;
+    is_too_much = is_too_much || operation->answer.size() + value.bytes > kMostAnswer;
+    if (is_too_much) break;
+    message::append_answer(
+        {request.kind, is_found ? Outcome::kDone : Outcome::kNotFound, request.tag, is_found ? value.generation : 0,
+         is_found ? std::string_view(static_cast<const char*>(value.payload), value.bytes) : std::string_view()},
+        &operation->answer);
+  }
+  guard([table] { LWLockRelease(table->lock(store::kRegionLock)); });
+  operation->is_answered = true;
+  if (is_gone)
+    return fail(operation, {Outcome::kGone, 0, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+                            "the published region has to be made anew"});
+  if (is_too_much)
+    fail(operation, {Outcome::kFull, 0, ERRCODE_PROGRAM_LIMIT_EXCEEDED, "the rows of one message have over 16 MB"});
+}
+
+void Groups::execute(Operation* operation) {
+  const store::Grant& grant = operation->client->grant;
+  const auto failed = std::find_if(failed_tables_.begin(), failed_tables_.end(),
+                                   [&](const auto& entry) { return entry.first == grant.relation; });
+  if (failed != failed_tables_.end()) return fail(operation, failed->second);
+  auto known = std::find_if(tables_.begin(), tables_.end(),
+                            [&](const OpenTable& open) { return open.table->relid == grant.relation; });
+  if (known == tables_.end()) {
+    OpenTable open{};
+    Verdict verdict;
+    try {
+      verdict = guard([&] { return open_for(grant, &open); });
+    } catch (...) {
+      Verdict failed_verdict = current_verdict();
+      failed_verdict.text = guard([&] { return pstrdup(failed_verdict.text); });
+      failed_tables_.emplace_back(grant.relation, failed_verdict);
+      throw;
+    }
+    if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
+    known = tables_.insert(tables_.end(), open);
+  }
+  const OpenTable& open = *known;
+  const message::Request& request = operation->request;
+  Verdict verdict = guard([&] { return check_rights(grant, request.kind); });
+  if (verdict.outcome != Outcome::kDone) return fail(operation, verdict);
+  if (request.kind == Kind::kHello) return greet(open, operation);
+  if (operation->is_read) return read(open, operation);
+  verdict = guard([&] { return change(open, grant, request); });
+  fail(operation, verdict);
+  // It counts when the transaction has been committed.
+  operation->is_answered = verdict.outcome > Outcome::kConflict;
+}
+
+/// True: what is not answered by then is left to later transactions. False: the current operation has failed, and all
+/// changes have to be made again.
+bool Groups::run_transaction(size_t begin, size_t end, bool is_alone) {
+  size_t executed = begin;
+  tables_.clear();
+  current_ = nullptr;
+  try {
+    guard([] {
+      StartTransactionCommand();
+      XactIsoLevel = XACT_READ_COMMITTED;
+      PushActiveSnapshot(GetTransactionSnapshot());
+    });
+    const auto start = Clock::now();
+    for (const bool reads : {true, false})
+      for (size_t i = begin; i < end; ++i) {
+        Operation& operation = operations_[i];
+        if (operation.is_answered || operation.is_read != reads) continue;
+        if (!reads && executed != begin && Clock::now() - start > kLongest) break;
+        current_ = &operation;
+        MemoryContext before = MemoryContextSwitchTo(memory_);
+        execute(&operation);
+        MemoryContextSwitchTo(before);
+        if (!reads) executed = i + 1;
+      }
+    current_ = nullptr;
+    commit(tables_);
+  } catch (...) {
+    MemoryContext before = MemoryContextSwitchTo(memory_);
+    Verdict verdict = current_verdict();
+    // The error's own memory may be the transaction's.
+    verdict.text = guard([&verdict] { return pstrdup(verdict.text); });
+    MemoryContextSwitchTo(before);
+    guard([] { AbortCurrentTransaction(); });
+    if (current_ != nullptr) {
+      fail(current_, verdict);
+      return is_alone;
+    }
+    // The commit has failed, and what was to be committed with it.
+    for (size_t i = begin; i < executed; ++i)
+      if (!operations_[i].is_answered && !operations_[i].is_read) fail(&operations_[i], verdict);
+    return true;
+  }
+  ++counts_.groups;
+  for (size_t i = begin; i < executed; ++i)
+    if (!operations_[i].is_read) operations_[i].is_answered = true;
+  return true;
+}
+
+void Groups::run() {
+  failed_tables_.clear();
+  for (int i = 0; i < kTries; ++i)
+    if (run_transaction(0, operations_.size(), false)) return;
+  for (size_t i = 0; i < operations_.size(); ++i)
+    if (!operations_[i].is_answered) run_transaction(i, i + 1, true);
+}
+
+/// What has been answered goes to the clients, in the order of their messages; the rest is asked again.
+void Groups::deliver() {
+  std::vector<std::pair<Client*, size_t>> taken;
+  const Client* waiting = nullptr;
+  for (Operation& operation : operations_) {
+    if (!operation.is_answered) waiting = operation.client;
+    if (operation.client == waiting) continue;
+    operation.client->output += operation.answer;
+    if (taken.empty() || taken.back().first != operation.client) taken.emplace_back(operation.client, 0);
+    taken.back().second += operation.bytes;
+    ++counts_.operations;
+    const bool is_refused = operation.request.kind == Kind::kHello && operation.bytes == 0 &&
+                            message::find_frame(operation.answer).value()->header.outcome != 0;
+    if (is_refused) operation.client->is_ending = true;
+  }
+  operations_.clear();
+  for (const auto& [client, bytes] : taken) client->input.erase(0, bytes);
+}
+
+bool Groups::answer_some() {
+  operations_.clear();
+  auto& all = clients_->all();
+  if (all.empty()) return false;
+  // Everybody's turn, beginning with another client each time.
+  constexpr size_t kLeast = 8;
+  const size_t most = std::max(kLeast, kMostTogether / all.size());
+  auto at = all.upper_bound(last_client_);
+  for (size_t i = 0; i < all.size() && operations_.size() < kMostTogether; ++i) {
+    if (at == all.end()) at = all.begin();
+    const bool has_room = at->second.output.size() < (1 << 20);
+    if (has_room) take_from(&at->second, most);
+    last_client_ = at->first;
+    ++at;
+  }
+  if (operations_.empty()) return false;
+  if (memory_ == nullptr)
+    memory_ = guard(
+        [] { return AllocSetContextCreate(TopMemoryContext, "messages about store tables", ALLOCSET_DEFAULT_SIZES); });
+  run();
+  deliver();
+  MemoryContext memory = memory_;
+  guard([memory] { MemoryContextReset(memory); });
+  return true;
+}
+
+}  // namespace strom::pg::kv_server

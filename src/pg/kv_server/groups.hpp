@@ -1,0 +1,58 @@
+// Messages of all clients that have come, answered together: one transaction, and one flush of the logs, for up to 256
+// of them. Each has a fate of its own: what fails alone does not take the others with it. All of it may throw.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pg/kv_server/clients.hpp"
+#include "pg/kv_server/operations.hpp"
+
+namespace strom::pg::kv_server {
+
+inline constexpr size_t kMostTogether = 256;
+
+/// A message that waits for its answer. The request points into the client's input.
+struct Operation {
+  Client* client = nullptr;
+  size_t bytes = 0;  // of its frame
+  message::Request request;
+  bool is_read = true;
+  bool is_answered = false;
+  std::string answer;  // frames
+};
+
+/// Counts since the server was started.
+struct Counts {
+  uint64_t operations = 0, groups = 0, failures = 0;
+};
+
+class Groups {
+ public:
+  explicit Groups(Clients* clients) : clients_(clients) {}
+
+  /// Takes messages that are whole and answers them. False: there are none.
+  bool answer_some();
+
+ private:
+  void admit(Client* client);
+  void take_from(Client* client, size_t most);
+  void run();
+  bool run_transaction(size_t begin, size_t end, bool is_alone);
+  void execute(Operation* operation);
+  void greet(const OpenTable& open, Operation* operation);
+  void read(const OpenTable& open, Operation* operation);
+  void fail(Operation* operation, const Verdict& verdict);
+  void deliver();
+
+  Clients* clients_;
+  Counts counts_;
+  int last_client_ = -1;
+  std::vector<Operation> operations_;
+  std::vector<OpenTable> tables_;                       // of the transaction
+  std::vector<std::pair<Oid, Verdict>> failed_tables_;  // of the group
+  Operation* current_ = nullptr;
+  MemoryContext memory_ = nullptr;  // of the group
+};
+
+}  // namespace strom::pg::kv_server
