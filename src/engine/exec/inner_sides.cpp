@@ -16,6 +16,7 @@ namespace {
 
 std::vector<Phys> phys_of(const plan::Program& program, const std::vector<plan::NodeId>& nodes) {
   std::vector<Phys> phys;
+  phys.reserve(nodes.size());
   for (const plan::NodeId id : nodes) phys.push_back(program.nodes[id].type.phys());
   return phys;
 }

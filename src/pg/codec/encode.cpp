@@ -12,7 +12,6 @@ namespace strom::pg::codec {
 
 using columnar::ColumnBuilder;
 using columnar::Field;
-using columnar::Layout;
 using registry::DatumForm;
 using registry::TypeId;
 
