@@ -10,6 +10,7 @@
 #include "pg/node/node.hpp"
 #include "pg/node/query_statistics.hpp"
 #include "pg/planner/planner.hpp"
+#include "pg/sqlfn/log_devices.hpp"
 #include "pg/store/worker.hpp"
 #include "pg/table/table_kind.hpp"
 #include "pg/worker/gpu_service.hpp"
@@ -44,4 +45,5 @@ void _PG_init(void) {
   strom::pg::planner::install();
   strom::pg::worker::register_gpu_service();
   strom::pg::store::register_worker();
+  if (process_shared_preload_libraries_in_progress) strom::pg::sqlfn::log_devices();
 }

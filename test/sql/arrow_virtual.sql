@@ -102,6 +102,17 @@ EXECUTE by_month(202401);
 EXECUTE by_month(202403);
 RESET plan_cache_mode;
 
+-- Rows before and behind the filters, planned and found.
+CREATE FUNCTION quals(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+  FOR line IN EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, SUMMARY OFF) ' || query LOOP
+    IF line LIKE '%Scan Quals%' THEN RETURN NEXT ltrim(line); END IF;
+  END LOOP;
+END $$;
+SELECT quals('SELECT n FROM sales WHERE region = ''north'' AND n > 1');
+SELECT quals('SELECT sum(n) FROM sales WHERE month = 202401');
+
 -- Folders called key=value.
 IMPORT FOREIGN SCHEMA hive FROM SERVER arrow_fdw INTO arrow_virtual OPTIONS (dir :'hive', pattern '**/*.arrow');
 SELECT attname, format_type(atttypid, atttypmod), attfdwoptions FROM pg_attribute WHERE attrelid = 'hive'::regclass AND attnum > 0;

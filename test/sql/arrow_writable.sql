@@ -181,6 +181,16 @@ REVOKE USAGE ON SCHEMA arrow_writable FROM strom_no_writer;
 DROP ROLE strom_no_writer;
 \set VERBOSITY terse
 TRUNCATE read_only;
+\set VERBOSITY default
+COPY read_only FROM PROGRAM 'echo 1';
+CREATE TABLE routed (LIKE read_only) PARTITION BY LIST (id);
+ALTER TABLE routed ATTACH PARTITION read_only DEFAULT;
+INSERT INTO routed VALUES (1);
+COPY routed FROM PROGRAM 'echo 1';
+SELECT is_insertable_into FROM information_schema.tables WHERE table_name = 'read_only';
+ALTER TABLE routed DETACH PARTITION read_only;
+DROP TABLE routed;
+\set VERBOSITY terse
 ALTER FOREIGN TABLE read_only OPTIONS (ADD writable 'true');
 INSERT INTO read_only VALUES (77);
 SELECT count(*) FROM read_only WHERE id = 77;

@@ -3,6 +3,7 @@
 of queries and sessions that have ended in any way. A server of its own, which preloads the extension."""
 
 import os
+import re
 import sys
 import threading
 
@@ -225,6 +226,9 @@ def main():
         cluster.create()
         cluster.configure("shared_preload_libraries = 'pg_strom'")
         cluster.start({})
+        lines = [line for line in (cluster.data / "server.log").read_text().splitlines() if "pg_strom runs on" in line]
+        ok(len(lines) == 1 and re.search(r'pg_strom runs on CPU ".+" \(\S+, \d+ threads?\), (no GPU|GPU0 ".+")', lines[0]),
+           "the server's log names the devices once, when it starts", lines)
         watcher = session_at(cluster)
         watcher.execute(f"""CREATE EXTENSION pg_strom;
           CREATE TABLE pairs AS SELECT i % 1000 AS x FROM generate_series(1, 400000) i; CREATE TABLE few AS SELECT i AS y FROM generate_series(1, 20000) i;

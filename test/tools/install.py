@@ -134,6 +134,23 @@ def check_copied_build():
     ok(result.returncode == 0, "make with its own", result.stderr)
 
 
+def check_copied_strom():
+    """`./strom build` in a copy of a checkout, with its build folder."""
+    copy = OUT / "copied_checkout"
+    copy.mkdir()
+    shutil.copytree(ROOT / "scripts", copy / "scripts")
+    shutil.copy(ROOT / "strom", copy / "strom")
+    (copy / ".strom").mkdir()
+    for name in ("venv", "venv.stamp"):
+        if (ROOT / ".strom" / name).exists():
+            (copy / ".strom" / name).symlink_to(ROOT / ".strom" / name)
+    (copy / "build").mkdir()
+    (copy / "build/CMakeCache.txt").write_text("CMAKE_HOME_DIRECTORY:INTERNAL=/elsewhere/pg_strom\n")
+    result = shell(copy / "strom", "build")
+    ok(result.returncode != 0 and "was made in /elsewhere/pg_strom" in result.stderr and "run ./strom clean first" in result.stderr,
+       "./strom build with another checkout's build", result.stdout[-500:], result.stderr[-1500:])
+
+
 def check_missing_packages():
     programs = OUT / "programs"
     programs.mkdir()
@@ -242,6 +259,7 @@ check_installation()
 check_makefile()
 check_make_install()
 check_copied_build()
+check_copied_strom()
 check_missing_packages()
 check_first_steps()
 check_removal()

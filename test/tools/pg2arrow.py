@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import resource
 import signal
 import socket
@@ -513,5 +514,10 @@ status, out, err = dump("-t", "t", "-n", 2, "-o", OUT / "progress.arrow", "--pro
 events = [json.loads(line) for line in err.splitlines()]
 equal((events[-1]["event"], events[-1]["rows"]), ("done", 50000), "progress as JSON")
 ok(any(e.get("text", "").startswith("worker:1 SQL=[SELECT * FROM t WHERE ctid >=") for e in events), "with the workers' queries", err)
-ok(any(e.get("text", "").startswith("RecordBatch[0]: offset=") for e in events), "and the record batches", err)
+LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d RecordBatch\[(\d+)\]: offset=\d+ length=\d+ \(meta=\d+, body=\d+\) nitems=(\d+) by worker:([01])")
+batches = [found for found in (LINE.fullmatch(e.get("text", "")) for e in events) if found]
+equal((batches[0][1], sum(int(found[2]) for found in batches), {found[3] for found in batches}), ("0", 50000, {"0", "1"}),
+      "and the record batches: when, what, by whom")
+status, out, err = dump("-t", "t", "-o", OUT / "progress.arrow", "-f", "--progress=text")
+ok(any(LINE.fullmatch(line) for line in err.splitlines()), "as lines of text", err)
 done()

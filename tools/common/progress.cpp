@@ -2,6 +2,7 @@
 #include "common/progress.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +36,14 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 std::string bytes_text(double bytes) { return scaled(bytes, "B"); }
+
+std::string local_time() {
+  const time_t seconds = time(nullptr);
+  tm fields{};
+  localtime_r(&seconds, &fields);
+  char text[32];
+  return {text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &fields)};
+}
 
 std::string count_text(double count) {
   std::string text = scaled(count, "");

@@ -65,6 +65,8 @@ class Progress {
 std::string bytes_text(double bytes);
 /// `1.5 M`.
 std::string count_text(double count);
+/// The time of day here, `2026-11-26 17:42:18`.
+std::string local_time();
 /// Text as a JSON string, with its quotes.
 std::string json_text(const std::string& text);
 

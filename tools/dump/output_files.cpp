@@ -206,7 +206,8 @@ Status OutputFiles::close_current() {
   return status;
 }
 
-Status OutputFiles::write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds) {
+Status OutputFiles::write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds,
+                          size_t worker) {
   std::lock_guard lock(mutex_);
   if (settings_.rows_per_file > 0 && file_rows_ > 0 && file_rows_ + rows > settings_.rows_per_file)
     STROM_TRY(close_current());
@@ -217,8 +218,9 @@ Status OutputFiles::write(const format::arrow::EncodedBatch& batch, int64_t rows
   file_rows_ += rows;
   rows_ += rows;
   ++batches_;
-  progress_.note(fmt::format("RecordBatch[{}]: offset={} length={} (meta={}, body={}) nitems={}", place.index,
-                             place.offset, place.meta_size + place.body_size, place.meta_size, place.body_size, rows));
+  progress_.note(fmt::format("{} RecordBatch[{}]: offset={} length={} (meta={}, body={}) nitems={} by worker:{}",
+                             local_time(), place.index, place.offset, place.meta_size + place.body_size,
+                             place.meta_size, place.body_size, rows, worker));
   return Status::ok();
 }
 

@@ -36,7 +36,8 @@ class OutputFiles {
 
   const columnar::Schema& schema() const { return schema_; }
   const Statistics& statistics() const { return statistics_; }
-  Status write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds);
+  /// `worker`: its number, for the progress.
+  Status write(const format::arrow::EncodedBatch& batch, int64_t rows, std::vector<Bounds> bounds, size_t worker);
   /// What follows has other values in the partition columns; one that came before is gone on with in another file.
   Status new_partition(const std::vector<std::optional<std::string>>& values);
   Status finish();

@@ -3,10 +3,11 @@
 
 namespace strom::tool {
 
-RowBatches::RowBatches(const DumpSettings& settings, OutputFiles& files, Progress& progress)
+RowBatches::RowBatches(const DumpSettings& settings, OutputFiles& files, Progress& progress, size_t worker)
     : settings_(settings),
       files_(files),
       progress_(progress),
+      worker_(worker),
       compressor_(settings.output.compression),
       step_(std::min<int64_t>(1 << 20, settings.segment_size / 4)),
       most_rows_(settings.rows_per_file > 0 ? settings.rows_per_file : INT64_MAX) {
@@ -42,7 +43,7 @@ Status RowBatches::flush(int64_t rows) {
   const int64_t added = rows - flushed_rows_;
   if (added == 0) return Status::ok();
   STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns_, added, compressor_));
-  STROM_TRY(files_.write(batch, added, files_.statistics().of(columns_)));
+  STROM_TRY(files_.write(batch, added, files_.statistics().of(columns_), worker_));
   count(rows, batch.bytes());
   flushed_rows_ = rows;
   input_bytes_ = 0;

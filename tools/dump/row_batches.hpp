@@ -15,7 +15,7 @@ namespace strom::tool {
 /// Used by one thread.
 class RowBatches {
  public:
-  RowBatches(const DumpSettings& settings, OutputFiles& files, Progress& progress);
+  RowBatches(const DumpSettings& settings, OutputFiles& files, Progress& progress, size_t worker);
 
   std::vector<columnar::ColumnBuilder>& columns() { return columns_; }
   /// After rows were appended: `rows` since the beginning, `size` bytes of input since the last call. Writes a batch
@@ -40,6 +40,7 @@ class RowBatches {
   const DumpSettings& settings_;
   OutputFiles& files_;
   Progress& progress_;
+  const size_t worker_;
   format::arrow::Compressor compressor_;
   std::vector<columnar::ColumnBuilder> columns_;
   const int64_t step_, most_rows_;

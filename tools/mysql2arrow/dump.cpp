@@ -53,7 +53,7 @@ Status read_part(Connection& connection, const Work& work, const std::string& qu
 }
 
 Status run_worker(Connection& connection, Work& work, size_t index, const tool::Failure& failure) {
-  tool::RowBatches batches(work.settings, work.files, work.progress);
+  tool::RowBatches batches(work.settings, work.files, work.progress, index);
   RowDecoder decoder(work.columns.wires, &batches.columns());
   for (size_t part = index; part < work.parts.size() && !failure.is_set(); part = work.next.fetch_add(1)) {
     work.progress.note(fmt::format("worker:{} SQL=[{}]", index, work.parts[part]));

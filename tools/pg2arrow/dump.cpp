@@ -24,9 +24,9 @@ std::vector<format::pgwire::WireColumn> wires(const std::vector<Column>& columns
 }
 
 /// One session's part of the rows.
-Status run_worker(Connection& connection, const Settings& settings, const Plan& plan, const std::string& query,
+Status run_worker(Connection& connection, const Settings& settings, const Plan& plan, size_t worker,
                   tool::OutputFiles& files, tool::Progress& progress, const tool::Failure& failure) {
-  tool::RowBatches batches(settings, files, progress);
+  tool::RowBatches batches(settings, files, progress, worker);
   format::pgwire::CopyDecoder decoder(wires(plan.columns), &batches.columns());
   decoder.set_records(plan.records);
   if (!settings.partition_by.empty()) {
@@ -35,7 +35,7 @@ Status run_worker(Connection& connection, const Settings& settings, const Plan& 
       return files.new_partition(values);
     });
   }
-  STROM_TRY(connection.start_copy(query));
+  STROM_TRY(connection.start_copy(plan.queries[worker]));
   while (!failure.is_set()) {
     STROM_ASSIGN(const Connection::Data data, connection.copy_data());
     if (data.bytes == nullptr) {
@@ -220,9 +220,9 @@ Result<DumpResult> dump(Connection& connection, const Settings& given, tool::Pro
   };
   STROM_TRY(tool::run_sessions(plan.queries.size(), stop, [&](size_t i, const tool::Failure& failure) {
     if (is_server_side)
-      return run_server_side(*connections[i], settings, server_side.function, plan.queries[i], contents.dictionaries,
-                             *files, progress, failure);
-    return run_worker(*connections[i], settings, plan, plan.queries[i], *files, progress, failure);
+      return run_server_side(*connections[i], settings, server_side.function, {plan.queries[i], i},
+                             contents.dictionaries, *files, progress, failure);
+    return run_worker(*connections[i], settings, plan, i, *files, progress, failure);
   }));
   STROM_TRY(files->finish());
   return files->result();

@@ -144,9 +144,9 @@ Result<ServerSide> find_server_side(Connection& connection, const Settings& sett
 }
 
 Status run_server_side(Connection& connection, const Settings& settings, const std::string& function,
-                       const std::string& query, const tool::Dictionaries& dictionaries, tool::OutputFiles& files,
+                       const WorkerQuery& query, const tool::Dictionaries& dictionaries, tool::OutputFiles& files,
                        tool::Progress& progress, const tool::Failure& failure) {
-  tool::RowBatches batches(settings, files, progress);
+  tool::RowBatches batches(settings, files, progress, query.worker);
   StreamDecoder decoder(kStream, batches.columns(), labels_of(dictionaries));
   int64_t rows = 0;
   const auto take = [&](const StreamRows& given) -> Status {
@@ -160,7 +160,7 @@ Status run_server_side(Connection& connection, const Settings& settings, const s
     return Status::ok();
   };
   STROM_TRY(
-      receive(connection, call_of(connection, settings, function, query, batches.step()), decoder, take, failure));
+      receive(connection, call_of(connection, settings, function, query.text, batches.step()), decoder, take, failure));
   return failure.is_set() ? Status::ok() : batches.flush(rows);
 }
 

@@ -20,9 +20,14 @@ struct ServerSide {
 /// Whether the server makes the record batches of `plan`: it can, and they are those that pg2arrow would make.
 Result<ServerSide> find_server_side(Connection& connection, const Settings& settings, const Plan& plan);
 
+/// What one of the sessions is asked for.
+struct WorkerQuery {
+  const std::string& text;
+  size_t worker;
+};
 /// One session's part of the rows.
 Status run_server_side(Connection& connection, const Settings& settings, const std::string& function,
-                       const std::string& query, const tool::Dictionaries& dictionaries, tool::OutputFiles& files,
+                       const WorkerQuery& query, const tool::Dictionaries& dictionaries, tool::OutputFiles& files,
                        tool::Progress& progress, const tool::Failure& failure);
 
 }  // namespace strom::pg2arrow

@@ -344,7 +344,7 @@ Result<DumpResult> Conversion::run() {
           STROM_ASSIGN(const auto batch, format::arrow::encode_batch(columns, rows, compressor));
           auto bounds = files->statistics().of(columns);
           if (!turns.wait(i)) return Status::ok();
-          if (rows > 0) STROM_TRY(files->write(batch, rows, std::move(bounds)));
+          if (rows > 0) STROM_TRY(files->write(batch, rows, std::move(bounds), static_cast<size_t>(thread)));
           progress_.add(rows, batch.bytes());
           progress_.add_done(piece.end - piece.begin);
           return Status::ok();

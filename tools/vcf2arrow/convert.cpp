@@ -74,10 +74,11 @@ class Conversion {
     std::vector<ColumnBuilder>& columns;
     std::unique_ptr<Variants> variants;
     format::arrow::Compressor compressor;
+    size_t number;
   };
   Status convert_piece(Worker& worker, const Piece& piece);
   Status begin_chromosome(std::string_view name, tool::OutputFiles& files);
-  Status work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns);
+  Status work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns, size_t number);
   std::string place(const Input& input, int64_t line) const {
     return fmt::format("{} {} of {}", input.dictionary ? "record" : "line", line,
                        input.path == "-" ? "standard input" : "\"" + input.path + "\"");
@@ -94,7 +95,8 @@ class Conversion {
 };
 
 /// What one thread does of a file.
-Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns) {
+Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& files, tool::Turns& turns,
+                        size_t number) {
   std::vector<ColumnBuilder> columns;
   columns.reserve(layout.fields().size());
   for (const auto& field : layout.fields()) columns.emplace_back(field);
@@ -103,7 +105,8 @@ Status Conversion::work(Input& input, const Layout& layout, tool::OutputFiles& f
                 turns,
                 columns,
                 Variants::create(layout, input.dictionary ? &*input.dictionary : nullptr, columns),
-                format::arrow::Compressor(settings_.output.compression)};
+                format::arrow::Compressor(settings_.output.compression),
+                number};
   Piece piece;
   while (!failed_) {
     STROM_ASSIGN(const bool more, input.text->next(piece));
@@ -143,7 +146,7 @@ Status Conversion::convert_piece(Worker& worker, const Piece& piece) {
     lines_ += worker.variants->read();
     if (rows > 0) {
       if (!settings_.partition_by.empty()) STROM_TRY(begin_chromosome(run.chromosome, worker.files));
-      STROM_TRY(worker.files.write(batch, rows, std::move(bounds)));
+      STROM_TRY(worker.files.write(batch, rows, std::move(bounds), worker.number));
     }
     progress_.add(rows, batch.bytes());
   } while (!rest.empty());
@@ -161,8 +164,8 @@ Status Conversion::begin_chromosome(std::string_view name, tool::OutputFiles& fi
 Status Conversion::convert_file(Input& input, const Layout& layout, tool::OutputFiles& files) {
   tool::Turns turns;
   lines_ = input.header.lines;
-  return tool::run_pieces(threads_, threads_, [&](int64_t, int) {
-    const Status status = work(input, layout, files, turns);
+  return tool::run_pieces(threads_, threads_, [&](int64_t, int thread) {
+    const Status status = work(input, layout, files, turns, static_cast<size_t>(thread));
     if (!status.is_ok()) {
       failed_ = true;
       turns.done(false);

@@ -64,8 +64,13 @@ Modify* begin_rows(const ModifyTableState* state, const ResultRelInfo* target) {
 
 }  // namespace
 
+// COPY and rows of a partitioned table ask when they have the lock for inserting, and would refuse without a hint. Who
+// asks for what may be done with a table has a weaker lock.
 int strom_arrow_updatable(Relation relation) {
-  return writability(RelationGetRelid(relation)).is_writable ? 1 << CMD_INSERT : 0;
+  const Writability now = writability(RelationGetRelid(relation));
+  if (!now.is_writable && CheckRelationLockedByMe(relation, RowExclusiveLock, false))
+    refuse_insert(RelationGetRelationName(relation), now.has_one_file);
+  return now.is_writable ? 1 << CMD_INSERT : 0;
 }
 
 // What the executor would refuse is refused here with a hint; who has no right to it gets the executor's error.

@@ -463,15 +463,22 @@ class Explainer {
   void load_codes(size_t pipeline, const std::string& index) {
     const PipelineSpec& source = plan_.pipelines[pipeline];
     const auto& types = plan_.program.sources[plan_.program.pipelines[pipeline].source].columns;
-    std::string columns;
+    std::string slots, columns;
     for (size_t i = 0; i < types.size(); ++i) {
-      columns +=
-          (i == 0 ? "column " : ", column ") + std::to_string(i) + ": " + registry::type_info(types[i].type).pg_name;
-      if (i >= source.slots.size() || source.slots[i] <= 0) continue;
-      const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, source.slots[i] - 1));
-      columns += " " + deparse(entry->expr);
+      const std::string number = std::to_string(i), type = registry::type_info(types[i].type).pg_name;
+      columns += (i == 0 ? "column " : ", column ") + number + ": " + type;
+      slots += (i == 0 ? "<slot=" : ", <slot=") + number + ", type='" + type + "'";
+      if (i < source.slots.size() && source.slots[i] > 0) {
+        const auto* entry = static_cast<TargetEntry*>(list_nth(scan_->custom_scan_tlist, source.slots[i] - 1));
+        const std::string expr = deparse(entry->expr);
+        columns += " " + expr;
+        slots += ", expr='" + expr + "'";
+      }
+      slots += ">";
     }
-    if (!columns.empty()) text("LoadVars OpCode" + index, "{" + columns + "}");
+    if (columns.empty()) return;
+    text("KVars-Slot" + index, slots);
+    text("LoadVars OpCode" + index, "{" + columns + "}");
   }
 
   void op_codes() {

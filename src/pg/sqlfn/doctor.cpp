@@ -14,6 +14,7 @@
 #include "pg/gpu/gpu_session.hpp"
 #include "pg/node/thread_slots.hpp"
 #include "pg/sqlfn/findings_output.hpp"
+#include "pg/sqlfn/log_devices.hpp"
 #include "pg/gpu/service_path.hpp"
 
 namespace boundary = strom::pg::boundary;
@@ -203,6 +204,21 @@ std::string processor_name() {
   return "CPU";
 }
 
+std::string name_of(const strom::device::NvidiaGpu& gpu) {
+  return gpu.name.empty() ? "NVIDIA GPU at " + gpu.address : gpu.name;
+}
+
+std::string device_line() {
+  const int threads = strom::pg::node::wanted_threads();
+  std::string line = "CPU \"" + processor_name() + "\" (" +
+                     strom::engine::exec::isa_name(strom::engine::exec::best_isa()) + ", " + std::to_string(threads) +
+                     (threads == 1 ? " thread)" : " threads)");
+  int number = 0;
+  for (const strom::device::NvidiaGpu& gpu : strom::device::inspect_nvidia_driver().gpus)
+    line += ", GPU" + std::to_string(number++) + " \"" + name_of(gpu) + "\"";
+  return number > 0 ? line : line + ", no GPU";
+}
+
 struct DeviceRow {
   const char *device, *name, *instructions;  // instructions may be nullptr
   int threads;                               // -1: unknown
@@ -224,6 +240,14 @@ std::string strom::pg::sqlfn::preload_statement() {
   std::string names;
   for (const std::string& name : libraries_of(shared_preload_libraries_string)) names += "'" + name + "', ";
   return "ALTER SYSTEM SET shared_preload_libraries = " + names + "'pg_strom';   -- and restart the server";
+}
+
+void strom::pg::sqlfn::log_devices() {
+  boundary::entry([] {
+    const std::string line = device_line();
+    const char* text = line.c_str();
+    guard([text] { ereport(LOG, (errmsg("pg_strom runs on %s", text))); });
+  });
 }
 
 void strom::pg::sqlfn::put_findings(const std::vector<Finding>& findings, ReturnSetInfo* result) {
@@ -267,7 +291,7 @@ STROM_SQL_FUNCTION(strom_device_info) {
   int number = 0;
   for (const strom::device::NvidiaGpu& gpu : strom::device::inspect_nvidia_driver().gpus) {
     const std::string device = "gpu" + std::to_string(number++);
-    const std::string name = gpu.name.empty() ? "NVIDIA GPU at " + gpu.address : gpu.name;
+    const std::string name = name_of(gpu);
     const DeviceRow row = {device.c_str(), name.c_str(), nullptr, -1, false};
     guard([&row, result] { put_device(result, row); });
   }
