@@ -116,6 +116,11 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'strom_kv_session'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 
+-- argument relation: a store table with the option kv_access
+-- result socket: path of a UNIX socket
+-- result token: what the client sends there
+-- rights: SELECT on the table
+-- example: SELECT * FROM pgstrom.kv_session('positions');
 COMMENT ON FUNCTION kv_session(regclass) IS 'where a client sends messages about a store table, and a token for that, which is good once and for 30 seconds';
 
 CREATE FUNCTION kv_rotate(regclass)
