@@ -35,6 +35,8 @@ struct Box {
   double min_x, min_y, max_x, max_y;
 
   STROM_BASE_INLINE static Box empty() { return {kBeyond, kBeyond, -kBeyond, -kBeyond}; }
+  /// All finite points.
+  STROM_BASE_INLINE static Box everything() { return {-kBeyond, -kBeyond, kBeyond, kBeyond}; }
   STROM_BASE_INLINE bool is_empty() const { return !(min_x <= max_x && min_y <= max_y); }
   STROM_BASE_INLINE bool is_finite() const { return geo::is_finite({min_x, min_y}) && geo::is_finite({max_x, max_y}); }
   STROM_BASE_INLINE void add(Point point) {

@@ -53,6 +53,28 @@ EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)
 SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_dwithin(g, ''point (7 7)'', 2.5) AND id >= 0');
 SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE st_dwithin(s, st_setsrid(st_makepoint(y, 3), 4326), x) AND id >= 0');
 SELECT * FROM engine.run_both('SELECT id, st_distance(st_makepoint(x, y), ''point (7.1 7)'') FROM points WHERE id % 100 = 7');
+-- Joins of points by distance, and of boxes that overlap.
+CREATE TABLE shops (id int, g geometry, s geometry(Point, 4326), x float8, y float8, r float8);
+INSERT INTO shops SELECT i, st_makepoint(i % 17 * 1.5, i / 17 * 1.5), st_setsrid(st_makepoint(i % 17 * 1.5, i / 17 * 1.5), 4326),
+  i % 17 * 1.5, i / 17 * 1.5, i % 4 / 4.0 FROM generate_series(0, 288) i;
+INSERT INTO shops VALUES (1000, NULL, NULL, 1, NULL, 1), (1001, 'POINT EMPTY', NULL, 3, 'NaN', 1), (1002, 'POINT (3 3)', NULL, 3, 3, NULL);
+ANALYZE shops;
+EXPLAIN (COSTS OFF) SELECT count(*), sum(a.id) FROM shops a, points p WHERE st_dwithin(a.g, p.g, 1.25) AND p.id >= 0;
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM shops a, points p WHERE st_dwithin(a.g, p.g, 1.25) AND p.id >= 0');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM shops a, points p WHERE st_dwithin(a.g, p.g, 1.25)');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM shops a, points p WHERE st_dwithin(p.s, a.s, a.r)');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM shops a, points p WHERE st_dwithin(st_setsrid(st_point(p.x, p.y), 4326), a.s, p.x / 20) AND p.id >= 0');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM shops a, points p WHERE st_dwithin(st_makepoint(a.x, a.y), st_makepoint(p.x, p.y), a.r)');
+SELECT * FROM engine.run_both('SELECT a.id, p.id FROM points p LEFT JOIN shops a ON st_dwithin(a.s, p.s, 0.5) AND a.id < p.id');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE EXISTS (SELECT FROM shops a WHERE st_dwithin(a.g, p.g, 0.25)) AND p.id >= 0');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE NOT EXISTS (SELECT FROM shops a WHERE st_dwithin(a.g, p.g, a.r)) AND p.id >= 0');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM areas a, points p WHERE a.g && p.g;
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(p.id) FROM areas a, points p WHERE a.g && p.g');
+SELECT * FROM engine.run_both('SELECT count(*), sum(a.id), sum(b.id) FROM areas a, areas b WHERE a.g && b.g AND a.id <> b.id');
+SELECT * FROM engine.run_both('SELECT a.id, p.id FROM points p LEFT JOIN areas a ON st_makepoint(p.x, p.y) && a.g AND a.id < 3 WHERE p.id >= 0');
+SELECT * FROM engine.run_both('SELECT id FROM points p WHERE NOT EXISTS (SELECT FROM areas a WHERE a.g && p.s)');
+SELECT count(*) FROM shops a, points p WHERE st_dwithin(a.g, p.s, 1);
+SELECT count(*) FROM shops a, points p WHERE st_dwithin(a.g, p.g, -a.r);
 -- Parts of a geometry.
 SELECT * FROM engine.run_both('SELECT id, st_x(g), st_y(g), st_z(g), st_m(g), st_srid(s), st_isempty(g), st_npoints(g) FROM points WHERE id % 100 = 3 OR id = -2');
 SELECT * FROM engine.run_both('SELECT id, st_npoints(g), st_isempty(g), st_srid(g), g FROM areas');

@@ -11,6 +11,7 @@ enum class JoinTableKind : uint8_t {
   kHash,     // open addressing by the hash of the keys
   kList,     // every row is a candidate
   kSpatial,  // cells over polygons
+  kTree,     // a tree over points or boxes
 };
 
 struct DirectTable {
@@ -34,6 +35,13 @@ struct SpatialTable {
   uint8_t accepts;  // bits by geo::Answer: what is a match
 };
 
+struct TreeTable {
+  const char* image;  // geo::TreeIndex, whose rows are the build rows
+  uint64_t image_bytes;
+  int32_t srid;      // of points that are given by their coordinates
+  bool by_distance;  // else by overlapping boxes
+};
+
 struct JoinTable {
   JoinTableKind kind;
   bool unique;  // no row has two candidates
@@ -41,6 +49,7 @@ struct JoinTable {
   DirectTable direct;
   HashTable hash;
   SpatialTable spatial;
+  TreeTable tree;
   const uint32_t* next;   // build row -> next candidate of whom it is one, or kNoRow; null when unique
   const uint32_t* codes;  // build row -> group code; null when not needed
   uint8_t* matched;       // build row -> 1 when a probing row has matched it; null unless the join asks later

@@ -97,13 +97,18 @@ constexpr bool marks_matches(JoinKind kind) { return keeps_unmatched(kind) || ki
 /// The payload may be null because the row has no match.
 constexpr bool may_miss(JoinKind kind) { return kind == JoinKind::kLeft || kind == JoinKind::kFull; }
 
-/// Where the point of a probing row lies relative to the polygon of a build row that it matches.
+/// Where the geometry of a probing row lies relative to that of a build row that it matches: a point, and a polygon.
 enum class SpatialMatch : uint8_t {
   kNone,  // keys are compared for equality
   kInside,
   kInsideOrOn,
   kOn,
+  // Of points and boxes instead:
+  kNear,     // at most a distance away
+  kOverlaps  // the boxes of floats share a point
 };
+/// Joins of this kind have a tree, not cells.
+constexpr bool has_tree(SpatialMatch match) { return match == SpatialMatch::kNear || match == SpatialMatch::kOverlaps; }
 
 /// A join seen from the probing side. Keys of both sides have pairwise equal physical kinds; without keys every row of
 /// the build side is a candidate. A candidate is a match when all quals are true for it.
@@ -117,6 +122,8 @@ struct Join {
   std::vector<NodeId> quals;  // conjuncts over the probing row and the payload; must not raise
   // Not kNone: the inner key is a polygon, the outer keys are a point or its coordinates, x and y, in system `srid`.
   // Candidates are the rows whose polygons the point matches. Not for right semi and anti joins.
+  // With has_tree(): the keys of both sides are a geometry, or the coordinates of a point. kNear: one side has the
+  // distance behind them, and a row's geometry has to be a point unless PostGIS decides.
   SpatialMatch spatial = SpatialMatch::kNone;
   int32_t srid = 0;
 };

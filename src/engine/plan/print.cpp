@@ -103,6 +103,8 @@ const char* match_name(SpatialMatch match) {
     case SpatialMatch::kInside: return "inside";
     case SpatialMatch::kInsideOrOn: return "inside or on";
     case SpatialMatch::kOn: return "on";
+    case SpatialMatch::kNear: return "near";
+    case SpatialMatch::kOverlaps: return "overlaps";
   }
   return "";
 }

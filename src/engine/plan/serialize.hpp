@@ -11,7 +11,7 @@
 namespace strom::engine::plan {
 
 /// Of what follows, and of what enumerators of the program stand for.
-inline constexpr uint32_t kProgramVersion = 6;
+inline constexpr uint32_t kProgramVersion = 7;
 
 /// Versioned, little endian, position independent.
 std::string serialize(const Program& program);

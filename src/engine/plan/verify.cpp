@@ -249,12 +249,30 @@ class Verifier {
   Status spatial_join(const Join& j) const {
     using registry::Phys;
     const auto phys = [this](NodeId id) { return p_.nodes[id].type.phys(); };
-    if (j.spatial > SpatialMatch::kOn || ends_probing(j.kind)) return bad("spatial join");
+    if (j.spatial > SpatialMatch::kOverlaps || ends_probing(j.kind)) return bad("spatial join");
+    if (has_tree(j.spatial)) return tree_join(j);
     if (j.inner_keys.size() != 1 || phys(j.inner_keys[0]) != Phys::kStr) return bad("polygon of a spatial join");
     const bool point = j.outer_keys.size() == 1 && phys(j.outer_keys[0]) == Phys::kStr;
     const bool coordinates =
         j.outer_keys.size() == 2 && phys(j.outer_keys[0]) == Phys::kF64 && phys(j.outer_keys[1]) == Phys::kF64;
     return point || coordinates ? Status::ok() : bad("point of a spatial join");
+  }
+
+  /// A geometry or two coordinates on each side, and for kNear a distance behind one of them.
+  Status tree_join(const Join& j) const {
+    using registry::Phys;
+    int distances = 0;
+    for (const std::vector<NodeId>* keys : {&j.outer_keys, &j.inner_keys}) {
+      if (keys->empty()) return bad("keys of a spatial join");
+      const bool by_coordinates = p_.nodes[keys->front()].type.phys() == Phys::kF64;
+      const size_t place = by_coordinates ? 2 : 1;
+      if (keys->size() < place || keys->size() > place + 1) return bad("keys of a spatial join");
+      distances += keys->size() > place;
+      for (size_t i = 0; i < keys->size(); ++i)
+        if (p_.nodes[(*keys)[i]].type.phys() != (by_coordinates || i > 0 ? Phys::kF64 : Phys::kStr))
+          return bad("key types of a spatial join");
+    }
+    return distances == (j.spatial == SpatialMatch::kNear) ? Status::ok() : bad("distance of a spatial join");
   }
 
   const Program& p_;

@@ -176,13 +176,23 @@ class Explainer {
     if (filters != NIL) counted(label, conjunction(filters), counts);
   }
 
+  static const char* key_name(engine::plan::SpatialMatch match, bool inner) {
+    switch (match) {
+      case engine::plan::SpatialMatch::kNone: return "Hash";
+      case engine::plan::SpatialMatch::kNear: return "Point";
+      case engine::plan::SpatialMatch::kOverlaps: return "Box";
+      default: return inner ? "Polygon" : "Point";
+    }
+  }
+
   void join(size_t index) {
     const std::string number = " [" + std::to_string(index + 1) + "]";
     const JoinSpec& spec = plan_.joins[index];
     const List *outer = spec.outer_keys, *inner = spec.inner_keys;
     List* further = spec.match_filters;
     std::string clauses;
-    const bool spatial = plan_.program.joins[index].spatial != engine::plan::SpatialMatch::kNone;
+    const engine::plan::SpatialMatch match = plan_.program.joins[index].spatial;
+    const bool spatial = match != engine::plan::SpatialMatch::kNone;
     for (int i = 0; i < list_length(outer); ++i)
       if (inner != NIL && !spatial)
         clauses += (i > 0 ? " AND (" : "(") + deparse(list_nth(outer, i)) + " = " + deparse(list_nth(inner, i)) + ")";
@@ -201,8 +211,8 @@ class Explainer {
       set_left(&counts, stage + " unmatched");
     }
     counted(device(std::string(kind_of(index)) + (spatial ? "GiST Join" : "Join Quals") + number), clauses, counts);
-    expressions(device((spatial ? "Outer Point" : "Outer Hash") + number), outer);
-    expressions(device((spatial ? "Inner Polygon" : "Inner Hash") + number), inner);
+    expressions(device("Outer " + std::string(key_name(match, false)) + number), outer);
+    expressions(device("Inner " + std::string(key_name(match, true)) + number), inner);
   }
 
   // What BRIN indexes were asked, and the table's blocks that they left and ruled out.

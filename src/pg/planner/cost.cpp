@@ -23,6 +23,7 @@ using guc::pg_strom::cpu_setup_cost;
 constexpr double kProbe = 5;
 constexpr double kTry = 1;  // a pair of rows, where there are no keys
 constexpr double kBuild = 40;
+constexpr double kTreeProbe = 60, kTreeBuild = 40;
 
 // A row that PostgreSQL takes from us, in units of its cpu_tuple_cost, and what making it takes beyond that, in units
 // of pg_strom.cpu_tuple_cost: the row, and each value, which PostgreSQL's own scan of a heap table leaves where it is.
@@ -151,6 +152,14 @@ double pass_count(const RelOptInfo* inner) {
   return std::max(1.0, ceil(bytes / (guc::pg_strom::work_memory * 1024.0)));
 }
 
+/// What an index over geometries takes beyond a hash table, for each row, as kBuild.
+static double spatial_build(const EngineJoin* join) {
+  // An index over polygons looks at each of their points.
+  constexpr double kPolygonByte = 0.03;
+  if (engine::plan::has_tree(join->spatial)) return kTreeBuild;
+  return join->spatial != engine::plan::SpatialMatch::kNone ? kPolygonByte * join->inner->reltarget->width : 0;
+}
+
 Cost cost_of_build(const EngineJoin* join) {
   Cost read;
   if (join->scan != nullptr)
@@ -158,17 +167,15 @@ Cost cost_of_build(const EngineJoin* join) {
   else
     read = (join->membership != nullptr ? join->membership->plan->total_cost : join->path->total_cost) +
            join->inner->rows * (::cpu_tuple_cost + row_cost() * (join->passes - 1));
-  // An index over polygons looks at each of their points.
-  constexpr double kPolygonByte = 0.03;
-  const double key_bytes = join->spatial != engine::plan::SpatialMatch::kNone ? join->inner->reltarget->width : 0;
-  return read + join->inner->rows * (kBuild + kPolygonByte * key_bytes) * row_cost();
+  return read + join->inner->rows * (kBuild + spatial_build(join)) * row_cost();
 }
 
 void cost_join(EngineInput* input, const EngineInput* outer, const EngineJoin* join, int operations, double pairs) {
   input->startup = outer->startup + cost_of_build(join);
   const bool tries_all =
       join->outer_keys == NIL || (engine::plan::ends_probing(join->kind) && join->match_quals != NIL);
-  const Cost probe = outer->rows * (kProbe * row_cost() + cpu_operator_cost) + pairs * cpu_operator_cost * operations +
+  const double each = engine::plan::has_tree(join->spatial) ? kTreeProbe : kProbe;
+  const Cost probe = outer->rows * (each * row_cost() + cpu_operator_cost) + pairs * cpu_operator_cost * operations +
                      (tries_all ? pairs * kTry * row_cost() : 0);
   input->run = (outer->run + outer->rows * kProbe * row_cost() / thread_count()) * (join->passes - 1) + outer->run +
                probe / thread_count();

@@ -72,7 +72,7 @@ struct EngineJoin {
   List* outer_keys;  // of Expr, pairwise with inner_keys; empty: every row of the inner side is a candidate
   List* inner_keys;
   List* key_operators;  // OidList: what compares them, the outer one on the left
-  // Not kNone: the inner key is a polygon, the outer ones are a point or its coordinates in the system `srid`.
+  // Not kNone: keys are geometries or coordinates of points in the system `srid`, and a distance; see plan::Join.
   engine::plan::SpatialMatch spatial;
   int32_t srid;
   Expr* spatial_clause;  // what these keys stand for

@@ -192,19 +192,25 @@ bool is_filter(const RestrictInfo* clause, const OfferedJoin& offer) {
   return IS_OUTER_JOIN(offer.type) && RINFO_IS_PUSHED_DOWN(clause, offer.result->relids);
 }
 
-// Without a key of equal values, a clause about points in polygons can be the key. The other clauses are then
-// conditions.
+// Without a key of equal values, a clause about where geometries lie can be the key, one about boxes if there is no
+// other. The other clauses are then conditions.
 const RestrictInfo* take_spatial_key(PlannerState* state, EngineJoin* join, const OfferedJoin& offer, Relids probing,
                                      int* operations) {
   if (ends_probing(join->kind)) return nullptr;
   ListCell* cell;
   ComparedSides ignored;
-  foreach (cell, offer.extra->restrictlist)
-    if (split_sides(static_cast<RestrictInfo*>(lfirst(cell)), probing, join->inner->relids, &ignored)) return nullptr;
   foreach (cell, offer.extra->restrictlist) {
     const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
-    if (!is_filter(clause, offer) && set_spatial_keys(state, clause->clause, probing, join, operations)) return clause;
+    int unused = 0;
+    if (split_sides(clause, probing, join->inner->relids, &ignored) &&
+        why_not_key(state, reinterpret_cast<OpExpr*>(clause->clause), &unused) == nullptr)
+      return nullptr;
   }
+  for (const auto set_keys : {set_spatial_keys, set_box_keys})
+    foreach (cell, offer.extra->restrictlist) {
+      const auto* clause = static_cast<RestrictInfo*>(lfirst(cell));
+      if (!is_filter(clause, offer) && set_keys(state, clause->clause, probing, join, operations)) return clause;
+    }
   return nullptr;
 }
 

@@ -159,28 +159,31 @@ void ProgramWriter::write_join(uint32_t index) {
       build.quals.push_back(lower(index, list_nth(join.scan->quals, i)));
   const auto probing = static_cast<uint32_t>(joins_.size());
   program_.joins[index].build_pipeline = index;
-  for (int i = 0; i < list_length(join.outer_keys); ++i) {
+  if (join.spatial != engine::plan::SpatialMatch::kNone) write_spatial_keys(join, index);
+  for (int i = 0; join.spatial == engine::plan::SpatialMatch::kNone && i < list_length(join.outer_keys); ++i) {
     NodeId outer = lower(probing, list_nth(join.outer_keys, i));
-    if (join.spatial != engine::plan::SpatialMatch::kNone) {
-      program_.joins[index].outer_keys.push_back(outer);
-      continue;
-    }
     NodeId inner = lower(index, list_nth(join.inner_keys, i));
     throw_if_failed(Lowering::match_keys(builder_, &outer, &inner));
     program_.joins[index].outer_keys.push_back(outer);
     program_.joins[index].inner_keys.push_back(inner);
-  }
-  if (join.spatial != engine::plan::SpatialMatch::kNone) {
-    program_.joins[index].inner_keys.push_back(lower(index, linitial(join.inner_keys)));
-    program_.joins[index].spatial = join.spatial;
-    program_.joins[index].srid = join.srid;
-    lower(probing, linitial(join.inner_keys), index);  // a payload, for PostgreSQL's evaluation of fallback rows
   }
   program_.joins[index].kind = join.kind;
   for (int i = 0; i < list_length(join.match_quals); ++i)
     program_.joins[index].quals.push_back(lower(probing, list_nth(join.match_quals, i), index));
   program_.pipelines[probing].joins.push_back(index);
   if (join.membership != nullptr && join.membership->negated) write_null_rules(join, index);
+}
+
+void ProgramWriter::write_spatial_keys(const EngineJoin& join, uint32_t index) {
+  const auto probing = static_cast<uint32_t>(joins_.size());
+  for (int i = 0; i < list_length(join.outer_keys); ++i)
+    program_.joins[index].outer_keys.push_back(lower(probing, list_nth(join.outer_keys, i)));
+  for (int i = 0; i < list_length(join.inner_keys); ++i) {
+    program_.joins[index].inner_keys.push_back(lower(index, list_nth(join.inner_keys, i)));
+    lower(probing, list_nth(join.inner_keys, i), index);  // a payload, for PostgreSQL's evaluation of fallback rows
+  }
+  program_.joins[index].spatial = join.spatial;
+  program_.joins[index].srid = join.srid;
 }
 
 // What NOT IN says besides that there is no equal row.

@@ -58,6 +58,7 @@ class ProgramWriter {
   Result<NodeId> source_column(uint32_t pipeline, const Var& var, SourceColumnRef* ref);
   Result<NodeId> probing_column(const Var& var, uint32_t tried_join);
   void write_join(uint32_t index);
+  void write_spatial_keys(const EngineJoin& join, uint32_t index);
   void write_null_rules(const EngineJoin& join, uint32_t index);
   void add_output(const Node* expr, const List* all, const EngineAggregation* aggregation);
   void add_aggregate(const Aggref& aggregate, const List* outputs);

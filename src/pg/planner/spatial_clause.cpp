@@ -28,11 +28,21 @@ bool is_geometry(Node* expr) {
   return type != nullptr && type->id == registry::TypeId::kGeometry;
 }
 
+const char* postgis_name(Oid function) {
+  return extension_of_function(function) == "postgis" ? get_func_name(function) : nullptr;
+}
+
 /// The call's function is PostGIS's; its name, or nullptr.
 const char* postgis_function(const Node* expr) {
-  if (!IsA(expr, FuncExpr)) return nullptr;
-  const auto* call = reinterpret_cast<const FuncExpr*>(expr);
-  return extension_of_function(call->funcid) == "postgis" ? get_func_name(call->funcid) : nullptr;
+  return IsA(expr, FuncExpr) ? postgis_name(reinterpret_cast<const FuncExpr*>(expr)->funcid) : nullptr;
+}
+
+/// The same of an operator.
+const char* postgis_operator(Node* expr) {
+  if (!IsA(expr, OpExpr)) return nullptr;
+  auto* op = reinterpret_cast<OpExpr*>(expr);
+  set_opfuncid(op);
+  return postgis_name(op->opfuncid);
 }
 
 bool is_called(const char* name, const char* wanted) { return name != nullptr && strcmp(name, wanted) == 0; }
@@ -91,11 +101,80 @@ bool all_lower(PlannerState* state, List* exprs, int* operations) {
   return true;
 }
 
+/// A clause, and the relations of the outer side.
+struct Clause {
+  Expr* expr;
+  List* args;
+  Relids outer;
+};
+
+/// What a row is indexed or looked up by: the coordinates of a point that the query makes, or the geometry.
+List* place_of(Node* geometry, bool* by_coordinates, int32_t* srid) {
+  List* coordinates = coordinates_of(geometry, srid);
+  *by_coordinates = coordinates != NIL;
+  return *by_coordinates ? list_copy(coordinates) : list_make1(geometry);
+}
+
+/// May be points.
+bool may_be_point(const Node* expr) {
+  constexpr int kPoint = 1;
+  const int kind = declared_kind(expr);
+  return kind == 0 || kind == kPoint;
+}
+
+/// Adds the distance of st_dwithin to the keys of the side that it is of; one without columns is the outer side's.
+bool add_distance(PlannerState* state, const Clause& clause, const EngineJoin* join, List** outer, List** inner) {
+  auto* distance = static_cast<Node*>(lthird(clause.args));
+  Relids used = pull_varnos(state->root, distance);
+  if (exprType(distance) != FLOAT8OID) return false;
+  List** side = bms_is_subset(used, clause.outer) ? outer : bms_is_subset(used, join->inner->relids) ? inner : nullptr;
+  if (side != nullptr) *side = lappend(*side, distance);
+  return side != nullptr;
+}
+
+/// Keys of joins that have a tree: of two points and a distance, or of two boxes.
+bool set_tree_keys(PlannerState* state, const Clause& clause, SpatialMatch match, EngineJoin* join, int* operations) {
+  for (int side = 0; side < 2; ++side) {
+    auto* of_inner = static_cast<Node*>(list_nth(clause.args, side));
+    auto* of_outer = static_cast<Node*>(list_nth(clause.args, 1 - side));
+    if (!is_geometry(of_inner) || !is_geometry(of_outer)) return false;
+    if (!is_of(state->root, of_inner, join->inner->relids) || !is_of(state->root, of_outer, clause.outer)) continue;
+    bool inner_by_coordinates, outer_by_coordinates;
+    int32_t inner_srid = 0, outer_srid = 0;
+    List* inner_keys = place_of(of_inner, &inner_by_coordinates, &inner_srid);
+    List* outer_keys = place_of(of_outer, &outer_by_coordinates, &outer_srid);
+    if (match == SpatialMatch::kNear) {
+      if (inner_by_coordinates && outer_by_coordinates && inner_srid != outer_srid) return false;
+      if (!may_be_point(of_inner) || !may_be_point(of_outer)) return false;
+      if (!add_distance(state, clause, join, &outer_keys, &inner_keys)) return false;
+    }
+    int work = 0;
+    if (!all_lower(state, outer_keys, &work) || !all_lower(state, inner_keys, &work)) continue;
+    *operations += work;
+    join->outer_keys = outer_keys;
+    join->inner_keys = inner_keys;
+    join->spatial = match;
+    join->srid = inner_by_coordinates ? inner_srid : outer_srid;
+    join->spatial_clause = clause.expr;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool set_box_keys(PlannerState* state, Expr* clause, Relids outer, EngineJoin* join, int* operations) {
+  if (!is_called(postgis_operator(reinterpret_cast<Node*>(clause)), "geometry_overlaps")) return false;
+  const Clause overlap = {clause, reinterpret_cast<OpExpr*>(clause)->args, outer};
+  return set_tree_keys(state, overlap, SpatialMatch::kOverlaps, join, operations);
+}
 
 bool set_spatial_keys(PlannerState* state, Expr* clause, Relids outer, EngineJoin* join, int* operations) {
   auto* expr = reinterpret_cast<Node*>(clause);
   const char* name = postgis_function(expr);
+  if (is_called(name, "st_dwithin") && list_length(reinterpret_cast<FuncExpr*>(expr)->args) == 3)
+    return set_tree_keys(state, {clause, reinterpret_cast<FuncExpr*>(expr)->args, outer}, SpatialMatch::kNear, join,
+                         operations);
   const Predicate* predicate = nullptr;
   for (const Predicate& one : kPredicates)
     if (is_called(name, one.name)) predicate = &one;

@@ -5,16 +5,14 @@
 #include <thread>
 
 #include "base/blocked_signals.hpp"
-#include "engine/op/join/join_writer.hpp"
+#include "engine/op/gist_join/spatial_keys.hpp"
+#include "engine/op/gist_join/write_probes.hpp"
 #include "geo/build_cell_index.hpp"
-#include "geo/serialized.hpp"
 
 namespace strom::engine::exec {
 
 using block::JoinTable;
-using block::TileOp;
 using geo::Answer;
-using registry::Phys;
 using registry::StrView;
 
 namespace {
@@ -29,7 +27,9 @@ uint8_t accepted(plan::SpatialMatch match) {
     case plan::SpatialMatch::kInside: return bit(Answer::kInside);
     case plan::SpatialMatch::kInsideOrOn: return bit(Answer::kInside) | bit(Answer::kBoundary);
     case plan::SpatialMatch::kOn: return bit(Answer::kBoundary);
-    case plan::SpatialMatch::kNone: break;
+    case plan::SpatialMatch::kNone:
+    case plan::SpatialMatch::kNear:
+    case plan::SpatialMatch::kOverlaps: break;
   }
   return 0;
 }
@@ -46,35 +46,6 @@ void run_on_threads(int tasks, const std::function<void(int)>& task) {
   task(0);
   for (; begun < tasks; ++begun) task(begun);
   for (std::thread& thread : threads) thread.join();
-}
-
-/// What a fallback row's point or geometry covers, with room for the rounding of boxes. False: it is not known.
-bool box_of_keys(const std::vector<HostColumn>& keys, geo::Box* box) {
-  *box = geo::Box::empty();
-  if (keys.size() == 2) {
-    box->add(geo::Point{*static_cast<const double*>(keys[0].at(0)), *static_cast<const double*>(keys[1].at(0))});
-    return box->is_finite();
-  }
-  const auto* bytes = static_cast<const StrView*>(keys[0].at(0));
-  geo::SerializedGeometry geometry;
-  if (!geo::SerializedGeometry::open(bytes->ptr, bytes->len, &geometry)) return false;
-  if (geometry.stored_box(box)) return box->is_finite();
-  geo::SerializedPaths paths(geometry);
-  geo::Path path;
-  geo::Step step;
-  while ((step = paths.next(&path)) == geo::Step::kPath)
-    for (int64_t i = 0; i < path.count; ++i) {
-      if (!geo::is_finite(path.points.point(i))) return false;
-      box->add(path.points.point(i));
-    }
-  return step == geo::Step::kEnd && !box->is_empty();
-}
-
-int32_t srid_of_key(const std::vector<HostColumn>& keys, int32_t of_coordinates) {
-  geo::SerializedGeometry geometry;
-  if (keys.size() == 2) return of_coordinates;
-  const auto* bytes = static_cast<const StrView*>(keys[0].at(0));
-  return geo::SerializedGeometry::open(bytes->ptr, bytes->len, &geometry) ? geometry.srid() : of_coordinates;
 }
 
 }  // namespace
@@ -137,8 +108,9 @@ void SpatialIndex::find(const std::vector<HostColumn>& keys, std::vector<int64_t
   const geo::CellIndexHeader& h = geo::CellIndex(cells_).header();
   geo::Box box;
   std::set<uint32_t> rows;
-  const bool same_srid = h.mixed_srid == 0 && srid_of_key(keys, needs_.srid) == h.srid;
-  if (same_srid && h.everywhere == 0 && box_of_keys(keys, &box) && find_in_box(box, &rows)) {
+  const SpatialKeys spatial(keys, needs_.srid);
+  const bool same_srid = h.mixed_srid == 0 && spatial.srid(0) == h.srid;
+  if (same_srid && h.everywhere == 0 && spatial.box(0, &box) && find_in_box(box, &rows)) {
     found->insert(found->end(), rows.begin(), rows.end());
     return;
   }
@@ -146,29 +118,12 @@ void SpatialIndex::find(const std::vector<HostColumn>& keys, std::vector<int64_t
     if (!rows_.keys[0].is_null(row)) found->push_back(row);
 }
 
-// ---- tile code ----
-
 int SpatialIndex::write_candidates(JoinWriter* writer, size_t position, int rows) const {
-  const std::vector<int> keys = writer->outer_keys(position);
-  PipelineWriter& tiles = writer->tiles();
-  VirtualInstr& find = tiles.emit(TileOp::kFindCandidate, rows, -1, writer->more_register(position), -1,
-                                  static_cast<uint32_t>(position));
-  find.list = keys;
-  find.near_list = true;
-  const int mask = tiles.new_register(Phys::kBool);
-  tiles.emit(TileOp::kRowFound, mask, rows);
-  return mask;
+  return write_first_probe(writer, position, rows);
 }
 
 int SpatialIndex::write_following(JoinWriter* writer, size_t position, int rows) const {
-  const std::vector<int> keys = writer->outer_keys(position);
-  PipelineWriter& tiles = writer->tiles();
-  const int following = tiles.new_register(Phys::kI32);
-  VirtualInstr& next = tiles.emit(TileOp::kNextCandidate, following, rows, writer->more_register(position), -1,
-                                  static_cast<uint32_t>(position));
-  next.list = keys;
-  next.near_list = true;
-  return following;
+  return write_next_probe(writer, position, rows);
 }
 
 }  // namespace strom::engine::exec

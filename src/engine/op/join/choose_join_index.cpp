@@ -4,6 +4,7 @@
 #include "engine/op/hash_join/hash_index.hpp"
 #include "engine/op/hash_join/list_index.hpp"
 #include "engine/op/join/join_index.hpp"
+#include "engine/op/tree_join/tree_index.hpp"
 
 namespace strom::engine::exec {
 
@@ -13,6 +14,7 @@ using block::JoinTableKind;
 std::unique_ptr<JoinIndex> choose_join_index(const JoinRows& rows, const JoinNeeds& needs, int64_t memory,
                                              int64_t memory_limit) {
   if (rows.keys.empty()) return std::make_unique<ListIndex>(rows, needs);
+  if (plan::has_tree(needs.spatial)) return std::make_unique<TreeIndex>(rows, needs);
   if (needs.spatial != plan::SpatialMatch::kNone) return std::make_unique<SpatialIndex>(rows, needs);
   auto hash = std::make_unique<HashIndex>(rows, needs);
   if (const auto entries = dense_entries(rows)) {
@@ -33,6 +35,11 @@ std::unique_ptr<JoinIndex> join_index_of(const JoinTable& built, const JoinRows&
       spatial->adopt(built.spatial.cells);
       return spatial;
     }
+    case JoinTableKind::kTree: {
+      auto tree = std::make_unique<TreeIndex>(rows, needs);
+      tree->adopt(built.tree.image);
+      return tree;
+    }
     case JoinTableKind::kList: break;
   }
   return std::make_unique<ListIndex>(rows, needs);
@@ -44,6 +51,7 @@ std::vector<TableArray> arrays_of(const JoinTable& table) {
     case JoinTableKind::kDirect: DirectIndex::add_arrays(table, &arrays); break;
     case JoinTableKind::kHash: HashIndex::add_arrays(table, &arrays); break;
     case JoinTableKind::kSpatial: SpatialIndex::add_arrays(table, &arrays); break;
+    case JoinTableKind::kTree: TreeIndex::add_arrays(table, &arrays); break;
     case JoinTableKind::kList: break;
   }
   arrays.push_back({offsetof(JoinTable, next), uint64_t{table.row_count} * sizeof(uint32_t)});

@@ -13,7 +13,7 @@
 namespace strom::engine::exec {
 
 /// Of the layout below.
-inline constexpr uint32_t kJoinImageVersion = 3;
+inline constexpr uint32_t kJoinImageVersion = 4;
 
 /// Tells one building of a table from all others, whose rows may be in another order.
 using BuildId = std::array<uint64_t, 2>;

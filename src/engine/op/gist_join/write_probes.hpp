@@ -1,0 +1,12 @@
+// Tile code of probes that are compiled apart (kFindCandidate, kNextCandidate): the keys are registers of their list.
+// Both return what JoinIndex says. Used by the indexes of op/gist_join and op/tree_join.
+#pragma once
+
+#include "engine/op/join/join_writer.hpp"
+
+namespace strom::engine::exec {
+
+int write_first_probe(JoinWriter* writer, size_t position, int rows);
+int write_next_probe(JoinWriter* writer, size_t position, int rows);
+
+}  // namespace strom::engine::exec

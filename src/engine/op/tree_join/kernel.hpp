@@ -1,0 +1,150 @@
+// Joins by distance and by overlapping boxes, probing side: geo::TreeIndex says of each probing row which build rows it
+// matches. Build rows are tried in the tree's order. Single source.
+#pragma once
+
+#include "engine/block/join_table.hpp"
+#include "engine/block/registers.hpp"
+#include "geo/float_box.hpp"
+#include "geo/packed_tree.hpp"
+
+namespace strom::engine::op {
+
+using namespace block;
+
+/// What the rows of a tile ask of a tree: registers of a geometry or of two coordinates, and of a distance behind them.
+class TreeQueries {
+ public:
+  STROM_INLINE TreeQueries(const TileState& s, const TreeTable& table, const uint16_t* keys)
+      : table_(table), index_(table.image) {
+    by_coordinates_ = static_cast<Phys>(s.code->register_phys[keys[1]]) == Phys::kF64;
+    const int place = by_coordinates_ ? 2 : 1;
+    if (by_coordinates_) {
+      x_ = values<double>(s, keys[1]);
+      y_ = values<double>(s, keys[2]);
+    } else {
+      geometries_ = values<StrView>(s, keys[1]);
+    }
+    if (keys[0] > place) distances_ = values<double>(s, keys[place + 1]);
+    for (int k = 0; k < kMostKeys; ++k) flags_[k] = k < keys[0] ? s.regs[keys[k + 1]].flags : nullptr;
+  }
+
+  /// A row as it asks the tree.
+  struct Query {
+    geo::NearQuery near;
+    geo::Box box;
+  };
+  /// Flags: kNullFlag where nothing matches, kErrorFlag where PostGIS has to decide.
+  STROM_INLINE uint8_t read(int i, Query* query) const {
+    uint8_t flag = 0;
+    for (const uint8_t* flags : flags_)
+      if (flags != nullptr) flag |= flags[i];
+    if (flag != 0) return flag;
+    if (index_.header().everywhere != 0) return kErrorFlag;
+    return table_.by_distance ? read_near(i, &query->near) : read_box(i, &query->box);
+  }
+  /// The first item from `item` on that the row matches.
+  STROM_INLINE uint32_t find(const Query& query, uint32_t item) const {
+    return table_.by_distance ? index_.points().find_near(query.near, item)
+                              : index_.boxes().find_overlapping(query.box, item);
+  }
+  /// PostGIS has to decide about one of the rows that are near.
+  STROM_INLINE bool is_doubtful(const Query& query) const {
+    return table_.by_distance && index_.boxes().find_near(query.near, 0) != geo::PackedTree::kNone;
+  }
+  STROM_INLINE uint32_t row_of(uint32_t item) const {
+    return table_.by_distance ? index_.points().row(item) : index_.boxes().row(item);
+  }
+  STROM_INLINE uint32_t item_of(uint32_t row) const { return index_.item(row); }
+
+ private:
+  STROM_INLINE uint8_t read_near(int i, geo::NearQuery* query) const {
+    const geo::TreeIndexHeader& header = index_.header();
+    geo::Point point{0, 0};
+    int32_t srid = table_.srid;
+    uint8_t flag = 0;
+    if (by_coordinates_) {
+      point = {x_[i], y_[i]};
+    } else {
+      geo::SerializedGeometry geometry;
+      if (!geo::SerializedGeometry::open(geometries_[i].ptr, geometries_[i].len, &geometry)) return kErrorFlag;
+      if (!geo::read_point(geometry, &point)) flag = kErrorFlag;
+      srid = geometry.srid();
+    }
+    // PostGIS raises an error for geometries of different systems, and for distances below 0.
+    if (header.any != 0 && (header.mixed_srid != 0 || header.srid != srid)) return kErrorFlag;
+    const double distance = distances_ != nullptr ? distances_[i] : 0;
+    if (flag != 0 || !geo::NearQuery::is_distance(distance) || !geo::is_finite(point)) return kErrorFlag;
+    *query = geo::NearQuery::of(point, distance);
+    return 0;
+  }
+  STROM_INLINE uint8_t read_box(int i, geo::Box* box) const {
+    if (by_coordinates_) {
+      const geo::Point point{x_[i], y_[i]};
+      if (!geo::is_finite(point)) return kErrorFlag;
+      *box = geo::float_box_of(point);
+      return 0;
+    }
+    geo::SerializedGeometry geometry;
+    if (!geo::SerializedGeometry::open(geometries_[i].ptr, geometries_[i].len, &geometry)) return kErrorFlag;
+    const geo::BoxAnswer answer = geo::float_box(geometry, box);
+    return answer == geo::BoxAnswer::kBox ? 0 : answer == geo::BoxAnswer::kNone ? kNullFlag : kErrorFlag;
+  }
+
+  static constexpr int kMostKeys = 3;
+  const TreeTable& table_;
+  const geo::TreeIndex index_;
+  bool by_coordinates_;
+  const uint8_t* flags_[kMostKeys];
+  const double *x_ = nullptr, *y_ = nullptr, *distances_ = nullptr;
+  const StrView* geometries_ = nullptr;
+};
+
+/// kFindCandidate of a join by a tree: registers as TileOp says.
+template <class P>
+STROM_KERNEL void find_in_tree(const P& p, TileState& s, const TileInstr& instr) {
+  const TreeTable& table = s.joins[instr.imm].tree;
+  const TreeQueries queries(s, table, s.code->lists + instr.c);
+  auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  uint8_t* out_flags = s.storage[instr.dst].flags;
+  auto* more = static_cast<uint8_t*>(s.storage[instr.b].data);
+  unsigned errors = 0;
+  p.for_each(s.count, [&](int i) {
+    TreeQueries::Query query;
+    uint32_t item = geo::PackedTree::kNone;
+    uint8_t flag = queries.read(i, &query);
+    if (flag == 0 && queries.is_doubtful(query)) flag = kErrorFlag;
+    if (flag == 0) item = queries.find(query, 0);
+    const bool found = item != geo::PackedTree::kNone;
+    out[i] = found ? queries.row_of(item) : kNoRow;
+    more[i] = found;
+    out_flags[i] = flag & kErrorFlag;
+    errors |= flag & kErrorFlag;
+  });
+  const bool flagged = p.any(errors != 0);
+  p.leader([&] {
+    own(s, instr.dst, flagged);
+    own(s, instr.b, false);
+  });
+  p.sync();
+}
+
+/// kNextCandidate of a join by a tree.
+template <class P>
+STROM_KERNEL void next_in_tree(const P& p, TileState& s, const TileInstr& instr) {
+  const TreeTable& table = s.joins[instr.imm].tree;
+  const TreeQueries queries(s, table, s.code->lists + instr.c);
+  const uint32_t* rows = values<uint32_t>(s, instr.a);
+  const uint8_t* more = values<uint8_t>(s, instr.b);
+  auto* out = static_cast<uint32_t*>(s.storage[instr.dst].data);
+  p.for_each(s.count, [&](int i) {
+    out[i] = kNoRow;
+    TreeQueries::Query query;
+    if (rows[i] == kNoRow || more[i] == 0 || queries.read(i, &query) != 0) return;
+    const uint32_t item = queries.find(query, queries.item_of(rows[i]) + 1);
+    if (item != geo::PackedTree::kNone) out[i] = queries.row_of(item);
+  });
+  p.leader([&] { own(s, instr.dst, false); });
+  p.sync();
+}
+
+}  // namespace strom::engine::op

@@ -1,0 +1,42 @@
+// Makes trees over points and boxes (packed_tree.hpp). Host.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "geo/packed_tree.hpp"
+
+namespace strom::geo {
+
+/// Items of a tree: their boxes, those of points being points, all finite and none empty.
+struct TreeItems {
+  std::vector<Box> boxes;
+  std::vector<uint32_t> rows;
+  std::vector<double> reach;  // of each, or empty
+
+  void add(const Box& box, uint32_t row) {
+    boxes.push_back(box);
+    rows.push_back(row);
+  }
+};
+
+struct TreeInput {
+  uint32_t rows = 0;
+  bool everywhere = false, mixed_srid = false, any = false, has_reach = false;
+  int32_t srid = 0;
+  TreeItems points, boxes;  // no row is in both
+
+  /// Of a row that is a geometry.
+  void add_srid(int32_t of_row) {
+    mixed_srid = mixed_srid || (any && of_row != srid);
+    srid = of_row;
+    any = true;
+  }
+};
+
+/// The image of a TreeIndex, in words so that it begins at a multiple of 8.
+std::vector<uint64_t> build_tree_index(const TreeInput& input);
+/// Bytes of an image, at most, and of what it is made from.
+int64_t tree_index_memory(int64_t rows);
+
+}  // namespace strom::geo

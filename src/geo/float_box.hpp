@@ -1,0 +1,61 @@
+// Boxes of floats, by which PostGIS's operators compare geometries: those that are stored with a geometry, or what its
+// points need, rounded outwards. Single source.
+#pragma once
+
+#include "geo/serialized.hpp"
+
+namespace strom::geo {
+
+enum class BoxAnswer : uint8_t {
+  kBox,
+  kNone,      // of an empty geometry: no operator is true for it
+  kUncertain  // PostGIS has to decide
+};
+
+/// The largest float that is not above the value, or the smallest that is not below it. Finite values.
+STROM_BASE_INLINE float float_beside(double value, bool below) {
+  constexpr float kLargest = 3.402823466e38F;
+  if (value > static_cast<double>(kLargest)) return kLargest;
+  if (value < static_cast<double>(-kLargest)) return -kLargest;
+  union {
+    float value;
+    uint32_t bits;
+  } near = {static_cast<float>(value)};
+  if (below ? static_cast<double>(near.value) <= value : static_cast<double>(near.value) >= value) return near.value;
+  if (near.value == 0)
+    near.bits = below ? 0x80000001u : 1u;
+  else
+    near.bits += (near.value < 0) == below ? 1u : ~uint32_t{0};
+  return near.value;
+}
+
+STROM_BASE_INLINE Box float_box_of(Point point) {
+  return {float_beside(point.x, true), float_beside(point.y, true), float_beside(point.x, false),
+          float_beside(point.y, false)};
+}
+
+/// The numbers of the box are floats.
+STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* box) {
+  *box = Box::empty();
+  if (geometry.stored_box(box)) return box->is_finite() && !box->is_empty() ? BoxAnswer::kBox : BoxAnswer::kUncertain;
+  SerializedPaths paths(geometry);
+  Path path;
+  Step step;
+  bool any = false;
+  while ((step = paths.next(&path)) == Step::kPath) {
+    if (!is_simple_type(path.type)) return BoxAnswer::kUncertain;  // curves leave the box of their points
+    for (int64_t i = 0; i < path.count; ++i) {
+      const Point point = path.points.point(i);
+      if (!is_finite(point)) return BoxAnswer::kUncertain;
+      box->add(point);
+      any = true;
+    }
+  }
+  if (step == Step::kDamaged) return BoxAnswer::kUncertain;
+  if (!any) return BoxAnswer::kNone;
+  *box = {float_beside(box->min_x, true), float_beside(box->min_y, true), float_beside(box->max_x, false),
+          float_beside(box->max_y, false)};
+  return BoxAnswer::kBox;
+}
+
+}  // namespace strom::geo
