@@ -19,9 +19,9 @@ constexpr int64_t kAlignment = static_cast<int64_t>(sizeof(Point));  // of prepa
 /// The geometries of one task.
 struct Share {
   size_t first = 0, end = 0;
-  std::vector<char> prepared;    // one image behind the other
-  std::vector<int64_t> offsets;  // in `prepared`
-  std::vector<Box> boxes;        // empty: no point lies in it
+  base::LargeVector<char> prepared;  // one image behind the other
+  std::vector<int64_t> offsets;      // in `prepared`
+  std::vector<Box> boxes;            // empty: no point lies in it
   Box box = Box::empty();
   int64_t edges = 0;
   int32_t srid = 0;
@@ -114,28 +114,28 @@ void choose_grid(const Box& box, int64_t edges, double cells_of_edge, CellIndexH
 
 /// Counts the entries that cells need, those of a single whole cell being none: `cells` has kWholeCell and the polygon,
 /// or the number of entries. Returns the number of all, with the one that is not used.
-int64_t count_entries(const std::vector<Share>& shares, std::vector<uint32_t>* cells) {
+int64_t count_entries(const std::vector<Share>& shares, base::LargeVector<uint32_t>* cells) {
   int64_t entries = 1;
   for (const Share& share : shares)
-    for (size_t i = 0; i < share.entries.cells.size(); ++i) {
-      uint32_t& cell = (*cells)[share.entries.cells[i]];
-      const CellEntry& entry = share.entries.entries[i];
-      if (cell == 0 && entry.kind == EntryKind::kWhole) {
-        cell = kWholeCell | entry.polygon;
-        continue;
-      }
-      if ((cell & kWholeCell) != 0) {
-        cell = 1;
+    for (const PlacedEntry& placed : share.entries)
+      for (uint32_t i = 0; i < placed.cells; ++i) {
+        uint32_t& cell = (*cells)[placed.cell + i];
+        if (cell == 0 && placed.entry.kind == EntryKind::kWhole) {
+          cell = kWholeCell | placed.entry.polygon;
+          continue;
+        }
+        if ((cell & kWholeCell) != 0) {
+          cell = 1;
+          ++entries;
+        }
+        ++cell;
         ++entries;
       }
-      ++cell;
-      ++entries;
-    }
   return entries;
 }
 
 /// From counts to first entries, and the entries into the order of their cells, polygons in order within.
-void scatter(const std::vector<Share>& shares, const std::vector<uint32_t>& counts, uint32_t* cells,
+void scatter(const std::vector<Share>& shares, const base::LargeVector<uint32_t>& counts, uint32_t* cells,
              CellEntry* entries) {
   entries[0] = {};
   uint32_t end = 1;
@@ -144,18 +144,19 @@ void scatter(const std::vector<Share>& shares, const std::vector<uint32_t>& coun
     if (counts[i] == 0 || (counts[i] & kWholeCell) != 0) continue;
     end += counts[i];
     cells[i] = end;
-    entries[end - 1].last = 1;
+    for (uint32_t k = 1; k <= counts[i]; ++k) entries[end - k].last = k == 1;
   }
-  for (size_t s = shares.size(); s-- > 0;) {  // backwards, so that what is left are the first entries
-    const PlacedEntries& placed = shares[s].entries;
-    for (size_t i = placed.cells.size(); i-- > 0;) {
-      uint32_t& cell = cells[placed.cells[i]];
-      if ((cell & kWholeCell) != 0) continue;
-      CellEntry entry = placed.entries[i];
-      entry.last = entries[--cell].last;
-      entries[cell] = entry;
+  for (size_t s = shares.size(); s-- > 0;)  // backwards, so that what is left are the first entries
+    for (size_t i = shares[s].entries.size(); i-- > 0;) {
+      const PlacedEntry& placed = shares[s].entries[i];
+      for (uint32_t k = 0; k < placed.cells; ++k) {
+        uint32_t& cell = cells[placed.cell + k];
+        if ((cell & kWholeCell) != 0) continue;
+        CellEntry entry = placed.entry;
+        entry.last = entries[--cell].last;
+        entries[cell] = entry;
+      }
     }
-  }
 }
 
 }  // namespace
@@ -164,13 +165,17 @@ void run_in_turn(int tasks, const std::function<void(int)>& task) {
   for (int i = 0; i < tasks; ++i) task(i);
 }
 
-std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options) {
+base::LargeVector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries,
+                                             const CellIndexOptions& options) {
   std::vector<Share> shares(static_cast<size_t>(std::max(options.tasks, 1)));
   const auto tasks = static_cast<int>(shares.size());
   options.run(tasks, [&](int task) {
     Share& share = shares[static_cast<size_t>(task)];
     share.first = geometries.size() * static_cast<size_t>(task) / shares.size();
     share.end = geometries.size() * (static_cast<size_t>(task) + 1) / shares.size();
+    size_t bytes = 0;
+    for (size_t i = share.first; i < share.end; ++i) bytes += static_cast<size_t>(geometries[i].size);
+    share.prepared.reserve(bytes * 2);  // memory is taken when it is written
     for (size_t i = share.first; i < share.end; ++i) prepare(geometries[i], options.form, &share);
   });
 
@@ -203,6 +208,7 @@ std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries
 
   options.run(tasks, [&](int task) {
     Share& share = shares[static_cast<size_t>(task)];
+    share.entries.reserve(static_cast<size_t>(share.edges));
     CellsOfPolygon cells(h, &share.entries);
     for (size_t i = share.first; i < share.end; ++i) {
       if (share.boxes[i - share.first].is_empty()) continue;
@@ -214,7 +220,7 @@ std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries
     }
   });
 
-  std::vector<uint32_t> counts(static_cast<size_t>(h.columns) * static_cast<size_t>(h.rows));
+  base::LargeVector<uint32_t> counts(static_cast<size_t>(h.columns) * static_cast<size_t>(h.rows), 0);
   const int64_t entries = count_entries(shares, &counts);
   h.cells_at = place(static_cast<int64_t>(sizeof(uint32_t) * counts.size()));
   h.entries_at = place(static_cast<int64_t>(sizeof(CellEntry)) * entries);
@@ -222,7 +228,7 @@ std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries
   h.entries = static_cast<uint32_t>(entries);
 
   static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kAlignment);
-  std::vector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t) + 1);
+  base::LargeVector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t) + 1);
   char* bytes = reinterpret_cast<char*>(image.data());
   std::memcpy(bytes, &h, sizeof h);
   auto* offsets = reinterpret_cast<int64_t*>(bytes + h.prepared_at);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "base/large_allocator.hpp"
 #include "geo/cell_index.hpp"
 #include "geo/rings.hpp"
 
@@ -35,6 +36,7 @@ struct CellIndexOptions {
 /// The image, in words so that it begins at a multiple of 16. Polygons have the numbers of their geometries. Geometries
 /// that are no polygons, or not decidable, are uncertain for each point of their box. An image without polygons is
 /// valid. Empty when the index would have 2^31 entries or polygons, or more than 64 GB.
-std::vector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries, const CellIndexOptions& options);
+base::LargeVector<uint64_t> build_cell_index(std::span<const GeometryBytes> geometries,
+                                             const CellIndexOptions& options);
 
 }  // namespace strom::geo

@@ -81,7 +81,7 @@ Point center_of(const Box& box) {
 /// falls into one cell of it, because others are far away, is put into the order of a finer curve.
 class CurveOrder {
  public:
-  explicit CurveOrder(const std::vector<Box>& boxes) : boxes_(boxes), items_(boxes.size()), other_(boxes.size()) {
+  explicit CurveOrder(const base::LargeVector<Box>& boxes) : boxes_(boxes), items_(boxes.size()), other_(boxes.size()) {
     for (size_t i = 0; i < items_.size(); ++i) items_[i] = i;
     std::vector<std::pair<size_t, size_t>> left = {{0, items_.size()}};
     while (!left.empty()) {
@@ -120,8 +120,8 @@ class CurveOrder {
     return std::min<uint32_t>(0xFFFF, static_cast<uint32_t>((at / 2 - low / 2) * 2 * scale));
   }
 
-  const std::vector<Box>& boxes_;
-  std::vector<OnCurve> items_, other_;
+  const base::LargeVector<Box>& boxes_;
+  base::LargeVector<OnCurve> items_, other_;
 };
 
 // ---- the image ----
@@ -229,7 +229,7 @@ void write_tree(const TreeItems& items, const TreeHeader& h, char* image, uint32
 
 }  // namespace
 
-std::vector<uint64_t> build_tree_index(const TreeInput& input) {
+base::LargeVector<uint64_t> build_tree_index(const TreeInput& input) {
   TreeIndexHeader h{};
   h.rows = input.rows;
   h.everywhere = input.everywhere;
@@ -241,7 +241,7 @@ std::vector<uint64_t> build_tree_index(const TreeInput& input) {
   h.boxes = lay_out(input.boxes, false, input.has_reach, &h.size);
   h.items_at = h.size;
   h.size += static_cast<int64_t>((input.rows * sizeof(uint32_t) + 7) / 8 * 8);
-  std::vector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t));
+  base::LargeVector<uint64_t> image(static_cast<size_t>(h.size) / sizeof(uint64_t));
   char* bytes = reinterpret_cast<char*>(image.data());
   std::memcpy(bytes, &h, sizeof h);
   auto* item_of_row = reinterpret_cast<uint32_t*>(bytes + h.items_at);

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/large_allocator.hpp"
 #include "geo/packed_tree.hpp"
 
 namespace strom::geo {
 
 /// Items of a tree: their boxes, those of points being points, all finite and none empty.
 struct TreeItems {
-  std::vector<Box> boxes;
+  base::LargeVector<Box> boxes;
   std::vector<uint32_t> rows;
   std::vector<double> reach;  // of each, or empty
 
@@ -35,7 +36,7 @@ struct TreeInput {
 };
 
 /// The image of a TreeIndex, in words so that it begins at a multiple of 8.
-std::vector<uint64_t> build_tree_index(const TreeInput& input);
+base::LargeVector<uint64_t> build_tree_index(const TreeInput& input);
 /// Bytes of an image, at most, and of what it is made from.
 int64_t tree_index_memory(int64_t rows);
 

@@ -86,9 +86,12 @@ class CellIndex {
   }
   /// A point of the cell. It is not the middle: edges of rectangles go through middles often.
   STROM_BASE_INLINE Point anchor_of(uint32_t cell) const {
+    const auto columns = static_cast<uint32_t>(header().columns);
+    return anchor_at(cell % columns, cell / columns);
+  }
+  STROM_BASE_INLINE Point anchor_at(uint32_t column, uint32_t row) const {
     const CellIndexHeader& h = header();
-    const auto columns = static_cast<uint32_t>(h.columns);
-    return {h.box.min_x + (cell % columns + kAnchorX) * h.step_x, h.box.min_y + (cell / columns + kAnchorY) * h.step_y};
+    return {h.box.min_x + (column + kAnchorX) * h.step_x, h.box.min_y + (row + kAnchorY) * h.step_y};
   }
   static constexpr double kAnchorX = 0.4837, kAnchorY = 0.5219;
 

@@ -39,4 +39,15 @@ void for_cells_of_edge(GridSize grid, Point a, Point b, F&& f) {
   }
 }
 
+/// An edge that touches one cell only, far from its border, as most of short ones do.
+inline bool is_in_one_cell(Point a, Point b, int32_t* column, int32_t* row) {
+  constexpr double kMargin = 1e-5;  // more than that of for_cells_of_edge()
+  *column = static_cast<int32_t>(a.x);
+  *row = static_cast<int32_t>(a.y);
+  const auto is_within = [](double value, int32_t cell) {
+    return value - cell > kMargin && value - cell < 1 - kMargin;
+  };
+  return is_within(a.x, *column) && is_within(b.x, *column) && is_within(a.y, *row) && is_within(b.y, *row);
+}
+
 }  // namespace strom::geo

@@ -12,6 +12,8 @@ namespace {
 
 constexpr uint32_t kMostEdges = UINT16_MAX;
 
+bool is_odd(Point a, Point b) { return is_short(a, b) || is_doubtful(a, b); }
+
 /// What the answer is in a cell that edges of one ring touch, for points that the ring winds around and others.
 class TouchedCell {
  public:
@@ -60,18 +62,6 @@ class TouchedCell {
 
 }  // namespace
 
-/// Of a cell of the window.
-uint32_t CellsOfPolygon::cell_in_grid(uint32_t cell) const {
-  const auto width = static_cast<uint32_t>(right_ - left_ + 1);
-  const uint32_t row = static_cast<uint32_t>(bottom_) + cell / width;
-  return row * static_cast<uint32_t>(grid_.columns) + static_cast<uint32_t>(left_) + cell % width;
-}
-
-void CellsOfPolygon::put(uint32_t cell, const CellEntry& entry) {
-  out_->cells.push_back(cell_in_grid(cell));
-  out_->entries.push_back(entry);
-}
-
 void CellsOfPolygon::choose_window(const Box& box) {
   constexpr double kMargin = 1e-6;
   const Point low = in_cells({box.min_x, box.min_y}), high = in_cells({box.max_x, box.max_y});
@@ -94,6 +84,12 @@ void CellsOfPolygon::touch_cells(const PreparedPolygon& polygon) {
     Point a = in_cells(points[ring.first_point]);
     for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i) {
       const Point b = in_cells(points[i + 1]);
+      int32_t column, row;
+      if (is_in_one_cell(a, b, &column, &row) && column <= right_ && row <= top_ && !is_odd(points[i], points[i + 1])) {
+        touches_.push_back({static_cast<uint32_t>(row - bottom_) * width + static_cast<uint32_t>(column - left_), i});
+        a = b;
+        continue;
+      }
       const bool uncertain = is_short(points[i], points[i + 1]), doubtful = is_doubtful(points[i], points[i + 1]);
       for_cells_of_edge(grid, a, b, [&](int32_t row, int32_t first, int32_t last) {
         const uint32_t begin = static_cast<uint32_t>(row - bottom_) * width;
@@ -118,8 +114,8 @@ void CellsOfPolygon::sort_touches() {
   starts_[0] = 0;
 }
 
-void CellsOfPolygon::add_cell(const PreparedPolygon& polygon, Point anchor, uint32_t cell, const Touch* first,
-                              const Touch* end) {
+void CellsOfPolygon::add_cell(const PreparedPolygon& polygon, Point anchor, uint32_t cell, uint32_t placed) {
+  const Touch *first = sorted_.data() + starts_[cell], *end = sorted_.data() + starts_[cell + 1];
   CellEntry entry{};
   entry.polygon = number_;
   entry.kind = EntryKind::kPrepared;
@@ -128,19 +124,19 @@ void CellsOfPolygon::add_cell(const PreparedPolygon& polygon, Point anchor, uint
   const bool one_ring = end[-1].point < ring->first_point + ring->count;
   if (prepared_[cell] || !one_ring || end - first > kMostEdges ||
       !TouchedCell().look(polygon, static_cast<uint32_t>(ring - polygon.rings()), anchor, &entry)) {
-    put(cell, entry);
+    put(placed, entry);
     return;
   }
   entry.kind = EntryKind::kEdges;
   for (const Touch* touch = first; touch < end; ++touch) {
     if (touch > first && touch->point == touch[-1].point + 1) {
-      ++out_->entries.back().edges;
+      ++out_->back().entry.edges;
       continue;
     }
-    if (touch > first) out_->entries.back().more = 1;
+    if (touch > first) out_->back().entry.more = 1;
     entry.first_point = first_point_ + touch->point;
     entry.edges = 1;
-    put(cell, entry);
+    put(placed, entry);
   }
 }
 
@@ -149,41 +145,51 @@ void CellsOfPolygon::add(uint32_t number, const PreparedPolygon& polygon, const 
   first_point_ = first_point;
   choose_window(box);
   const auto width = static_cast<uint32_t>(right_ - left_ + 1), height = static_cast<uint32_t>(top_ - bottom_ + 1);
-  CellEntry entry{};
-  entry.polygon = number;
-  entry.kind = EntryKind::kPrepared;
+  const auto columns = static_cast<uint32_t>(grid_.columns);
   if (!polygon.header().decidable) {
-    for (uint32_t cell = 0; cell < width * height; ++cell) put(cell, entry);
+    CellEntry entry{};
+    entry.polygon = number;
+    entry.kind = EntryKind::kPrepared;
+    for (uint32_t row = 0; row < height; ++row)
+      for (uint32_t column = 0; column < width; ++column)
+        put((static_cast<uint32_t>(bottom_) + row) * columns + static_cast<uint32_t>(left_) + column, entry);
     return;
   }
   prepared_.assign(static_cast<size_t>(width) * height, 0);
   starts_.assign(static_cast<size_t>(width) * height + 1, 0);
   touch_cells(polygon);
   sort_touches();
-  for (uint32_t row = 0; row < height; ++row) {
-    Answer known = Answer::kOutside;
-    bool is_known = false;  // what lies in cells without edges; one point tells it for a row of them
-    for (uint32_t column = 0; column < width; ++column) {
-      const uint32_t cell = row * width + column;
-      const Point anchor = CellIndex(reinterpret_cast<const char*>(&grid_)).anchor_of(cell_in_grid(cell));
-      const uint32_t first = starts_[cell], end = starts_[cell + 1];
-      if (first < end) {
-        add_cell(polygon, anchor, cell, sorted_.data() + first, sorted_.data() + end);
-        is_known = false;
-        continue;
-      }
-      if (prepared_[cell]) {
-        put(cell, entry);
-        is_known = false;
-        continue;
-      }
-      if (!is_known) known = polygon.locate(anchor);
-      is_known = true;
-      if (known == Answer::kOutside) continue;
-      entry.kind = known == Answer::kInside ? EntryKind::kWhole : EntryKind::kPrepared;
-      put(cell, entry);
-      entry.kind = EntryKind::kPrepared;
+  for (uint32_t row = 0; row < height; ++row) add_row(polygon, row);
+}
+
+/// Of the window.
+void CellsOfPolygon::add_row(const PreparedPolygon& polygon, uint32_t row) {
+  const CellIndex index(reinterpret_cast<const char*>(&grid_));
+  const auto width = static_cast<uint32_t>(right_ - left_ + 1), left = static_cast<uint32_t>(left_);
+  const uint32_t row_in_grid = static_cast<uint32_t>(bottom_) + row;
+  const uint32_t begin = row_in_grid * static_cast<uint32_t>(grid_.columns) + left;
+  const uint32_t* starts = starts_.data() + row * width;
+  const uint8_t* prepared = prepared_.data() + row * width;
+  CellEntry entry{};
+  entry.polygon = number_;
+  for (uint32_t column = 0; column < width; ++column) {
+    const Point anchor = index.anchor_at(left + column, row_in_grid);
+    if (starts[column] < starts[column + 1]) {
+      add_cell(polygon, anchor, row * width + column, begin + column);
+      continue;
     }
+    if (prepared[column]) {
+      entry.kind = EntryKind::kPrepared;
+      put(begin + column, entry);
+      continue;
+    }
+    // What lies in cells without edges: one point tells it for a row of them.
+    const uint32_t first = column;
+    while (column + 1 < width && starts[column + 1] == starts[column + 2] && !prepared[column + 1]) ++column;
+    const Answer answer = polygon.locate(anchor);
+    if (answer == Answer::kOutside) continue;
+    entry.kind = answer == Answer::kInside ? EntryKind::kWhole : EntryKind::kPrepared;
+    out_->push_back({entry, begin + first, column - first + 1});
   }
 }
 

@@ -4,15 +4,17 @@
 
 #include <vector>
 
+#include "base/large_allocator.hpp"
 #include "geo/cell_index.hpp"
 
 namespace strom::geo {
 
-/// Entries and the cells that they are of.
-struct PlacedEntries {
-  std::vector<uint32_t> cells;
-  std::vector<CellEntry> entries;
+/// An entry, and the cells of a row that it is of. More than one for whole cells only.
+struct PlacedEntry {
+  CellEntry entry;
+  uint32_t cell, cells;
 };
+using PlacedEntries = base::LargeVector<PlacedEntry>;
 
 /// Adds polygons of one thread; has its memory.
 class CellsOfPolygon {
@@ -31,9 +33,10 @@ class CellsOfPolygon {
   void choose_window(const Box& box);
   void touch_cells(const PreparedPolygon& polygon);
   void sort_touches();
-  void add_cell(const PreparedPolygon& polygon, Point anchor, uint32_t cell, const Touch* first, const Touch* end);
-  uint32_t cell_in_grid(uint32_t cell) const;
-  void put(uint32_t cell, const CellEntry& entry);
+  void add_row(const PreparedPolygon& polygon, uint32_t row);
+  /// `cell`: of the window, `placed`: of the grid.
+  void add_cell(const PreparedPolygon& polygon, Point anchor, uint32_t cell, uint32_t placed);
+  void put(uint32_t cell, const CellEntry& entry) { out_->push_back({entry, cell, 1}); }
   Point in_cells(Point p) const {
     return {(p.x - grid_.box.min_x) * grid_.scale_x, (p.y - grid_.box.min_y) * grid_.scale_y};
   }

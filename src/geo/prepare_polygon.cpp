@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "geo/cells_of_edge.hpp"
 
@@ -45,8 +46,9 @@ class Stripes {
     for (uint32_t r = 0; r < rings_.rings.size(); ++r) {
       const PreparedRing& ring = rings_.rings[r];
       uint32_t before_low = 1, before_high = 0;
+      uint32_t b = polygon_.stripe_of(rings_.points[ring.first_point].y);
       for (uint32_t i = ring.first_point; i + 1 < ring.first_point + ring.count; ++i) {
-        const uint32_t a = polygon_.stripe_of(rings_.points[i].y), b = polygon_.stripe_of(rings_.points[i + 1].y);
+        const uint32_t a = std::exchange(b, polygon_.stripe_of(rings_.points[i + 1].y));
         const uint32_t low = std::min(a, b), high = std::max(a, b);
         for (uint32_t stripe = low; stripe <= high; ++stripe)
           f(i, r, stripe, before_low <= stripe && stripe <= before_high);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "geo/build_cell_index.hpp"
+#include "geo/cells_of_edge.hpp"
 #include "geo/prepare_polygon.hpp"
 #include "geometry_bytes.hpp"
 
@@ -57,7 +58,7 @@ class Index {
  private:
   std::vector<std::string> bytes_;
   std::vector<GeometryBytes> geometries_;
-  std::vector<uint64_t> image_;
+  strom::base::LargeVector<uint64_t> image_;
   std::vector<std::vector<char>> prepared_;
 };
 
@@ -228,6 +229,28 @@ TEST(CellIndex, KnowsSrids) {
   EXPECT_TRUE(header({4326, 4326, 0}).mixed_srid);
   EXPECT_TRUE(header({0, 4326}).mixed_srid);
   EXPECT_EQ(header({}).entries, 1u);
+}
+
+/// The short way to the cell of an edge says what the long one says.
+TEST(CellsOfEdge, OneCell) {
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<double> unit(0, 1);
+  int found = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const Point a{unit(random) * 8, unit(random) * 8};
+    Point b{a.x + unit(random) - 0.5, a.y + unit(random) - 0.5};
+    if (i % 5 == 0) b.x = std::floor(b.x) + (i % 2 == 0 ? 1e-7 : 0);
+    if (i % 7 == 0) b = a;
+    int32_t column, row;
+    if (!is_in_one_cell(a, b, &column, &row)) continue;
+    ++found;
+    for_cells_of_edge({8, 8}, a, b, [&](int32_t of_row, int32_t first, int32_t last) {
+      EXPECT_EQ(of_row, row);
+      EXPECT_EQ(first, column);
+      EXPECT_EQ(last, column);
+    });
+  }
+  EXPECT_GT(found, 5000);
 }
 
 }  // namespace

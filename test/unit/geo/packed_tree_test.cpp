@@ -64,7 +64,7 @@ class Trees {
     std::sort(rows.begin(), rows.end());
     return rows;
   }
-  std::vector<uint64_t> image_;
+  strom::base::LargeVector<uint64_t> image_;
 };
 
 TEST(PackedTree, FindsAllPointsWithinADistance) {

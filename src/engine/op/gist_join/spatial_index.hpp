@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/large_allocator.hpp"
 #include "engine/op/join/join_index.hpp"
 #include "geo/cell_index.hpp"
 
@@ -31,7 +32,7 @@ class SpatialIndex final : public JoinIndex {
  private:
   bool find_in_box(const geo::Box& box, std::set<uint32_t>* rows) const;
 
-  std::vector<uint64_t> image_;
+  base::LargeVector<uint64_t> image_;
   const char* cells_ = nullptr;
 };
 

@@ -34,7 +34,7 @@ class TreeIndex final : public JoinIndex {
   void add(const SpatialKeys& keys, int64_t row, geo::TreeInput* input) const;
   bool find_in_box(const SpatialKeys& keys, std::vector<int64_t>* found) const;
 
-  std::vector<uint64_t> image_;
+  base::LargeVector<uint64_t> image_;
   const char* bytes_ = nullptr;
 };
 

@@ -162,7 +162,7 @@ constexpr JoinKind kKinds[] = {JoinKind::kInner, JoinKind::kLeft,  JoinKind::kSe
 
 void try_all(SpatialMatch match, int distances) {
   for (const Machine& machine : machines()) {
-    const Side inner(machine.slow ? 150 : 1200, 1), outer(machine.slow ? 150 : 3000, 2);
+    const Side inner(machine.slow ? 150 : 500, 1), outer(machine.slow ? 150 : 1800, 2);
     for (const JoinKind kind : kKinds)
       for (int number = 0; number < 8 * distances; ++number) {
         const Variant v{
