@@ -16,13 +16,13 @@ ok(made.returncode == 0, "./strom package python", made.stderr)
 wheels = list(OUT.glob("*.whl"))
 equal(len(wheels), 1, "a wheel")
 names = set(zipfile.ZipFile(wheels[0]).namelist())
-sources = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python").glob("*/*.py")} | {"strom/py.typed"}
+sources = {str(path.relative_to(ROOT / "python")) for path in (ROOT / "python").glob("*/*.py")} | {"strom/py.typed", "strom_kv/py.typed"}
 ok(len(sources) > 8 and sources <= names, "every module is in it", sources - names)
-equal([name for name in names if not name.startswith(("strom/", "cupy_strom/", "pg_strom-"))], [], "and nothing else")
+equal([name for name in names if not name.startswith(("strom/", "strom_kv/", "cupy_strom/", "pg_strom-"))], [], "and nothing else")
 equal(list((ROOT / "python").glob("*.egg-info")) + list((ROOT / "python").glob("build")), [], "nothing is left in the sources")
 installed = OUT / "installed"
 subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", installed, wheels[0]], check=True, capture_output=True)
-code = "import strom, cupy_strom; print(strom.__file__.startswith(sys.argv[1]) and callable(cupy_strom.ipc_import) and callable(strom.connect))"
+code = "import strom, strom_kv, cupy_strom; print(callable(strom_kv.attach) and strom.__file__.startswith(sys.argv[1]) and callable(cupy_strom.ipc_import) and callable(strom.connect))"
 found = subprocess.run([sys.executable, "-c", f"import sys; {code}", str(installed)], capture_output=True, text=True, cwd=OUT, env={**os.environ, "PYTHONPATH": str(installed)})
 ok(found.stdout.strip() == "True", "it can be imported", found.stderr)
 wrong = subprocess.run([ROOT / "strom", "package", "ruby"], capture_output=True, text=True)

@@ -1,0 +1,235 @@
+"""Values of rows: from the bytes that the store has to Python's, NumPy's and Arrow's, and back.
+
+docs/format/store.md has the form of a row's image: a bitmap of NULLs, then the values that are not NULL."""
+from __future__ import annotations
+
+import datetime
+import json
+import struct
+import uuid
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+
+# Numbers of pg_type.dat.
+BOOL, BYTEA, NAME, INT8, INT2, INT4, TEXT, OID, JSON, FLOAT4, FLOAT8 = 16, 17, 19, 20, 21, 23, 25, 26, 114, 700, 701
+BPCHAR, VARCHAR, DATE, TIME, TIMESTAMP, TIMESTAMPTZ, UUID, JSONB = 1042, 1043, 1082, 1083, 1114, 1184, 2950, 3802
+
+_EPOCH = datetime.datetime(2000, 1, 1)
+_UTC_EPOCH = _EPOCH.replace(tzinfo=datetime.timezone.utc)
+_EPOCH_DAYS = 10957  # from 1970-01-01
+_DAY_US = 86400 * 1000000
+_US = datetime.timedelta(microseconds=1)
+
+
+class Column(NamedTuple):
+    """`width`: bytes of a stored value; 0: any number."""
+
+    name: str
+    type: str
+    type_id: int
+    width: int
+
+
+def _infinite(value: int, bits: int) -> Optional[str]:
+    if value == (1 << (bits - 1)) - 1:
+        return "infinity"
+    return "-infinity" if value == -(1 << (bits - 1)) else None
+
+
+def _date(stored: bytes) -> Any:
+    days, = struct.unpack("<i", stored)
+    try:
+        return _infinite(days, 32) or _EPOCH.date() + datetime.timedelta(days=days)
+    except OverflowError:
+        return days
+
+
+def _timestamp(epoch: datetime.datetime) -> Callable[[bytes], Any]:
+    def read(stored: bytes) -> Any:
+        us, = struct.unpack("<q", stored)
+        try:
+            return _infinite(us, 64) or epoch + datetime.timedelta(microseconds=us)
+        except OverflowError:
+            return us
+
+    return read
+
+
+def _time(stored: bytes) -> Any:
+    us, = struct.unpack("<q", stored)
+    return "24:00:00" if us >= _DAY_US else (_EPOCH + datetime.timedelta(microseconds=us)).time()
+
+
+def _number(form: str) -> Callable[[bytes], Any]:
+    return lambda stored: struct.unpack(form, stored)[0]
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode()
+
+
+_READERS: Dict[int, Callable[[bytes], Any]] = {
+    BOOL: lambda stored: stored[0] != 0,
+    INT2: _number("<i"), INT4: _number("<i"), INT8: _number("<q"), OID: _number("<Q"),
+    FLOAT4: _number("<f"), FLOAT8: _number("<d"),
+    TEXT: _text, VARCHAR: _text, BPCHAR: _text, JSON: _text,
+    NAME: lambda stored: stored.split(b"\0", 1)[0].decode(),
+    DATE: _date, TIME: _time, TIMESTAMP: _timestamp(_EPOCH), TIMESTAMPTZ: _timestamp(_UTC_EPOCH),
+    UUID: lambda stored: uuid.UUID(bytes=stored),
+}
+
+
+def python_value(column: Column, stored: Optional[bytes]) -> Any:
+    """Of types that are not known here the bytes as they are stored. Dates and times that Python has not: "infinity",
+    "-infinity", or the number of days or microseconds since 2000-01-01."""
+    if stored is None:
+        return None
+    reader = _READERS.get(column.type_id)
+    return stored if reader is None else reader(stored)
+
+
+class Shape:
+    """The columns of a table, and which of them is the key."""
+
+    def __init__(self, columns: Sequence[Column], key: int) -> None:
+        self.columns, self.key = list(columns), key
+        self._bitmap = (len(self.columns) + 7) // 8
+
+    def fields(self, image: bytes) -> List[Optional[bytes]]:
+        """The stored values of a row; None for NULL."""
+        at, fields = self._bitmap, []
+        for i, column in enumerate(self.columns):
+            if image[i >> 3] >> (i & 7) & 1:
+                fields.append(None)
+                continue
+            width = column.width
+            if width == 0:
+                width, = struct.unpack_from("<I", image, at)
+                at += 4
+            fields.append(image[at:at + width])
+            at += width
+        return fields
+
+    def row(self, image: bytes) -> Dict[str, Any]:
+        return {column.name: python_value(column, field) for column, field in zip(self.columns, self.fields(image))}
+
+    def stored_columns(self, images: Sequence[Optional[bytes]]) -> List[Any]:
+        """Of each column either an array of NumPy's, of all rows' stored bytes, or a list with None for NULL. A row that
+        is None has NULLs only."""
+        import numpy
+
+        whole = self._bitmap + sum(column.width for column in self.columns)
+        if images and all(column.width for column in self.columns) and all(image is not None and len(image) == whole for image in images):
+            parts = [("nulls", f"V{self._bitmap}"), *((f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns))]
+            table = numpy.frombuffer(b"".join(image for image in images if image is not None), dtype=parts)
+            return [numpy.ascontiguousarray(table[f"c{i}"]) for i in range(len(self.columns))]
+        rows = [[None] * len(self.columns) if image is None else self.fields(image) for image in images]
+        return [[row[i] for row in rows] for i in range(len(self.columns))]
+
+
+# ---- NumPy and Arrow ----
+
+_NUMPY: Dict[int, str] = {BOOL: "?", INT2: "<i4", INT4: "<i4", INT8: "<i8", OID: "<u8", FLOAT4: "<f4", FLOAT8: "<f8", DATE: "<i4",
+                          TIME: "<i8", TIMESTAMP: "<i8", TIMESTAMPTZ: "<i8"}
+
+
+def _numbers(column: Column, stored: Any) -> Any:
+    """A masked array of a column's stored numbers; its mask is where values are NULL."""
+    import numpy
+
+    form = _NUMPY[column.type_id]
+    if not isinstance(stored, list):
+        return numpy.ma.masked_array(stored.view(form), numpy.zeros(len(stored), bool))
+    nulls = numpy.array([value is None for value in stored], bool)
+    data = b"".join(b"\0" * column.width if value is None else value for value in stored)
+    return numpy.ma.masked_array(numpy.frombuffer(data, form), nulls)
+
+
+def numpy_column(column: Column, stored: Any) -> Any:
+    """A masked array: numbers and booleans, datetime64 in days or microseconds (infinite ones are NaT), else objects."""
+    import numpy
+
+    if column.type_id not in _NUMPY:
+        values = stored if isinstance(stored, list) else [value.tobytes() for value in stored]
+        objects = numpy.empty(len(values), object)
+        objects[:] = [python_value(column, value) for value in values]
+        return numpy.ma.masked_array(objects, numpy.array([value is None for value in values], bool))
+    numbers = _numbers(column, stored)
+    if column.type_id == INT2:
+        return numbers.astype("<i2")
+    if column.type_id == TIME:
+        return numbers.astype("timedelta64[us]")
+    if column.type_id not in (DATE, TIMESTAMP, TIMESTAMPTZ):
+        return numbers
+    is_date = column.type_id == DATE
+    wide = numbers.data.astype("<i8")
+    limits = numpy.iinfo("<i4" if is_date else "<i8")
+    infinite = (wide == limits.min) | (wide == limits.max)
+    shifted = numpy.where(infinite, 0, wide) + (_EPOCH_DAYS if is_date else _EPOCH_DAYS * _DAY_US)
+    times = shifted.astype("datetime64[D]" if is_date else "datetime64[us]")
+    times[infinite] = numpy.datetime64("NaT")
+    return numpy.ma.masked_array(times, numbers.mask)
+
+
+def arrow_array(column: Column, stored: Any) -> Any:
+    """An array of pyarrow. ValueError for infinite dates and times, which Arrow has not."""
+    import numpy
+    import pyarrow
+
+    types = {BOOL: pyarrow.bool_(), INT2: pyarrow.int16(), INT4: pyarrow.int32(), INT8: pyarrow.int64(), OID: pyarrow.uint32(),
+             FLOAT4: pyarrow.float32(), FLOAT8: pyarrow.float64(), DATE: pyarrow.date32(), TIME: pyarrow.time64("us"),
+             TIMESTAMP: pyarrow.timestamp("us"), TIMESTAMPTZ: pyarrow.timestamp("us", "UTC")}
+    if column.type_id in types:
+        values = numpy_column(column, stored)
+        nulls = numpy.ma.getmaskarray(values)
+        data = values.data
+        if data.dtype.kind == "M":
+            if numpy.isnat(data[~nulls]).any():
+                raise ValueError(f'column "{column.name}" has an infinite value, which Arrow has not')
+            data = data.astype("<i8").astype("<i4" if column.type_id == DATE else "<i8")
+        elif data.dtype.kind == "m":
+            data = data.astype("<i8")
+        bare = {DATE: pyarrow.int32(), TIME: pyarrow.int64(), TIMESTAMP: pyarrow.int64(), TIMESTAMPTZ: pyarrow.int64()}
+        target = types[column.type_id]
+        array = pyarrow.array(data, mask=nulls if nulls.any() else None, type=bare.get(column.type_id, None))
+        return array if array.type == target else array.view(target) if column.type_id in bare else array.cast(target)
+    values = stored if isinstance(stored, list) else [value.tobytes() for value in stored]
+    if column.type_id in (TEXT, VARCHAR, BPCHAR, JSON, NAME):
+        return pyarrow.array([python_value(column, value) for value in values], pyarrow.string())
+    return pyarrow.array(values, pyarrow.binary(column.width) if column.width else pyarrow.binary())
+
+
+# ---- To the store ----
+
+
+def key_bytes(column: Column, key: Any) -> bytes:
+    """A key as its column's values are stored. Bytes are taken as they are."""
+    if isinstance(key, bytes):
+        return key
+    kind = column.type_id
+    try:
+        if kind in (INT2, INT4, INT8, OID):
+            return struct.pack({INT8: "<q", OID: "<Q"}.get(kind, "<i"), int(key))
+        if kind in (TEXT, VARCHAR):
+            return str(key).encode()
+        if kind == UUID:
+            return (key if isinstance(key, uuid.UUID) else uuid.UUID(str(key))).bytes
+        if kind == DATE:
+            return struct.pack("<i", (key - _EPOCH.date()).days)
+        if kind == TIMESTAMP:
+            return struct.pack("<q", (key - _EPOCH) // _US)
+        if kind == TIMESTAMPTZ:
+            return struct.pack("<q", (key - _UTC_EPOCH) // _US)
+    except (struct.error, TypeError, ValueError) as error:
+        raise ValueError(f"{key!r} is no value of the key's type, {column.type}") from error
+    raise ValueError(f"keys of type {column.type} are given by their bytes, as they are stored")
+
+
+def text_of(column: Column, value: Any) -> str:
+    """A value as SQL reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (dict, list)) and column.type_id in (JSON, JSONB):
+        return json.dumps(value)
+    if isinstance(value, (dict, list, tuple, set)):
+        raise TypeError(f'a value of column "{column.name}" ({column.type}) is given as the text that SQL reads')
+    return str(value)

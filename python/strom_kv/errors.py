@@ -1,0 +1,106 @@
+"""What can go wrong, one class for each status of libstromkv that a program may want to tell from others."""
+from __future__ import annotations
+
+from typing import Dict, Type
+
+
+class StoreError(Exception):
+    """`status` is libstromkv's number (stromkv.h); `sqlstate` is the server's five letters, or empty."""
+
+    status = 0
+
+    def __init__(self, message: str, status: int = 0, sqlstate: str = "") -> None:
+        super().__init__(message)
+        self.status = status or self.status
+        self.sqlstate = sqlstate
+
+
+class Moved(StoreError):
+    """Another region has taken the place of this one: attach again."""
+
+    status = 2
+
+
+class Dropped(StoreError):
+    """The table is gone, or has no published region any more."""
+
+    status = 3
+
+
+class Silent(StoreError):
+    """The server has not said for a while that it is there."""
+
+    status = 4
+
+
+class Unstable(StoreError):
+    """The row changed during every attempt to read it: try again later."""
+
+    status = 5
+
+
+class Refused(StoreError):
+    """The token is not known, has been used, or has expired."""
+
+    status = 6
+
+
+class Corrupt(StoreError):
+    """The region is damaged."""
+
+    status = 7
+
+
+class Unsupported(StoreError):
+    """A region or server of a version that the library does not know, or something that the table has."""
+
+    status = 8
+
+
+class Unreachable(StoreError):
+    """The socket cannot be reached, or the region not be mapped. Nobody knows whether a change was made."""
+
+    status = 9
+
+
+class Conflict(StoreError):
+    """The row has another generation."""
+
+    status = 12
+
+
+class Denied(StoreError):
+    """The role lacks the right."""
+
+    status = 13
+
+
+class Busy(StoreError):
+    """Another transaction has the row or the table: try again."""
+
+    status = 14
+
+
+class Full(StoreError):
+    """The table, its memory or its log has no room."""
+
+    status = 15
+
+
+class ConstraintViolation(StoreError):
+    """The row violates a constraint of the table."""
+
+    status = 16
+
+
+class BadValue(StoreError):
+    """A value is none of its column's type."""
+
+    status = 17
+
+
+BY_STATUS: Dict[int, Type[StoreError]] = {
+    kind.status: kind
+    for kind in (Moved, Dropped, Silent, Unstable, Refused, Corrupt, Unsupported, Unreachable, Conflict, Denied, Busy,
+                 Full, ConstraintViolation, BadValue)
+}

@@ -1,0 +1,164 @@
+"""Reading and changing rows by messages to the server."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+
+from . import _library as lib
+from ._tokens import Token, token_source
+from ._values import Column, key_bytes, text_of
+from .errors import StoreError
+from .region import in_form, read_many, shape_of
+
+_TOGETHER = 256  # requests of one message
+
+
+class Session:
+    """One thread at a time. Changes are durable, as the table's option says, when a function returns. After Unreachable or
+    Silent nobody knows whether a change was made, and the session is of no more use."""
+
+    def __init__(self, token: Token) -> None:
+        self._session: Optional[ctypes.c_void_p] = lib.opened("stromkv_session_open", token[0].encode(), token[1].encode())
+        self._shape = shape_of(self._session, "stromkv_session_")
+
+    @classmethod
+    def from_token(cls, socket: str, token: str) -> "Session":
+        """With what pgstrom.kv_session() gave."""
+        return cls((socket, token))
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            lib.library().stromkv_session_close(session)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_session", None) is not None:
+            self.close()
+
+    @property
+    def columns(self) -> List[Column]:
+        return list(self._shape.columns)
+
+    def set_patience(self, milliseconds: int) -> None:
+        """How long an answer may take; 0: for ever. 10000 by default."""
+        lib.library().stromkv_session_set_patience(self._open(), ctypes.c_uint(milliseconds))
+
+    def _open(self) -> ctypes.c_void_p:
+        if self._session is None:
+            raise ValueError("the session is closed")
+        return self._session
+
+    def _check(self, status: int) -> None:
+        if status != lib.OK:
+            raise lib.failure(status, lib.library().stromkv_session_error(self._open()).decode(errors="replace"))
+
+    def _key(self, key: Any) -> Tuple[Any, lib.Key]:
+        data = key_bytes(self._shape.columns[self._shape.key], key)
+        held = ctypes.create_string_buffer(data, max(len(data), 1))
+        return held, lib.Key(ctypes.addressof(held), len(data))
+
+    def _values(self, row: Mapping[str, Any]) -> List[lib.Value]:
+        unknown = set(row) - {column.name for column in self._shape.columns}
+        if unknown:
+            raise ValueError(f"the table has no column {sorted(unknown)[0]!r}")
+        values = []
+        for column in self._shape.columns:
+            value = row.get(column.name)
+            if value is None:
+                values.append(lib.Value(lib.NULL, None, 0))
+            elif isinstance(value, (bytes, bytearray, memoryview)):
+                stored = bytes(value)
+                values.append(lib.Value(lib.STORED, stored, len(stored)))
+            else:
+                text = text_of(column, value).encode()
+                values.append(lib.Value(lib.TEXT, text, len(text)))
+        return values
+
+    def get(self, key: Any) -> Optional[Dict[str, Any]]:
+        """The row with this key; None: there is none."""
+        row, _ = self.get_versioned(key)
+        return row
+
+    def get_versioned(self, key: Any) -> Tuple[Optional[Dict[str, Any]], int]:
+        """The row, and its generation for compare_and_set(); (None, 0) where there is none."""
+        held, wanted = self._key(key)
+        row = lib.Row()
+        status = lib.library().stromkv_session_get(self._open(), wanted, ctypes.byref(row))
+        del held
+        if status == lib.NOT_FOUND:
+            return None, 0
+        self._check(status)
+        return self._shape.row(ctypes.string_at(row.data, row.bytes)), int(row.generation)
+
+    def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
+        """As Table.mget(). Each 256 rows are of one moment."""
+        key_column = self._shape.columns[self._shape.key]
+        wanted = [key_bytes(key_column, key) for key in keys]
+        images: List[Optional[bytes]] = []
+        session = self._open()
+        for begin in range(0, len(wanted), _TOGETHER):
+            status, some = read_many(lambda *arguments: lib.library().stromkv_session_get_many(session, *arguments),
+                                     wanted[begin:begin + _TOGETHER])
+            self._check(status)
+            images += some
+        return in_form(self._shape, images, form)
+
+    def put(self, row: Mapping[str, Any]) -> bool:
+        """Makes the row, or changes the one with its key. Columns that are left out are NULL. bytes are values as they are
+        stored, others go as text. Returns whether the row is new."""
+        values = self._values(row)
+        is_new = ctypes.c_int()
+        self._check(lib.library().stromkv_session_put(self._open(), (lib.Value * len(values))(*values), ctypes.byref(is_new)))
+        return is_new.value != 0
+
+    def put_many(self, rows: Iterable[Mapping[str, Any]]) -> List[Optional[StoreError]]:
+        """Several rows, each of which succeeds (None) or fails by itself."""
+        all_rows = list(rows)
+        outcomes: List[Optional[StoreError]] = []
+        for begin in range(0, len(all_rows), _TOGETHER):
+            some = [self._values(row) for row in all_rows[begin:begin + _TOGETHER]]
+            values = [value for row in some for value in row]
+            statuses = (ctypes.c_int * len(some))()
+            status = lib.library().stromkv_session_put_many(self._open(), (lib.Value * len(values))(*values),
+                                                            ctypes.c_size_t(len(some)), statuses)
+            failed = [code for code in statuses if code != lib.OK]
+            if status != lib.OK and not failed:
+                self._check(status)
+            said = lib.library().stromkv_session_error(self._open()).decode(errors="replace")
+            # The library keeps what was said of the last one only.
+            last = max((i for i, code in enumerate(statuses) if code != lib.OK), default=-1)
+            outcomes += [None if code == lib.OK else lib.failure(code, said if i == last else "") for i, code in enumerate(statuses)]
+        return outcomes
+
+    def compare_and_set(self, row: Mapping[str, Any], generation: int) -> None:
+        """Changes the row if it has this generation, or makes it if that is 0 and there is none; else Conflict."""
+        values = self._values(row)
+        self._check(lib.library().stromkv_session_compare_and_set(self._open(), (lib.Value * len(values))(*values),
+                                                                  ctypes.c_uint32(generation)))
+
+    def delete(self, key: Any) -> bool:
+        """Whether there was a row."""
+        held, wanted = self._key(key)
+        status = lib.library().stromkv_session_delete(self._open(), wanted)
+        del held
+        if status == lib.NOT_FOUND:
+            return False
+        self._check(status)
+        return True
+
+    def statistics(self) -> Dict[str, int]:
+        """rows of the table; clients, operations, groups and failures of the server of this database."""
+        told = lib.ServerStatistics()
+        self._check(lib.library().stromkv_session_statistics(self._open(), ctypes.byref(told)))
+        return {name: getattr(told, name) for name, _ in told._fields_}
+
+
+def session(database: Any, table: str) -> Session:
+    """`database`: what psycopg.connect() takes, or a connection. `table`: its name as SQL has it."""
+    return Session(token_source(database, "kv_session", table)())

@@ -1,0 +1,193 @@
+"""Reading a table's published region: the server is not asked, and does not notice."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+
+from . import _library as lib
+from ._tokens import Token, token_source
+from ._values import Column, Shape, arrow_array, key_bytes, numpy_column
+
+_MOST_KEYS = 4096  # of one call of the library, whose rows are in memory at the same time
+
+
+def shape_of(owner: Any, prefix: str) -> Shape:
+    """The columns that the library tells of a table or session."""
+    library = lib.library()
+    columns = []
+    for i in range(getattr(library, f"{prefix}column_count")(owner)):
+        column = getattr(library, f"{prefix}column_at")(owner, i).contents
+        columns.append(Column(column.name.decode(), column.type.decode(), column.type_id, column.width))
+    return Shape(columns, getattr(library, f"{prefix}key_column")(owner))
+
+
+class _Region:
+    """A region that is mapped. It lives as long as a reader refers to it."""
+
+    def __init__(self, token: Token) -> None:
+        self.table = lib.opened("stromkv_attach", token[0].encode(), token[1].encode())
+        self.shape = shape_of(self.table, "stromkv_")
+
+    def __del__(self) -> None:
+        if getattr(self, "table", None):
+            lib.library().stromkv_detach(self.table)
+
+
+class _Reader:
+    """What one thread reads by."""
+
+    def __init__(self, region: _Region) -> None:
+        self.region = region
+        self.reader = ctypes.c_void_p()
+        status = lib.library().stromkv_reader_open(region.table, ctypes.byref(self.reader))
+        if status != lib.OK:
+            raise lib.failure(status)
+
+    def __del__(self) -> None:
+        if getattr(self, "reader", None):
+            lib.library().stromkv_reader_close(self.reader)
+
+
+def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tuple[int, List[Optional[bytes]]]:
+    """The status, and the images of the rows; None where there is none."""
+    held = [ctypes.create_string_buffer(key, max(len(key), 1)) for key in keys]
+    wanted = (lib.Key * len(keys))(*[lib.Key(ctypes.addressof(buffer), len(key)) for buffer, key in zip(held, keys)])
+    rows = (lib.Row * len(keys))()
+    status = call(wanted, rows, len(keys))
+    if status != lib.OK:
+        return status, []
+    return status, [ctypes.string_at(row.data, row.bytes) if row.status == lib.OK else None for row in rows]
+
+
+def in_form(shape: Shape, images: Sequence[Optional[bytes]], form: str) -> Any:
+    """`form`: "rows", "numpy" or "arrow"."""
+    if form == "rows":
+        return [None if image is None else shape.row(image) for image in images]
+    if form not in ("numpy", "arrow"):
+        raise ValueError(f'form is "rows", "numpy" or "arrow", not {form!r}')
+    stored = shape.stored_columns(images)
+    if form == "numpy":
+        return {column.name: numpy_column(column, values) for column, values in zip(shape.columns, stored)}
+    import pyarrow
+
+    return pyarrow.RecordBatch.from_arrays([arrow_array(column, values) for column, values in zip(shape.columns, stored)],
+                                           [column.name for column in shape.columns])
+
+
+class Table:
+    """A table's committed rows. All threads may use it. When the server makes the region anew it is attached to again, if
+    the table was opened by attach() and the role still may read it."""
+
+    def __init__(self, tokens: Callable[[], Token]) -> None:
+        self._tokens = tokens
+        self._lock = threading.Lock()
+        self._region: Optional[_Region] = _Region(tokens())
+        self._threads = threading.local()
+
+    @classmethod
+    def from_token(cls, socket: str, token: str) -> "Table":
+        """With what pgstrom.kv_attach() gave. Moved is raised when the server makes the region anew."""
+        given = [(socket, token)]
+
+        def once() -> Token:
+            if not given:
+                raise lib.failure(lib.MOVED)
+            return given.pop()
+
+        return cls(once)
+
+    def close(self) -> None:
+        self._region = None
+        self._threads = threading.local()
+
+    def __enter__(self) -> "Table":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def _current(self) -> _Region:
+        region = self._region
+        if region is None:
+            raise ValueError("the table is closed")
+        return region
+
+    def _reader(self) -> _Reader:
+        region = self._current()
+        reader = getattr(self._threads, "reader", None)
+        if reader is None or reader.region is not region:
+            reader = self._threads.reader = _Reader(region)
+        return reader
+
+    def _attach_again(self, moved: _Region) -> None:
+        with self._lock:
+            if self._region is moved:
+                self._region = _Region(self._tokens())
+
+    @property
+    def columns(self) -> List[Column]:
+        return list(self._current().shape.columns)
+
+    @property
+    def key(self) -> str:
+        """The name of the key's column."""
+        shape = self._current().shape
+        return shape.columns[shape.key].name
+
+    def __len__(self) -> int:
+        """Rows that there are at the moment."""
+        return int(lib.library().stromkv_row_count(self._current().table))
+
+    def _images(self, keys: Iterable[Any]) -> Tuple[Shape, List[Optional[bytes]]]:
+        wanted = list(keys)
+        for attempt in range(3):
+            reader = self._reader()
+            shape = reader.region.shape
+            bytes_of = [key_bytes(shape.columns[shape.key], key) for key in wanted]
+            images: List[Optional[bytes]] = []
+            status = lib.OK
+            for begin in range(0, len(bytes_of), _MOST_KEYS):
+                status, some = read_many(lambda *arguments: lib.library().stromkv_get_many(reader.reader, *arguments),
+                                         bytes_of[begin:begin + _MOST_KEYS])
+                if status != lib.OK:
+                    break
+                images += some
+            if status == lib.OK:
+                return shape, images
+            if status != lib.MOVED or attempt == 2:
+                raise lib.failure(status)
+            self._attach_again(reader.region)
+        raise AssertionError
+
+    def get(self, key: Any) -> Optional[Dict[str, Any]]:
+        """The row with this key; None: there is none."""
+        shape, images = self._images([key])
+        return None if images[0] is None else shape.row(images[0])
+
+    def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
+        """Rows in the keys' order. form "rows": a list, with None for keys without a row. "numpy": a dict of masked
+        arrays, and "arrow": a pyarrow.RecordBatch, both with NULLs in the rows of such keys."""
+        shape, images = self._images(keys)
+        return in_form(shape, images, form)
+
+    def scan(self) -> Iterator[Dict[str, Any]]:
+        """All rows, in no order. Those that the server moves meanwhile may come twice, or not at all."""
+        reader = _Reader(self._current())
+        library, row = lib.library(), lib.Row()
+        library.stromkv_scan_begin(reader.reader)
+        while (status := library.stromkv_scan_next(reader.reader, ctypes.byref(row))) == lib.OK:
+            yield reader.region.shape.row(ctypes.string_at(row.data, row.bytes))
+        if status != lib.NOT_FOUND:
+            raise lib.failure(status)
+
+    def statistics(self) -> Dict[str, int]:
+        """gets, bucket_reads, record_reads and retries of this thread."""
+        told = lib.ReaderStatistics()
+        lib.library().stromkv_reader_statistics(self._reader().reader, ctypes.byref(told))
+        return {name: getattr(told, name) for name, _ in told._fields_}
+
+
+def attach(database: Any, table: str) -> Table:
+    """`database`: what psycopg.connect() takes, or a connection. `table`: its name as SQL has it."""
+    return Table(token_source(database, "kv_attach", table))
