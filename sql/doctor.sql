@@ -27,7 +27,7 @@ CREATE VIEW device_info AS SELECT * FROM device_info();
 GRANT SELECT ON device_info TO PUBLIC;
 
 COMMENT ON VIEW device_info IS 'the CPU device and the GPUs of the machine';
-COMMENT ON COLUMN device_info.device IS 'cpu, gpu0, gpu1, …';
+COMMENT ON COLUMN device_info.device IS 'cpu, gpu0, gpu1, ...';
 COMMENT ON COLUMN device_info.name IS 'of the processor or GPU';
 COMMENT ON COLUMN device_info.instructions IS 'that the engine uses; NULL for GPUs';
 COMMENT ON COLUMN device_info.threads IS 'that a query may use; NULL for GPUs';

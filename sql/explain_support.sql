@@ -4,7 +4,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'strom_explain_support'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE ROWS 20;
 
--- argument query: one statement or more, with $1, $2, … for parameters
+-- argument query: one statement or more, with $1, $2, ... for parameters
 -- result part: what the expression is in the query; plan: the plan as a whole
 -- result expression: as EXPLAIN writes it
 -- result runs: engine or PostgreSQL: who can compute it; of the plan: who does

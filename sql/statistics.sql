@@ -72,7 +72,7 @@ COMMENT ON COLUMN stat_queries.usename IS 'name of the role';
 COMMENT ON COLUMN stat_queries.dbid IS 'database';
 COMMENT ON COLUMN stat_queries.datname IS 'name of the database';
 COMMENT ON COLUMN stat_queries.queryid IS 'as in pg_stat_activity and pg_stat_statements';
-COMMENT ON COLUMN stat_queries.query IS 'text with $1, $2, … in place of constants, at most 1023 bytes';
+COMMENT ON COLUMN stat_queries.query IS 'text with $1, $2, ... in place of constants, at most 1023 bytes';
 COMMENT ON COLUMN stat_queries.executions IS 'nodes of the engine that ended well';
 COMMENT ON COLUMN stat_queries.total_time IS 'time of these nodes in ms';
 COMMENT ON COLUMN stat_queries.min_time IS 'least time of a node in ms';
