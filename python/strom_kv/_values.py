@@ -94,6 +94,20 @@ class Shape:
         self.columns, self.key = list(columns), key
         self._bitmap = (len(self.columns) + 7) // 8
 
+    @property
+    def image_bytes(self) -> int:
+        """Bytes of the image of a row without NULLs; 0: values have no fixed widths. An image with NULLs has fewer."""
+        widths = [column.width for column in self.columns]
+        return self._bitmap + sum(widths) if all(widths) else 0
+
+    def split(self, images: Any) -> List[Any]:
+        """The stored bytes of each column, of the images of rows without NULLs that follow one another in an array."""
+        import numpy
+
+        parts = [("nulls", f"V{self._bitmap}"), *((f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns))]
+        table = images.view(numpy.dtype(parts)).reshape(-1)
+        return [numpy.ascontiguousarray(table[f"c{i}"]) for i in range(len(self.columns))]
+
     def fields(self, image: bytes) -> List[Optional[bytes]]:
         """The stored values of a row; None for NULL."""
         at, fields = self._bitmap, []
@@ -117,11 +131,8 @@ class Shape:
         is None has NULLs only."""
         import numpy
 
-        whole = self._bitmap + sum(column.width for column in self.columns)
-        if images and all(column.width for column in self.columns) and all(image is not None and len(image) == whole for image in images):
-            parts = [("nulls", f"V{self._bitmap}"), *((f"c{i}", f"V{column.width}") for i, column in enumerate(self.columns))]
-            table = numpy.frombuffer(b"".join(image for image in images if image is not None), dtype=parts)
-            return [numpy.ascontiguousarray(table[f"c{i}"]) for i in range(len(self.columns))]
+        if images and self.image_bytes and all(image is not None and len(image) == self.image_bytes for image in images):
+            return self.split(numpy.frombuffer(b"".join(image for image in images if image is not None), "u1"))
         rows = [[None] * len(self.columns) if image is None else self.fields(image) for image in images]
         return [[row[i] for row in rows] for i in range(len(self.columns))]
 
@@ -222,6 +233,18 @@ def key_bytes(column: Column, key: Any) -> bytes:
     except (struct.error, TypeError, ValueError) as error:
         raise ValueError(f"{key!r} is no value of the key's type, {column.type}") from error
     raise ValueError(f"keys of type {column.type} are given by their bytes, as they are stored")
+
+
+def number_keys(column: Column, keys: Any) -> Optional[Any]:
+    """Keys that are whole numbers as an array of what is stored; None: they are something else, or out of range."""
+    import numpy
+
+    form = {INT2: "<i4", INT4: "<i4", INT8: "<i8"}.get(column.type_id)
+    numbers = numpy.asarray(keys)
+    if form is None or numbers.ndim != 1 or numbers.dtype.kind != "i":
+        return None
+    stored = numpy.ascontiguousarray(numbers, form)
+    return stored if (stored == numbers).all() else None
 
 
 def text_of(column: Column, value: Any) -> str:

@@ -8,7 +8,7 @@ from . import _library as lib
 from ._tokens import Token, token_source
 from ._values import Column, key_bytes, text_of
 from .errors import StoreError
-from .region import in_form, read_many, shape_of
+from .region import check_form, in_form, read_many, shape_of
 
 _TOGETHER = 256  # requests of one message
 
@@ -98,6 +98,7 @@ class Session:
 
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
         """As Table.mget(). Each 256 rows are of one moment."""
+        check_form(form)
         key_column = self._shape.columns[self._shape.key]
         wanted = [key_bytes(key_column, key) for key in keys]
         images: List[Optional[bytes]] = []

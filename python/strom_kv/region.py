@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from . import _library as lib
 from ._tokens import Token, token_source
-from ._values import Column, Shape, arrow_array, key_bytes, numpy_column
+from ._values import Column, Shape, arrow_array, key_bytes, number_keys, numpy_column
 
 _MOST_KEYS = 4096  # of one call of the library, whose rows are in memory at the same time
 
@@ -60,13 +61,43 @@ def read_many(call: Callable[[Any, Any, int], int], keys: Sequence[bytes]) -> Tu
     return status, [ctypes.string_at(row.data, row.bytes) if row.status == lib.OK else None for row in rows]
 
 
+def read_numbers(reader: "_Reader", keys: Any) -> Optional[List[Any]]:
+    """The stored columns of the rows with these keys, an array of numbers, with few steps for each row. None where a row is
+    missing or has NULLs, its values have no fixed widths, or it has to be tried again."""
+    import numpy
+
+    shape, width = reader.region.shape, keys.dtype.itemsize
+    whole = shape.image_bytes
+    if whole == 0 or len(keys) == 0:
+        return None
+    wanted = numpy.empty(min(len(keys), _MOST_KEYS), numpy.dtype(lib.Key))
+    rows = numpy.empty(len(wanted), numpy.dtype(lib.Row))
+    pieces: List[bytes] = []
+    for begin in range(0, len(keys), _MOST_KEYS):
+        count = min(_MOST_KEYS, len(keys) - begin)
+        wanted["data"][:count] = keys.ctypes.data + numpy.arange(begin, begin + count, dtype="u8") * width
+        wanted["bytes"] = width
+        status = lib.library().stromkv_get_many(reader.reader, wanted.ctypes.data, rows.ctypes.data, count)
+        if status != lib.OK or (rows["status"][:count] != lib.OK).any() or (rows["bytes"][:count] != whole).any():
+            return None
+        pieces += map(ctypes.string_at, rows["data"][:count].tolist(), itertools.repeat(whole))
+    return shape.split(numpy.frombuffer(b"".join(pieces), "u1"))
+
+
 def in_form(shape: Shape, images: Sequence[Optional[bytes]], form: str) -> Any:
     """`form`: "rows", "numpy" or "arrow"."""
     if form == "rows":
         return [None if image is None else shape.row(image) for image in images]
-    if form not in ("numpy", "arrow"):
+    return as_columns(shape, shape.stored_columns(images), form)
+
+
+def check_form(form: str) -> None:
+    if form not in ("rows", "numpy", "arrow"):
         raise ValueError(f'form is "rows", "numpy" or "arrow", not {form!r}')
-    stored = shape.stored_columns(images)
+
+
+def as_columns(shape: Shape, stored: Sequence[Any], form: str) -> Any:
+    """`form`: "numpy" or "arrow"."""
     if form == "numpy":
         return {column.name: numpy_column(column, values) for column, values in zip(shape.columns, stored)}
     import pyarrow
@@ -168,7 +199,16 @@ class Table:
     def mget(self, keys: Iterable[Any], form: str = "rows") -> Any:
         """Rows in the keys' order. form "rows": a list, with None for keys without a row. "numpy": a dict of masked
         arrays, and "arrow": a pyarrow.RecordBatch, both with NULLs in the rows of such keys."""
-        shape, images = self._images(keys)
+        check_form(form)
+        wanted = keys if hasattr(keys, "__len__") else list(keys)
+        if form != "rows":
+            reader = self._reader()
+            shape = reader.region.shape
+            numbers = number_keys(shape.columns[shape.key], wanted)
+            stored = None if numbers is None else read_numbers(reader, numbers)
+            if stored is not None:
+                return as_columns(shape, stored, form)
+        shape, images = self._images(wanted)
         return in_form(shape, images, form)
 
     def scan(self) -> Iterator[Dict[str, Any]]:
