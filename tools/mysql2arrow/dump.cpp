@@ -153,6 +153,7 @@ Result<DumpResult> dump_all_tables(const Settings& settings, tool::Progress& pro
   STROM_ASSIGN(auto first, Connection::open(settings));
   STROM_ASSIGN(const std::vector<Table> tables, all_tables(*first));
   std::vector<tool::SourceTable> sources;
+  sources.reserve(tables.size());
   for (const Table& table : tables) sources.push_back({table.name, table.name, tool::quote_identifier(table.name)});
   STROM_ASSIGN(const auto sessions, Sessions::open(std::move(first), settings, static_cast<size_t>(settings.workers),
                                                    tables, true, progress));
