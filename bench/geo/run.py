@@ -33,9 +33,11 @@ from options import say  # noqa: E402
 ONE_PREFECTURE = "p13"
 # As the article of the seeds has it, and one of few points.
 CONSTANT = "polygon ((124 26, 128 27, 130 30, 126 33, 124 26))"
+NEIGHBOURS = 10  # of each point, on average, in the join by distance
+TASKS = ("join", "prefecture", "constant", "near")
 ENGINES = ("pg_strom", "postgis", "shapely", "geopandas", "sedonadb")
 WANTED = {("join", "sedonadb"): 10, ("join", "postgis"): 130, ("join", "shapely"): 20, ("prefecture", "sedonadb"): 5,
-          ("prefecture", "postgis"): 700, ("constant", "postgis"): 40}
+          ("prefecture", "postgis"): 700, ("constant", "postgis"): 40, ("near", "postgis"): 20, ("near", "sedonadb"): 3}
 
 Counts = Dict[int, int]
 
@@ -45,6 +47,8 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--sizes", default="6000,120000", help="of %s, separated by commas" % ", ".join(municipalities.SIZES))
     add("--points", type=float, default=10e6)
+    add("--near", type=float, default=1e6, help="points on each side of the join by distance; 0 leaves it out")
+    add("--tasks", default=",".join(TASKS), help="only these, separated by commas")
     add("--runs", type=int, default=3, help="measured runs of each; slow rivals run once")
     add("--engines", default=",".join(ENGINES), help="only these, separated by commas")
     add("--threads", type=int, default=2, help="threads or workers of every engine")
@@ -54,12 +58,15 @@ def parse_arguments(given: List[str]) -> argparse.Namespace:
 
 
 class Data:
-    def __init__(self, size: municipalities.Size, count: int):
+    def __init__(self, size: municipalities.Size, count: int, near: int):
         self.size = size
         say(f"polygons of {size.name}")
         self.polygons = municipalities.polygons(size)
         self.prefectures = [municipalities.prefecture(i, size) for i in range(len(self.polygons))]
         self.points = municipalities.points(count, size)
+        self.near = [municipalities.points(near, size, seed) for seed in (21, 22)]
+        extent = municipalities.EXTENT**2 * min(size.columns, size.rows) / max(size.columns, size.rows)
+        self.distance = float(np.sqrt(NEIGHBOURS * extent / (np.pi * max(near, 1))))
 
     def chosen(self, task: str) -> List[int]:
         everything = range(len(self.polygons))
@@ -67,7 +74,7 @@ class Data:
 
 
 class Contender:
-    """task(name) gives the counts of points by polygon, or {0: count} for the constant polygon."""
+    """task(name) gives the counts of points by polygon, or {0: count} for the constant polygon and the join by distance."""
 
     runs: Optional[int] = None  # for slow ones
 
@@ -91,7 +98,8 @@ class Server(Contender):
         return self.connection.execute(statement)
 
     def load(self, data: Data) -> None:
-        label = f"{data.size.name} {len(data.points)}"
+        label = f"{data.size.name} {len(data.points)} {len(data.near[0])}"
+        self.distance = data.distance
         known = self.run("select obj_description(to_regnamespace('bench_geo'), 'pg_namespace')").fetchone()[0]
         self.run("set search_path = bench_geo, public")
         if known == label:
@@ -99,22 +107,34 @@ class Server(Contender):
         say("loading the tables")
         self.run("drop schema if exists bench_geo cascade; create schema bench_geo")
         self.run("create table areas (gid int, pref text, geom geometry); create table points (x float8, y float8)")
+        self.run("create table shops (x float8, y float8); create table stops (x float8, y float8)")
         with self.connection.cursor().copy("copy areas from stdin") as writer:
             for gid, (area, name) in enumerate(zip(data.polygons, data.prefectures)):
                 writer.write_row((gid, name, shapely.to_wkb(area, hex=True)))
-        with self.connection.cursor().copy("copy points from stdin (format binary)") as writer:
-            writer.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
-            for part in np.array_split(data.points, max(1, len(data.points) // 1_000_000)):
-                rows = np.zeros(len(part), dtype=[("n", ">i2"), ("l1", ">i4"), ("x", ">f8"), ("l2", ">i4"), ("y", ">f8")])
-                rows["n"], rows["l1"], rows["l2"], rows["x"], rows["y"] = 2, 8, 8, part[:, 0], part[:, 1]
-                writer.write(rows.tobytes())
-            writer.write(b"\xff\xff")
+        self.copy("points", data.points)
+        for name, points in zip(("shops", "stops"), data.near):
+            self.copy(name, points)
+            self.run(f"alter table {name} add geom geometry(point); update {name} set geom = st_makepoint(x, y)")
+            self.run(f"vacuum full {name}")
+            self.run(f"create index on {name} using gist (geom)")
+            self.run(f"vacuum (analyze) {name}")
         self.run("create index on areas using gist (geom)")
         self.run("vacuum (analyze) areas")
         self.run("vacuum (analyze) points")
         self.run(f"comment on schema bench_geo is '{label}'")
 
+    def copy(self, table: str, points: np.ndarray) -> None:
+        with self.connection.cursor().copy(f"copy {table} from stdin (format binary)") as writer:
+            writer.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+            for part in np.array_split(points, max(1, len(points) // 1_000_000)):
+                rows = np.zeros(len(part), dtype=[("n", ">i2"), ("l1", ">i4"), ("x", ">f8"), ("l2", ">i4"), ("y", ">f8")])
+                rows["n"], rows["l1"], rows["l2"], rows["x"], rows["y"] = 2, 8, 8, part[:, 0], part[:, 1]
+                writer.write(rows.tobytes())
+            writer.write(b"\xff\xff")
+
     def statement(self, name: str) -> str:
+        if name == "near":
+            return f"select 0, count(*) from shops a, stops b where st_dwithin(a.geom, b.geom, {self.distance!r})"
         if name == "constant":
             return f"select 0, count(*) from points where st_contains('{CONSTANT}', st_makepoint(x, y))"
         where = f"and pref = '{ONE_PREFECTURE}'" if name == "prefecture" else ""
@@ -155,6 +175,8 @@ class Shapely(Contender):
         self.made = shapely.points(data.points)
 
     def task(self, name: str) -> Optional[Counts]:
+        if name == "near":
+            return None
         chosen = self.data.chosen(name)
         areas = [shapely.from_wkt(CONSTANT.upper())] if name == "constant" else [self.data.polygons[i] for i in chosen]
         tree = shapely.STRtree(areas)
@@ -176,7 +198,7 @@ class Geopandas(Contender):
         self.points = geopandas.GeoDataFrame(geometry=shapely.points(data.points))
 
     def task(self, name: str) -> Optional[Counts]:
-        if name == "constant":
+        if name in ("constant", "near"):
             return None
         chosen = self.data.chosen(name)
         areas = self.geopandas.GeoDataFrame({"gid": chosen}, geometry=[self.data.polygons[i] for i in chosen])
@@ -198,9 +220,15 @@ class Sedona(Contender):
         self.session.create_data_frame(areas).to_view("raw")
         self.session.create_data_frame(pa.table({"x": data.points[:, 0], "y": data.points[:, 1]})).to_view("points")
         self.session.sql("select gid, pref, st_geomfromwkb(wkb) geom from raw").to_memtable().to_view("areas")
+        self.distance = data.distance
+        for view, points in zip(("shops", "stops"), data.near):
+            self.session.create_data_frame(pa.table({"x": points[:, 0], "y": points[:, 1]})).to_view(view + "_raw")
+            self.session.sql(f"select st_point(x, y) geom from {view}_raw").to_memtable().to_view(view)
 
     def task(self, name: str) -> Optional[Counts]:
-        if name == "constant":
+        if name == "near":
+            statement = f"select 0 gid, count(*) n from shops a join stops b on st_dwithin(a.geom, b.geom, {self.distance!r})"
+        elif name == "constant":
             statement = f"select 0 gid, count(*) n from points where st_contains(st_geomfromtext('{CONSTANT}'), st_point(x, y))"
         else:
             where = f"where pref = '{ONE_PREFECTURE}'" if name == "prefecture" else ""
@@ -231,7 +259,7 @@ def measure(contender: Contender, task: str, runs: int) -> Dict[str, object]:
 
 
 def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, object]]) -> bool:
-    data = Data(municipalities.SIZES[name], int(arguments.points))
+    data = Data(municipalities.SIZES[name], int(arguments.points), int(arguments.near))
     right = True
     reference: Dict[str, Counts] = {}
     for engine in arguments.engines.split(","):
@@ -240,7 +268,9 @@ def run_size(arguments: argparse.Namespace, name: str, results: List[Dict[str, o
         except ImportError as error:
             say(f"{engine}: {error}")
             continue
-        for task in ("join", "prefecture", "constant"):
+        for task in arguments.tasks.split(","):
+            if task == "near" and arguments.near < 1:
+                continue
             found = measure(contender, task, arguments.runs)
             if not found:
                 continue
@@ -282,7 +312,7 @@ def main() -> int:
     right = True
     for name in arguments.sizes.split(","):
         right = run_size(arguments, name, results) and right
-    report = {"hardware": hardware.describe(), "started": started, "load_average": load, "points": int(arguments.points),
+    report = {"hardware": hardware.describe(), "started": started, "load_average": load, "points": int(arguments.points), "near": int(arguments.near),
               "threads": arguments.threads, "runs": arguments.runs, "results": results, "figures": figures.as_json(figures_of(results))}
     arguments.out.write_text(json.dumps(report, indent=1) + "\n")
     print("| polygons | task | engine | ms | times pg_strom |\n|---|---|---|---|---|")
