@@ -61,7 +61,7 @@ BEGIN
 END $$;
 BEGIN;
 CREATE TABLE passing (a int) WITH (autovacuum_enabled = off);
-COPY passing FROM PROGRAM 'seq 30000' (FREEZE);
+COPY passing FROM PROGRAM 'seq 100000' (FREEZE);
 COMMIT;
 SELECT has_kept_pages('SELECT sum(a) FROM passing') FROM generate_series(1, 3);
 -- Tables that leave no traces in the WAL.
