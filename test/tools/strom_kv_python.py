@@ -5,8 +5,10 @@ import datetime
 import os
 import pathlib
 import random
+import signal
 import sys
 import threading
+import time
 import uuid
 
 import numpy as np
@@ -191,10 +193,51 @@ def threads_beside_a_writer():
     table.close()
 
 
+def server_processes(first):
+    """{process: ticks of processor time} of the postmaster `first` and its children."""
+    found = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if first in (int(stat.parent.name), int(fields[1])):
+            found[int(stat.parent.name)] = int(fields[11]) + int(fields[12])
+    return found
+
+
+def reads_while_the_server_is_stopped():
+    make_table("still", "id bigint, n bigint")
+    query("INSERT INTO still SELECT i, i * i FROM generate_series(1, 20000) i", DB)
+    with strom_kv.attach(CONNINFO, "still") as table:
+        keys = np.arange(1, 20001)
+        postmaster = int(query("SELECT pg_read_file('postmaster.pid')", DB).split()[0])
+        before = server_processes(postmaster)
+        ok(len(before) > 3, "processes of the server", before)
+        for process in before:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            time.sleep(0.1)
+            before = server_processes(postmaster)
+            begin, rows, wrong = time.monotonic(), 0, 0
+            while time.monotonic() - begin < 1:
+                wrong += int((table.mget(keys, form="numpy")["n"] != keys * keys).sum())
+                rows += len(keys)
+            after = server_processes(postmaster)
+        finally:
+            for process in before:
+                os.kill(process, signal.SIGCONT)
+        equal((wrong, after), (0, before), "gets go on while the server is stopped, and cost it nothing")
+        ok(rows >= 100000, "as fast as before", rows)
+        equal(query("SELECT count(*) FROM still", DB), "20000", "the server goes on")
+    query("DROP FOREIGN TABLE still", DB)
+
+
 values_are_those_of_sql()
 whole_columns_at_once()
 dates_that_python_has_not()
 changes()
 rights_and_tokens()
 threads_beside_a_writer()
+reads_while_the_server_is_stopped()
 done()
