@@ -40,7 +40,7 @@ Status EventBuffer::add_found(const format::forward::Message& message, TagEvents
                               const format::forward::LeftOut& left_out, format::forward::RecordCounts* counts) {
   TagSchema& schema = schemas_.of(message.tag());
   adapt(events, schema);
-  const Status status = schema.records->append(message, events.newest.columns, counts, left_out, true);
+  Status status = schema.records->append(message, events.newest.columns, counts, left_out, true);
   if (status.code() != format::forward::RecordColumns::kOutgrown) return status;
   schemas_.widen(schema, message);
   adapt(events, schema);

@@ -53,6 +53,7 @@ int64_t size_of(const std::string& path) {
 
 std::vector<columnar::Field> fields_of(const std::vector<ColumnBuilder>& columns) {
   std::vector<columnar::Field> fields;
+  fields.reserve(columns.size());
   for (const ColumnBuilder& column : columns) fields.push_back(column.field());
   return fields;
 }

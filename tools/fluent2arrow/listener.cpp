@@ -75,7 +75,9 @@ Result<Listener> Listener::open(const std::string& address) {
   Listener listener;
   listener.given_ = address;
   STROM_TRY(address.find('/') != std::string::npos ? listener.open_unix() : listener.open_internet(SOCK_STREAM));
-  if (::listen(listener.get(), kBacklog) != 0) return base::os_error(errno, "could not listen at \"" + address + "\"");
+  const int socket = listener.get();
+  if (socket < 0 || ::listen(socket, kBacklog) != 0)
+    return base::os_error(errno, "could not listen at \"" + address + "\"");
   return listener;
 }
 

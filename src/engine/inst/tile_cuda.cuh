@@ -8,6 +8,7 @@
 #include "engine/inst/calls_cuda.cuh"
 #include "engine/inst/probes_cuda.cuh"
 #else
+#include "engine/inst/dispatch_probe.hpp"
 #include "engine/op/call/array.hpp"
 #include "engine/op/call/cast.hpp"
 #include "engine/op/call/compare.hpp"
@@ -21,7 +22,6 @@
 #include "engine/op/call/real.hpp"
 #include "engine/op/call/regex.hpp"
 #include "engine/op/call/text.hpp"
-#include "engine/op/gist_join/kernel.hpp"
 #endif
 #include "engine/op/pipeline/kernel.hpp"
 
@@ -49,10 +49,7 @@ STROM_KERNEL void probe_index(const P& p, TileState& s, const TileInstr& instr) 
 #ifdef STROM_CUDA_LINKED
   inst::probe_index(s, instr);
 #else
-  if (static_cast<TileOp>(instr.op) == TileOp::kFindCandidate)
-    find_in_cells(p, s, instr);
-  else
-    next_in_cells(p, s, instr);
+  dispatch_probe(p, s, instr);
 #endif
 }
 

@@ -26,6 +26,7 @@ Datum array_of(const char* const* texts, int count) {
 // May throw.
 Datum array_of(const std::vector<std::string>& texts) {
   std::vector<const char*> plain;
+  plain.reserve(texts.size());
   for (const std::string& text : texts) plain.push_back(text.c_str());
   return guard([&plain] { return array_of(plain.data(), static_cast<int>(plain.size())); });
 }
