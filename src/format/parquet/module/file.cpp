@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "format/parquet/module/source_input.hpp"
@@ -182,17 +183,26 @@ void File::check_field(int32_t field) const {
     throw Failure(STROM_PARQUET_INTERNAL, "no such column");
 }
 
-// Of a row group's columns.
-static std::string codec_of(const ::parquet::RowGroupMetaData& group) {
-  std::string name;
-  for (int i = 0; i < group.num_columns(); ++i) {
-    std::string one = ::arrow::util::Codec::GetCodecAsString(group.ColumnChunk(i)->compression());
-    std::transform(one.begin(), one.end(), one.begin(), [](unsigned char c) { return std::toupper(c); });
-    if (one == "UNCOMPRESSED") one.clear();
-    if (i > 0 && one != name) return "mixed";
-    name = std::move(one);
+// Nothing for a column that is encrypted with a key of its own: the library throws where its metadata is asked for.
+static std::optional<std::string> codec_of(const ::parquet::RowGroupMetaData& group, int column) {
+  try {
+    std::string name = ::arrow::util::Codec::GetCodecAsString(group.ColumnChunk(column)->compression());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+    return name == "UNCOMPRESSED" ? std::string() : name;
+  } catch (const ::parquet::ParquetException&) {
+    return std::nullopt;
   }
-  return name;
+}
+
+// Of a row group's columns, as far as they can be read.
+static std::string codec_of(const ::parquet::RowGroupMetaData& group) {
+  std::optional<std::string> name;
+  for (int i = 0; i < group.num_columns(); ++i) {
+    const std::optional<std::string> one = codec_of(group, i);
+    if (name.has_value() && one.has_value() && *one != *name) return "mixed";
+    if (one.has_value()) name = one;
+  }
+  return name.value_or("");
 }
 
 strom_parquet_row_group File::row_group(int32_t row_group) const {
