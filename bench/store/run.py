@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Dict, List
+from typing import Dict, List, Optional
 
 import psycopg
 
@@ -20,11 +20,13 @@ sys.dont_write_bytecode = True
 for folder in ("common", "ssb"):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / folder))
 
+import figures  # noqa: E402
 import hardware  # noqa: E402
 import options  # noqa: E402
 from options import say  # noqa: E402
 
 BATCHES = {"stromkv": (1, 8), "redis": (1, 16), "memcached": (1, 16), "lmdb": (1, 8), "store table, SQL": (1,), "heap, SQL": (1,), "unlogged, SQL": (1,)}
+KEYS = ("uniform", "zipf")
 SCHEMA = "strom_bench_store"
 
 
@@ -71,7 +73,7 @@ class Bench:
         subprocess.run([self.program, "load", kind, str(address), str(self.arguments.rows), str(self.arguments.bytes)], check=True)
 
     def measure(self, name: str, kind: str, address: object, token, server: int) -> None:
-        for keys in ("uniform", "zipf"):
+        for keys in KEYS:
             for batch in BATCHES[name]:
                 before = cpu_seconds(server)
                 command = [self.program, "get", kind, str(address), token(), str(self.arguments.rows), keys, str(batch), str(self.arguments.seconds)]
@@ -134,7 +136,42 @@ class Bench:
             shutil.rmtree(self.folder, ignore_errors=True)
         result = {"benchmark": "store", "machine": hardware.describe(), "rows": self.arguments.rows, "value_bytes": self.arguments.bytes,
                   "seconds": self.arguments.seconds, "load_average": os.getloadavg()[0], "gets": self.rows}
+        wanted = wanted_figures(self.rows)
+        result["figures"] = figures.as_json(wanted)
+        figures.show(wanted)
         self.arguments.out.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def wanted_figures(gets: List[dict]) -> List[figures.Figure]:
+    """What reads of a published region have to reach, alone and beside the others."""
+
+    def line(store: str, keys: str, batch: int) -> Optional[dict]:
+        return next((row for row in gets if (row["store"], row["keys"], row["batch"]) == (store, keys, batch)), None)
+
+    def rate(store: str, keys: str, batch: int) -> Optional[float]:
+        found = line(store, keys, batch)
+        return found and found["per_second"]
+
+    def times(name: str, store: str, keys: str, batch: int, wanted: float, ours: int = 1) -> figures.Figure:
+        mine, theirs = rate("stromkv", keys, ours), rate(store, keys, batch)
+        return figures.Figure(name, round(mine / theirs, 2) if mine and theirs else None, wanted)
+
+    def by_sql(keys: str) -> Optional[float]:
+        mine, theirs = rate("store table, SQL", keys, 1), rate("heap, SQL", keys, 1)
+        return round(mine / theirs, 2) if mine and theirs else None
+
+    single = line("stromkv", "uniform", 1) or {}
+    return [
+        figures.Figure("gets, uniform", rate("stromkv", "uniform", 1), 2e6, "/s"),
+        figures.Figure("gets, zipf", rate("stromkv", "zipf", 1), 3.5e6, "/s"),
+        figures.Figure("gets, 8 at once, uniform", rate("stromkv", "uniform", 8), 4e6, "/s"),
+        figures.Figure("gets: 99 % take", single.get("p99_us"), 5, "us", True),
+        figures.Figure("gets: server's processor time for a million", single.get("server_cpu_s_per_million"), 0.001, "s", True),
+        *(times(f"gets, {keys}: times {store}{', 16 at once' if batch > 1 else ''}", store, keys, batch, wanted)
+          for keys in KEYS
+          for store, batch, wanted in (("redis", 1, 25), ("memcached", 1, 25), ("redis", 16, 4), ("memcached", 16, 4), ("lmdb", 1, 1.5))),
+        *(figures.Figure(f"key by SQL, {keys}: times a heap table's index", by_sql(keys), 1) for keys in KEYS),
+    ]
 
 
 def main() -> None:
