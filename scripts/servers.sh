@@ -132,18 +132,19 @@ CONF
     cd "$dest/apt" || exit 1
     export APT_CONFIG=$dest/apt/apt.conf
     apt-get -q update >apt.log 2>&1 || exit 1
+    signed=()  # apt has checked what it fetched
     # Mirrors keep a suite's own version, and not always its updates.
     [[ -n $installed ]] && apt-get -q source --download-only "$package=$installed" >>apt.log 2>&1 ||
       apt-get -q source --download-only "$package" >>apt.log 2>&1 ||
       apt-get -q source --download-only "$package/$1" >>apt.log 2>&1 ||
       earlier_source "${uri%/}" "$package" || exit 1
-    dpkg-source --skip-patches -x ./*.dsc "$dest/source" >>apt.log 2>&1
+    dpkg-source --skip-patches "${signed[@]}" -x ./*.dsc "$dest/source" >>apt.log 2>&1
   ) || { tail -n 20 "$dest/apt/apt.log" >&2 && die "no source of $package"; }
 }
 
 # earlier_source MIRROR PACKAGE: the newest of the three minor releases before the one that apt knows, into the current
-# folder. A mirror that is being updated may list a release before it has its files. The maintainer's signature proves
-# the files, as the list's signature does for apt.
+# folder. A mirror that is being updated may list a release before it has its files. `signed` is set: the maintainer's
+# signature proves the files when they are unpacked, as the list's signature does for apt.
 earlier_source() {
   local version major minor revision pool=$1/pool/main/${2:0:1}/$2 i
   version=$(apt-cache showsrc "$2" | awk '/^Version:/ { print $2; exit }')
@@ -155,7 +156,7 @@ earlier_source() {
     for file in "$stem-$revision.dsc" "$stem.orig.tar.bz2" "$stem-$revision.debian.tar.xz"; do
       curl -sfo "$file" "$pool/${file//+/%2b}" || continue 2
     done
-    dpkg-source --skip-patches --require-valid-signature -x "$stem-$revision.dsc" checked >>apt.log 2>&1 || return
+    signed=(--require-valid-signature)
     return 0
   done
   return 1

@@ -148,29 +148,24 @@ def wanted_figures(gets: List[dict]) -> List[figures.Figure]:
     def line(store: str, keys: str, batch: int) -> Optional[dict]:
         return next((row for row in gets if (row["store"], row["keys"], row["batch"]) == (store, keys, batch)), None)
 
-    def rate(store: str, keys: str, batch: int) -> Optional[float]:
+    def rate(store: str, keys: str, batch: int = 1) -> Optional[float]:
         found = line(store, keys, batch)
         return found and found["per_second"]
 
-    def times(name: str, store: str, keys: str, batch: int, wanted: float, ours: int = 1) -> figures.Figure:
-        mine, theirs = rate("stromkv", keys, ours), rate(store, keys, batch)
-        return figures.Figure(name, round(mine / theirs, 2) if mine and theirs else None, wanted)
-
-    def by_sql(keys: str) -> Optional[float]:
-        mine, theirs = rate("store table, SQL", keys, 1), rate("heap, SQL", keys, 1)
-        return round(mine / theirs, 2) if mine and theirs else None
+    def times(name: str, ours: Optional[float], theirs: Optional[float], wanted: float) -> figures.Figure:
+        return figures.Figure(name, round(ours / theirs, 2) if ours and theirs else None, wanted)
 
     single = line("stromkv", "uniform", 1) or {}
     return [
-        figures.Figure("gets, uniform", rate("stromkv", "uniform", 1), 2e6, "/s"),
-        figures.Figure("gets, zipf", rate("stromkv", "zipf", 1), 3.5e6, "/s"),
+        figures.Figure("gets, uniform", rate("stromkv", "uniform"), 2e6, "/s"),
+        figures.Figure("gets, zipf", rate("stromkv", "zipf"), 3.5e6, "/s"),
         figures.Figure("gets, 8 at once, uniform", rate("stromkv", "uniform", 8), 4e6, "/s"),
         figures.Figure("gets: 99 % take", single.get("p99_us"), 5, "us", True),
         figures.Figure("gets: server's processor time for a million", single.get("server_cpu_s_per_million"), 0.001, "s", True),
-        *(times(f"gets, {keys}: times {store}{', 16 at once' if batch > 1 else ''}", store, keys, batch, wanted)
+        *(times(f"gets, {keys}: times {store}{', 16 at once' if batch > 1 else ''}", rate("stromkv", keys), rate(store, keys, batch), wanted)
           for keys in KEYS
           for store, batch, wanted in (("redis", 1, 25), ("memcached", 1, 25), ("redis", 16, 4), ("memcached", 16, 4), ("lmdb", 1, 1.5))),
-        *(figures.Figure(f"key by SQL, {keys}: times a heap table's index", by_sql(keys), 1) for keys in KEYS),
+        *(times(f"key by SQL, {keys}: times a heap table's index", rate("store table, SQL", keys), rate("heap, SQL", keys), 1) for keys in KEYS),
     ]
 
 

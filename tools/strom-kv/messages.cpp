@@ -38,21 +38,12 @@ const stromkv_column& key_column(const Messages& messages) {
   return *stromkv_session_column_at(messages.get(), stromkv_session_key_column(messages.get()));
 }
 
-/// Through a session of PostgreSQL, unless there is a token.
 Result<Messages> open_messages(const Settings& settings) {
-  std::string socket = settings.socket, token = settings.token;
-  if (token.empty()) {
-    STROM_ASSIGN(Session session, Session::open(settings));
-    STROM_ASSIGN(const auto row,
-                 session.first_row("SELECT socket, token FROM pgstrom.kv_session($1::regclass)", {settings.table}));
-    if (row.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
-    socket = row[0];
-    token = row[1];
-  }
+  STROM_ASSIGN(const Grant grant, ask_for_token(settings, "kv_session"));
   std::array<char, 1024> error{};
   stromkv_session* messages = nullptr;
   const stromkv_status status =
-      stromkv_session_open(socket.c_str(), token.c_str(), &messages, error.data(), error.size());
+      stromkv_session_open(grant.socket.c_str(), grant.token.c_str(), &messages, error.data(), error.size());
   if (status != STROMKV_OK) return kv_tool::failed(status, error.data());
   return Messages(messages);
 }

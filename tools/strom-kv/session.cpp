@@ -52,19 +52,21 @@ Status failed(stromkv_status status, const std::string& detail) {
   return {code, detail.empty() ? stromkv_status_text(status) : detail};
 }
 
+Result<Grant> ask_for_token(const Settings& settings, const std::string& function) {
+  if (!settings.token.empty()) return Grant{settings.socket, settings.token};
+  STROM_ASSIGN(Session session, Session::open(settings));
+  STROM_ASSIGN(const auto row,
+               session.first_row("SELECT socket, token FROM pgstrom." + function + "($1::regclass)", {settings.table}));
+  if (row.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
+  return Grant{row[0], row[1]};
+}
+
 Result<Table> attach(const Settings& settings) {
-  std::string socket = settings.socket, token = settings.token;
-  if (token.empty()) {
-    STROM_ASSIGN(Session session, Session::open(settings));
-    STROM_ASSIGN(const auto row,
-                 session.first_row("SELECT socket, token FROM pgstrom.kv_attach($1::regclass)", {settings.table}));
-    if (row.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
-    socket = row[0];
-    token = row[1];
-  }
+  STROM_ASSIGN(const Grant grant, ask_for_token(settings, "kv_attach"));
   std::array<char, 1024> error{};
   stromkv* table = nullptr;
-  const stromkv_status status = stromkv_attach(socket.c_str(), token.c_str(), &table, error.data(), error.size());
+  const stromkv_status status =
+      stromkv_attach(grant.socket.c_str(), grant.token.c_str(), &table, error.data(), error.size());
   if (status != STROMKV_OK) return failed(status, error.data());
   return Table(table);
 }

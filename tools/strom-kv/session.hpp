@@ -42,7 +42,14 @@ using Reader = std::unique_ptr<stromkv_reader, Detach>;
 /// A failure of the library.
 Status failed(stromkv_status status, const std::string& detail = {});
 
-/// The table's region, by settings.token or through a session.
+/// What a socket wants to be shown.
+struct Grant {
+  std::string socket, token;
+};
+/// settings.token, or what pgstrom's function, kv_attach or kv_session, gives to a session.
+Result<Grant> ask_for_token(const Settings& settings, const std::string& function);
+
+/// The table's region.
 Result<Table> attach(const Settings& settings);
 Result<Reader> open_reader(const Table& table);
 

@@ -1,6 +1,7 @@
 #include "format/vcf/bcf_values.hpp"
 
 #include <charconv>
+#include <cstring>
 
 namespace strom::format::vcf {
 
@@ -81,12 +82,12 @@ bool BinaryReader::take_type(BinaryValues* values) {
   return true;
 }
 
-bool BinaryReader::take_bytes(BinaryValues* values, uint64_t times) {
+bool BinaryReader::take_values(BinaryValues* values, uint64_t times) {
   // 2^31 values of 4 bytes of 2^24 samples: no overflow.
   const uint64_t size = values->count * BinaryValues::width(values->type) * times;
-  if (size > rest_.size()) return false;
-  values->bytes = rest_.data();
-  rest_.remove_prefix(size);
+  std::string_view bytes;
+  if (!take_bytes(size, &bytes)) return false;
+  values->bytes = bytes.data();
   return true;
 }
 
@@ -96,7 +97,7 @@ bool BinaryReader::take_key(int32_t* key) {
   BinaryValues value;
   value.type = code & 0x0F;
   value.count = code >> 4;
-  return value.count == 1 && value.is_integer() && take_bytes(&value, 1) && value.integer(0, key);
+  return value.count == 1 && value.is_integer() && take_values(&value, 1) && value.integer(0, key);
 }
 
 void append_text(const BinaryValues& values, std::string* text) {

@@ -4,9 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
+
+#include "base/byte_reader.hpp"
 
 namespace strom::format::vcf {
 
@@ -31,30 +32,22 @@ struct BinaryValues {
 };
 
 /// Takes values one after another. False: the bytes end before, or a type is none.
-class BinaryReader {
+class BinaryReader : private base::ByteReader {
  public:
-  explicit BinaryReader(std::string_view bytes) : rest_(bytes) {}
+  explicit BinaryReader(std::string_view bytes) : ByteReader(bytes) {}
 
-  template <class T>
-  bool take(T* value) {
-    if (rest_.size() < sizeof(T)) return false;
-    std::memcpy(value, rest_.data(), sizeof(T));
-    rest_.remove_prefix(sizeof(T));
-    return true;
-  }
-  bool take(BinaryValues* values) { return take_type(values) && take_bytes(values, 1); }
+  using ByteReader::take;
+  bool take(BinaryValues* values) { return take_type(values) && take_values(values, 1); }
   /// The values of all samples: `values` is the first sample's, and `samples` of that size follow each other.
   bool take_of_samples(BinaryValues* values, uint32_t samples) {
-    return take_type(values) && take_bytes(values, samples);
+    return take_type(values) && take_values(values, samples);
   }
   /// One integer of any type: a key.
   bool take_key(int32_t* key);
 
  private:
   bool take_type(BinaryValues* values);
-  bool take_bytes(BinaryValues* values, uint64_t times);
-
-  std::string_view rest_;
+  bool take_values(BinaryValues* values, uint64_t times);
 };
 
 /// Appends values as VCF has them: with commas in between, dots for what is missing, floats as the shortest text that

@@ -50,6 +50,13 @@ std::string names_of(const List* tables, bool in_command) {
   return more <= 0 || in_command ? names : names + ", and " + std::to_string(more) + " more";
 }
 
+/// `wrong` says what is the matter with the tables, if there are any.
+Finding finding_of(const char* check, const List* tables, const char* fine, const std::string& wrong,
+                   const std::string& remedy) {
+  if (tables == NIL) return {check, Health::kOk, fine, ""};
+  return {check, Health::kNote, wrong + ": " + names_of(tables, false) + ".", remedy};
+}
+
 constexpr char kArrowTables[] =
     "SELECT c.oid, c.oid::pg_catalog.regclass::pg_catalog.text FROM pg_catalog.pg_class c "
     "JOIN pg_catalog.pg_foreign_table t ON t.ftrelid = c.oid JOIN pg_catalog.pg_foreign_server s ON s.oid = t.ftserver "
@@ -59,13 +66,9 @@ constexpr char kArrowTables[] =
 void check_analysed(std::vector<Finding>* findings) {
   const std::string query = std::string(kArrowTables) + "AND c.reltuples < 0 ORDER BY 2";
   const List* tables = guard([&query] { return find(query.c_str()); });
-  if (tables == NIL)
-    findings->push_back({"Arrow statistics", Health::kOk, "The planner has statistics of all Arrow tables.", ""});
-  else
-    findings->push_back(
-        {"Arrow statistics", Health::kNote,
-         "Arrow tables that were never analysed, which autovacuum does not do: " + names_of(tables, false) + ".",
-         "ANALYZE " + names_of(tables, true) + ";"});
+  findings->push_back(finding_of("Arrow statistics", tables, "The planner has statistics of all Arrow tables.",
+                                 "Arrow tables that were never analysed, which autovacuum does not do",
+                                 "ANALYZE " + names_of(tables, true) + ";"));
 }
 
 void check_visibility(std::vector<Finding>* findings) {
@@ -76,14 +79,10 @@ void check_visibility(std::vector<Finding>* findings) {
       "WHERE c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND c.oid >= 16384 AND s.pages >= 1000 "
       "AND c.relallvisible < s.pages * 0.9 ORDER BY s.pages DESC, 2";
   const List* tables = guard([] { return find(kQuery); });
-  if (tables == NIL)
-    findings->push_back({"visibility", Health::kOk, "Pages of large tables are all-visible.", ""});
-  else
-    findings->push_back({"visibility", Health::kNote,
-                         "Tables of which a tenth of the pages or more is not all-visible, so that the column cache "
-                         "does not have them: " +
-                             names_of(tables, false) + ".",
-                         "VACUUM " + names_of(tables, true) + ";"});
+  findings->push_back(finding_of("visibility", tables, "Pages of large tables are all-visible.",
+                                 "Tables of which a tenth of the pages or more is not all-visible, so that the column "
+                                 "cache does not have them",
+                                 "VACUUM " + names_of(tables, true) + ";"));
 }
 
 // Of a table of several record batches. What cannot be read is another's concern.
@@ -109,14 +108,10 @@ void check_skipping(std::vector<Finding>* findings) {
     guard([relid] { LockRelationOid(relid, AccessShareLock); });
     if (skips_nothing(relid)) bad = guard([bad, table] { return lappend(bad, table); });
   }
-  if (bad == NIL)
-    findings->push_back({"skipping", Health::kOk, "Statistics can rule out record batches of all Arrow tables.", ""});
-  else
-    findings->push_back({"skipping", Health::kNote,
-                         "Arrow tables whose record batches no condition can skip, because they have no statistics or "
-                         "those of all batches are alike: " +
-                             names_of(bad, false) + ".",
-                         "arrowstat --sort-by=COLUMN FILE   # a column that conditions are on"});
+  findings->push_back(finding_of("skipping", bad, "Statistics can rule out record batches of all Arrow tables.",
+                                 "Arrow tables whose record batches no condition can skip, because they have no "
+                                 "statistics or those of all batches are alike",
+                                 "arrowstat --sort-by=COLUMN FILE   # a column that conditions are on"));
 }
 
 }  // namespace

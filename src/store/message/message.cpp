@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/byte_reader.hpp"
+
 namespace strom::store::message {
 
 namespace {
@@ -13,36 +15,12 @@ void append(T value, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-/// What is left of a body.
-class Cursor {
- public:
-  explicit Cursor(std::string_view rest) : rest_(rest) {}
-
-  template <class T>
-  bool take(T* value) {
-    if (rest_.size() < sizeof(T)) return false;
-    std::memcpy(value, rest_.data(), sizeof(T));
-    rest_.remove_prefix(sizeof(T));
-    return true;
-  }
-  bool take_bytes(size_t size, std::string_view* bytes) {
-    if (rest_.size() < size) return false;
-    *bytes = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return true;
-  }
-  bool is_at_end() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
 bool is_kind(uint16_t kind) {
   return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kStatistics);
 }
 
 Status parse_keys(std::string_view body, std::vector<std::string_view>* keys) {
-  Cursor cursor(body);
+  base::ByteReader cursor(body);
   uint32_t count = 0, size = 0;
   if (!cursor.take(&count)) return violation("ends before the number of its keys");
   if (count > kMostKeys) return violation("has too many keys");
@@ -55,7 +33,7 @@ Status parse_keys(std::string_view body, std::vector<std::string_view>* keys) {
 }
 
 Status parse_fields(std::string_view body, std::vector<Field>* fields) {
-  Cursor cursor(body);
+  base::ByteReader cursor(body);
   uint32_t count = 0, size = 0;
   if (!cursor.take(&count)) return violation("ends before the number of its values");
   if (count > kMostFields) return violation("has too many values");
@@ -155,7 +133,7 @@ Result<Answer> parse_answer(const Frame& frame) {
 
 Result<Statistics> parse_statistics(std::string_view body) {
   Statistics statistics;
-  Cursor cursor(body);
+  base::ByteReader cursor(body);
   // Later servers may tell more.
   for (uint64_t* number :
        {&statistics.rows, &statistics.clients, &statistics.operations, &statistics.groups, &statistics.failures})

@@ -2,6 +2,7 @@
 // rows' polygons its point lies. Build rows are tried in ascending order. Single source.
 #pragma once
 
+#include "engine/block/candidates.hpp"
 #include "engine/block/join_table.hpp"
 #include "engine/block/registers.hpp"
 #include "geo/cell_index.hpp"
@@ -139,12 +140,7 @@ STROM_KERNEL void find_in_cells(const P& p, TileState& s, const TileInstr& instr
       errors |= flag;
     });
   }
-  const bool flagged = p.any(errors != 0);
-  p.leader([&] {
-    own(s, instr.dst, flagged);
-    own(s, instr.b, false);
-  });
-  p.sync();
+  own_candidates(p, s, instr, errors);
 }
 
 /// kNextCandidate of a join by points.

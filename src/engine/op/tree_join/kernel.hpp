@@ -2,6 +2,7 @@
 // matches. Build rows are tried in the tree's order. Single source.
 #pragma once
 
+#include "engine/block/candidates.hpp"
 #include "engine/block/join_table.hpp"
 #include "engine/block/registers.hpp"
 #include "geo/float_box.hpp"
@@ -120,12 +121,7 @@ STROM_KERNEL void find_in_tree(const P& p, TileState& s, const TileInstr& instr)
     out_flags[i] = flag & kErrorFlag;
     errors |= flag & kErrorFlag;
   });
-  const bool flagged = p.any(errors != 0);
-  p.leader([&] {
-    own(s, instr.dst, flagged);
-    own(s, instr.b, false);
-  });
-  p.sync();
+  own_candidates(p, s, instr, errors);
 }
 
 /// kNextCandidate of a join by a tree.
