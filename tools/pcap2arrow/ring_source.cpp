@@ -113,6 +113,7 @@ class RingSource final : public PacketSource {
   Status set_filter(std::vector<sock_filter> filter);
   Status set_hardware_time();
   Status look_at_error();
+  Status look_at_interface();
 
   const Settings& settings_;
   const Target target_;
@@ -120,6 +121,7 @@ class RingSource final : public PacketSource {
   uint8_t* memory_ = nullptr;
   int64_t block_count_ = 0, next_block_ = 0;
   bool is_held_ = false;
+  bool is_down_ = false;  ///< went down, and may have come back
   BlockSource source_;
   std::vector<Packet> packets_;
 };
@@ -228,22 +230,36 @@ Status RingSource::look_at_error() {
   int error_number = 0;
   socklen_t size = sizeof(error_number);
   if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error_number, &size) != 0 || error_number == 0) return Status::ok();
-  const bool is_there = if_nametoindex(target_.name.c_str()) == static_cast<unsigned>(target_.index);
-  if (error_number == ENETDOWN && (target_.index == 0 || is_there)) return Status::ok();
+  is_down_ = error_number == ENETDOWN;
+  if (is_down_) return Status::ok();
   errno = error_number;
-  if (error_number == ENETDOWN) return Status(ErrorCode::kIoError, "interface \"" + target_.name + "\" has vanished");
   return failed("could not capture packets");
+}
+
+/// The kernel reports an interface that goes down, but not that one that is down has gone: it then takes the
+/// interface's number out of the socket's address.
+Status RingSource::look_at_interface() {
+  sockaddr_ll address{};
+  socklen_t size = sizeof(address);
+  if (getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) != 0) return failed("could not capture packets");
+  if (address.sll_ifindex == target_.index) return Status::ok();
+  return Status(ErrorCode::kIoError, "interface \"" + target_.name + "\" has vanished");
 }
 
 Result<std::span<const Packet>> RingSource::next(int milliseconds) {
   packets_.clear();
   if (!format::packets::is_block_ready(block())) {
     pollfd wanted[] = {{fd_, POLLIN | POLLERR, 0}, {event_, POLLIN, 0}};
-    if (poll(wanted, 2, milliseconds) < 0 && errno != EINTR) return failed("could not wait for packets");
+    const int ready = poll(wanted, 2, milliseconds);
+    if (ready < 0 && errno != EINTR) return failed("could not wait for packets");
     eventfd_t ignored = 0;
     if (wanted[1].revents != 0) (void)eventfd_read(event_, &ignored);
     if ((wanted[0].revents & (POLLERR | POLLHUP)) != 0) STROM_TRY(look_at_error());
-    if (!format::packets::is_block_ready(block())) return std::span<const Packet>();
+    if (!format::packets::is_block_ready(block())) {
+      // Not at once: the last packets come when the kernel closes their block.
+      if (is_down_ && ready == 0) STROM_TRY(look_at_interface());
+      return std::span<const Packet>();
+    }
   }
   is_held_ = true;
   format::packets::read_block(block(), kBlock, source_, packets_);
