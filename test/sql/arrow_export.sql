@@ -37,6 +37,27 @@ EXCEPTION WHEN duplicate_file THEN
   GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
   RAISE NOTICE '%', hint;
 END $$;
+-- The same of one that comes while the query runs; it stays as it is.
+SELECT set_config('test.file', :'folder' || '/appears.arrow', false) <> '' AS known;
+CREATE FUNCTION appear(path text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('COPY (SELECT ''mine'') TO %L', path);
+  RETURN 1;
+END $$;
+DO $$
+DECLARE
+  state text;
+  hint text;
+BEGIN
+  PERFORM pgstrom.arrow_export(format('SELECT arrow_export.appear(%L)', current_setting('test.file')), current_setting('test.file'));
+EXCEPTION WHEN OTHERS THEN
+  GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, hint = PG_EXCEPTION_HINT;
+  RAISE NOTICE '% %', state, hint;
+END $$;
+SELECT pg_read_file('strom_export/appears.arrow');
+SELECT pgstrom.arrow_export(format('SELECT arrow_export.appear(%L)', current_setting('test.file')),
+                            current_setting('test.file'), '{"overwrite": true}');
+:shell 'rm -f strom_export/appears.arrow';
 SELECT count(*) FROM copy;
 SELECT pgstrom.arrow_export('SELECT * FROM arrow_export.source ORDER BY id', :'file',
                             '{"overwrite": true, "compression": "lz4", "batch_rows": 1000}');

@@ -19,6 +19,7 @@ using boundary::ContextOwned;
 using boundary::guard;
 using boundary::throw_if_failed;
 
+/// Raises an ERROR where `path` is a file.
 void refuse_existing(const std::string& path) {
   struct stat existing;
   if (lstat(path.c_str(), &existing) != 0) return;
@@ -99,7 +100,13 @@ STROM_SQL_FUNCTION(strom_arrow_export) {
   read_settings(PG_GETARG_DATUM(2), &settings);
   if (!settings.overwrite) refuse_existing(path);
   auto file = boundary::value_or_throw(strom::format::StagedFile::create(path, settings.overwrite));
-  PG_RETURN_INT64(run(query, settings, false, std::move(file)));
+  try {
+    PG_RETURN_INT64(run(query, settings, false, std::move(file)));
+  } catch (const boundary::StatusError& error) {
+    // It was not there when the query began, and is not put into the place of one that is there now.
+    if (!settings.overwrite && error.status().code() == strom::ErrorCode::kIoError) refuse_existing(path);
+    throw;
+  }
 }
 
 STROM_SQL_FUNCTION(strom_arrow_ipc) {
