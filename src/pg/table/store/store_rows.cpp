@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <type_traits>
 
 #include "base/stored_numeric.hpp"
+#include "columnar/datum_form.hpp"
+#include "engine/block/tile.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/explain/lines.hpp"
 #include "pg/store/visibility.hpp"
@@ -36,9 +39,11 @@ bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) 
     case Codec::kWord: return phys == Phys::kI32 || phys == Phys::kF32;
     case Codec::kObject: return type == TypeId::kOid || type == TypeId::kEnum;
     case Codec::kLong:  // cells have no bit inverted
-      return (phys == Phys::kI64 || phys == Phys::kF64) &&
-             registry::type_info(type).form != registry::DatumForm::kUInt8;
-    case Codec::kBytes: return phys == Phys::kI128;
+      if (registry::type_info(type).form == registry::DatumForm::kUInt8) *stored = StoredAs::kDatums;
+      return phys == Phys::kI64 || phys == Phys::kF64;
+    case Codec::kBytes:
+      if (phys == Phys::kI64) *stored = StoredAs::kDatums;
+      return phys == Phys::kI128 || phys == Phys::kI64;
     case Codec::kVarlena: break;
   }
   const bool is_numeric = type == TypeId::kNumeric || type == TypeId::kDecimal;
@@ -50,13 +55,15 @@ bool stored_as(const store::StoreColumn& column, TypeId type, StoredAs* stored) 
 struct StoreRows::Made {
   std::deque<std::vector<uint64_t>> not_null;
   std::deque<std::vector<StrView>> numerics;
+  std::deque<std::vector<int64_t>> words;
 };
 
 StoreRows::StoreRows(const store::Table* table, Snapshot snapshot, const std::vector<AttrNumber>& attributes,
                      const std::vector<engine::plan::ValueType>& types)
     : table_(table) {
   for (size_t i = 0; i < attributes.size(); ++i) {
-    Column column{0, StoredAs::kRegisters, types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale};
+    Column column{0, StoredAs::kRegisters, types[i].type == TypeId::kDecimal ? base::kOwnScale : types[i].scale,
+                  columnar::storage_of(registry::type_info(types[i].type).form)};
     while (column.number < table->columns.size() && table->columns[column.number].attnum != attributes[i])
       ++column.number;
     if (column.number == table->columns.size() ||
@@ -98,6 +105,19 @@ void StoreRows::find_rows(Snapshot snapshot) {
   }
 }
 
+/// Registers of the rows that are seen. Others may be changing.
+const int64_t* StoreRows::make_words(const Chunk& chunk, const Column& column, Made* made) const {
+  const uint64_t width = table_->columns[column.number].width;
+  const auto* const bytes = static_cast<const uint8_t*>(table_->rows->values(chunk.number, column.number));
+  std::vector<int64_t>& words = made->words.emplace_back(chunk.rows + engine::block::kTilePadding);
+  columnar::heap::with_fixed(column.storage, [&](auto convert) {
+    if constexpr (std::is_convertible_v<decltype(convert(bytes)), int64_t>)
+      for (uint32_t row = 0; row < chunk.rows; ++row)
+        if (is_seen(chunk.seen, row)) words[row] = static_cast<int64_t>(convert(bytes + row * width));
+  });
+  return words.data();
+}
+
 columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, Made* made) const {
   const store::rows::Rows& rows = *table_->rows;
   const uint8_t* const nulls = rows.nulls(chunk.number, column.number);
@@ -107,7 +127,8 @@ columnar::ColumnView StoreRows::view(const Chunk& chunk, const Column& column, M
   view.is_register = column.stored != StoredAs::kViews;
   if (view.is_register) {
     view.flags = nulls;
-    if (column.stored == StoredAs::kRegisters) return view;
+    if (column.stored == StoredAs::kDatums) view.values = make_words(chunk, column, made);
+    if (column.stored != StoredAs::kNumerics) return view;
     std::vector<StrView>& numerics = made->numerics.emplace_back(chunk.rows, StrView{nullptr, 0});
     for (uint32_t row = 0; row < chunk.rows; ++row) {
       if (!is_seen(chunk.seen, row)) continue;

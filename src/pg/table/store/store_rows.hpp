@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "columnar/heap_page.hpp"
 #include "engine/plan/ir.hpp"
 #include "pg/source/row_source.hpp"
 #include "pg/store/memory.hpp"
@@ -16,6 +17,7 @@ enum class StoredAs : uint8_t {
   kRegisters,  // the values are the engine's registers
   kViews,      // Arrow's views of texts and bytes
   kNumerics,   // the same, of numerics as PostgreSQL stores them
+  kDatums,     // PostgreSQL's bytes of a fixed width, of which registers of 64 bits are made
 };
 
 /// False: it cannot, because values of `type` lie there in another form.
@@ -43,7 +45,8 @@ class StoreRows final : public source::RowSource {
   struct Column {
     uint32_t number;  // of the table's columns
     StoredAs stored;
-    int32_t scale;  // of kNumerics
+    int32_t scale;                    // of kNumerics
+    columnar::heap::Storage storage;  // of kDatums: how bytes become a register
   };
   /// A chunk of the table with rows to be seen.
   struct Chunk {
@@ -54,6 +57,7 @@ class StoreRows final : public source::RowSource {
   struct Made;
 
   void find_rows(Snapshot snapshot);
+  const int64_t* make_words(const Chunk& chunk, const Column& column, Made* made) const;
   columnar::ColumnView view(const Chunk& chunk, const Column& column, Made* made) const;
 
   const store::Table* table_;
