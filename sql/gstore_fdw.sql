@@ -123,6 +123,18 @@ LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
 -- example: SELECT * FROM pgstrom.kv_session('positions');
 COMMENT ON FUNCTION kv_session(regclass) IS 'where a client sends messages about a store table, and a token for that, which is good once and for 30 seconds';
 
+CREATE FUNCTION kv_session_tcp(relation regclass, OUT port integer, OUT token text)
+RETURNS record
+AS 'MODULE_PATHNAME', 'strom_kv_session_tcp'
+LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE;
+
+-- argument relation: a store table with the option kv_access
+-- result port: of the server, at an address of pg_strom.kv_listen_addresses
+-- result token: what the client sends there
+-- rights: SELECT on the table
+-- example: SELECT * FROM pgstrom.kv_session_tcp('positions');
+COMMENT ON FUNCTION kv_session_tcp(regclass) IS 'where a client on another machine sends messages about a store table, and a token for that, which is good once and for 30 seconds';
+
 CREATE FUNCTION kv_rotate(regclass)
 RETURNS void
 AS 'MODULE_PATHNAME', 'strom_kv_rotate'

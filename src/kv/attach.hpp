@@ -11,7 +11,7 @@ namespace strom::kv {
 /// The bytes of a token in hexadecimal digits. False: it is none.
 bool parse_token(const char* text, uint8_t* bytes);
 
-/// A connection to a server's socket; -1, and `what` says why there is none.
+/// A connection to a server's socket: a path, or tcp:HOST:PORT. -1, and `what` says why there is none.
 int connect_to(const char* path, std::string* what);
 
 /// A descriptor of the region that `token` (hexadecimal) is for. `what`: why not.

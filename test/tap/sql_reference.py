@@ -29,8 +29,8 @@ of the wider types have; see [types](queries.md#types).
 """
 # Not to be called by users.
 INTERNAL = re.compile(r"_handler$|_validator$|^gstore_fdw_tables_")
-# What examples of these need is not on every server: a GPU service, a preloaded library.
-NEEDS_SERVICE = re.compile(r"pgstrom\.(gpu_|stat_queries)")
+# What examples of these need is not on every server: a GPU service, a preloaded library, a port.
+NEEDS_SERVICE = re.compile(r"pgstrom\.(gpu_|stat_queries|kv_session_tcp)")
 
 
 class Notes:

@@ -41,6 +41,15 @@ Result<std::vector<std::vector<std::string>>> Session::all_rows(const std::strin
   return rows;
 }
 
+std::string Session::host() const {
+  for (const char* name : {PQhostaddr(connection_.get()), PQhost(connection_.get())}) {
+    const std::string host = name == nullptr ? "" : name;
+    if (host.empty() || host[0] == '/' || host[0] == '@') continue;
+    return host.find(':') == std::string::npos ? host : "[" + host + "]";
+  }
+  return "localhost";
+}
+
 std::string Session::quoted_name(const std::string& name) const {
   const std::unique_ptr<char, decltype(&PQfreemem)> quoted(
       PQescapeIdentifier(connection_.get(), name.data(), name.size()), PQfreemem);
@@ -55,6 +64,12 @@ Status failed(stromkv_status status, const std::string& detail) {
 Result<Grant> ask_for_token(const Settings& settings, const std::string& function) {
   if (!settings.token.empty()) return Grant{settings.socket, settings.token};
   STROM_ASSIGN(Session session, Session::open(settings));
+  if (settings.uses_tcp) {
+    STROM_ASSIGN(const auto place,
+                 session.first_row("SELECT port, token FROM pgstrom.kv_session_tcp($1::regclass)", {settings.table}));
+    if (place.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");
+    return Grant{"tcp:" + session.host() + ":" + place[0], place[1]};
+  }
   STROM_ASSIGN(const auto row,
                session.first_row("SELECT socket, token FROM pgstrom." + function + "($1::regclass)", {settings.table}));
   if (row.size() != 2) return Status(ErrorCode::kIoError, "the server gave no token");

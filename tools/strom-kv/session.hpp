@@ -25,6 +25,8 @@ class Session {
   Result<std::vector<std::vector<std::string>>> all_rows(const std::string& sql,
                                                          const std::vector<std::string>& parameters,
                                                          int64_t* changed = nullptr);
+  /// The machine that the session goes to.
+  std::string host() const;
   std::string quoted_name(const std::string& name) const;
 
  private:
@@ -46,7 +48,8 @@ Status failed(stromkv_status status, const std::string& detail = {});
 struct Grant {
   std::string socket, token;
 };
-/// settings.token, or what pgstrom's function, kv_attach or kv_session, gives to a session.
+/// settings.token, or what pgstrom's function, kv_attach or kv_session, gives to a session; with --tcp that of
+/// kv_session_tcp.
 Result<Grant> ask_for_token(const Settings& settings, const std::string& function);
 
 /// The table's region.

@@ -14,6 +14,7 @@ struct Settings : tool::ServerSettings {
   std::vector<std::string> arguments;  // keys, or a row
   std::string socket, token;           // of kv_attach(), by somebody else
   bool asks = false;                   // the server, by messages
+  bool uses_tcp = false;               // for these, and not a UNIX socket
   int64_t threads = 1, seconds = 5, batch = 1;
 };
 

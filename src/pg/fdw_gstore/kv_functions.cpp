@@ -1,4 +1,5 @@
-// SQL functions about published regions and messages: kv_attach(), kv_session(), kv_rotate(). All of it may ereport.
+// SQL functions about published regions and messages: kv_attach(), kv_session(), kv_session_tcp(), kv_rotate(). All of
+// it may ereport.
 #include "pg/boundary/boundary.hpp"
 #include "pg/fdw_gstore/named_table.hpp"
 #include "pg/kv_server/places.hpp"
@@ -52,14 +53,14 @@ void require_select(Relation relation) {
   if (right != ACLCHECK_OK) aclcheck_error(right, OBJECT_FOREIGN_TABLE, RelationGetRelationName(relation));
 }
 
-/// The row (socket, token).
-Datum answer(FunctionCallInfo fcinfo, const char* socket, const uint8_t* token) {
+/// The row (place, token).
+Datum answer(FunctionCallInfo fcinfo, Datum place, const uint8_t* token) {
   char hex[2 * strom::store::region::kTokenBytes + 1];
   for (size_t i = 0; i < strom::store::region::kTokenBytes; ++i) snprintf(hex + 2 * i, 3, "%02x", token[i]);
   TupleDesc descriptor;
   if (get_call_result_type(fcinfo, nullptr, &descriptor) != TYPEFUNC_COMPOSITE)
     elog(ERROR, "return type must be a row type");
-  Datum values[] = {CStringGetTextDatum(socket), CStringGetTextDatum(hex)};
+  Datum values[] = {place, CStringGetTextDatum(hex)};
   bool nulls[] = {false, false};
   return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }
@@ -77,20 +78,26 @@ Datum attach(FunctionCallInfo fcinfo) {
   uint8_t bytes[strom::store::region::kTokenBytes];
   store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region, GetUserId()}, bytes);
   table_close(relation, NoLock);
-  return answer(fcinfo, socket, bytes);
+  return answer(fcinfo, CStringGetTextDatum(socket), bytes);
 }
 
-Datum begin_messages(FunctionCallInfo fcinfo) {
+Datum begin_messages(FunctionCallInfo fcinfo, bool is_by_tcp) {
   Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
   require_select(relation);
   const store::Table* table = store::open_table(relation);
   require_kv_access(table);
   char socket[sizeof(store::MessageServer::socket)];
-  strom::pg::kv_server::ensure_message_server(socket);
+  int port = 0;
+  strom::pg::kv_server::ensure_message_server(socket, &port);
+  if (is_by_tcp && port == 0)
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("messages are not taken over TCP"),
+             errhint("Set \"pg_strom.kv_listen_addresses\"; it takes effect when the database has had no clients "
+                     "for some seconds. The server's log may say more.")));
   uint8_t bytes[strom::store::region::kTokenBytes];
   store::make_token({MyDatabaseId, RelationGetRelid(relation), 0, GetUserId()}, bytes);
   table_close(relation, NoLock);
-  return answer(fcinfo, socket, bytes);
+  return answer(fcinfo, is_by_tcp ? Int32GetDatum(port) : CStringGetTextDatum(socket), bytes);
 }
 
 void rotate(Oid relid) {
@@ -114,7 +121,12 @@ STROM_SQL_FUNCTION(strom_kv_attach) {
 
 /// pgstrom.kv_session(regclass) -> (socket, token)
 STROM_SQL_FUNCTION(strom_kv_session) {
-  return boundary::guard([fcinfo] { return begin_messages(fcinfo); });
+  return boundary::guard([fcinfo] { return begin_messages(fcinfo, false); });
+}
+
+/// pgstrom.kv_session_tcp(regclass) -> (port, token)
+STROM_SQL_FUNCTION(strom_kv_session_tcp) {
+  return boundary::guard([fcinfo] { return begin_messages(fcinfo, true); });
 }
 
 /// pgstrom.kv_rotate(regclass)

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/kv_server/tcp.hpp"
 #include "pg/store/server_headers.hpp"
 #include "store/message/message.hpp"
 
@@ -27,7 +28,9 @@ constexpr int64_t kPatience = 30 * USECS_PER_SEC;
 
 bool needs_input(const Client& client) {
   if (client.has_hung_up || client.is_ending || client.output.size() >= kMostOutput) return false;
-  if (client.input.size() < kEnough || !client.is_admitted) return client.input.size() < kEnough;
+  // Who has shown no token gets no memory for anything else.
+  if (!client.is_admitted) return client.input.size() < sizeof(message::Hello);
+  if (client.input.size() < kEnough) return true;
   const auto found = message::find_frame(client.input);
   return found.is_ok() && !found.value().has_value();
 }
@@ -41,6 +44,8 @@ TimestampTz now() {
 void Clients::end() {
   for (const auto& [descriptor, client] : clients_) close(descriptor);
   clients_.clear();
+  for (const int listener : tcp_listeners_) close(listener);
+  tcp_listeners_.clear();
   if (listener_ >= 0) close(listener_);
   if (poll_ >= 0) close(poll_);
   if (!path_.empty()) unlink(path_.c_str());
@@ -75,14 +80,20 @@ bool Clients::listen(const std::string& path) {
   return poll_ >= 0 && watch(listener_, EPOLLIN, EPOLL_CTL_ADD);
 }
 
-void Clients::accept_all() {
+void Clients::add_listener(int descriptor) {
+  tcp_listeners_.push_back(descriptor);
+  watch(descriptor, EPOLLIN, EPOLL_CTL_ADD);
+}
+
+void Clients::accept_all(int listener) {
   for (;;) {
-    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int descriptor = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (descriptor < 0) return;
     if (clients_.size() >= kMostClients || !watch(descriptor, EPOLLIN, EPOLL_CTL_ADD)) {
       close(descriptor);
       continue;
     }
+    if (listener != listener_) prepare_tcp_client(descriptor);
     Client& client = clients_[descriptor];
     client.descriptor = descriptor;
     client.since = now();
@@ -91,11 +102,12 @@ void Clients::accept_all() {
 
 /// False: it has gone.
 bool Clients::receive_from(Client* client) {
-  constexpr size_t kPart = 64 << 10;
+  constexpr size_t kMostPart = 64 << 10;
+  const size_t part = client->is_admitted ? kMostPart : sizeof(message::Hello);
   while (needs_input(*client)) {
     const size_t before = client->input.size();
-    client->input.resize(before + kPart);
-    const ssize_t got = recv(client->descriptor, client->input.data() + before, kPart, 0);
+    client->input.resize(before + part);
+    const ssize_t got = recv(client->descriptor, client->input.data() + before, part, 0);
     const int error = errno;
     client->input.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (got < 0 && error == EINTR) continue;
@@ -103,7 +115,7 @@ bool Clients::receive_from(Client* client) {
     if (got < 0) return false;
     client->has_hung_up = got == 0;
     client->since = now();
-    if (static_cast<size_t>(got) < kPart) return true;
+    if (static_cast<size_t>(got) < part) return true;
   }
   return true;
 }
@@ -114,8 +126,9 @@ bool Clients::receive(int timeout_ms) {
   const int count = epoll_wait(poll_, events, kMost, timeout_ms);
   for (int i = 0; i < count; ++i) {
     const int descriptor = events[i].data.fd;
-    if (descriptor == listener_) {
-      accept_all();
+    if (descriptor == listener_ ||
+        std::find(tcp_listeners_.begin(), tcp_listeners_.end(), descriptor) != tcp_listeners_.end()) {
+      accept_all(descriptor);
       continue;
     }
     const auto found = clients_.find(descriptor);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "pg/boundary/postgres.hpp"
 #include "pg/store/tokens.hpp"
@@ -32,6 +33,8 @@ class Clients {
 
   /// Listens; false: it cannot, and errno says why.
   bool listen(const std::string& path);
+  /// Takes clients of another socket that listens, by TCP; it is closed at the end.
+  void add_listener(int descriptor);
   /// Closes everything, and removes the socket's file.
   void end();
   /// Takes what has come, for `timeout_ms` at most; false: nothing has.
@@ -45,12 +48,13 @@ class Clients {
 
  private:
   bool watch(int descriptor, uint32_t events, int operation) const;
-  void accept_all();
+  void accept_all(int listener);
   bool receive_from(Client* client);
   bool send_to(Client* client);
   void follow(Client* client);
 
   int listener_ = -1, poll_ = -1;
+  std::vector<int> tcp_listeners_;
   std::string path_;
   std::map<int, Client> clients_;
 };

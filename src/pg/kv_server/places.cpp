@@ -25,7 +25,7 @@ MessageServer* find_place(MessageServers* all, Oid database) {
   return nullptr;
 }
 
-bool find_server(MessageServers* all, char* socket) {
+bool find_server(MessageServers* all, char* socket, int* port) {
   const TimestampTz now = GetCurrentTimestamp();
   SpinLockAcquire(&all->mutex);
   MessageServer* place = find_place(all, MyDatabaseId);
@@ -33,6 +33,7 @@ bool find_server(MessageServers* all, char* socket) {
   if (is_found) {
     place->wanted = now;
     std::memcpy(socket, place->socket, sizeof(place->socket));
+    *port = place->port;
   }
   SpinLockRelease(&all->mutex);
   return is_found;
@@ -54,12 +55,12 @@ void start_server() {
 
 }  // namespace
 
-void ensure_message_server(char* socket) {
+void ensure_message_server(char* socket, int* port) {
   MessageServers& all = servers();
   constexpr int kPatience = 500, kTry = 100;
   constexpr long kPauseUs = 10000;
   for (int i = 0; i < kPatience; ++i) {
-    if (find_server(&all, socket)) return;
+    if (find_server(&all, socket, port)) return;
     if (i % kTry == 0) start_server();
     CHECK_FOR_INTERRUPTS();
     pg_usleep(kPauseUs);
@@ -83,9 +84,10 @@ int take_place() {
   return place != nullptr ? static_cast<int>(place - all.places) : -1;
 }
 
-void announce(int place, const char* socket) {
+void announce(int place, const char* socket, int port) {
   MessageServers& all = servers();
   SpinLockAcquire(&all.mutex);
+  all.places[place].port = port;
   strlcpy(all.places[place].socket, socket, sizeof(MessageServer::socket));
   SpinLockRelease(&all.mutex);
 }

@@ -7,14 +7,14 @@
 
 namespace strom::pg::kv_server {
 
-/// The socket of this database's server, which is started if there is none; `socket` has room for
-/// MessageServer::socket. Errors: 55000, when it does not come.
-void ensure_message_server(char* socket);
+/// Where this database's server is, which is started if there is none. `socket` has room for MessageServer::socket;
+/// `port` is 0 where it does not listen by TCP. Errors: 55000, when it does not come.
+void ensure_message_server(char* socket, int* port);
 
 /// For that server: its place, whose number is returned. -1: another process has it, or there are too many.
 int take_place();
 /// Sessions are told of it from now on.
-void announce(int place, const char* socket);
+void announce(int place, const char* socket, int port);
 /// Sessions are not told of it any more. False: one has been told within the last seconds, so it goes on.
 bool hide_unless_wanted(int place);
 void leave_place(int place);

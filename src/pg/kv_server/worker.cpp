@@ -4,8 +4,10 @@
 #include <string>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/guc/guc.hpp"
 #include "pg/kv_server/groups.hpp"
 #include "pg/kv_server/places.hpp"
+#include "pg/kv_server/tcp.hpp"
 #include "pg/store/attach_server.hpp"
 #include "pg/store/server_headers.hpp"
 
@@ -35,7 +37,9 @@ bool begin() {
   const std::string path = store::socket_path("." + std::to_string(own_place));
   const char* socket = path.c_str();
   if (clients().listen(path)) {
-    boundary::guard([socket] { announce(own_place, socket); });
+    const int port = listen_by_tcp(&clients(), guc::pg_strom::kv_listen_addresses,
+                                   guc::pg_strom::kv_port == 0 ? 0 : guc::pg_strom::kv_port + own_place);
+    boundary::guard([socket, port] { announce(own_place, socket, port); });
     return true;
   }
   const int error = errno;

@@ -15,6 +15,7 @@ struct MessageServer {
   Oid database;      // InvalidOid: the place is free
   int64_t wanted;    // TimestampTz: when a client was last told of it
   char socket[108];  // path; empty: it is coming or going
+  int port;          // where it listens by TCP; 0: it does not
 };
 
 inline constexpr int kMostMessageServers = 32;  // databases whose tables are asked about at the same time

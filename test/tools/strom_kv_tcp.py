@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+"""Messages about store tables over TCP, against a live server: addresses and ports, all kinds of message, tokens, garbage,
+half-open connections, slow clients, and a thousand clients."""
+import ctypes
+import json
+import os
+import random
+import socket
+import struct
+import threading
+
+import psycopg
+
+from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, run, wait_until
+
+OUT = folder("strom_kv_tcp")
+os.chmod(OUT, 0o777)
+OK, NOT_FOUND, REFUSED, IO, CONFLICT = 0, 1, 6, 9, 12
+HELLO = b"SROMMSG\0" + struct.pack("<II", 1, 0)
+
+
+def set_up(addresses, port=0):
+    """What messages are taken on from now on, by the processes that are started from now on."""
+    for name, value in (("kv_listen_addresses", addresses), ("kv_port", port)):
+        with psycopg.connect(dbname="postgres", autocommit=True) as session:
+            session.execute("LOAD 'pg_strom'")
+            session.execute(f"ALTER SYSTEM SET pg_strom.{name} = '{value}'" if value else f"ALTER SYSTEM RESET pg_strom.{name}")
+            session.execute("SELECT pg_reload_conf()")
+    with psycopg.connect(dbname="postgres", autocommit=True) as session:
+        session.execute("LOAD 'pg_strom'")
+        wait_until(lambda: session.execute("SELECT current_setting('pg_strom.kv_listen_addresses'), current_setting('pg_strom.kv_port')").fetchone() == (addresses, str(port)))
+
+
+library = ctypes.CDLL(BUILD_DIR / "src/kv/libstromkv.so")
+library.stromkv_session_error.restype = ctypes.c_char_p
+
+
+class Key(ctypes.Structure):
+    _fields_ = (("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t))
+
+
+class Row(ctypes.Structure):
+    _fields_ = (("status", ctypes.c_int), ("key", Key), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t), ("generation", ctypes.c_uint32))
+
+
+class Value(ctypes.Structure):
+    _fields_ = (("form", ctypes.c_int), ("data", ctypes.c_char_p), ("bytes", ctypes.c_size_t))
+
+
+class Statistics(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("rows", "clients", "operations", "groups", "failures")]
+
+
+def int4(number):
+    return struct.pack("<i", number)
+
+
+def make_table(database, name):
+    query(f"""CREATE FOREIGN TABLE {name} (id int, n int) SERVER gstore_fdw OPTIONS (base_file '{OUT}/{database}.{name}.base',
+              redo_log_file '{OUT}/{database}.{name}.redo', max_num_rows '20000', primary_key 'id', kv_access 'true', durability 'async')""", database)
+
+
+def grant(database, table, session=None):
+    statement = f"SELECT port, token FROM pgstrom.kv_session_tcp('{table}')"
+    port, token = session.execute(statement).fetchone() if session else query(statement, database).split("|")
+    return int(port), token
+
+
+class Session:
+    def __init__(self, port, token, host="127.0.0.1"):
+        self.session = ctypes.c_void_p()
+        error = ctypes.create_string_buffer(500)
+        self.status = library.stromkv_session_open(f"tcp:{host}:{port}".encode(), token.encode(), ctypes.byref(self.session), error, 500)
+        self.opening = error.value.decode()
+
+    def put(self, *numbers):
+        values = (Value * len(numbers))(*[Value(1, int4(number), 4) for number in numbers])
+        return library.stromkv_session_put(self.session, values, None)
+
+    def swap(self, generation, *numbers):
+        values = (Value * len(numbers))(*[Value(1, int4(number), 4) for number in numbers])
+        return library.stromkv_session_compare_and_set(self.session, values, ctypes.c_uint32(generation))
+
+    def get(self, number):
+        row = Row()
+        status = library.stromkv_session_get(self.session, Key(int4(number), 4), ctypes.byref(row))
+        return (status, ctypes.string_at(row.data, row.bytes), row.generation) if status == 0 else (status, None, 0)
+
+    def get_many(self, numbers):
+        rows = (Row * len(numbers))()
+        status = library.stromkv_session_get_many(self.session, (Key * len(numbers))(*[Key(int4(number), 4) for number in numbers]), rows, len(numbers))
+        return status, [(row.status, ctypes.string_at(row.data, row.bytes)) for row in rows]
+
+    def delete(self, number):
+        return library.stromkv_session_delete(self.session, Key(int4(number), 4))
+
+    def statistics(self):
+        told = Statistics()
+        return told if library.stromkv_session_statistics(self.session, ctypes.byref(told)) == 0 else None
+
+    def close(self):
+        library.stromkv_session_close(self.session)
+
+
+def connect(port, host="127.0.0.1"):
+    client = socket.create_connection((host, port), timeout=60)
+    client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return client
+
+
+def read_all(client):
+    data = b""
+    while True:
+        part = client.recv(65536)
+        if not part:
+            return data
+        data += part
+
+
+def admitted(port, token):
+    client = connect(port)
+    client.sendall(HELLO + bytes.fromhex(token))
+    size = struct.unpack("<IHHII", client.recv(16, socket.MSG_WAITALL))[0]
+    client.recv(size, socket.MSG_WAITALL)
+    return client
+
+
+def off_by_default():
+    database = fresh_database("strom_kv_no_tcp")
+    make_table(database, "t")
+    try:
+        grant(database, "t")
+        ok(False, "TCP is off by default")
+    except RuntimeError as error:
+        ok("messages are not taken over TCP" in str(error) and "kv_listen_addresses" in str(error), "TCP is off by default", error)
+    equal(query("SELECT length(token) FROM pgstrom.kv_session('t')", database), "32", "messages over the UNIX socket are not")
+    return database
+
+
+def all_kinds(database):
+    make_table(database, "t")
+    port, token = grant(database, "t")
+    session = Session(port, token)
+    equal((session.status, session.opening), (OK, ""), "a session")
+    equal((session.put(1, 10), session.put(2, 20), query("SELECT sum(n) FROM t", database)), (OK, OK, "30"), "PUT")
+    status, row, generation = session.get(1)
+    equal((status, row), (OK, b"\0" + int4(1) + int4(10)), "GET")
+    equal(session.get_many([2, 3, 1]), (OK, [(0, b"\0" + int4(2) + int4(20)), (1, b""), (0, b"\0" + int4(1) + int4(10))]), "MGET")
+    equal((session.swap(generation, 1, 11), session.swap(generation, 1, 12)), (OK, CONFLICT), "CAS")
+    equal((session.delete(2), session.delete(2)), (OK, NOT_FOUND), "DELETE")
+    equal(session.statistics().rows, 1, "STAT")
+    session.close()
+    by_name = Session(*grant(database, "t"), host="localhost")
+    equal(by_name.get(1)[0], OK, "by the host's name")
+    by_name.close()
+    # The command line, by a session over TCP, too, where the server has one.
+    for arguments, wanted in ((("put", "t", '{"id": 5, "n": 50}'), "inserted\n"), (("get", "t", 5), '{"id": 5, "n": 50}\n'), (("del", "t", 5), "deleted\n")):
+        status, out, err = run("strom-kv", *arguments, "--messages", "--tcp", "-d", database)
+        equal((status, out), (0, wanted), f"strom-kv {arguments[0]} --messages --tcp {err}")
+    port, token = grant(database, "t")
+    status, out, err = run("strom-kv", "get", "t", 1, "--messages", f"--socket=tcp:127.0.0.1:{port}", f"--token={token}")
+    equal((status, out), (0, '{"id": 1, "n": 11}\n'), f"strom-kv with somebody else's token {err}")
+    for arguments, message in ((("get", "t", "1", "--messages", "--tcp", "--socket=x", "--token=y"), "takes no --tcp"),
+                               (("get", "t", "1", "--messages", "--socket=tcp:127.0.0.1", "--token=" + "0" * 32), "not of the form"),
+                               (("get", "t", "1", "--messages", "--socket=tcp:127.0.0.1:1", "--token=" + "0" * 32), "refused"),
+                               (("get", "t", "1", "--messages", "--socket=tcp:no host at all:1", "--token=" + "0" * 32), "could not connect")):
+        status, _, err = run("strom-kv", *arguments)
+        ok(status != 0 and message in err, f"strom-kv {arguments}", status, err)
+
+
+def tokens(database):
+    make_table(database, "k")
+    port, token = grant(database, "k")
+    equal(Session(port, "0" * 32).status, REFUSED, "a token that nobody made")
+    used = Session(port, token)
+    equal((used.status, Session(port, token).status), (OK, REFUSED), "a token is good once")
+    used.close()
+    equal(Session(port, query("SELECT token FROM pgstrom.kv_attach('k')", database)).status, REFUSED, "a token for a region")
+    # A token of another database.
+    other = fresh_database("strom_kv_tcp_other")
+    make_table(other, "k")
+    other_port, other_token = grant(other, "k")
+    ok(other_port != port, "each database has a port")
+    equal(Session(port, other_token).status, REFUSED, "a token of another database")
+    # A client keeps the process there.
+    waiting = Session(*grant(database, "k"))
+    port, token = grant(database, "k")
+    query("SELECT pg_sleep(31)", database)
+    equal(Session(port, token).status, REFUSED, "a token that has expired")
+    waiting.close()
+    return other
+
+
+def garbage(database):
+    make_table(database, "g")
+    with psycopg.connect(dbname=database, autocommit=True) as connection:
+        port, token = grant(database, "g", connection)
+        good = Session(port, token)
+        numbers = random.Random(1)
+        silent = []
+        for size in (0, 1, 31, 32, 5000, 500000):
+            client = connect(port)
+            try:
+                client.sendall(numbers.randbytes(size))
+                silent.append(client)
+            except (BrokenPipeError, ConnectionResetError):
+                client.close()
+        ok(struct.unpack("<H", read_all(silent[3])[6:8])[0] == 10, "garbage is answered, and no more")
+        for request in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", struct.pack(">II", 8, 80877103), b"\x16\x03\x01" + bytes(100)):
+            client = connect(port)
+            client.sendall(request + bytes(32))
+            try:
+                answer = read_all(client)
+                equal(struct.unpack("<H", answer[6:8])[0], 10, "another protocol")
+            except ConnectionResetError:
+                pass
+            client.close()
+        for seed in range(40):
+            client = admitted(*grant(database, "g", connection))
+            numbers.seed(seed)
+            try:
+                client.sendall(b"".join(struct.pack("<IHHII", size, numbers.randint(0, 9), 0, 1, 0) + numbers.randbytes(size) for size in [numbers.randint(0, 40) for _ in range(50)]))
+                client.shutdown(socket.SHUT_WR)
+                read_all(client)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            client.close()
+        # A message byte by byte.
+        client = admitted(*grant(database, "g", connection))
+        for byte in struct.pack("<IHHII", 4, 2, 0, 77, 0) + int4(1):
+            client.sendall(bytes([byte]))
+        equal(struct.unpack("<IHHII", client.recv(16, socket.MSG_WAITALL))[1:4], (2, 1, 77), "a slow client")
+        # One that hangs up on its side gets all its answers.
+        client.sendall(b"".join(struct.pack("<IHHII", 4, 2, 0, i, 0) + int4(1) for i in range(1, 1001)))
+        client.shutdown(socket.SHUT_WR)
+        answers = read_all(client)
+        equal((len(answers), struct.unpack("<IHHII", answers[-16:])[2:4]), (16000, (1, 1000)), "half-open")
+        client.close()
+        # One that goes within a message, by RST; one that takes no answer.
+        client = admitted(*grant(database, "g", connection))
+        client.sendall(struct.pack("<IHHII", 1000, 2, 0, 1, 0))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+        lazy = admitted(*grant(database, "g", connection))
+        lazy.setblocking(False)
+        try:
+            while True:
+                lazy.send(struct.pack("<IHHII", 4, 2, 0, 1, 0) + int4(1))
+        except BlockingIOError:
+            pass
+        equal((good.put(1, 1), good.get(1)[0]), (OK, OK), "nobody else is kept away")
+        # A machine that is gone without a word is noticed by the kernel: each connection has a timer of its own.
+        mine = timers_at(port)
+        ok(mine and "00" not in mine, "connections are looked after", mine)
+        lazy.close()
+        for client in silent:
+            client.close()
+        good.close()
+    equal(query("SELECT pgstrom.store_check('g')", database), "1", "all of it is sound")
+
+
+def timers_at(port):
+    """Kinds of timer of the server's established connections at a port: 00 is none, 02 is keepalive."""
+    found = []
+    for line in open("/proc/net/tcp", encoding="ascii").read().splitlines()[1:]:
+        fields = line.split()
+        if fields[1].endswith(f":{port:04X}") and fields[3] == "01":
+            found.append(fields[5].split(":")[0])
+    return found
+
+
+def many_clients(database):
+    make_table(database, "m")
+    with psycopg.connect(dbname=database, autocommit=True) as connection:
+        sessions = [Session(*grant(database, "m", connection)) for _ in range(1000)]
+    equal({session.status for session in sessions}, {OK}, "1000 clients")
+    ok(sessions[0].statistics().clients >= 1000, "are there at once")
+    failures = []
+
+    def work(part):
+        for i in part:
+            statuses = {sessions[i].put(i, i), sessions[i].put(i, 2 * i), sessions[i].get(i)[0]}
+            if statuses != {OK}:
+                failures.append((i, statuses))
+
+    threads = [threading.Thread(target=work, args=(range(k, 1000, 8),)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    equal((failures, query("SELECT count(*), sum(n) FROM m", database)), ([], "1000|999000"), "all have put their rows")
+    for session in sessions:
+        session.close()
+
+
+def endings(database):
+    make_table(database, "e")
+    session = Session(*grant(database, "e"))
+    equal(session.put(1, 1), OK, "a row")
+    pid = query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_strom messages' AND datname = current_database()", database)
+    query(f"SELECT pg_terminate_backend({pid}, 60000)", database)
+    equal((session.put(1, 2), session.put(1, 2)), (IO, IO), "a server that has ended")
+    session.close()
+    session = Session(*grant(database, "e"))
+    equal(session.put(1, 3), OK, "another one is started")
+    session.close()
+
+
+def leave(database):
+    query(f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '{database}' AND pid <> pg_backend_pid()", "postgres")
+    query(f"DROP DATABASE {database}", "postgres")
+
+
+databases = [off_by_default()]
+databases.append(fresh_database("strom_kv_tcp"))
+try:
+    # One of the addresses is none of this machine.
+    set_up("localhost, 192.0.2.77")
+    all_kinds(databases[1])
+    databases.append(tokens(databases[1]))
+    garbage(databases[1])
+    many_clients(databases[1])
+    endings(databases[1])
+    set_up("127.0.0.1", 64321)
+    databases.append(fresh_database("strom_kv_tcp_port"))
+    make_table(databases[-1], "p")
+    chosen, _ = grant(databases[-1], "p")
+    ok(64321 <= chosen < 64321 + 32, "a port of the setting's range", chosen)
+finally:
+    set_up("")
+for name in databases:
+    leave(name)
+done()
