@@ -57,6 +57,17 @@ WHEN TAG IN ('DROP FOREIGN TABLE', 'DROP TABLE', 'DROP SCHEMA', 'DROP SERVER', '
              'DROP EXTENSION')
 EXECUTE FUNCTION gstore_fdw_tables_dropped();
 
+CREATE FUNCTION gstore_fdw_rights_taken()
+RETURNS event_trigger
+AS 'MODULE_PATHNAME', 'strom_gstore_rights_taken'
+LANGUAGE C;
+
+COMMENT ON FUNCTION gstore_fdw_rights_taken() IS 'event trigger: takes published regions from clients that may not read any more';
+
+CREATE EVENT TRIGGER gstore_fdw_rights_taken ON ddl_command_end
+WHEN TAG IN ('REVOKE', 'DROP OWNED')
+EXECUTE FUNCTION gstore_fdw_rights_taken();
+
 
 CREATE FUNCTION store_checkpoint(regclass)
 RETURNS void

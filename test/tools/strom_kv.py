@@ -136,8 +136,79 @@ def permissions():
         query("GRANT SELECT ON t TO strom_kv_user", DB)
         equal(rows(kv("get", "t", 1, "-U", "strom_kv_user"))[0]["id"], 1, "a role with SELECT")
         ok("must be owner" in run_as_user("SELECT pgstrom.kv_rotate('t')"), "kv_rotate is the owner's")
+        rights_that_go()
     finally:
         query("DROP OWNED BY strom_kv_user; DROP ROLE strom_kv_user", DB)
+
+
+def rights_that_go():
+    """A client whose role loses the right to read loses the region, and others attach again."""
+    query("CREATE ROLE strom_kv_other; CREATE SCHEMA kv_rights", DB)
+    make_table("kv_rights.s", "id int, n int")
+    query("INSERT INTO kv_rights.s VALUES (1, 1)", DB)
+    grants = "GRANT USAGE ON SCHEMA kv_rights, pgstrom TO strom_kv_user; GRANT SELECT ON kv_rights.s TO strom_kv_user, strom_kv_other"
+    ways = ("REVOKE SELECT ON kv_rights.s FROM strom_kv_user", "REVOKE ALL ON ALL TABLES IN SCHEMA kv_rights FROM strom_kv_user",
+            "DROP OWNED BY strom_kv_user", "ALTER FOREIGN TABLE kv_rights.s OWNER TO CURRENT_USER",
+            "BEGIN; SELECT * FROM kv_rights.s; REVOKE SELECT ON kv_rights.s FROM strom_kv_user; COMMIT")
+    with psycopg.connect(dbname=DB, user="strom_kv_user", autocommit=True) as user:
+        for way in ways:
+            query(grants, DB)
+            if "OWNER" in way:
+                query("REVOKE SELECT ON kv_rights.s FROM strom_kv_user; GRANT CREATE ON SCHEMA kv_rights TO strom_kv_user; "
+                      "ALTER FOREIGN TABLE kv_rights.s OWNER TO strom_kv_user", DB)
+            client, other = Client(grant=tokens("kv_rights.s", user)), Client("kv_rights.s")
+            unused = tokens("kv_rights.s", user)
+            query("REVOKE SELECT ON kv_rights.s FROM strom_kv_other; REVOKE SELECT ON t FROM strom_kv_other; REVOKE USAGE ON SCHEMA public FROM strom_kv_other", DB)
+            equal((client.get(1)[0], other.get(1)[0]), (0, 0), f"rights of others: {way}")
+            query(way, DB)
+            equal((client.get(1)[0], other.get(1)[0]), (MOVED, MOVED), f"the region goes: {way}")
+            equal(Client(grant=unused).status, MOVED, f"so does a token that was not used: {way}")
+            try:
+                tokens("kv_rights.s", user)
+                ok(False, f"attaching again: {way}")
+            except psycopg.errors.InsufficientPrivilege:
+                pass
+            client.close()
+            other.close()
+            other = Client("kv_rights.s")
+            equal(other.get(1)[0], 0, f"who still may attaches again: {way}")
+            other.close()
+            query(grants, DB)
+        # A transaction that has changes of the table cannot make the region anew.
+        client = Client(grant=tokens("kv_rights.s", user))
+        with psycopg.connect(dbname=DB) as session:
+            session.execute("UPDATE kv_rights.s SET n = 2")
+            try:
+                session.execute("REVOKE SELECT ON kv_rights.s FROM strom_kv_user")
+                ok(False, "REVOKE beside changes")
+            except psycopg.errors.ObjectInUse as error:
+                ok("transaction of its own" in str(error), "REVOKE beside changes", str(error))
+        equal(client.get(1)[0], 0, "nothing was revoked")
+        client.close()
+        attach_beside_revoke(user)
+    query("DROP SCHEMA kv_rights CASCADE; DROP ROLE strom_kv_other", DB)
+
+
+def attach_beside_revoke(user):
+    """Who attaches while a REVOKE is not committed waits for it, and is refused."""
+    answers = []
+
+    def attach():
+        try:
+            answers.append(tokens("kv_rights.s", user))
+        except psycopg.Error as error:
+            answers.append(error.sqlstate)
+
+    with psycopg.connect(dbname=DB) as session:
+        session.execute("REVOKE SELECT ON kv_rights.s FROM strom_kv_user")
+        attaching = threading.Thread(target=attach)
+        attaching.start()
+        pid = user.info.backend_pid
+        while not answers and query(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {pid}", DB) != "Lock":
+            time.sleep(0.01)
+        session.commit()
+    attaching.join()
+    equal(answers, ["42501"], "attaching waits for a REVOKE that runs")
 
 
 def run_as_user(statement):
@@ -319,12 +390,20 @@ int main(int count, char **arguments) {
     equal((used.returncode, used.stdout), (0, "n 289\n"), "reads")
 
 
+def expired_token(grant, made):
+    """Tokens are good for 30 seconds, of which the other tests have taken a part."""
+    time.sleep(max(0, made + 31 - time.monotonic()))
+    equal(Client(grant=grant).status, REFUSED, "a token that nobody used in time")
+
+
 commands()
+early, early_time = tokens("t"), time.monotonic()
 permissions()
 token_rules()
 committed_only()
 torn_reads()
 regions_that_go()
 installed()
+expired_token(early, early_time)
 query(f"DROP DATABASE {DB}")
 done()

@@ -1,9 +1,11 @@
-// Event triggers: files of store tables come and go with them.
-#include <vector>
+// Event triggers: files of store tables come and go with them, and published regions with the right to read them.
+#include <unistd.h>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/catalog/foreign_table.hpp"
+#include "pg/store/control.hpp"
 #include "pg/store/files.hpp"
+#include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
 
 namespace boundary = strom::pg::boundary;
@@ -79,6 +81,59 @@ bool names_store_files(List* options) {
   return base && redo;
 }
 
+/// Tables without memory have no region. May ereport.
+bool has_memory(Oid relid) {
+  return boundary::entry([relid] { return access(store::memory_path(relid).c_str(), F_OK) == 0; });
+}
+
+/// All foreign tables. May ereport.
+List* foreign_tables() {
+  List* found = NIL;
+  Relation catalog = table_open(ForeignTableRelationId, AccessShareLock);
+  SysScanDesc scan = systable_beginscan(catalog, InvalidOid, false, nullptr, 0, nullptr);
+  for (HeapTuple tuple = systable_getnext(scan); HeapTupleIsValid(tuple); tuple = systable_getnext(scan))
+    found = lappend_oid(found, reinterpret_cast<Form_pg_foreign_table>(GETSTRUCT(tuple))->ftrelid);
+  systable_endscan(scan);
+  table_close(catalog, AccessShareLock);
+  return found;
+}
+
+/// Tables that a command that takes rights away may be about. May ereport.
+List* tables_with_fewer_rights(const Node* command) {
+  if (!IsA(command, GrantStmt)) return foreign_tables();
+  const auto* grant = reinterpret_cast<const GrantStmt*>(command);
+  if (grant->objtype != OBJECT_TABLE) return NIL;
+  if (grant->targtype != ACL_TARGET_OBJECT) return foreign_tables();
+  List* found = NIL;
+  ListCell* cell;
+  foreach (cell, grant->objects) {
+    const Oid relid = RangeVarGetRelid(lfirst_node(RangeVar, cell), NoLock, true);
+    if (OidIsValid(relid)) found = list_append_unique_oid(found, relid);
+  }
+  return found;
+}
+
+/// Who attaches a client waits meanwhile, so that it is either seen here or refused. May ereport.
+void follow_rights(Oid relid) {
+  if (get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE || !has_memory(relid)) return;
+  store::lock_attaching(relid, ExclusiveLock);
+  Relation relation = try_relation_open(relid, AccessShareLock);
+  if (relation == nullptr) return;
+  const bool is_affected = store::is_store_table(relation) && store::has_denied_reader(store::open_table(relation));
+  table_close(relation, AccessShareLock);
+  if (!is_affected) return;
+  relation = table_open(relid, AccessExclusiveLock);
+  store::deny_readers(relation);
+  table_close(relation, NoLock);
+}
+
+/// After ALTER. May ereport.
+void check_altered(Relation relation) {
+  store::check_definition(relation);
+  if (!has_memory(RelationGetRelid(relation))) return;
+  if (CheckRelationLockedByMe(relation, AccessExclusiveLock, true)) store::deny_readers(relation);
+}
+
 }  // namespace
 
 STROM_SQL_FUNCTION(strom_gstore_tables_made) {
@@ -98,7 +153,17 @@ STROM_SQL_FUNCTION(strom_gstore_tables_altered) {
     List* found = query_oids(
         "SELECT objid FROM pg_catalog.pg_event_trigger_ddl_commands() "
         "WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass");
-    for_store_tables(found, store::check_definition);
+    for_store_tables(found, check_altered);
+  });
+  PG_RETURN_NULL();
+}
+
+STROM_SQL_FUNCTION(strom_gstore_rights_taken) {
+  boundary::guard([fcinfo] {
+    require_event_trigger(fcinfo);
+    const auto* data = reinterpret_cast<const EventTriggerData*>(fcinfo->context);
+    ListCell* cell;
+    foreach (cell, tables_with_fewer_rights(data->parsetree)) follow_rights(lfirst_oid(cell));
   });
   PG_RETURN_NULL();
 }

@@ -5,6 +5,7 @@
 #include "pg/kv_server/places.hpp"
 #include "pg/store/control.hpp"
 #include "pg/store/published.hpp"
+#include "pg/store/readers.hpp"
 #include "pg/store/server_headers.hpp"
 #include "pg/store/tokens.hpp"
 #include "pg/store/transaction.hpp"
@@ -66,6 +67,7 @@ Datum answer(FunctionCallInfo fcinfo, Datum place, const uint8_t* token) {
 }
 
 Datum attach(FunctionCallInfo fcinfo) {
+  store::lock_attaching(PG_GETARG_OID(0), ShareLock);
   Relation relation = open_named_table(PG_GETARG_OID(0), AccessShareLock);
   require_select(relation);
   store::Table* table = store::open_table(relation);
@@ -76,6 +78,7 @@ Datum attach(FunctionCallInfo fcinfo) {
                     errhint("Let the table's owner call pgstrom.kv_rotate().")));
   const char* socket = wait_for_socket();
   uint8_t bytes[strom::store::region::kTokenBytes];
+  store::note_reader(table, GetUserId());
   store::make_token({MyDatabaseId, RelationGetRelid(relation), table->shared->region, GetUserId()}, bytes);
   table_close(relation, NoLock);
   return answer(fcinfo, CStringGetTextDatum(socket), bytes);

@@ -43,6 +43,8 @@ enum : int {
   kLockCount
 };
 
+inline constexpr uint32_t kMostReaders = 64;
+
 /// The memory's first bytes.
 struct Shared {
   uint64_t magic;
@@ -55,6 +57,8 @@ struct Shared {
   uint64_t row_count;            // rows that are not ended, those of running transactions included
   uint64_t oldest_xid;           // of versions that are not frozen, with its epoch; a lower limit
   uint32_t region, last_region;  // numbers: of the published region, 0 = none; of the last one that there was
+  uint32_t reader_count;         // roles in `readers`; more than kMostReaders: others, too. Under kRegionLock
+  Oid readers[kMostReaders];     // that may have the region mapped
   rows::RowsState rows;
   LogState log;
   ::strom::store::region::WriterState region_writer;  // under kRegionLock
@@ -88,7 +92,7 @@ struct Table {
 };
 
 inline constexpr uint64_t kMemoryMagic = 0x314D454D54535024, kHeaderBytes = sizeof(Shared) + kLogBuffer;
-inline constexpr uint32_t kMemoryVersion = 2;
+inline constexpr uint32_t kMemoryVersion = 3;
 
 /// A foreign table of the wrapper gstore_fdw. May ereport.
 bool is_store_table(Relation relation);

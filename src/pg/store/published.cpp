@@ -203,6 +203,7 @@ void build_region(Table* table) {
   unmap_region(table);
   const uint32_t before = table->shared->region, number = table->shared->last_region + 1;
   table->shared->last_region = number;
+  table->shared->reader_count = 0;
   // The state of the one before is used for this one.
   if (before != 0) {
     __atomic_store_n(&table->shared->region, 0U, __ATOMIC_RELEASE);

@@ -1,0 +1,52 @@
+#include "pg/store/readers.hpp"
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/store/published.hpp"
+#include "pg/store/server_headers.hpp"
+#include "pg/store/transaction.hpp"
+
+namespace strom::pg::store {
+
+void lock_attaching(Oid relid, LOCKMODE mode) {
+  LOCKTAG tag;
+  constexpr uint32 kOurs = 0x53544F52;
+  constexpr uint16 kAttaching = 6;  // users' advisory locks have 1 and 2, who makes the memory 5
+  SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, kOurs, relid, kAttaching);
+  LockAcquire(&tag, mode, false, false);
+}
+
+void note_reader(const Table* table, Oid role) {
+  Shared* shared = table->shared;
+  LWLockAcquire(table->lock(kRegionLock), LW_EXCLUSIVE);
+  uint32_t at = 0;
+  while (at < shared->reader_count && at < kMostReaders && shared->readers[at] != role) ++at;
+  if (at < kMostReaders) shared->readers[at] = role;
+  if (at == shared->reader_count) ++shared->reader_count;
+  LWLockRelease(table->lock(kRegionLock));
+}
+
+bool has_denied_reader(const Table* table) {
+  const Shared* shared = table->shared;
+  LWLockAcquire(table->lock(kRegionLock), LW_SHARED);
+  const uint32_t count = shared->region == 0 ? 0 : shared->reader_count;
+  Oid readers[kMostReaders];
+  std::memcpy(readers, shared->readers, sizeof(readers));
+  LWLockRelease(table->lock(kRegionLock));
+  if (count > kMostReaders) return true;  // nobody knows who else
+  for (uint32_t i = 0; i < count; ++i)
+    if (pg_class_aclcheck(table->relid, readers[i], ACL_SELECT) != ACLCHECK_OK) return true;
+  return false;
+}
+
+void deny_readers(Relation relation) {
+  Table* table = open_table(relation);
+  if (!has_denied_reader(table)) return;
+  if (has_changes(table))
+    ereport(ERROR,
+            (errcode(ERRCODE_OBJECT_IN_USE), errmsg("store table \"%s\" has changes of this transaction", table->name),
+             errdetail("Its published region has to be made anew for clients that lose the right to read."),
+             errhint("Take the right away in a transaction of its own.")));
+  boundary::entry([table] { build_region(table); });
+}
+
+}  // namespace strom::pg::store
