@@ -17,7 +17,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 -- argument relation: a table
 -- argument attnames: columns of one type; NULL: all
--- argument gpu_device_id: the GPU; NULL: host memory
+-- argument gpu_device_id: the GPU whose memory gets them; -1: the server's memory; NULL: a GPU where the GPU service runs
 -- rights: SELECT on the columns
 -- example: SELECT pgstrom.arrow_fdw_export_cupy('measures', '{x,y}');
 COMMENT ON FUNCTION arrow_fdw_export_cupy(regclass, text[], int) IS 'columns of a table as a matrix that cupy_strom.ipc_import() maps, until the session ends; its identifier';
@@ -29,7 +29,7 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 
 -- argument relation: a table
 -- argument attnames: columns of one type; NULL: all
--- argument gpu_device_id: the GPU; NULL: host memory
+-- argument gpu_device_id: the GPU whose memory gets them; -1: the server's memory; NULL: a GPU where the GPU service runs
 -- rights: SELECT on the columns
 -- example: SELECT pgstrom.arrow_fdw_export_cupy_pinned('measures', '{x,y}');
 COMMENT ON FUNCTION arrow_fdw_export_cupy_pinned(regclass, text[], int) IS 'columns of a table as a matrix, as arrow_fdw_export_cupy(), until it is dropped or the server restarts';

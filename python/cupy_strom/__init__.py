@@ -2,7 +2,7 @@
 
     X = cupy_strom.ipc_import(identifier)    # shape [columns, rows]
 
-On a machine with CuPy and a GPU the array is a cupy.ndarray, else a numpy.ndarray.
+With CuPy and a GPU the array is a cupy.ndarray, else a numpy.ndarray.
 """
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ __all__ = ["ipc_import"]
 
 
 def ipc_import(identifier: str) -> Any:
-    """The matrix of an export. Errors: strom.ExportError, strom.ExportGone.
+    """The matrix of an export. Errors: strom.ExportError, strom.ExportGone; ImportError for one in a GPU's memory where
+    there is no CuPy.
 
-    A numpy.ndarray is the server's own memory, read-only. A cupy.ndarray is a copy in the current GPU's memory.
+    A numpy.ndarray is the server's own memory, read-only. A cupy.ndarray of an export in a GPU's memory is that memory, by
+    CUDA IPC, on the same GPU: do not write to it. A cupy.ndarray of one in the server's memory is a copy on the current
+    GPU.
     """
-    matrix = open_export(identifier).matrix()
+    export = open_export(identifier)
+    if export.device is not None:
+        return export.cupy()
+    matrix = export.matrix()
     try:
         import cupy
 

@@ -47,6 +47,34 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
+class _Lease:
+    """The writing end of a pipe: the GPU service keeps an export's memory while any process has it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self._descriptor)
+
+
+class _OpenedMemory:
+    """A GPU's memory of another process, opened until nothing refers to it."""
+
+    def __init__(self, runtime: Any, handle: bytes, device: int, lease: Optional[_Lease]) -> None:
+        self._runtime, self._device, self._lease = runtime, device, lease
+        # 1: cudaIpcMemLazyEnablePeerAccess, the only flag that CUDA takes. CUDA counts how often a process opens it.
+        self.address: int = runtime.ipcOpenMemHandle(handle, 1)
+
+    def __del__(self) -> None:
+        address = getattr(self, "address", None)
+        if address is None:
+            return
+        before = self._runtime.getDevice()
+        self._runtime.setDevice(self._device)
+        self._runtime.ipcCloseMemHandle(address)
+        self._runtime.setDevice(before)
+
+
 class Column:
     """A column of an export.
 
@@ -75,7 +103,16 @@ class Column:
         if self.dtype is None:
             raise ExportError(f'column "{self.name}" ({self.sql_type}) has no NumPy type; use arrow()')
         offset, _ = self._facts["values"]
-        return _numpy().frombuffer(self._export.memory, dtype=self.dtype, count=self._export.rows, offset=offset)
+        return _numpy().frombuffer(self._export._here(), dtype=self.dtype, count=self._export.rows, offset=offset)
+
+    def cupy(self) -> Any:
+        """The values as cupy.ndarray [rows], without a copy, of an export in a GPU's memory. ExportError for types that
+        NumPy does not have, and those of Export.cupy()."""
+        if self.dtype is None:
+            raise ExportError(f'column "{self.name}" ({self.sql_type}) has no NumPy type')
+        if self.null_count:
+            raise ExportError(f'column "{self.name}" has NULLs: export it with {{"nulls": "fill"}}')
+        return self._export.device_array(self._export.rows, self.dtype, self._facts["values"][0])
 
     def null_mask(self) -> Any:
         """numpy.ndarray [rows] of bool: True where the row is NULL. None when no row is, or when NULLs were filled."""
@@ -83,7 +120,7 @@ class Column:
             return None
         numpy = _numpy()
         offset, size = self._facts["validity"]
-        bits = numpy.frombuffer(self._export.memory, dtype="u1", count=size, offset=offset)
+        bits = numpy.frombuffer(self._export._here(), dtype="u1", count=size, offset=offset)
         return numpy.unpackbits(bits, count=self._export.rows, bitorder="little") == 0
 
     def arrow(self) -> Any:
@@ -131,10 +168,12 @@ class Export:
     when the server drops the export or restarts.
 
     Attributes: form, "matrix", "columns" or "stream"; rows; columns, a list of Column, which a stream has not; memory,
-    the mapping.
+    the mapping; device, of an export in a GPU's memory its number, its address on the PCI bus, its bytes and CUDA's
+    handle of them, else None.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, lease: Optional[_Lease] = None) -> None:
+        self.lease = lease
         size = os.fstat(descriptor).st_size
         if size < _TRAILER.size:
             raise ExportError("not an export: it is too short")
@@ -146,6 +185,7 @@ class Export:
         facts = json.loads(self.memory[begin:begin + length])
         self.form: str = facts["form"]
         self.rows: int = facts["rows"]
+        self.device: Optional[dict[str, Any]] = facts.get("device")
         self.columns = [Column(self, column) for column in facts["columns"]]
         self._arrow: Any = None
 
@@ -156,6 +196,42 @@ class Export:
                 return column
         raise ExportError(f'the export has no column "{name}"; it has {", ".join(c.name for c in self.columns)}')
 
+    def _here(self) -> Any:
+        """The mapping; ExportError where the columns are in a GPU's memory."""
+        if self.device is not None:
+            raise ExportError(f"the export is in the memory of GPU {self.device['number']}: use cupy() or "
+                              "cupy_strom.ipc_import(), which need CuPy, or export to the server's memory (GPU -1)")
+        return self.memory
+
+    def cupy(self) -> Any:
+        """cupy.ndarray [columns, rows] of a matrix in a GPU's memory, without a copy. The memory stays while the array
+        does. Do not write to it: others read it, too. ExportError: the columns are not in a GPU's memory, have NULLs, or
+        are in that of a GPU that this process does not see. ImportError: there is no CuPy."""
+        if self.form != "matrix":
+            raise ExportError('the export is no matrix: it was made with {"form": "columns"}')
+        if any(column.null_count for column in self.columns):
+            raise ExportError('a matrix with NULLs is no array of CuPy: export it with {"nulls": "fill"}')
+        return self.device_array((len(self.columns), self.rows), self.columns[0].dtype, 0)
+
+    def device_array(self, shape: Any, dtype: Any, offset: int) -> Any:
+        """cupy.ndarray of the memory at `offset` (bytes), opened by CUDA IPC. Errors of cupy()."""
+        if self.device is None:
+            raise ExportError("the export is in the server's memory: use matrix() or numpy()")
+        try:
+            import cupy
+        except ImportError as error:
+            raise ImportError("exports in a GPU's memory need CuPy: install cupy-cuda12x") from error
+        runtime = cupy.cuda.runtime
+        try:
+            number = runtime.deviceGetByPCIBusId(self.device["address"])
+        except Exception as error:
+            raise ExportError(f"this process does not see the export's GPU ({self.device['address']}); see "
+                              "CUDA_VISIBLE_DEVICES") from error
+        with cupy.cuda.Device(number):
+            opened = _OpenedMemory(runtime, bytes.fromhex(self.device["handle"]), number, self.lease)
+            memory = cupy.cuda.UnownedMemory(opened.address, self.device["bytes"], opened, number)
+            return cupy.ndarray(shape, dtype=dtype, memptr=cupy.cuda.MemoryPointer(memory, offset))
+
     def matrix(self) -> Any:
         """numpy.ndarray [columns, rows], C-contiguous, read-only, without a copy. With bitmaps of NULLs it is a
         numpy.ma.MaskedArray. ExportError for an export that is no matrix."""
@@ -163,7 +239,7 @@ class Export:
             raise ExportError('the export is no matrix: it was made with {"form": "columns"}')
         numpy = _numpy()
         shape = (len(self.columns), self.rows)
-        values = numpy.frombuffer(self.memory, dtype=self.columns[0].dtype, count=shape[0] * shape[1]).reshape(shape)
+        values = numpy.frombuffer(self._here(), dtype=self.columns[0].dtype, count=shape[0] * shape[1]).reshape(shape)
         if not any(column.null_count for column in self.columns):
             return values
         mask = numpy.zeros(shape, dtype=bool)
@@ -214,15 +290,15 @@ class Export:
     def arrow_buffer(self) -> Any:
         """All bytes as pyarrow.Buffer."""
         if self._arrow is None:
-            self._arrow = _pyarrow().py_buffer(self.memory)
+            self._arrow = _pyarrow().py_buffer(self._here())
         return self._arrow
 
     def __repr__(self) -> str:
         return f"<strom.Export: {self.form}, {len(self.columns)} columns, {self.rows} rows>"
 
 
-def _receive(keeper: str, secret: str) -> int:
-    """The descriptor of an export's file."""
+def _receive(keeper: str, secret: str) -> list[int]:
+    """The descriptor of an export's file, and behind it that of the lease of a GPU's memory."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
         link.settimeout(_TIMEOUT_S)
         try:
@@ -231,13 +307,14 @@ def _receive(keeper: str, secret: str) -> int:
             raise ExportGone("no server of this machine has the export: its server has restarted or stopped, or it is "
                              "one of another machine") from error
         link.send(b"G" + secret.encode())
-        reply, ancillary, _, _ = link.recvmsg(_PACKET, socket.CMSG_SPACE(struct.calcsize("i")), socket.MSG_CMSG_CLOEXEC)
+        reply, ancillary, _, _ = link.recvmsg(_PACKET, socket.CMSG_SPACE(2 * struct.calcsize("i")),
+                                              socket.MSG_CMSG_CLOEXEC)
     descriptors = array.array("i")
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             descriptors.frombytes(data[:len(data) - len(data) % descriptors.itemsize])
-    if reply[:1] == b"K" and len(descriptors) == 1:
-        return descriptors[0]
+    if reply[:1] == b"K" and len(descriptors) in (1, 2):
+        return list(descriptors)
     for descriptor in descriptors:
         os.close(descriptor)
     if reply[:1] == b"N":
@@ -254,8 +331,8 @@ def open_export(identifier: str) -> Export:
     parts = _IDENTIFIER.fullmatch(identifier) if isinstance(identifier, str) else None
     if parts is None:
         raise ExportError(f"not the identifier of an export: {identifier!r}")
-    descriptor = _receive(parts[1], parts[2])
+    descriptor, *leases = _receive(parts[1], parts[2])
     try:
-        return Export(descriptor)
+        return Export(descriptor, *(_Lease(lease) for lease in leases))
     finally:
         os.close(descriptor)

@@ -90,6 +90,12 @@ Result<DeviceMemory> Device::allocate(size_t bytes) const {
   return DeviceMemory(&module_->table(), memory);
 }
 
+Result<ShareHandle> Device::share(const DeviceMemory& memory) const {
+  ShareHandle handle;
+  STROM_TRY(module_->check(module_->table().share(memory.get(), handle.data()), "share memory of the GPU"));
+  return handle;
+}
+
 Result<PinnedMemory> Device::allocate_pinned(size_t bytes) const {
   void* memory = nullptr;
   STROM_TRY(module_->check(module_->table().allocate_pinned(bytes, &memory), "allocate pinned memory"));

@@ -2,6 +2,7 @@
 // and by tests; the device itself is behind a module (module.hpp).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +54,10 @@ class Owned {
   T* object_ = nullptr;
 };
 
+using ShareHandle = std::array<unsigned char, kShareHandleBytes>;
+/// Bytes that CUDA maps at a time: handles open whole ones.
+inline constexpr size_t kShareGranule = size_t{2} << 20;
+
 using DeviceMemory = Owned<void, &ModuleTable::release>;
 using PinnedMemory = Owned<void, &ModuleTable::release_pinned>;
 using RegisteredMemory = Owned<void, &ModuleTable::release_registered>;
@@ -88,6 +93,9 @@ class Device {
   Status use() const;
 
   Result<DeviceMemory> allocate(size_t bytes) const;
+  /// By which other processes open the memory until it is released. Its size has to be a multiple of kShareGranule, so
+  /// that they see nothing else.
+  Result<ShareHandle> share(const DeviceMemory& memory) const;
   Result<PinnedMemory> allocate_pinned(size_t bytes) const;
   /// Memory of the caller's that is released before it goes away.
   Result<RegisteredMemory> register_host(void* memory, size_t bytes) const;

@@ -14,7 +14,10 @@ enum class RunResult : int32_t;
 
 namespace strom::device {
 
-inline constexpr uint32_t kModuleVersion = 5;
+inline constexpr uint32_t kModuleVersion = 6;
+
+/// Bytes by which another process opens device memory: a cudaIpcMemHandle_t.
+inline constexpr size_t kShareHandleBytes = 64;
 
 /// What a function of a module returns.
 enum ModuleOutcome : int {
@@ -54,6 +57,9 @@ struct ModuleTable {
 
   int (*allocate)(size_t bytes, void** memory);
   int (*release)(void* memory);
+  /// The handle, of kShareHandleBytes, by which other processes open memory of allocate() until it is released. They
+  /// see what is in it now, and the whole granule of the driver that it is in.
+  int (*share)(void* memory, unsigned char* handle);
   int (*allocate_pinned)(size_t bytes, void** memory);
   int (*release_pinned)(void* memory);
   /// Makes memory of the caller's as fast to copy as pinned memory, until release_registered.

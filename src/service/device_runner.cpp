@@ -21,18 +21,6 @@ uint64_t microseconds_since(std::chrono::steady_clock::time_point begin) {
       std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin).count());
 }
 
-/// Bytes read into `buffer`, fewer at the end of the file.
-Result<size_t> read_file(int file, uint8_t* buffer, size_t size, uint64_t offset) {
-  size_t done = 0;
-  while (done < size) {
-    const ssize_t bytes = pread(file, buffer + done, size - done, static_cast<off_t>(offset + done));
-    if (bytes == 0) break;
-    if (bytes < 0 && errno != EINTR) return base::os_error(errno, "could not read a file for the GPU");
-    if (bytes > 0) done += static_cast<size_t>(bytes);
-  }
-  return done;
-}
-
 Status invalid(const char* what) {
   return Status(ErrorCode::kProtocolViolation, std::string("invalid task of the GPU service: ") + what);
 }
@@ -72,6 +60,8 @@ void DeviceRunner::set_lender(MemoryLender* lender) {
   };
   const uint64_t mirror_limit = std::min(host_memory() / kMirrorShare, cache_limit_ / kMirroredShare);
   columns_ = std::make_unique<ColumnStore>(lender, cache_limit_, mirror_limit, create);
+  shared_ = std::make_unique<SharedMemory>(
+      device_.get(), lender, [this](uint64_t bytes) { return pool_.drain() || columns_->give_back(bytes); });
 }
 
 Result<TaskOutput> DeviceRunner::run(Task& task) {
@@ -86,6 +76,7 @@ Result<TaskOutput> DeviceRunner::run(Task& task) {
     case TaskKind::kOpenFile: return open_file(task);
     case TaskKind::kCloseFile: return close_file(task);
     case TaskKind::kMirror: return mirror(task);
+    case TaskKind::kShare: return share(task);
   }
   return Status(ErrorCode::kUnsupported, "the GPU service has no task " + std::to_string(task.kind));
 }
@@ -287,6 +278,18 @@ Result<TaskOutput> DeviceRunner::close_file(const Task& task) {
   STROM_TRY(take(&arguments, &request));
   if (files_.remove(task.session, request.file) == nullptr) return invalid("no such file");
   return TaskOutput();
+}
+
+Result<TaskOutput> DeviceRunner::share(Task& task) {
+  std::string_view arguments = task.arguments;
+  Share request;
+  STROM_TRY(take(&arguments, &request));
+  if (task.descriptors.size() != 2 || request.bytes == 0) return invalid("shared memory needs a file and a pipe");
+  STROM_ASSIGN(const Shared shared, shared_->add(task.descriptors[0].get(), request.bytes,
+                                                 std::move(task.descriptors[1]), [&task] { return !task.stop; }));
+  TaskOutput output;
+  output.values = bytes_of(shared) + device_->facts().pci_address;
+  return output;
 }
 
 Result<TaskOutput> DeviceRunner::self_test(const Task& task) const {

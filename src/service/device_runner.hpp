@@ -10,6 +10,7 @@
 #include "service/server.hpp"
 #include "service/region_pool.hpp"
 #include "service/session_memory.hpp"
+#include "service/shared_memory.hpp"
 
 namespace strom::service {
 
@@ -53,6 +54,7 @@ class DeviceRunner final : public TaskRunner {
   Result<TaskOutput> make_room(const Task& task);
   Result<TaskOutput> forget() const;
   Result<TaskOutput> mirror(const Task& task) const;
+  Result<TaskOutput> share(Task& task);
   Result<TaskOutput> open_file(const Task& task);
   Result<TaskOutput> close_file(const Task& task);
 
@@ -63,6 +65,7 @@ class DeviceRunner final : public TaskRunner {
   SessionMemory sessions_;
   std::unique_ptr<ColumnStore> columns_;
   SessionItems<const StoredFile> files_;
+  std::unique_ptr<SharedMemory> shared_;
 };
 
 }  // namespace strom::service

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "device/module.hpp"
 
 namespace strom::service {
 
@@ -37,6 +38,10 @@ enum class TaskKind : uint16_t {
   /// AskMirror: the descriptor of the answer is the memory file of a join table that the session has; to be written by
   /// who fills it, until it is published.
   kMirror = 9,
+  /// Copies a file to memory of the device that other processes open: Share, to Shared with the device's PCI address
+  /// behind it. Descriptor 0 is the file, descriptor 1 the reading end of a pipe: the memory stays until no process has
+  /// the writing end, also when the session ends.
+  kShare = 10,
 };
 
 inline constexpr uint64_t kSelfTestMemory = 4 << 20;
@@ -106,6 +111,14 @@ struct OpenedFile {
 
 struct CloseFile {
   uint64_t file = 0;
+};
+
+struct Share {
+  uint64_t bytes = 0;  // of the file, from its beginning on
+};
+struct Shared {
+  uint64_t bytes = 0;  // of device memory
+  unsigned char handle[device::kShareHandleBytes] = {};
 };
 
 template <class T>

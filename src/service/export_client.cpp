@@ -36,8 +36,10 @@ Result<std::string> ExportClient::ask(const std::string& packet, const std::vect
   return std::move(reply.bytes);
 }
 
-Result<std::string> ExportClient::put(const PutExport& request, int file) {
-  STROM_ASSIGN(const std::string reply, ask(encode(ExportMessage::kPut, request), {file}));
+Result<std::string> ExportClient::put(const PutExport& request, int file, int lease) {
+  std::vector<int> files = {file};
+  if (lease >= 0) files.push_back(lease);
+  STROM_ASSIGN(const std::string reply, ask(encode(ExportMessage::kPut, request), files));
   return make_identifier(keeper_, std::string_view(reply).substr(1));
 }
 

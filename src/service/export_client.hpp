@@ -16,8 +16,9 @@ class ExportClient {
   /// Errors: kDeviceLost when no keeper listens there.
   static Result<ExportClient> connect(const std::string& keeper);
 
-  /// The identifier of a sealed file. Errors: kOverBudget, or the keeper is gone.
-  Result<std::string> put(const PutExport& request, int file);
+  /// The identifier of a sealed file. `lease`: of the GPU's memory that it describes, or -1. Errors: kOverBudget, or
+  /// the keeper is gone.
+  Result<std::string> put(const PutExport& request, int file, int lease = -1);
   /// Whether there was such an export. Errors: kPermissionDenied.
   Result<bool> drop(const DropExport& request);
   Result<std::vector<ExportFacts>> list();

@@ -31,7 +31,7 @@ class ExportFile {
   Status seal(std::string_view end);
   /// Where a buffer is, after settle().
   int64_t offset(size_t buffer) const { return buffers_[buffer].offset; }
-  /// Length of the sealed file in bytes.
+  /// Length of the settled, and then of the sealed file in bytes.
   int64_t length() const { return length_; }
   int descriptor() const { return file_.get(); }
 

@@ -24,11 +24,14 @@ struct ExportFacts {
   int64_t made_us = 0;    // microseconds of UNIX time
   int64_t uses = 0;       // how often it was handed out
   int64_t is_pinned = 0;  // stays when the session that made it ends
+  int64_t device = -1;    // the GPU that has the columns; -1: they are in the file
 };
 
-/// Hands a file to the keeper; answered with its identifier or an error.
+/// Hands a file to the keeper, and the lease of a GPU's memory (device_tasks.hpp) behind it; answered with its
+/// identifier or an error.
 struct PutExport {
   ExportFacts facts;
+  int64_t file_bytes = 0;
   int64_t limit = 0;  // bytes that the exports of its owner may have together
 };
 

@@ -107,23 +107,24 @@ bool ExportServer::answer(uint64_t number, Connection& connection) {
     if (!received.is_ok() || received.value() == Transfer::kClosed) return false;
     if (received.value() == Transfer::kWouldBlock) return true;
     if (packet.bytes.empty()) return false;
-    int file = -1;
-    const std::string reply = answer_to(number, connection, packet, &file);
+    std::vector<int> files;
+    const std::string reply = answer_to(number, connection, packet, &files);
     // Who does not take replies is not waited for.
-    const auto sent =
-        send_packet(connection.socket.get(), reply, file < 0 ? std::vector<int>{} : std::vector<int>{file}, false);
+    const auto sent = send_packet(connection.socket.get(), reply, files, false);
     if (!sent.is_ok() || sent.value() != Transfer::kDone) return false;
   }
   return true;
 }
 
-std::string ExportServer::answer_to(uint64_t number, const Connection& connection, Packet& packet, int* file) {
+std::string ExportServer::answer_to(uint64_t number, const Connection& connection, Packet& packet,
+                                    std::vector<int>* files) {
   const auto message = static_cast<ExportMessage>(packet.bytes[0]);
   if (message == ExportMessage::kGet) {
     const auto found = exports_.find(packet.bytes.substr(1));
     if (found == exports_.end()) return encode_text(ExportMessage::kNothing);
     ++found->second.facts.uses;
-    *file = found->second.file.get();
+    files->push_back(found->second.file.get());
+    if (found->second.lease.is_open()) files->push_back(found->second.lease.get());
     return encode_text(ExportMessage::kDone);
   }
   if (!connection.is_trusted) return encode_failure(unexpected());
@@ -144,11 +145,13 @@ std::string ExportServer::answer_to(uint64_t number, const Connection& connectio
 /// The secret of what was put.
 Result<std::string> ExportServer::put(uint64_t number, Packet& packet) {
   PutExport request;
-  if (!decode(packet.bytes, &request) || packet.descriptors.size() != 1) return unexpected();
+  if (!decode(packet.bytes, &request)) return unexpected();
+  const bool is_on_device = request.facts.device >= 0;
+  if (packet.descriptors.size() != (is_on_device ? 2 : 1)) return unexpected();
   const int seals = fcntl(packet.descriptors[0].get(), F_GET_SEALS);
   struct stat found = {};
   if (seals < 0 || (seals & F_SEAL_WRITE) == 0 || fstat(packet.descriptors[0].get(), &found) != 0 ||
-      found.st_size != request.facts.bytes)
+      found.st_size != request.file_bytes)
     return unexpected();
   if (exports_.size() >= most_exports_)
     return Status(ErrorCode::kOverBudget, "too many exports: there are " + std::to_string(exports_.size()))
@@ -164,6 +167,7 @@ Result<std::string> ExportServer::put(uint64_t number, Packet& packet) {
   STROM_ASSIGN(const std::string secret, random_digits(kSecretDigits));
   Export& made = exports_[secret];
   made.file = std::move(packet.descriptors[0]);
+  if (is_on_device) made.lease = std::move(packet.descriptors[1]);
   made.facts = request.facts;
   made.connection = request.facts.is_pinned != 0 ? 0 : number;
   return secret;

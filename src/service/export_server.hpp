@@ -36,7 +36,7 @@ class ExportServer {
     int64_t until_ms = 0;  // of those that are not trusted: when it is closed
   };
   struct Export {
-    Descriptor file;
+    Descriptor file, lease;
     ExportFacts facts;
     uint64_t connection = 0;  // 0: pinned
   };
@@ -45,7 +45,7 @@ class ExportServer {
   ExportServer() = default;
   void accept_some();
   bool answer(uint64_t number, Connection& connection);
-  std::string answer_to(uint64_t number, const Connection& connection, Packet& packet, int* file);
+  std::string answer_to(uint64_t number, const Connection& connection, Packet& packet, std::vector<int>* files);
   Result<std::string> put(uint64_t number, Packet& packet);
   Status drop(std::string_view packet, bool* found);
   std::string list(std::string_view packet) const;

@@ -487,6 +487,14 @@ cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) { return allocate(
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned) { return allocate(pointer, bytes, false); }
 cudaError_t cudaFreeHost(void* pointer) { return release(pointer, false); }
 
+/// A handle that only this process knows what to do with.
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
+  if (!is_device(pointer, 1)) return remember(cudaErrorInvalidValue);
+  *handle = {};
+  std::memcpy(handle, &pointer, sizeof pointer);
+  return cudaSuccess;
+}
+
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned) {
   runtime().allocations.add(pointer, bytes);
   return cudaSuccess;

@@ -3,6 +3,7 @@
 // interpreted PTX is the same to the service. Opened by pg_strom_gpu_service, see STROM_DEVICE_MODULE.
 // Environment: STROM_HOST_DEVICES=n for so many of them, of which CUDA_VISIBLE_DEVICES chooses as of NVIDIA's;
 // STROM_HOST_DEVICE_HANG=file: while the file is there, a kernel that starts does not end.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -100,6 +101,7 @@ constexpr int kProcessors = 3, kFresh = 0x5a, kMostDevices = 16;
 struct Block {
   int device;
   size_t bytes;
+  int shared = -1;  // a memory file with what it had when it was shared
 };
 
 thread_local std::string last_error;
@@ -178,8 +180,24 @@ int release(void* memory) {
   if (found == blocks.end()) return fail(kModuleLost, "released twice");
   used[found->second.device] -= found->second.bytes;
   std::memset(memory, kFresh, found->second.bytes);
+  if (found->second.shared >= 0) close(found->second.shared);
   blocks.erase(found);
   std::free(memory);
+  return kModuleOk;
+}
+
+/// The handle is the path of a memory file, which is there until the memory is released.
+int share(void* memory, unsigned char* handle) {
+  const std::lock_guard lock(mutex);
+  const auto found = blocks.find(memory);
+  if (found == blocks.end()) return fail(kModuleFailed, "not allocated");
+  const int file = memfd_create("shared memory of a device", MFD_CLOEXEC);
+  const size_t bytes = found->second.bytes;
+  if (file < 0 || write(file, memory, bytes) != static_cast<ssize_t>(bytes))
+    return fail(kModuleFailed, "no memory file");
+  found->second.shared = file;
+  std::memset(handle, 0, kShareHandleBytes);
+  std::snprintf(reinterpret_cast<char*>(handle), kShareHandleBytes, "/proc/%d/fd/%d", getpid(), file);
   return kModuleOk;
 }
 
@@ -269,18 +287,31 @@ int is_event_done(ModuleEvent* event, int* is_done) {
   return kModuleOk;
 }
 
-constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
-                                error_text,      count,
-                                facts,           use,
-                                allocate,        release,
-                                allocate_pinned, release_pinned,
-                                register_host,   release_registered,
-                                create_stream,   destroy_stream,
-                                finish_stream,   copy_in,
-                                copy_out,        fill,
-                                run_tiles,       run_pages,
-                                create_event,    destroy_event,
-                                record_event,    await_event,
+constexpr ModuleTable kTable = {kModuleVersion,
+                                sizeof(ModuleTable),
+                                error_text,
+                                count,
+                                facts,
+                                use,
+                                allocate,
+                                release,
+                                share,
+                                allocate_pinned,
+                                release_pinned,
+                                register_host,
+                                release_registered,
+                                create_stream,
+                                destroy_stream,
+                                finish_stream,
+                                copy_in,
+                                copy_out,
+                                fill,
+                                run_tiles,
+                                run_pages,
+                                create_event,
+                                destroy_event,
+                                record_event,
+                                await_event,
                                 is_event_done};
 
 }  // namespace

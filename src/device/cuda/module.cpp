@@ -86,6 +86,13 @@ int facts(int device, DeviceFacts* facts) {
 
 int allocate(size_t bytes, void** memory) { return checked(cudaMalloc(memory, bytes)); }
 int release(void* memory) { return checked(cudaFree(memory)); }
+int share(void* memory, unsigned char* handle) {
+  static_assert(sizeof(cudaIpcMemHandle_t) == kShareHandleBytes);
+  cudaIpcMemHandle_t made;
+  const int outcome = checked(cudaIpcGetMemHandle(&made, memory));
+  if (outcome == kModuleOk) std::memcpy(handle, &made, sizeof made);
+  return outcome;
+}
 int allocate_pinned(size_t bytes, void** memory) { return checked(cudaMallocHost(memory, bytes)); }
 int release_pinned(void* memory) { return checked(cudaFreeHost(memory)); }
 int register_host(void* memory, size_t bytes) {
@@ -131,18 +138,31 @@ int is_event_done(ModuleEvent* event, int* is_done) {
   return error == cudaErrorNotReady ? static_cast<int>(kModuleOk) : checked(error);
 }
 
-constexpr ModuleTable kTable = {kModuleVersion,  sizeof(ModuleTable),
-                                error_text,      count,
-                                facts,           use,
-                                allocate,        release,
-                                allocate_pinned, release_pinned,
-                                register_host,   release_registered,
-                                create_stream,   destroy_stream,
-                                finish_stream,   copy_in,
-                                copy_out,        fill,
-                                run_tiles,       run_pages,
-                                create_event,    destroy_event,
-                                record_event,    await_event,
+constexpr ModuleTable kTable = {kModuleVersion,
+                                sizeof(ModuleTable),
+                                error_text,
+                                count,
+                                facts,
+                                use,
+                                allocate,
+                                release,
+                                share,
+                                allocate_pinned,
+                                release_pinned,
+                                register_host,
+                                release_registered,
+                                create_stream,
+                                destroy_stream,
+                                finish_stream,
+                                copy_in,
+                                copy_out,
+                                fill,
+                                run_tiles,
+                                run_pages,
+                                create_event,
+                                destroy_event,
+                                record_event,
+                                await_event,
                                 is_event_done};
 
 }  // namespace

@@ -55,6 +55,14 @@ double number_option(const std::string& name, const std::string& value) {
   return number;
 }
 
+/// The argument that names a GPU: -1 is none of them. May throw.
+int32_t device_setting(int64_t number) {
+  if (number < -1 || number > INT32_MAX)
+    throw_if_failed(Status(ErrorCode::kInvalidParameter, "a GPU's number must not be " + std::to_string(number))
+                        .with_hint("pgstrom.gpu_devices lists GPUs. -1 exports to the server's memory."));
+  return number == -1 ? ExportSettings::kServerMemory : static_cast<int32_t>(number);
+}
+
 ExportSettings read_export_settings(Datum jsonb) {
   ExportSettings settings;
   settings.limit = memory_limit();
@@ -72,31 +80,39 @@ ExportSettings read_export_settings(Datum jsonb) {
       settings.fill = number_option(name, value);
     } else if (name == "pinned") {
       settings.is_pinned = truth_option(name, value);
+    } else if (name == "device") {
+      settings.device = device_setting(static_cast<int64_t>(number_option(name, value)));
     } else {
       throw_if_failed(Status(ErrorCode::kInvalidParameter, "unknown option \"" + name + "\"")
-                          .with_hint("Options are: form, nulls, fill, pinned."));
+                          .with_hint("Options are: form, nulls, fill, pinned, device."));
     }
   }
   if (settings.is_stream && has_nulls)
     throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"nulls\" is for the forms matrix and columns"));
+  if (settings.is_stream && settings.device != ExportSettings::kServerMemory)
+    throw_if_failed(Status(ErrorCode::kInvalidParameter, "option \"device\" is for the forms matrix and columns"));
   // A matrix has no room for bitmaps in it, so that NULL is an error unless the caller knows of it.
   if (!has_nulls && settings.is_matrix) settings.nulls = ExportSettings::Nulls::kError;
   return settings;
 }
 
 /// Hands a sealed file to the keeper; its identifier, as a text. May throw.
-Datum put_export(const service::ExportFile& file, int64_t rows, int64_t columns, const ExportSettings& settings) {
+Datum put_export(const FinishedExport& finished, int64_t rows, int64_t columns, const ExportSettings& settings) {
+  const service::ExportFile& file = *finished.file;
+  const int lease = finished.copy ? finished.copy->lease.get() : -1;
   service::PutExport request;
   request.facts.owner = GetUserId();
   request.facts.database = MyDatabaseId;
-  request.facts.bytes = file.length();
+  request.facts.bytes = finished.bytes;
+  if (finished.copy) request.facts.device = finished.copy->device;
+  request.file_bytes = file.length();
   request.facts.rows = rows;
   request.facts.columns = static_cast<int32_t>(columns);
   request.facts.process = MyProcPid;
   request.facts.is_pinned = settings.is_pinned ? 1 : 0;
   request.facts.made_us = static_cast<int64_t>(timestamptz_to_time_t(GetCurrentTimestamp())) * kMicrosPerSecond;
   request.limit = settings.limit;
-  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor()));
+  const std::string identifier = value_or_throw(exports::connected_keeper().put(request, file.descriptor(), lease));
   const char* text = identifier.c_str();
   return guard([text] { return CStringGetTextDatum(text); });
 }
@@ -139,7 +155,7 @@ Datum export_stream(const std::string& query, const ExportSettings& settings) {
   throw_if_failed(file.settle(1));
   throw_if_failed(file.seal(export_end(R"({"version": 1, "form": "stream", "rows": )" +
                                        std::to_string(output.total_rows()) + R"(, "columns": []})")));
-  return put_export(file, output.total_rows(), columns, settings);
+  return put_export({&file, file.length(), std::nullopt}, output.total_rows(), columns, settings);
 }
 
 /// The identifier of the rows of `query`, as a text. May throw.
@@ -151,9 +167,9 @@ Datum export_rows(const std::string& query, const ExportSettings& settings, bool
   constexpr double kMostExpected = 1e12;
   buffers.start(portal->tupDesc, rows_are_known && planned < kMostExpected ? static_cast<int64_t>(planned) : 0);
   fetch(portal, CursorColumns::of(portal), &buffers, true);
-  const service::ExportFile& file = buffers.finish();
+  const FinishedExport finished = buffers.finish();
   close_query(portal);
-  return put_export(file, buffers.rows(), buffers.columns(), settings);
+  return put_export(finished, buffers.rows(), buffers.columns(), settings);
 }
 
 /// SELECT of columns of a relation: all, or those that an array of text names. May ereport.
@@ -188,13 +204,6 @@ char* column_query(Oid relation, ArrayType* names) {
   return query.data;
 }
 
-/// May ereport.
-void require_device(int device) {
-  ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there is no GPU %d to export to", device),
-                  errdetail("Exports are in the server's memory; pgstrom.gpu_devices lists GPUs."),
-                  errhint("Leave the argument out, and copy the array to a GPU in Python.")));
-}
-
 Datum export_table(FunctionCallInfo fcinfo, bool is_pinned) {
   if (PG_ARGISNULL(0)) {
     fcinfo->isnull = true;
@@ -202,29 +211,30 @@ Datum export_table(FunctionCallInfo fcinfo, bool is_pinned) {
   }
   const Oid relation = PG_GETARG_OID(0);
   ArrayType* names = PG_ARGISNULL(1) ? nullptr : guard([=] { return PG_GETARG_ARRAYTYPE_P(1); });
-  if (!PG_ARGISNULL(2)) {
-    const int device = PG_GETARG_INT32(2);
-    guard([device] { require_device(device); });
-  }
   const char* query = guard([=] { return static_cast<const char*>(column_query(relation, names)); });
   ExportSettings settings;
   settings.limit = memory_limit();
   settings.is_matrix = true;
   settings.nulls = ExportSettings::Nulls::kError;
   settings.is_pinned = is_pinned;
+  if (!PG_ARGISNULL(2))
+    settings.device = device_setting(PG_GETARG_INT32(2));
+  else if (exports::exports_go_to_gpu())
+    settings.device = exports::kAnyDevice;
   const bool is_foreign = guard([relation] { return get_rel_relkind(relation) == RELKIND_FOREIGN_TABLE; });
   return export_rows(query, settings, is_foreign);
 }
 
 // May ereport.
 void put_facts(ReturnSetInfo* result, const service::ExportFacts& facts) {
+  const std::string place = facts.device < 0 ? "cpu" : "gpu" + std::to_string(facts.device);
   const Datum values[] = {ObjectIdGetDatum(facts.owner),
                           ObjectIdGetDatum(facts.database),
                           Int32GetDatum(facts.process),
                           Int64GetDatum(facts.bytes),
                           Int64GetDatum(facts.rows),
                           Int32GetDatum(facts.columns),
-                          CStringGetTextDatum("cpu"),
+                          CStringGetTextDatum(place.c_str()),
                           BoolGetDatum(facts.is_pinned != 0),
                           TimestampTzGetDatum(time_t_to_timestamptz(facts.made_us / kMicrosPerSecond)),
                           Int64GetDatum(facts.uses)};

@@ -250,18 +250,32 @@ void ExportBuffers::put_values(size_t index, const ColumnBuilder& column) {
   append(to.values, values, bytes);
 }
 
-service::ExportFile& ExportBuffers::finish() {
+FinishedExport ExportBuffers::finish() {
   flush();
   // The description says where buffers are, so that they come to rest first.
   const int64_t alignment = settings_.is_matrix ? 1 : kColumnAlignment;
   throw_if_failed(file_->settle(alignment));
-  throw_if_failed(file_->seal(export_end(description())));
-  return *file_;
+  FinishedExport finished;
+  finished.bytes = file_->length();
+  // CUDA has no memory of no bytes: an empty export stays here.
+  if (settings_.device != ExportSettings::kServerMemory && finished.bytes > 0)
+    finished.copy = exports::copy_to_device(file_->descriptor(), finished.bytes, settings_.device);
+  if (!finished.copy) {
+    throw_if_failed(file_->seal(export_end(description(nullptr))));
+    finished.bytes = file_->length();
+  } else {
+    const std::string end = export_end(description(&*finished.copy));
+    *file_ = value_or_throw(service::ExportFile::create(0, {}));
+    throw_if_failed(file_->seal(end));
+  }
+  finished.file = file_.get();
+  return finished;
 }
 
-std::string ExportBuffers::description() const {
+std::string ExportBuffers::description(const exports::DeviceCopy* copy) const {
   std::string json = R"({"version": 1, "form": )";
   json += settings_.is_matrix ? "\"matrix\"" : "\"columns\"";
+  if (copy != nullptr) json += ", \"device\": " + copy->description;
   json += ", \"rows\": " + std::to_string(rows_before_) + ", \"columns\": [";
   const auto place = [this, &json](const char* name, size_t buffer) {
     json += std::string(", \"") + name + "\": [" + std::to_string(file_->offset(buffer)) + ", " +

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "pg/exports/device_copy.hpp"
 #include "pg/sqlfn/row_sink.hpp"
 #include "service/export_file.hpp"
 
@@ -19,6 +21,17 @@ struct ExportSettings {
   Nulls nulls = Nulls::kMask;
   double fill = 0;    // of kFill
   int64_t limit = 0;  // bytes that the buffers may take
+  // The GPU whose memory gets the columns; kServerMemory: none does.
+  int32_t device = kServerMemory;
+
+  static constexpr int32_t kServerMemory = -2;
+};
+
+/// The file to hand to the keeper, and what goes with it.
+struct FinishedExport {
+  service::ExportFile* file = nullptr;
+  int64_t bytes = 0;  // of the memory that it takes
+  std::optional<exports::DeviceCopy> copy;
 };
 
 /// The error of exports that would take more than `limit` bytes.
@@ -41,8 +54,8 @@ class ExportBuffers final : public RowSink {
   int64_t room() const override;
   bool is_full() const override;
   void flush() override;
-  /// The rest, the description and the seal. May throw.
-  service::ExportFile& finish();
+  /// The rest, the copy to a GPU, the description and the seal. May throw.
+  FinishedExport finish();
   int64_t rows() const { return rows_before_; }
   int64_t columns() const { return static_cast<int64_t>(columns_.size()); }
 
@@ -56,7 +69,7 @@ class ExportBuffers final : public RowSink {
   void put_nulls(size_t index, columnar::ColumnBuilder& column);
   void put_values(size_t index, const columnar::ColumnBuilder& column);
   void append(size_t buffer, const void* bytes, int64_t size);
-  std::string description() const;
+  std::string description(const exports::DeviceCopy* copy) const;
 
   const ExportSettings settings_;
   std::unique_ptr<codec::RowWriter> rows_;

@@ -67,6 +67,13 @@ TEST_F(CudaDevice, facts) {
   EXPECT_EQ(Device::open(module.value(), 999).status().code(), ErrorCode::kDeviceLost);
 }
 
+TEST_F(CudaDevice, handles_for_other_processes) {
+  const DeviceMemory memory = value(device_->allocate(kShareGranule)), other = value(device_->allocate(kShareGranule));
+  EXPECT_NE(value(device_->share(memory)), value(device_->share(other)));
+  EXPECT_FALSE(device_->share(DeviceMemory()).is_ok());
+  EXPECT_TRUE(device_->share(memory).is_ok());  // the device goes on
+}
+
 TEST_F(CudaDevice, copies) {
   constexpr size_t kBytes = 1 << 20;
   std::vector<uint8_t> bytes(kBytes), back(kBytes);
