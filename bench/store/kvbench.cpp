@@ -1,17 +1,20 @@
-// kvbench: gets of random keys from one store, by one thread, for some seconds; a line of JSON. Called by run.py.
+// kvbench: operations on random keys of one store, by some clients, for some seconds; a line of JSON. Called by run.py.
 //
-//   kvbench load KIND ADDRESS ROWS BYTES
-//   kvbench get KIND ADDRESS TOKEN ROWS uniform|zipf BATCH SECONDS
+//   kvbench load KIND ADDRESS TABLE ROWS BYTES
+//   kvbench run KIND ADDRESS TABLE ROWS BYTES uniform|zipf|latest OPERATIONS CLIENTS BATCH SECONDS
+//
+// OPERATIONS are shares in percent: read=50,update=50; further ones are insert, modify (a read and an update), scan.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "keys.hpp"
 #include "stores.hpp"
 
 namespace strom::bench {
@@ -20,88 +23,199 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Numbers below `count`: all alike, or as YCSB's scrambled zipf with the constant 0.99.
-class Keys {
+enum Operation : uint8_t { kRead, kUpdate, kInsert, kModify, kScan, kOperations };
+constexpr const char* kNames[] = {"read", "update", "insert", "modify", "scan"};
+constexpr uint32_t kPercent = 100;
+
+struct Plan {
+  std::string kind, address, table;
+  uint64_t rows = 0, bytes = 0;
+  Draw draw = Draw::kUniform;
+  uint32_t shares[kOperations] = {};
+  size_t clients = 1, batch = 1;
+  double seconds = 1;
+};
+
+/// What the clients share.
+struct Common {
+  static constexpr uint64_t kNothing = UINT64_MAX;
+  Common(uint64_t rows, size_t clients) : next_row(rows), inserting(clients) {
+    for (auto& row : inserting) row = kNothing;
+  }
+  /// All rows before it are there.
+  uint64_t first_missing() const {
+    uint64_t first = next_row;
+    for (const auto& row : inserting) first = std::min(first, row.load());
+    return first;
+  }
+  std::atomic<uint64_t> next_row;                // to be inserted
+  std::vector<std::atomic<uint64_t>> inserting;  // of each client, not after the row that it inserts
+  std::atomic<bool> is_over = false;
+};
+
+/// Counts of one client, and the time of some of its calls.
+struct Tally {
+  uint64_t operations = 0, wrong = 0;
+  std::vector<float> call_us;
+  std::string error;
+};
+
+class Client {
  public:
-  Keys(uint64_t count, bool is_zipf) : count_(count), is_zipf_(is_zipf) {
-    if (!is_zipf) return;
-    for (uint64_t i = 1; i <= count; ++i) zeta_ += 1 / std::pow(static_cast<double>(i), kTheta);
-    const double two = 1 + std::pow(0.5, kTheta);
-    alpha_ = 1 / (1 - kTheta);
-    eta_ = (1 - std::pow(2.0 / static_cast<double>(count), 1 - kTheta)) / (1 - two / zeta_);
+  Client(const Plan& plan, Common* common, size_t number)
+      : plan_(plan),
+        common_(common),
+        number_(number),
+        keys_(plan.batch),
+        store_(open_store(plan.kind, plan.address, plan.table)) {
+    // Drawn before, so that drawing is not measured.
+    constexpr size_t kDrawn = 1 << 20;
+    Keys source(plan.rows, plan.draw, number + 1);
+    const uint64_t last = plan.draw == Draw::kLatest ? plan.rows : 0;
+    drawn_.resize(plan.clients == 1 ? kDrawn : kDrawn / 8);
+    for (uint64_t& key : drawn_) key = source.next(last);
+    operations_.resize(drawn_.size());
+    std::mt19937_64 random(number + 2);
+    for (Operation& operation : operations_) operation = draw_operation(static_cast<uint32_t>(random() % kPercent));
   }
 
-  uint64_t next() {
-    const uint64_t random = random_();
-    if (!is_zipf_) return scale(random);
-    const double u = static_cast<double>(random >> 11) * 0x1p-53, uz = u * zeta_;
-    uint64_t rank = 0;
-    if (uz >= 1)
-      rank = uz < 1 + std::pow(0.5, kTheta)
-                 ? 1
-                 : static_cast<uint64_t>(static_cast<double>(count_) * std::pow(eta_ * u - eta_ + 1, alpha_));
-    // Popular keys are anywhere.
-    uint64_t hash = (rank + 1) * 0x9E3779B97F4A7C15;
-    hash = (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93;
-    return scale(hash ^ (hash >> 32));
+  void run(Tally* tally) {
+    // A get of shared memory takes as long as some looks at the clock.
+    const uint64_t sampled = plan_.shares[kRead] == kPercent ? 16 : 1;
+    constexpr double kMicro = 1e6;
+    for (uint64_t call = 0; !common_->is_over.load(std::memory_order_relaxed); ++call) {
+      if (call % sampled != 0) {
+        one(operations_[call % operations_.size()], tally);
+        continue;
+      }
+      const auto before = Clock::now();
+      one(operations_[call % operations_.size()], tally);
+      tally->call_us.push_back(
+          static_cast<float>(std::chrono::duration<double>(Clock::now() - before).count() * kMicro));
+    }
   }
 
  private:
-  static constexpr double kTheta = 0.99;
-  uint64_t scale(uint64_t random) const {
-    return static_cast<uint64_t>((static_cast<unsigned __int128>(random) * count_) >> 64);
+  Operation draw_operation(uint32_t percent) const {
+    uint32_t below = 0;
+    for (uint8_t i = 0; i < kOperations; ++i) {
+      below += plan_.shares[i];
+      if (percent < below) return static_cast<Operation>(i);
+    }
+    return kRead;
   }
-  uint64_t count_;
-  bool is_zipf_;
-  double zeta_ = 0, alpha_ = 0, eta_ = 0;
-  std::mt19937_64 random_{1};
+
+  void draw_keys() {
+    // The latest rows are those of now.
+    const uint64_t more = plan_.draw == Draw::kLatest ? common_->first_missing() - plan_.rows : 0;
+    for (uint64_t& key : keys_) {
+      key = drawn_[at_] + more;
+      at_ = at_ + 1 == drawn_.size() ? 0 : at_ + 1;
+    }
+  }
+
+  void one(Operation operation, Tally* tally) {
+    if (operation == kInsert) {
+      common_->inserting[number_] = common_->next_row.load();
+      for (uint64_t& key : keys_) key = common_->next_row++;
+    } else {
+      draw_keys();
+    }
+    uint64_t right = keys_.size();
+    if (operation == kRead || operation == kModify) right = store_->get(keys_);
+    if (operation == kUpdate || operation == kModify) right = std::min(right, store_->put(keys_, plan_.bytes, false));
+    if (operation == kInsert) {
+      right = store_->put(keys_, plan_.bytes, true);
+      common_->inserting[number_] = Common::kNothing;
+    }
+    constexpr uint64_t kRange = 100;
+    if (operation == kScan) right = store_->scan(keys_[0], 1 + keys_[0] % kRange) > 0 ? keys_.size() : 0;
+    tally->operations += keys_.size();
+    tally->wrong += keys_.size() - right;
+  }
+
+  const Plan& plan_;
+  Common* common_;
+  size_t number_;
+  std::vector<uint64_t> drawn_, keys_;
+  std::vector<Operation> operations_;
+  size_t at_ = 0;
+  std::unique_ptr<Store> store_;
 };
 
-void read(Store* store, uint64_t rows, bool is_zipf, size_t batch, double seconds) {
-  // Keys are drawn before, so that drawing is not measured.
-  constexpr size_t kDrawn = 1 << 20;
-  Keys source(rows, is_zipf);
-  std::vector<uint64_t> drawn(kDrawn);
-  for (uint64_t& key : drawn) key = source.next();
-  std::vector<uint64_t> keys(batch);
-  std::vector<float> call_us;
-  uint64_t gets = 0, right = 0;
-  size_t at = 0;
-  constexpr uint64_t kSampled = 16;
-  constexpr double kMicro = 1e6;
+void run(const Plan& plan) {
+  Common common(plan.rows, plan.clients);
+  std::vector<std::unique_ptr<Client>> clients;
+  clients.reserve(plan.clients);
+  for (size_t i = 0; i < plan.clients; ++i) clients.push_back(std::make_unique<Client>(plan, &common, i));
+  std::vector<Tally> tallies(plan.clients);
+  std::vector<std::thread> threads;
+  threads.reserve(plan.clients);
   const auto begin = Clock::now();
-  const auto end = begin + std::chrono::duration<double>(seconds);
-  auto now = begin;
-  for (uint64_t call = 0; now < end; ++call) {
-    for (uint64_t& key : keys) key = drawn[at++ % kDrawn];
-    const bool is_sampled = call % kSampled == 0;
-    const auto before = is_sampled ? Clock::now() : now;
-    right += store->get(keys);
-    gets += batch;
-    if (!is_sampled) continue;
-    now = Clock::now();
-    call_us.push_back(static_cast<float>(std::chrono::duration<double>(now - before).count() * kMicro));
-  }
+  for (size_t i = 0; i < plan.clients; ++i)
+    threads.emplace_back([&, i] {
+      try {
+        clients[i]->run(&tallies[i]);
+      } catch (const std::exception& error) {
+        tallies[i].error = error.what();
+      }
+    });
+  std::this_thread::sleep_for(std::chrono::duration<double>(plan.seconds));
+  common.is_over = true;
+  for (std::thread& thread : threads) thread.join();
   const double took = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::sort(call_us.begin(), call_us.end());
+  clients.clear();  // they tell what they have read
+  Tally all;
+  for (const Tally& tally : tallies) {
+    if (!tally.error.empty()) throw std::runtime_error(tally.error);
+    all.operations += tally.operations;
+    all.wrong += tally.wrong;
+    all.call_us.insert(all.call_us.end(), tally.call_us.begin(), tally.call_us.end());
+  }
+  std::sort(all.call_us.begin(), all.call_us.end());
   const auto percentile = [&](double share) {
-    return call_us[static_cast<size_t>(share * static_cast<double>(call_us.size() - 1))];
+    return all.call_us[static_cast<size_t>(share * static_cast<double>(all.call_us.size() - 1))];
   };
   std::printf(
-      "{\"gets\": %lu, \"wrong\": %lu, \"per_second\": %.0f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": %.2f}\n",
-      gets, gets - right, static_cast<double>(gets) / took, percentile(0.5), percentile(0.99), percentile(0.999));
+      "{\"operations\": %lu, \"wrong\": %lu, \"per_second\": %.0f, \"p50_us\": %.2f, \"p99_us\": %.2f, \"p999_us\": "
+      "%.2f",
+      all.operations, all.wrong, static_cast<double>(all.operations) / took, percentile(0.5), percentile(0.99),
+      percentile(0.999));
+  const ReadCounts reads = read_counts();
+  if (reads.gets != 0)
+    std::printf(", \"reads_per_get\": %.3f, \"retries\": %lu",
+                static_cast<double>(reads.reads) / static_cast<double>(reads.gets), reads.retries);
+  std::printf("}\n");
+}
+
+bool read_shares(const std::string& text, uint32_t* shares) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t equals = text.find('=', at), end = std::min(text.find(',', at), text.size());
+    if (equals == std::string::npos || equals > end) return false;
+    const auto* found = std::find(std::begin(kNames), std::end(kNames), text.substr(at, equals - at));
+    if (found == std::end(kNames)) return false;
+    shares[found - std::begin(kNames)] = static_cast<uint32_t>(std::stoul(text.substr(equals + 1, end - equals - 1)));
+    at = end + 1;
+  }
+  return true;
 }
 
 int run(const std::vector<std::string>& words) {
-  constexpr size_t kLoad = 5, kGet = 8;
-  const auto number = [&](size_t i) { return std::strtoull(words[i].c_str(), nullptr, 10); };
+  constexpr size_t kLoad = 6, kRun = 11;
+  if (words.size() < kLoad) return 2;
+  Plan plan;
+  plan.kind = words[1], plan.address = words[2], plan.table = words[3];
+  plan.rows = std::stoull(words[4]), plan.bytes = std::stoull(words[5]);
   if (words.size() == kLoad && words[0] == "load") {
-    open_store(words[1], words[2], "")->load(number(3), number(4));
+    open_store(plan.kind, plan.address, plan.table)->load(plan.rows, plan.bytes);
     return 0;
   }
-  if (words.size() != kGet || words[0] != "get") return 2;
-  read(open_store(words[1], words[2], words[3]).get(), number(4), words[5] == "zipf", number(6),
-       static_cast<double>(number(7)));
+  if (words.size() != kRun || words[0] != "run" || !read_shares(words[7], plan.shares)) return 2;
+  plan.draw = words[6] == "zipf" ? Draw::kZipf : words[6] == "latest" ? Draw::kLatest : Draw::kUniform;
+  plan.clients = std::stoul(words[8]), plan.batch = std::stoul(words[9]);
+  plan.seconds = std::stod(words[10]);
+  run(plan);
   return 0;
 }
 
