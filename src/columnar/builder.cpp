@@ -211,9 +211,10 @@ bool ColumnBuilder::append_offsets(const ColumnBuffers& from, int64_t first, int
     using Offset = decltype(zero);
     const auto shift = static_cast<Offset>(end - begin);
     constexpr auto kWidth = static_cast<int64_t>(sizeof(Offset));
-    uint8_t* out = values_.extend(count * kWidth);
+    uint8_t* __restrict out = values_.extend(count * kWidth);
+    const uint8_t* in = from.values + (first + 1) * kWidth;
     for (int64_t i = 0; i < count; ++i) {
-      const auto offset = static_cast<Offset>(load_at<Offset>(from.values, first + i + 1) + shift);
+      const auto offset = static_cast<Offset>(load_at<Offset>(in, i) + shift);
       std::memcpy(out + i * kWidth, &offset, sizeof(offset));
     }
   };

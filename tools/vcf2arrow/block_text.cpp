@@ -58,7 +58,8 @@ class BlockText final : public VariantText {
   explicit BlockText(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
 
   /// False: the file has no such blocks.
-  Result<bool> find_blocks(int64_t piece);
+  Result<bool> find_blocks();
+  void cut_runs(int64_t piece, int threads);
   Status read_header();
 
   std::string_view header() const override { return header_; }
@@ -78,7 +79,7 @@ class BlockText final : public VariantText {
     size_t begin = 0, end = 0;  // blocks
   };
   Status decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const;
-  Status decompress_run(const Run& run, size_t before, std::vector<char>* to) const;
+  Status decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const;
   Result<bool> tail_of(size_t run, std::string* tail);
   void put_tail(size_t run, std::string tail);
   Status read_binary_header();
@@ -100,7 +101,7 @@ class BlockText final : public VariantText {
   bool failed_ = false;
 };
 
-Result<bool> BlockText::find_blocks(int64_t piece) {
+Result<bool> BlockText::find_blocks() {
   const uint8_t* bytes = file_->data();
   int64_t text = 0;
   for (int64_t at = 0; at < file_->size();) {
@@ -117,13 +118,20 @@ Result<bool> BlockText::find_blocks(int64_t piece) {
     at += size;
     text += text_size;
   }
+  return !blocks_.empty();
+}
+
+/// After the header was read.
+void BlockText::cut_runs(int64_t piece, int threads) {
+  // Records of BCF become more columns' values than as many bytes of text.
+  if (is_binary_) piece = std::max<int64_t>(piece / 2, 1);
+  piece = even_piece(blocks_.back().text_begin + blocks_.back().text_size - begin_, piece, threads);
   for (size_t i = 0; i < blocks_.size(); ++i) {
     if (runs_.empty() || blocks_[i].text_begin - blocks_[runs_.back().begin].text_begin >= piece)
       runs_.push_back({i, i});
     runs_.back().end = i + 1;
   }
   tails_.resize(runs_.size());
-  return !blocks_.empty();
 }
 
 Status BlockText::decompress(const Block& block, libdeflate_decompressor* decompressor, char* to) const {
@@ -137,7 +145,7 @@ Status BlockText::decompress(const Block& block, libdeflate_decompressor* decomp
 }
 
 /// With room for `before` bytes at the beginning.
-Status BlockText::decompress_run(const Run& run, size_t before, std::vector<char>* to) const {
+Status BlockText::decompress_run(const Run& run, size_t before, base::LargeVector<char>* to) const {
   const Decompressor decompressor(libdeflate_alloc_decompressor());
   if (decompressor == nullptr) return {ErrorCode::kOutOfMemory, "out of memory"};
   const int64_t first = blocks_[run.begin].text_begin;
@@ -149,7 +157,7 @@ Status BlockText::decompress_run(const Run& run, size_t before, std::vector<char
 }
 
 Status BlockText::read_header() {
-  std::vector<char> text;
+  base::LargeVector<char> text;
   const auto has_all = [&] {
     return vcf2arrow::is_binary(header_) ? binary_header(header_).has_value() : format::vcf::has_whole_header(header_);
   };
@@ -262,13 +270,15 @@ Result<bool> BlockText::next_records(size_t number, std::string_view bytes, Piec
 
 }  // namespace
 
-Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const MappedFile>& file, int64_t piece) {
+Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const MappedFile>& file, int64_t piece,
+                                                 int threads) {
   auto text = std::make_unique<BlockText>(file);
-  STROM_ASSIGN(const bool is_compressed, text->find_blocks(piece));
+  STROM_ASSIGN(const bool is_compressed, text->find_blocks());
   if (!is_compressed) return std::unique_ptr<VariantText>();
   const Status header = text->read_header();
   if (!header.is_ok() && !text->is_binary() && !text->header().starts_with("##")) return std::unique_ptr<VariantText>();
   STROM_TRY(header);
+  text->cut_runs(piece, threads);
   return std::unique_ptr<VariantText>(std::move(text));
 }
 

@@ -10,6 +10,7 @@
 namespace strom::vcf2arrow {
 
 /// nullptr: the file is no VCF or BCF in such blocks. Errors: kCorruptFile.
-Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const base::MappedFile>& file, int64_t piece);
+Result<std::unique_ptr<VariantText>> open_blocks(const std::shared_ptr<const base::MappedFile>& file, int64_t piece,
+                                                 int threads);
 
 }  // namespace strom::vcf2arrow

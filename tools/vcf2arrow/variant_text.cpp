@@ -55,6 +55,12 @@ bool is_text(const MappedFile& file) { return file.size() > 1 && file.data()[0] 
 
 }  // namespace
 
+int64_t even_piece(int64_t total, int64_t most, int threads) {
+  const int64_t rounds = std::max<int64_t>((total + most * threads - 1) / (most * threads), 1);
+  constexpr int64_t kLeast = 1 << 20;
+  return std::clamp((total + rounds * threads - 1) / (rounds * threads), std::min(kLeast, most), most);
+}
+
 Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, const std::vector<std::string>& regions,
                                                        int64_t piece, int threads) {
   if (path == "-" || !regions.empty()) return open_by_library(path, regions, piece, threads);
@@ -67,9 +73,11 @@ Result<std::unique_ptr<VariantText>> VariantText::open(const std::string& path, 
     const std::string_view text(reinterpret_cast<const char*>(file->data()), static_cast<size_t>(file->size()));
     size_t begin = 0;
     STROM_TRY(format::vcf::parse_header(text, &begin).status());
-    return std::unique_ptr<VariantText>(new PlainText(file, static_cast<int64_t>(begin), piece));
+    const int64_t size = file->size() - static_cast<int64_t>(begin);
+    return std::unique_ptr<VariantText>(
+        new PlainText(file, static_cast<int64_t>(begin), even_piece(size, piece, threads)));
   }
-  STROM_ASSIGN(auto blocks, open_blocks(file, piece));
+  STROM_ASSIGN(auto blocks, open_blocks(file, piece, threads));
   if (blocks != nullptr) return blocks;
   return open_by_library(path, regions, piece, threads);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/large_allocator.hpp"
 #include "base/status.hpp"
 
 namespace strom::vcf2arrow {
@@ -18,13 +19,13 @@ struct Piece {
   int64_t number = 0;  // of the file's pieces, from 0
   int64_t size = 0;    // bytes of the file, as progress
   std::string_view text;
-  std::vector<char> buffer;  // what text lies in, where it is not mapped
+  base::LargeVector<char> buffer;  // what text lies in, where it is not mapped
 };
 
 class VariantText {
  public:
-  /// `piece`: bytes of text. `threads`: how many call next(). Errors: kFileNotFound and the like, kCorruptFile, no
-  /// index for regions.
+  /// `piece`: bytes of text at most, or about. `threads`: how many call next(). Errors: kFileNotFound and the like,
+  /// kCorruptFile, no index for regions.
   static Result<std::unique_ptr<VariantText>> open(const std::string& path, const std::vector<std::string>& regions,
                                                    int64_t piece, int threads);
   virtual ~VariantText() = default;
@@ -40,5 +41,8 @@ class VariantText {
   /// Bytes of the file, 0: not known.
   virtual int64_t size() const = 0;
 };
+
+/// Bytes of pieces, at most about `most`, of which all threads get the same number.
+int64_t even_piece(int64_t total, int64_t most, int threads);
 
 }  // namespace strom::vcf2arrow

@@ -31,28 +31,41 @@ std::unique_ptr<Variants> Variants::create(const Layout& layout, const Dictionar
 
 Lines::Lines(const Layout& layout, std::vector<ColumnBuilder>& columns)
     : layout_(layout),
-      columns_(columns),
       values_(layout, counts),
+      tile_(layout, columns, values_),
       sample_columns_(layout, columns),
       info_(layout.info().size()),
       is_present_(layout.format().size()),
-      cell_(layout.format().size()) {}
+      cell_(layout.format().size()) {
+  for (size_t i = 0; i < layout.info().size(); ++i)
+    if (layout.info()[i].count == Count::kAlternatives && layout.info()[i].form != Layout::Form::kFlag)
+      by_allele_.push_back(i);
+}
 
 Status Lines::append(std::string_view text) {
   read_ = 0;
+  tile_.begin(text);
   sample_columns_.clear();
-  // What the builders take has to be UTF-8; nearly all texts are ASCII.
-  is_ascii_ = is_all_ascii(text);
-  while (!text.empty()) {
-    const auto* end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
-    const size_t length = end == nullptr ? text.size() : static_cast<size_t>(end - text.data());
-    failed_ = ++read_;
-    std::string_view line = text.substr(0, length);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) STROM_TRY(append_line(line));
-    text.remove_prefix(std::min(length + 1, text.size()));
+  Status status = append_lines(text);
+  // Rows that wait are of lines before the one that failed, or of that one.
+  Status waiting = tile_.flush();
+  if (!waiting.is_ok()) {
+    failed_ = tile_.failed();
+    return waiting;
   }
+  STROM_TRY(std::move(status));
   return sample_columns_.finish();
+}
+
+Status Lines::append_lines(std::string_view text) {
+  LineScanner scanner(text);
+  for (size_t begin = 0; begin < text.size();) {
+    failed_ = ++read_;
+    size_t end = 0;
+    STROM_TRY(append_line(text, scanner, begin, &end));
+    begin = end + 1;
+  }
+  return Status::ok();
 }
 
 Result<Variants::Run> Lines::first_run(std::string_view text) const {
@@ -67,80 +80,130 @@ Result<Variants::Run> Lines::first_run(std::string_view text) const {
   return Run{text.substr(0, end), chromosome};
 }
 
-Status Lines::append_line(std::string_view line) {
-  std::string_view rest = line;
-  for (size_t i = 0; i < kColumns; ++i) {
-    const auto* tab = rest.empty() ? nullptr : static_cast<const char*>(std::memchr(rest.data(), '\t', rest.size()));
-    if (tab == nullptr && i + 1 < kColumns) return damaged("fewer than eight columns");
-    const size_t length = tab == nullptr ? rest.size() : static_cast<size_t>(tab - rest.data());
-    fixed_[i] = rest.substr(0, length);
-    rest.remove_prefix(std::min(length + 1, rest.size()));
+/// The line that begins at a position of the text; *end: of it.
+Status Lines::append_line(std::string_view text, LineScanner& scanner, size_t begin, size_t* end) {
+  // A line without anything, but for a return.
+  const bool is_return = text[begin] == '\r' && (begin + 1 == text.size() || text[begin + 1] == '\n');
+  if (is_return || text[begin] == '\n') {
+    *end = scanner.next_end();
+    return Status::ok();
   }
-  if (!is_ascii_ && !columnar::is_utf8(line)) return damaged("text that is not valid UTF-8");
-  STROM_TRY(find_info(fixed_[kFirstInfo]));
-  samples_ = {};
-  are_pairs_ = false;
-  if (!layout_.samples().empty()) {
-    const size_t tab = rest.find('\t');
-    if (tab == std::string_view::npos)
-      return damaged("no columns of samples, of which the header has " + std::to_string(layout_.line_samples()));
-    STROM_TRY(find_format(rest.substr(0, tab)));
-    samples_ = rest.substr(tab + 1);
-    const bool is_genotype = format_order_.size() == 1 &&
-                             (format_order_[0] == Layout::kAlleles
-                                  ? layout_.choice().ploidy == 2
-                                  : format_order_[0] >= 0 && format_order_[0] == sample_columns_.genotype_target());
-    are_pairs_ = is_genotype && are_pairs(samples_, layout_.line_samples());
+  size_t at = begin;
+  for (size_t i = 0; i < kFirstInfo; ++i) {
+    const size_t tab = scanner.next_end();
+    if (tab == text.size() || text[tab] != '\t') return damaged("fewer than eight columns");
+    fixed_[i] = text.substr(at, tab - at);
+    at = tab + 1;
   }
+  STROM_TRY(find_info(text, scanner, at, end));
+  std::string_view rest;
+  if (*end < text.size() && text[*end] == '\t') {
+    at = *end + 1;
+    const auto* line_end = static_cast<const char*>(std::memchr(text.data() + at, '\n', text.size() - at));
+    *end = line_end == nullptr ? text.size() : static_cast<size_t>(line_end - text.data());
+    rest = text.substr(at, *end - at);
+    if (rest.ends_with('\r')) rest.remove_suffix(1);
+    scanner.jump(*end + 1);
+  }
+  // What the builders take has to be UTF-8; nearly all texts are ASCII.
+  if ((scanner.has_high_bytes(begin) || !is_all_ascii(rest)) && !columnar::is_utf8(text.substr(begin, *end - begin)))
+    return damaged("text that is not valid UTF-8");
+  if (!layout_.samples().empty()) STROM_TRY(take_samples(rest));
   ++counts.variants;
-  if (layout_.choice().is_whole) return append_row({});
-  alleles_.clear();
-  for (std::string_view list = fixed_[kAlt];;) {
+  return append_rows();
+}
+
+/// FORMAT and what is behind it.
+Status Lines::take_samples(std::string_view rest) {
+  const size_t tab = rest.find('\t');
+  if (tab == std::string_view::npos)
+    return damaged("no columns of samples, of which the header has " + std::to_string(layout_.line_samples()));
+  STROM_TRY(find_format(rest.substr(0, tab)));
+  samples_ = rest.substr(tab + 1);
+  const bool is_genotype = format_order_.size() == 1 &&
+                           (format_order_[0] == Layout::kAlleles
+                                ? layout_.choice().ploidy == 2
+                                : format_order_[0] >= 0 && format_order_[0] == sample_columns_.genotype_target());
+  are_pairs_ = is_genotype && are_pairs(samples_, layout_.line_samples());
+  return Status::ok();
+}
+
+Status Lines::append_rows() {
+  std::string_view list = fixed_[kAlt];
+  if (layout_.choice().is_whole || list.size() < 2) return append_row(list, {});
+  const auto count = static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1;
+  for (size_t i = 0; i < count; ++i) {
     const size_t comma = std::min(list.find(','), list.size());
-    alleles_.push_back(list.substr(0, comma));
-    if (comma == list.size()) break;
+    STROM_TRY(append_row(list.substr(0, comma), {i, count}));
+    if (i + 1 == count) break;
     list.remove_prefix(comma + 1);
-  }
-  for (size_t i = 0; i < alleles_.size(); ++i) STROM_TRY(append_row({i, alleles_.size()}));
-  return Status::ok();
-}
-
-/// The target of a key. Lines have their keys in the same order mostly: `expected` is the place in that order.
-int Lines::find_key(std::string_view key, size_t expected) const {
-  if (expected < order_.size()) {
-    const int guess = order_[expected];
-    if (guess >= 0 && layout_.info()[static_cast<size_t>(guess)].id == key) return guess;
-  }
-  return layout_.find_info(key);
-}
-
-Status Lines::find_info(std::string_view text) {
-  std::fill(info_.begin(), info_.end(), std::string_view());
-  if (is_missing(text)) return Status::ok();
-  for (size_t place = 0; !text.empty(); ++place) {
-    const size_t end = std::min(text.find(';'), text.size());
-    const std::string_view item = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (item.empty()) continue;  // ;; and a ; at the end, which programs write
-    const size_t sign = std::min(item.find('='), item.size());
-    const int target = find_key(item.substr(0, sign), place);
-    if (place < order_.size())
-      order_[place] = target;
-    else
-      order_.push_back(target);
-    if (target == Layout::kUnknown) {
-      if (!layout_.choice().undeclared_is_left_out)
-        return damaged("INFO has the field \"" + shortened(item.substr(0, sign)) +
-                       "\", which the header does not have");
-      ++counts.undeclared;
+    for (const size_t target : by_allele_) {
+      std::string_view& value = info_[target];
+      const size_t next = value.find(',');
+      value = next == std::string_view::npos ? std::string_view() : value.substr(next + 1);
     }
-    // A flag has no value, but it is there.
-    if (target >= 0)
-      info_[static_cast<size_t>(target)] = sign == item.size() ? item.substr(sign) : item.substr(sign + 1);
-    if (target >= 0 && info_[static_cast<size_t>(target)].data() == nullptr)
-      info_[static_cast<size_t>(target)] = std::string_view("");
   }
   return Status::ok();
+}
+
+/// The target of an item that is the one that the line before had in its place, with a value; or kUnknown. `left`:
+/// bytes of text from where the item begins.
+int Lines::guessed_key(std::string_view item, size_t left, size_t place, std::string_view* value) const {
+  if (place >= order_.size() || order_[place].mask == 0 || left < sizeof(uint64_t)) return Layout::kUnknown;
+  const Guess& guess = order_[place];
+  uint64_t word;
+  std::memcpy(&word, item.data(), sizeof word);
+  if ((word & guess.mask) != guess.word) return Layout::kUnknown;
+  const size_t key = layout_.info()[static_cast<size_t>(guess.target)].id.size();
+  *value = item.substr(key + 1);
+  return guess.target;
+}
+
+Status Lines::put_info(std::string_view item, size_t place) {
+  const size_t sign = std::min(item.find('='), item.size());
+  const std::string_view key = item.substr(0, sign);
+  const int before = place < order_.size() ? order_[place].target : Layout::kUnknown;
+  const bool is_same = before >= 0 && layout_.info()[static_cast<size_t>(before)].id == key;
+  const int target = is_same ? before : layout_.find_info(key);
+  Guess guess{target, 0, 0};
+  if (target >= 0 && key.size() < sizeof guess.word && sign < item.size()) {
+    std::memcpy(&guess.word, item.data(), sign + 1);
+    std::memset(&guess.mask, 0xFF, sign + 1);
+  }
+  if (place < order_.size())
+    order_[place] = guess;
+  else
+    order_.push_back(guess);
+  if (target == Layout::kUnknown) {
+    if (!layout_.choice().undeclared_is_left_out)
+      return damaged("INFO has the field \"" + shortened(key) + "\", which the header does not have");
+    ++counts.undeclared;
+  }
+  // A flag has no value, but it is there.
+  if (target >= 0) info_[static_cast<size_t>(target)] = item.substr(std::min(sign + 1, item.size()));
+  return Status::ok();
+}
+
+/// INFO from a position on; *end: the tab or line end behind it.
+Status Lines::find_info(std::string_view text, LineScanner& scanner, size_t begin, size_t* end) {
+  std::fill(info_.begin(), info_.end(), std::string_view());
+  scanner.begin_items(begin);
+  Status status = Status::ok();
+  for (size_t place = 0;; ++place) {
+    size_t stop = scanner.next_item_end();
+    const bool is_last = stop == text.size() || text[stop] != ';';
+    if (is_last) *end = stop;
+    if (is_last && stop > begin && text[stop - 1] == '\r' && (stop == text.size() || text[stop] == '\n')) --stop;
+    const std::string_view item = text.substr(begin, stop - begin);
+    std::string_view value;
+    const int target = guessed_key(item, text.size() - begin, place, &value);
+    begin = stop + 1;
+    if (target >= 0)
+      info_[static_cast<size_t>(target)] = value;
+    else if (!item.empty() && !(is_last && place == 0 && item == "."))  // ;; and a ; at the end, which programs write
+      status = put_info(item, place);
+    if (!status.is_ok() || is_last) return status;
+  }
 }
 
 Status Lines::find_format(std::string_view text) {
@@ -171,27 +234,12 @@ Status Lines::find_format(std::string_view text) {
   return Status::ok();
 }
 
-Status Lines::append_row(const RowAllele& allele) {
-  for (const FixedColumn i : {kChrom, kId, kRef, kAlt, kFilter}) {
-    const std::string_view value = i == kAlt && !layout_.choice().is_whole ? alleles_[allele.index] : fixed_[i];
-    ColumnBuilder& column = columns_[i];
-    if (column.field().nullable && is_missing(value))
-      column.append_null();
-    else
-      STROM_TRY(append_text(value, column));
+Status Lines::append_row(std::string_view alternative, const RowAllele& allele) {
+  Status waiting = tile_.add(failed_, fixed_, alternative, info_, allele);
+  if (!waiting.is_ok()) {
+    failed_ = tile_.failed();
+    return waiting;
   }
-  int32_t position = 0;
-  if (!parse_integer(fixed_[kPos], &position)) return damaged("POS \"" + shortened(fixed_[kPos]) + "\" is no number");
-  columns_[kPos].append(position);
-  float quality = 0;
-  if (is_missing(fixed_[kQual]))
-    columns_[kQual].append_null();
-  else if (parse_float(fixed_[kQual], &quality))
-    columns_[kQual].append(quality);
-  else
-    return damaged("QUAL \"" + shortened(fixed_[kQual]) + "\" is no number");
-  for (size_t i = 0; i < info_.size(); ++i)
-    STROM_TRY(values_.append(layout_.info()[i], info_[i], allele, columns_[kFirstInfo + i]));
   ++counts.rows;
   return layout_.samples().empty() ? Status::ok() : append_samples(allele);
 }

@@ -105,17 +105,29 @@ bool are_pairs(std::string_view cells, size_t count) {
 }
 
 bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* flags) {
-  bool has_unknown = false;
-  for (size_t i = 0; i < count; ++i) {
+  uint64_t unknown = 0;
+  size_t i = 0;
+  // Two cells are one word, whose even bytes are alleles.
+  for (; (i + 2) * kPairBytes <= cells.size() && i + 2 <= count; i += 2) {
+    uint64_t four = (load_word(cells.data() + i * kPairBytes) ^ (kLow * '0')) & 0x00FF00FF00FF00FF;
+    four = (four | four >> 8) & 0x0000FFFF0000FFFF;
+    const auto found = static_cast<uint32_t>(four | four >> 16);
+    const uint32_t flag = found >> 4 & static_cast<uint32_t>(kLow);  // of a dot, and of no digit
+    const uint32_t known = found & ~(flag * 0xFF);
+    unknown |= flag;
+    std::memcpy(alleles + 2 * i, &known, sizeof known);
+    std::memcpy(flags + 2 * i, &flag, sizeof flag);
+  }
+  for (; i < count; ++i) {
     for (size_t k = 0; k < 2; ++k) {
       const char allele = cells[i * kPairBytes + k * 2];
       const bool is_unknown = allele == '.';
-      has_unknown |= is_unknown;
+      unknown |= is_unknown ? 1 : 0;
       flags[2 * i + k] = is_unknown ? 1 : 0;
       alleles[2 * i + k] = static_cast<int8_t>(is_unknown ? 0 : allele - '0');
     }
   }
-  return has_unknown;
+  return unknown != 0;
 }
 
 }  // namespace strom::format::vcf

@@ -28,11 +28,5 @@ inline constexpr size_t kPairBytes = 4;
 bool are_pairs(std::string_view cells, size_t count);
 /// What put_alleles() makes of each, of `count`. Whether one is not known.
 bool put_pairs(std::string_view cells, size_t count, int8_t* alleles, uint8_t* flags);
-/// What dosage_of() says of one. An allele has one digit, or is any.
-inline int dosage_of_pair(const char* cell, int32_t allele) {
-  if (cell[0] == '.' || cell[2] == '.') return -1;
-  const int first = cell[0] - '0', second = cell[2] - '0';
-  return allele == kAnyAllele ? (first > 0) + (second > 0) : (first == allele) + (second == allele);
-}
 
 }  // namespace strom::format::vcf

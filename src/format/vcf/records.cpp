@@ -1,6 +1,7 @@
 #include "format/vcf/records.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "columnar/utf8.hpp"
 #include "format/vcf/genotypes.hpp"
@@ -341,20 +342,39 @@ Status Records::append_samples(const RowAllele& allele) {
 /// Genotypes of two alleles with one digit as are_pairs() wants them. False: there are others.
 bool Records::put_pairs(const BinaryValues& values, char* cells) const {
   if (values.type != BinaryValues::kInt8 || values.count != 2) return false;
-  constexpr char kDigits[] = "..00112233445566778899";  // by code: the allele's number plus one, and the phase
-  constexpr uint8_t kMost = sizeof kDigits - 2;
-  uint8_t largest = 0;
+  // By code: the allele's number plus one, and the phase in the lowest bit. 0 and 1 stand for a dot.
+  constexpr uint32_t kMost = 19;
+  const auto character_of = [](uint32_t code) { return code < 2 ? uint32_t{'.'} : (code >> 1) + ('0' - 1); };
+  uint32_t is_other = 0;
   for (size_t i = 0; i < layout_.line_samples(); ++i) {
-    const auto first = static_cast<uint8_t>(values.bytes[2 * i]),
-               second = static_cast<uint8_t>(values.bytes[2 * i + 1]);
-    largest = std::max({largest, first, second});
-    char* cell = cells + i * kPairBytes;
-    cell[0] = kDigits[std::min(first, kMost)];
-    cell[1] = (second & 1) != 0 ? '|' : '/';
-    cell[2] = kDigits[std::min(second, kMost)];
-    cell[3] = '\t';
+    uint16_t codes;
+    std::memcpy(&codes, values.bytes + i * sizeof codes, sizeof codes);
+    const uint32_t first = codes & 0xFFU, second = codes >> 8;
+    is_other |= (first > kMost ? 1U : 0U) | (second > kMost ? 1U : 0U);
+    const uint32_t phase = (second & 1) != 0 ? uint32_t{'|'} : uint32_t{'/'};
+    const uint32_t cell = character_of(first) | phase << 8 | character_of(second) << 16 | uint32_t{'\t'} << 24;
+    std::memcpy(cells + i * kPairBytes, &cell, sizeof cell);
   }
-  return largest <= kMost;
+  return is_other == 0;
+}
+
+/// The alleles of diploid genotypes of codes of 8 bits. False: there are others.
+bool Records::append_pair_alleles(const BinaryValues& values) {
+  if (values.type != BinaryValues::kInt8 || values.count != 2 || layout_.choice().ploidy != 2) return false;
+  if (layout_.samples().size() != layout_.line_samples()) return false;
+  unsigned all = 0, unknown = 0;
+  for (size_t i = 0; i < list_.size(); ++i) {
+    const auto code = static_cast<uint8_t>(values.bytes[i]);
+    const uint8_t is_unknown = code < 2 ? 1 : 0;
+    all |= code;
+    unknown |= is_unknown;
+    list_flags_[i] = is_unknown;
+    list_[i] = static_cast<int8_t>((code >> 1) - 1 + is_unknown);
+  }
+  constexpr unsigned kMark = 0x80;  // of vectors' ends, missing values, and numbers that are none
+  if ((all & kMark) != 0) return false;
+  sample_columns_.append_alleles(list_.data(), unknown != 0 ? list_flags_.data() : nullptr);
+  return true;
 }
 
 Status Records::append_genotypes(const BinaryValues& values, const RowAllele& allele) {
@@ -378,6 +398,7 @@ Status Records::append_alleles(const BinaryValues& values) {
   list_.resize(layout_.samples().size() * ploidy);
   list_flags_.resize(list_.size());
   if (!values.is_integer() && values.count > 0) return damaged("genotypes that are none");
+  if (append_pair_alleles(values)) return Status::ok();
   for (size_t i = 0; i < layout_.samples().size(); ++i) {
     const BinaryValues own = of_sample(values, layout_.samples()[i]);
     const uint32_t length = own.count == 0 ? 0 : own.length();

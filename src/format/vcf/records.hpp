@@ -43,6 +43,7 @@ class Records final : public Variants {
   Status append_samples(const RowAllele& allele);
   Status append_genotypes(const BinaryValues& values, const RowAllele& allele);
   bool put_pairs(const BinaryValues& values, char* cells) const;
+  bool append_pair_alleles(const BinaryValues& values);
   Status append_alleles(const BinaryValues& values);
   static BinaryValues of_sample(const BinaryValues& first, size_t sample);
 

@@ -1,5 +1,7 @@
 #include "format/vcf/sample_columns.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -12,11 +14,19 @@ using Form = Layout::Form;
 
 namespace {
 
-/// As ColumnBuilder::append_texts() wants it, of a size that the compiler knows.
-struct PairText {
-  const char* ptr;
-  static constexpr int64_t len = kPairBytes - 1;
-};
+constexpr size_t kPairText = kPairBytes - 1;
+
+constexpr size_t kWord = 8;
+
+/// A bitmap of elements that are not NULL from flags, of which those of 1 are.
+void put_validity(const uint8_t* flags, size_t count, std::vector<uint8_t>* bits) {
+  bits->resize((count + kWord - 1) / kWord);
+  for (size_t i = 0; i < count; i += kWord) {
+    uint64_t word = 0;
+    std::memcpy(&word, flags + i, std::min(count - i, kWord));
+    (*bits)[i / kWord] = static_cast<uint8_t>(~(word * 0x0102040810204080 >> 56));  // the first byte's bit lowest
+  }
+}
 
 }  // namespace
 
@@ -64,40 +74,87 @@ Status SampleColumns::add_pairs(const char* cells, const RowAllele& allele) {
   return pairs_.size() == kMostPairs ? flush_pairs() : Status::ok();
 }
 
+/// Some samples' cells of all rows that wait.
+struct SampleColumns::Block {
+  size_t first, count;       // of the chosen samples
+  size_t at[kBlockSamples];  // where their cells are in a row
+};
+
 Status SampleColumns::flush_pairs() {
   if (pairs_.empty()) return Status::ok();
-  const auto target = static_cast<size_t>(genotype_target_);
-  const bool is_text = layout_.format()[target].form == Form::kText;
-  const auto rows = static_cast<int64_t>(pairs_.size());
-  for (size_t i = 0; i < layout_.samples().size(); ++i) {
-    const size_t at = layout_.samples()[i] * kPairBytes;
-    ColumnBuilder& to = column(i, target);
-    if (is_text) {
-      PairText cells[kMostPairs];
-      for (size_t row = 0; row < pairs_.size(); ++row) cells[row].ptr = pairs_[row].cells + at;
-      if (!to.append_texts(cells, nullptr, rows))
-        return {ErrorCode::kOverBudget, "a record batch has more text than a column can hold"};
-      continue;
-    }
-    int8_t dosages[kMostPairs];
-    uint8_t flags[kMostPairs];
-    uint8_t unknown = 0;
-    for (size_t row = 0; row < pairs_.size(); ++row) {
-      const int dosage = dosage_of_pair(pairs_[row].cells + at, pairs_[row].allele);
-      flags[row] = dosage < 0 ? 1 : 0;
-      unknown |= flags[row];
-      dosages[row] = static_cast<int8_t>(dosage < 0 ? 0 : dosage);
-    }
-    std::memcpy(to.append_fixed(unknown != 0 ? flags : nullptr, rows), dosages, pairs_.size());
+  const bool is_text = layout_.format()[static_cast<size_t>(genotype_target_)].form == Form::kText;
+  const std::vector<size_t>& samples = layout_.samples();
+  for (size_t first = 0; first < samples.size(); first += kBlockSamples) {
+    Block block{first, std::min(kBlockSamples, samples.size() - first), {}};
+    for (size_t i = 0; i < block.count; ++i) block.at[i] = samples[first + i] * kPairBytes;
+    if (is_text)
+      STROM_TRY(flush_texts(block));
+    else
+      flush_dosages(block);
   }
   pairs_.clear();
   return Status::ok();
 }
 
+Status SampleColumns::flush_texts(const Block& block) {
+  static const auto offsets = [] {
+    std::array<int32_t, kMostPairs + 1> all{};
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i * kPairText);
+    return all;
+  }();
+  char texts[kBlockSamples][kMostPairs * kPairText + 1];
+  // A cell goes with the byte behind it, which the next one overwrites; the last one of a line has none.
+  const size_t last = block.at[block.count - 1];
+  const size_t whole = block.count - (last + kPairBytes == layout_.line_samples() * kPairBytes ? 1 : 0);
+  for (size_t row = 0; row < pairs_.size(); ++row) {
+    const char* cells = pairs_[row].cells;
+    __builtin_prefetch(cells + last + kPairBytes);
+    for (size_t i = 0; i < whole; ++i) std::memcpy(texts[i] + row * kPairText, cells + block.at[i], kPairBytes);
+    if (whole < block.count) std::memcpy(texts[whole] + row * kPairText, cells + last, kPairText);
+  }
+  for (size_t i = 0; i < block.count; ++i) {
+    ColumnBuilder& to = column(block.first + i, static_cast<size_t>(genotype_target_));
+    const columnar::ColumnBuffers from{nullptr, reinterpret_cast<const uint8_t*>(offsets.data()),
+                                       reinterpret_cast<const uint8_t*>(texts[i])};
+    if (!to.append_rows(from, 0, static_cast<int64_t>(pairs_.size())))
+      return {ErrorCode::kOverBudget, "a record batch has more text than a column can hold"};
+  }
+  return Status::ok();
+}
+
+void SampleColumns::flush_dosages(const Block& block) {
+  uint8_t dosages[kBlockSamples][kMostPairs];
+  uint8_t validity[kBlockSamples][kMostPairs / kWord] = {};
+  for (size_t row = 0; row < pairs_.size(); ++row) {
+    const char* cells = pairs_[row].cells;
+    __builtin_prefetch(cells + block.at[block.count - 1] + kPairBytes);
+    const auto put = [&](auto is_counted) {
+      for (size_t i = 0; i < block.count; ++i) {
+        const char first = cells[block.at[i]], second = cells[block.at[i] + 2];
+        const unsigned is_known = (first != '.' ? 1U : 0U) & (second != '.' ? 1U : 0U);
+        const unsigned dosage = (is_counted(first) ? 1U : 0U) + (is_counted(second) ? 1U : 0U);
+        dosages[i][row] = static_cast<uint8_t>(dosage & -is_known);
+        validity[i][row / kWord] |= static_cast<uint8_t>(is_known << (row % kWord));
+      }
+    };
+    const int32_t allele = pairs_[row].allele;
+    if (allele == kAnyAllele)
+      put([](char c) { return c > '0'; });
+    else
+      put([wanted = '0' + allele](char c) { return c == wanted; });
+  }
+  for (size_t i = 0; i < block.count; ++i)
+    (void)column(block.first + i, static_cast<size_t>(genotype_target_))
+        .append_rows({validity[i], dosages[i], nullptr}, 0, static_cast<int64_t>(pairs_.size()));  // no offsets
+}
+
 void SampleColumns::append_alleles(const int8_t* alleles, const uint8_t* flags) {
   ColumnBuilder& list = columns_[layout_.alleles_column()];
-  const auto elements = static_cast<int64_t>(layout_.samples().size()) * layout_.choice().ploidy;
-  std::memcpy(list.child(0).append_fixed(flags, elements), alleles, static_cast<size_t>(elements));
+  const size_t elements = layout_.samples().size() * static_cast<size_t>(layout_.choice().ploidy);
+  if (flags != nullptr) put_validity(flags, elements, &validity_);
+  (void)list.child(0).append_rows(
+      {flags == nullptr ? nullptr : validity_.data(), reinterpret_cast<const uint8_t*>(alleles), nullptr}, 0,
+      static_cast<int64_t>(elements));
   (void)list.append_list();  // no offsets, so there is always room
 }
 

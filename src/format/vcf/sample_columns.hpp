@@ -43,13 +43,17 @@ class SampleColumns {
   void clear();
 
  private:
+  struct Block;
   void append_absent(size_t target);
+  Status flush_texts(const Block& block);
+  void flush_dosages(const Block& block);
 
   struct Pairs {
     const char* cells;
     int32_t allele;
   };
-  static constexpr size_t kMostPairs = 64;
+  static constexpr size_t kMostPairs = 256;
+  static constexpr size_t kBlockSamples = 16;  // whose cells of a row lie in one or two lines of the caches
   const Layout& layout_;
   std::vector<columnar::ColumnBuilder>& columns_;
   int genotype_target_ = -1;
@@ -57,7 +61,7 @@ class SampleColumns {
   std::vector<Pairs> pairs_;     // rows that no sample's column has yet
   std::vector<char> room_;
   std::vector<int8_t> alleles_;
-  std::vector<uint8_t> flags_;
+  std::vector<uint8_t> flags_, validity_;
 };
 
 }  // namespace strom::format::vcf

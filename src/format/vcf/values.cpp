@@ -151,17 +151,22 @@ Status ValueAppender::append_one(const Layout::Target& target, std::string_view 
   }
   if (target.form == Form::kInteger || target.form == Form::kIntegers) {
     int32_t number = 0;
-    if (!parse_integer(value, &number)) return wrong_number(target, value, column);
-    column.append(number);
-    return Status::ok();
-  }
-  if (target.form == Form::kFloat || target.form == Form::kFloats) {
+    if (parse_integer(value, &number)) {
+      column.append(number);
+      return Status::ok();
+    }
+  } else if (target.form == Form::kFloat || target.form == Form::kFloats) {
     float number = 0;
-    if (!parse_float(value, &number)) return wrong_number(target, value, column);
-    column.append(number);
-    return Status::ok();
+    if (parse_float(value, &number)) {
+      column.append(number);
+      return Status::ok();
+    }
+  } else {
+    return append_text(value, column);
   }
-  return append_text(value, column);
+  STROM_TRY(wrong_number(target, value));
+  column.append_null();
+  return Status::ok();
 }
 
 Status ValueAppender::append_all(const Layout::Target& target, std::string_view value, ColumnBuilder& column) {
@@ -176,13 +181,12 @@ Status ValueAppender::append_all(const Layout::Target& target, std::string_view 
   return {ErrorCode::kOverBudget, "a record batch has more values than a column can hold"};
 }
 
-Status ValueAppender::wrong_number(const Layout::Target& target, std::string_view value, ColumnBuilder& column) {
+Status ValueAppender::wrong_number(const Layout::Target& target, std::string_view value) {
   if (!layout_.choice().wrong_is_null)
     return Status(ErrorCode::kTypeMismatch,
                   "\"" + shortened(value) + "\" is no number that field \"" + target.id + "\" can have")
         .with_hint("--unconvertible-numeric-as-null makes it NULL, --disable-numeric-conversion keeps all as text.");
   ++counts_.wrong_numbers;
-  column.append_null();
   return Status::ok();
 }
 

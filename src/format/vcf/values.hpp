@@ -38,8 +38,8 @@ class ValueAppender {
   /// kOverBudget when the batch is full.
   Status append(const Layout::Target& target, std::string_view value, const RowAllele& allele,
                 columnar::ColumnBuilder& column);
-  /// A number that its column cannot have.
-  Status wrong_number(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);
+  /// A number that its column cannot have: ok, and counted, where it is to be NULL.
+  Status wrong_number(const Layout::Target& target, std::string_view value);
 
  private:
   Status append_one(const Layout::Target& target, std::string_view value, columnar::ColumnBuilder& column);

@@ -220,6 +220,68 @@ TEST(VcfColumns, FloatsAreTheNearestOnes) {
   }
 }
 
+TEST(VcfColumns, NumbersOfAnyLengthStandAnywhere) {
+  // Digits and points in all lengths, at all distances from the text's end and from blocks of 64 bytes.
+  const char digits[] = "0123456789.";
+  uint32_t state = 1;
+  for (int round = 0; round < 3000; ++round) {
+    const auto next = [&](uint32_t most) { return ((state = state * 1664525 + 1013904223) >> 16) % most; };
+    std::string number, integer;
+    for (uint32_t i = 0; i <= next(11); ++i) number += digits[next(i % 3 == 0 ? 11 : 10)];
+    for (uint32_t i = 0; i <= next(9); ++i) integer += digits[next(10)];
+    if (std::count(number.begin(), number.end(), '.') > 1 || number == ".") continue;
+    std::string lines;
+    lines += "1\t" + integer + "\t" + std::string(next(70) + 1, 'i') + "\tA\tC,G\t" + number + "\tPASS;x\t";
+    lines += "DP=" + integer + ";AF=" + number + "," + number + "\tGT\t0\t1";
+    const std::string last = "\n2\t" + integer + "\t.\tA\tC\t" + number + "\t.\tAF=" + number;
+    ColumnChoice choice;
+    choice.no_samples = true;
+    const Parsed parsed = parse(lines + last, choice);
+    ASSERT_TRUE(parsed.status.is_ok()) << lines << parsed.status.message();
+    ASSERT_EQ(parsed.columns[0].length(), 3);
+    for (int64_t row = 0; row < 3; ++row) {
+      EXPECT_EQ(parsed.columns[1].values().as<int32_t>()[row], std::stol(integer));
+      EXPECT_EQ(parsed.columns[5].values().as<float>()[row], std::strtof(number.c_str(), nullptr)) << number;
+      EXPECT_EQ(parsed.columns[8].values().as<float>()[row], std::strtof(number.c_str(), nullptr)) << number;
+    }
+    EXPECT_EQ(parsed.columns[7].values().as<int32_t>()[1], std::stol(integer));
+    EXPECT_EQ(text_at(parsed.columns[6], 1), "PASS;x");
+  }
+}
+
+TEST(VcfColumns, FieldsOfInfoComeInAnyOrder) {
+  const std::string begin = "1\t10\t.\tA\tC\t.\tPASS\t";
+  const char* infos[] = {"DP=1;AF=2",    "DP=1;AF=2",      "AF=2;DP=1", "DP=1;;AF=2;",
+                         ";AF=2;DP=1\r", "AF=2;DP=9;DP=1", "DP=1;AF=2"};
+  std::string lines = "\n\r\n";
+  for (const char* info : infos) lines += begin + info + "\n";
+  ColumnChoice choice;
+  choice.no_samples = true;
+  const Parsed parsed = parse(lines + begin + "DP=1;AF=2", choice);
+  ASSERT_TRUE(parsed.status.is_ok()) << parsed.status.message();
+  EXPECT_EQ(texts_of(parsed.columns[7]), "1 1 1 1 1 1 1 1 ");
+  for (int64_t row = 0; row < 8; ++row) EXPECT_EQ(parsed.columns[8].values().as<float>()[row], 2);
+}
+
+/// Values wait for a tile of rows: an error in a later line, or in an earlier column, may be found before.
+TEST(VcfColumns, TheFirstLineWithAnErrorIsNamed) {
+  const auto line = [](const char* position, const char* info) {
+    return std::string("1\t") + position + "\t.\tA\tC\t.\tPASS\t" + info + "\tGT\t0\t1\n";
+  };
+  const std::string good = line("10", "DP=7;AF=0.5");
+  for (const int before : {0, 1, 126, 127, 128, 300}) {
+    std::string lines;
+    for (int i = 0; i < before; ++i) lines += good;
+    for (const std::string& later :
+         {line("x", "DP=7"), line("10", "DP=y"), std::string("1\t10\n"), line("1", "NO=1")}) {
+      const Parsed parsed = parse(lines + line("10", "DP=7;AF=z") + good + later + good);
+      EXPECT_FALSE(parsed.status.is_ok());
+      EXPECT_EQ(parsed.line, before + 1) << later;
+      EXPECT_NE(parsed.status.message().find("\"z\""), std::string::npos) << parsed.status.message();
+    }
+  }
+}
+
 TEST(VcfColumns, ErrorsNameTheLine) {
   const std::string good = "1\t10\t.\tA\tC\t.\tPASS\tDP=7\tGT\t0\t1\n";
   const char* bad[] = {"1\t10\t.\tA\tC\t.\tPASS\tDP=x\tGT\t0\t1\n",
