@@ -19,6 +19,7 @@ usage: ./strom test [OPTIONS]
   --sqlsmith N   sqlsmith's random statements for N seconds, instead of all else
   --mysql        mysql2arrow on a real MySQL server, which is fetched first, instead of all else; as root
   --kills N      fluent2arrow and the plugin of Fluentd killed N times each, instead of all else
+  --crashes N    N crashes of a server while sessions change a store table, instead of all else
   --power-cuts N Arrow files on file systems that go down under writers N times, instead of all else; as root
   --fuzz N       also each libFuzzer target for N seconds
 HELP
@@ -46,6 +47,7 @@ run_tests() {
       --sqlsmith) seconds=${2:?--sqlsmith needs a value} parts=(sqlsmith) && shift ;;
       --mysql) parts=(mysql) ;;
       --kills) export STROM_KILLS=${2:?--kills needs a value} && parts=(tools) filter=fluent_kills && shift ;;
+      --crashes) export STROM_STORE_ROUNDS=${2:?--crashes needs a value} && parts=(tap) filter=store_crash && shift ;;
       --power-cuts) export STROM_POWER_CUTS=${2:?--power-cuts needs a value} && parts=(tap) filter=arrow_power_cuts && shift ;;
       --pg) server=${2:?--pg needs a value} && shift ;;
       --seed) seed=${2:?--seed needs a value} && shift ;;

@@ -28,10 +28,9 @@ bool is_integer(Oid type) { return type == INT2OID || type == INT4OID || type ==
 
 /// The operator is equality of the key's type, or of two integer types.
 bool is_equality(const store::StoreColumn& key, Oid op, Oid collation, Oid* other_type) {
-  const Oid base = getBaseType(key.type);
-  const Oid opclass = GetDefaultOpClass(base, BTREE_AM_OID);
-  if (!OidIsValid(opclass) || get_op_opfamily_strategy(op, get_opclass_family(opclass)) != BTEqualStrategyNumber)
-    return false;
+  // GetDefaultOpClass() reads a catalog each time; this is asked several times for each table of a statement.
+  const Oid family = lookup_type_cache(getBaseType(key.type), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+  if (!OidIsValid(family) || get_op_opfamily_strategy(op, family) != BTEqualStrategyNumber) return false;
   Oid left, right;
   op_input_types(op, &left, &right);
   if (left != right && !(is_integer(left) && is_integer(right))) return false;
