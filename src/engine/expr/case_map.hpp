@@ -1,5 +1,5 @@
 // upper() and lower() of UTF-8 text by a table of the collation's characters. The planner makes the table
-// (pg/planner/case_table.cpp). Single source.
+// (pg/planner/lowering/case_table.cpp). Single source.
 #pragma once
 
 #include "engine/expr/text_make.hpp"

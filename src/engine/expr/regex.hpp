@@ -1,5 +1,5 @@
 // Regular expressions, by RE2 on the host; devices leave every row to PostgreSQL. The planner translates PostgreSQL's
-// (pg/planner/regex_translate.hpp).
+// (pg/planner/lowering/regex_translate.hpp).
 #pragma once
 
 #include "engine/expr/element.hpp"

@@ -1,5 +1,5 @@
 // CpuRelay: hands the rows of a PostgreSQL plan on under other expressions, and makes transition states of aggregates
-// from single values. Between the plans that src/pg/planner/mixed_aggregates.cpp puts together.
+// from single values. Between the plans that src/pg/planner/paths/mixed_aggregates.cpp puts together.
 #pragma once
 
 #include "pg/boundary/postgres.hpp"

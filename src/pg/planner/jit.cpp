@@ -1,7 +1,8 @@
 // PostgreSQL chooses JIT compilation by the cost of the whole plan. What the engine does is no better for it, and
 // compiling the few expressions above our nodes costs more than it saves.
+#include "pg/planner/jit.hpp"
+
 #include "pg/node/node.hpp"
-#include "pg/planner/paths.hpp"
 
 namespace strom::pg::planner {
 

@@ -3,9 +3,11 @@
 
 #include "pg/guc/guc.hpp"
 #include "pg/planner/cursor_plan.hpp"
-#include "pg/planner/device_cost.hpp"
-#include "pg/planner/judgement.hpp"
-#include "pg/planner/paths.hpp"
+#include "pg/planner/jit.hpp"
+#include "pg/planner/stored_form.hpp"
+#include "pg/planner/costs/device_cost.hpp"
+#include "pg/planner/judgement/judgement.hpp"
+#include "pg/planner/paths/paths.hpp"
 
 namespace strom::pg::planner {
 
@@ -82,7 +84,7 @@ void on_rel(PlannerInfo* root, RelOptInfo* rel, Index relid, RangeTblEntry* rte)
   const char* reason = statement.asks_stored_form ? "the query asks how values are stored"
                        : moves_backwards          ? "a cursor can be moved backwards"
                                                   : nullptr;
-  if (reason == nullptr) offer_scan(root, rel, relid, rte);
+  if (reason == nullptr) offer_scan(root, rel, relid, rte, is_judging());
   judge_table(root, rel, rte, reason);
 }
 

@@ -1,9 +1,10 @@
 // Statements that ask how values are stored, which those that come out of the engine no longer tell. May ereport.
+#include "pg/planner/stored_form.hpp"
+
 #include <utils/fmgroids.h>
 
 #include "pg/compat/toast_chunk.hpp"
 #include "pg/compat/tree_walk.hpp"
-#include "pg/planner/paths.hpp"
 
 extern "C" {
 #include "access/transam.h"

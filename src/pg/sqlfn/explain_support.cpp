@@ -1,11 +1,12 @@
 // The SQL function pgstrom.explain_support(), see sql/explain_support.sql: plans a query, as EXPLAIN does, and tells
-// what was noted meanwhile (planner/judgement.hpp).
+// what was noted meanwhile (planner/judgement/judgement.hpp).
 #include <cmath>
 #include <utility>
 
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc/guc.hpp"
-#include "pg/planner/judgement.hpp"
+#include "pg/planner/costs/cost.hpp"
+#include "pg/planner/judgement/judgement.hpp"
 
 extern "C" {
 #include "rewrite/rewriteHandler.h"

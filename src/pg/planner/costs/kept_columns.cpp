@@ -1,0 +1,75 @@
+#include "pg/planner/costs/kept_columns.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pg/boundary/boundary.hpp"
+#include "pg/guc/guc.hpp"
+#include "pg/gpu/known_service.hpp"
+#include "pg/table/table_kind.hpp"
+#include "service/device_order.hpp"
+
+namespace strom::pg::planner {
+
+namespace {
+
+constexpr std::chrono::seconds kFresh{1};
+constexpr size_t kMostTables = 1000;  // remembered
+
+/// Of a table in what was said last.
+struct Found {
+  double bytes = 0, columns = 0;  // the latter weighted by bytes
+  uint32_t device = 0;
+};
+
+Found find(Oid oid, table::KindNumber kind, const gpu::ServiceContents& contents) {
+  const table::Storage table = table::kind(kind).storage(oid);
+  Found found;
+  for (const std::string& label : table.labels) {
+    const auto row = contents.kept.find(label);
+    if (row == contents.kept.end()) continue;
+    found.bytes += static_cast<double>(row->second.bytes);
+    found.columns += static_cast<double>(row->second.bytes) * row->second.columns;
+  }
+  if (found.bytes > 0) found.columns /= found.bytes;
+  if (contents.devices.size() <= 1) return found;
+  const char* text = guc::pg_strom::manual_optimal_gpus;
+  const auto optimal = service::parse_optimal_devices(text == nullptr ? "" : text);
+  const auto devices = service::order_devices(
+      contents.devices, optimal.is_ok() ? optimal.value() : std::vector<service::OptimalDevices>(), table.path);
+  if (!devices.empty()) found.device = devices.front().number;
+  return found;
+}
+
+const Found& found_now(Oid oid, table::KindNumber kind) {
+  static std::map<Oid, Found> known;
+  static uint64_t of = 0;
+  const gpu::ServiceContents& contents = gpu::service_contents(kFresh);
+  if (contents.number != of || known.size() > kMostTables) known.clear();
+  of = contents.number;
+  const auto place = known.find(oid);
+  return place != known.end() ? place->second : known.emplace(oid, find(oid, kind, contents)).first->second;
+}
+
+}  // namespace
+
+KeptColumns kept_columns(const EngineScan* scan, int columns) {
+  KeptColumns kept;
+  boundary::entry([&] {
+    const int leaves = list_length(scan->leaf_tables);
+    for (int i = 0; i < std::max(1, leaves); ++i) {
+      const Found& found = leaves == 0
+                               ? found_now(scan->table, scan->kind)
+                               : found_now(list_nth_oid(scan->leaf_tables, i), list_nth_int(scan->leaf_kinds, i));
+      // Those that other queries read are likely to be those that this one does.
+      kept.bytes += found.columns > columns ? found.bytes * columns / found.columns : found.bytes;
+      if (i == 0) kept.device = found.device;
+    }
+  });
+  return kept;
+}
+
+}  // namespace strom::pg::planner

@@ -1,0 +1,123 @@
+// PostgreSQL expressions to expressions of an engine program. Used by the path files to ask whether the engine can
+// compute something, and by make_plan.cpp to write the program. C++ code: throws PostgresError, and reports what cannot
+// be lowered as ErrorCode::kUnsupported with a reason for EXPLAIN.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "engine/plan/builder.hpp"
+#include "pg/boundary/postgres.hpp"
+#include "pg/planner/state/expression_size.hpp"
+#include "pg/table/value_type.hpp"
+#include "registry/zoned.hpp"
+
+namespace strom::pg::planner {
+
+/// Says what a column of the query is in the pipeline at hand.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  virtual Result<engine::plan::NodeId> column(const Var& var) = 0;
+};
+
+using table::value_type_of;
+
+/// kUnsupported when PostgreSQL looks up the order of some values of the enum type, which were added between others.
+Status check_enum_order(Oid type);
+
+/// The char(length) that a column of texts of any length stands for.
+Result<engine::plan::NodeId> char_of_text(engine::plan::Builder& builder, engine::plan::NodeId text, int32_t length);
+
+/// A call of a function of pg_catalog, or of another extension, whose name is then "EXTENSION.NAME".
+struct FunctionCall {
+  const std::string name;
+  const std::vector<const Node*>& args;
+  const Oid collation;
+};
+
+/// ~, !~, ~* and !~*.
+struct RegexOperator {
+  bool any_case, negated;
+};
+
+class Lowering {
+ public:
+  /// Expressions that become parameters are appended to `params`; a parameter's number is its index there. What is
+  /// larger than `most_weight`, or nested too deeply, is not lowered.
+  Lowering(engine::plan::Builder& builder, Scope& scope, std::vector<const Node*>& params, int most_weight = kAnyWeight)
+      : builder_(builder), scope_(scope), params_(params), most_weight_(most_weight) {}
+
+  /// Parts that occur several times in what is lowered, by address, are lowered once.
+  Result<engine::plan::NodeId> lower(const Node* expr);
+
+  /// Brings both sides of a hash join's key to one physical kind and scale. Errors: kUnsupported.
+  static Status match_keys(engine::plan::Builder& builder, engine::plan::NodeId* left, engine::plan::NodeId* right);
+
+ private:
+  using NodeId = engine::plan::NodeId;
+
+  Status look_over(const Node* expr);
+  Result<NodeId> lower_node(const Node* expr);
+  Result<NodeId> operation(const Node* expr);
+  Result<NodeId> constant(const Const& value);
+  Result<NodeId> run_time_constant(const Node* expr);
+  Result<NodeId> function(Oid function, const std::vector<const Node*>& args, Oid collation);
+  Result<NodeId> plain_call(const FunctionCall& call);
+#define STROM_LOWERING(member, ...) Result<NodeId> member(const FunctionCall& call __VA_OPT__(, ) __VA_ARGS__);
+#define STROM_LOWERED(...)
+#include "registry/lowered.def"
+#undef STROM_LOWERING
+#undef STROM_LOWERED
+  /// A point as two numbers, or as a geometry (in `x`, without `y`).
+  struct PointNodes {
+    NodeId x = engine::plan::kNoNode, y = engine::plan::kNoNode;
+    int32_t srid = 0;
+    bool is_numbers() const { return y != engine::plan::kNoNode; }
+  };
+  Result<PointNodes> point_nodes(const Node* arg);
+  Result<NodeId> point_value(const PointNodes& point);
+  Result<NodeId> point_in_polygon(const Node* polygon, const Node* point, bool covers);
+  Result<NodeId> printed(const Node* arg);
+  Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
+  Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");
+  const std::string* case_table_of(const char* name, const std::vector<NodeId>& args, Oid collation);
+  Result<NodeId> call_in_zone(const registry::ZonedFunction& function, std::vector<NodeId> args, const char* field);
+  Result<NodeId> session_zone_stays();
+  Result<NodeId> relabel(const RelabelType& relabel);
+  Result<NodeId> logic(const BoolExpr& expr);
+  Result<NodeId> boolean_test(const BooleanTest& test);
+  Result<std::string> built_in_name(Oid function);
+  Result<NodeId> array_op(const ScalarArrayOpExpr& op);
+  Result<NodeId> any_element(int32_t wanted, NodeId x, Oid element, NodeId array, Oid collation);
+  Result<NodeId> compared_with_array(const ScalarArrayOpExpr& op, const Node* array);
+  Result<NodeId> subscript(const SubscriptingRef& ref);
+  Result<NodeId> array_has_listed(const Node* array, const Node* list, bool all, Oid collation);
+  Result<std::vector<NodeId>> array_elements(const Node* array);
+  Result<std::vector<NodeId>> literal_keys(const Node* array);
+  Result<NodeId> case_of(const CaseExpr& expr);
+  Result<NodeId> coalesce(const CoalesceExpr& expr);
+  Result<NodeId> min_max(const MinMaxExpr& expr);
+  Result<NodeId> cast_through_text(const CoerceViaIO& cast);
+  Result<NodeId> null_if(const OpExpr& expr);
+  Result<NodeId> distinct_from(const OpExpr& expr);
+  NodeId boolean(bool value);
+  NodeId integer(int32_t value);
+
+  engine::plan::Builder& builder_;
+  Scope& scope_;
+  std::vector<const Node*>& params_;
+  const int most_weight_;
+  int regexes_ = 0;                            // that are tried
+  int depth_ = 0;                              // of calls of lower() inside each other
+  NodeId case_value_ = engine::plan::kNoNode;  // of the innermost CASE x WHEN ...
+  std::unordered_set<const Node*> row_constants_;
+  std::map<const std::string*, NodeId> tables_;               // literals for each table of case_table.hpp
+  std::map<std::pair<const Node*, NodeId>, NodeId> lowered_;  // by expression and case_value_
+};
+
+}  // namespace strom::pg::planner

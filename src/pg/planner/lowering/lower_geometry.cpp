@@ -1,0 +1,206 @@
+// Lowering of PostGIS's functions, for which there are the rows of registry/functions/geometry.def.
+//
+// A point that is made of two numbers (st_makepoint) stays two numbers, where that is possible. A polygon that is a
+// literal is prepared here. What the engine does not decide is left to PostGIS row by row.
+#include "geo/prepare_polygon.hpp"
+#include "pg/boundary/boundary.hpp"
+#include "pg/codec/encode.hpp"
+#include "pg/codec/type_map.hpp"
+#include "pg/planner/lowering/lower.hpp"
+#include "pg/planner/lowering/lowered_functions.hpp"
+
+namespace strom::pg::planner {
+
+using boundary::guard;
+using engine::plan::kNoNode;
+using engine::plan::NodeId;
+using registry::TypeId;
+
+namespace {
+
+constexpr size_t kMostPrepared = 16 << 20;  // bytes of a literal in a plan
+
+Status unsupported(std::string reason) { return Status(ErrorCode::kUnsupported, std::move(reason)); }
+
+std::string plain_name(const FunctionCall& call) { return call.name.substr(call.name.find('.') + 1); }
+
+bool is_geometry(const Node* expr) {
+  const registry::TypeInfo* type = guard([expr] { return codec::engine_type(exprType(expr)); });
+  return type != nullptr && type->id == TypeId::kGeometry;
+}
+
+/// The bytes of a literal that is a geometry, behind the varlena header.
+bool literal_geometry(const Node* expr, std::string* bytes) {
+  if (!IsA(expr, Const) || reinterpret_cast<const Const*>(expr)->constisnull || !is_geometry(expr)) return false;
+  return codec::register_bytes(TypeId::kGeometry, 0, reinterpret_cast<const Const*>(expr)->constvalue, bytes) ==
+         codec::Encoded::kDone;
+}
+
+bool literal_int4(const Node* expr, int32_t* value) {
+  if (!IsA(expr, Const)) return false;
+  const auto& literal = *reinterpret_cast<const Const*>(expr);
+  if (literal.constisnull || literal.consttype != INT4OID) return false;
+  *value = DatumGetInt32(literal.constvalue);
+  return true;
+}
+
+bool open_literal(const std::string& bytes, geo::SerializedGeometry* geometry) {
+  return geo::SerializedGeometry::open(bytes.data(), static_cast<int64_t>(bytes.size()), geometry);
+}
+
+/// A call of one of PostGIS's functions; its name without the schema, and its arguments.
+bool postgis_call(const Node* expr, std::string* name, std::vector<const Node*>* args) {
+  if (!IsA(expr, FuncExpr)) return false;
+  const auto& call = *reinterpret_cast<const FuncExpr*>(expr);
+  if (extension_of_function(call.funcid) != "postgis") return false;
+  *name = guard([&call] { return get_func_name(call.funcid); });
+  for (int i = 0; i < list_length(call.args); ++i) args->push_back(static_cast<const Node*>(list_nth(call.args, i)));
+  return true;
+}
+
+bool is_known_srid(int32_t srid) { return srid >= 0 && srid <= 999999; }
+
+}  // namespace
+
+// Rows of the same name.
+Result<NodeId> Lowering::geometry_call(const FunctionCall& call) {
+  if (call.args.size() != 1 || !is_geometry(call.args[0])) return unsupported("arguments of " + plain_name(call));
+  STROM_ASSIGN(const NodeId geometry, lower(call.args[0]));
+  return builder_.call("geometry " + plain_name(call), {geometry});
+}
+
+// Numbers for what makes a point of two numbers. A geometry for everything else.
+Result<Lowering::PointNodes> Lowering::point_nodes(const Node* arg) {
+  PointNodes point;
+  std::string bytes, name;
+  std::vector<const Node*> args;
+  geo::SerializedGeometry literal;
+  geo::Point numbers{0, 0};
+  if (literal_geometry(arg, &bytes) && open_literal(bytes, &literal) && geo::read_point(literal, &numbers)) {
+    const auto constant = [&](double value) {
+      return builder_.constant({TypeId::kFloat8, 0}, false,
+                               std::string(reinterpret_cast<const char*>(&value), sizeof value));
+    };
+    point.x = constant(numbers.x);
+    point.y = constant(numbers.y);
+    point.srid = literal.srid();
+    return point;
+  }
+  if (postgis_call(arg, &name, &args)) {
+    const bool has_srid = name == "st_point" && args.size() == 3 && literal_int4(args[2], &point.srid);
+    if (((name == "st_makepoint" || name == "st_point") && args.size() == 2) ||
+        (has_srid && is_known_srid(point.srid))) {
+      STROM_ASSIGN(point.x, lower(args[0]));
+      STROM_ASSIGN(point.y, lower(args[1]));
+      return point;
+    }
+    if (name == "st_setsrid" && args.size() == 2 && literal_int4(args[1], &point.srid) && is_known_srid(point.srid)) {
+      STROM_ASSIGN(const PointNodes inner, point_nodes(args[0]));
+      if (inner.is_numbers()) return PointNodes{inner.x, inner.y, point.srid};
+    }
+  }
+  if (name == "st_makepoint" || name == "st_point" || name == "st_setsrid") return unsupported("arguments of " + name);
+  point.srid = 0;
+  STROM_ASSIGN(point.x, lower(arg));
+  return point;
+}
+
+Result<NodeId> Lowering::point_value(const PointNodes& point) {
+  if (!point.is_numbers()) return point.x;
+  return builder_.call("geometry make point", {point.x, point.y, integer(point.srid)});
+}
+
+// st_makepoint, st_point, st_setsrid, where the point itself is wanted.
+Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
+  PointNodes point;
+  const std::string name = plain_name(call);
+  const bool has_srid = call.args.size() == 3 && literal_int4(call.args[2], &point.srid) && is_known_srid(point.srid);
+  if (name == "st_setsrid") {
+    if (call.args.size() != 2 || !literal_int4(call.args[1], &point.srid) || !is_known_srid(point.srid))
+      return unsupported("arguments of st_setsrid");
+    STROM_ASSIGN(const PointNodes inner, point_nodes(call.args[0]));
+    if (!inner.is_numbers()) return unsupported("st_setsrid of a geometry that is not made here");
+    return point_value({inner.x, inner.y, point.srid});
+  }
+  if (call.args.size() != 2 && !(name == "st_point" && has_srid)) return unsupported("arguments of " + name);
+  STROM_ASSIGN(point.x, lower(call.args[0]));
+  STROM_ASSIGN(point.y, lower(call.args[1]));
+  return point_value(point);
+}
+
+// The point is in the polygon: inside, or also on its boundary.
+Result<NodeId> Lowering::point_in_polygon(const Node* polygon, const Node* point, bool covers) {
+  const std::string name = covers ? "geometry covers" : "geometry contains";
+  std::string bytes;
+  STROM_ASSIGN(const PointNodes nodes, point_nodes(point));
+  if (literal_geometry(polygon, &bytes)) {
+    const geo::Rings rings = geo::read_rings(bytes.data(), static_cast<int64_t>(bytes.size()));
+    if (!rings.decidable) return unsupported("geometry that is no simple polygon");
+    const std::vector<char> image = geo::prepare_polygon(rings, geo::Raster::kWith);
+    if (image.size() > kMostPrepared) return unsupported("polygon of very many points as a literal");
+    if (nodes.is_numbers() && nodes.srid != rings.srid) return unsupported("geometries of different SRIDs");
+    const NodeId prepared = builder_.constant({TypeId::kBytea, 0}, false, std::string(image.data(), image.size()));
+    if (nodes.is_numbers()) return builder_.call(name + " prepared xy", {prepared, nodes.x, nodes.y});
+    return builder_.call(name + " prepared", {prepared, nodes.x});
+  }
+  STROM_ASSIGN(const NodeId area, lower(polygon));
+  if (nodes.is_numbers() && nodes.srid == 0) return builder_.call(name + " xy", {area, nodes.x, nodes.y});
+  STROM_ASSIGN(const NodeId made, point_value(nodes));
+  return builder_.call(name, {area, made});
+}
+
+// Predicates of a polygon and a point.
+Result<NodeId> Lowering::geometry_predicate(const FunctionCall& call) {
+  const std::string name = plain_name(call);
+  if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + name);
+  const Node *a = call.args[0], *b = call.args[1];
+  if (name == "st_contains" || name == "st_covers") return point_in_polygon(a, b, name == "st_covers");
+  if (name == "st_within" || name == "st_coveredby") return point_in_polygon(b, a, name == "st_coveredby");
+  NodeId meets = kNoNode;
+  std::string bytes, made;
+  std::vector<const Node*> args;
+  geo::SerializedGeometry literal;
+  const auto is_point = [&](const Node* arg) {
+    args.clear();
+    geo::Point ignored{0, 0};
+    return (literal_geometry(arg, &bytes) && open_literal(bytes, &literal) && geo::read_point(literal, &ignored)) ||
+           (postgis_call(arg, &made, &args) && (made == "st_makepoint" || made == "st_point" || made == "st_setsrid"));
+  };
+  if (is_point(a) || literal_geometry(b, &bytes)) {
+    STROM_ASSIGN(meets, point_in_polygon(b, a, true));
+  } else if (is_point(b) || literal_geometry(a, &bytes)) {
+    STROM_ASSIGN(meets, point_in_polygon(a, b, true));
+  } else {
+    STROM_ASSIGN(const NodeId left, lower(a));
+    STROM_ASSIGN(const NodeId right, lower(b));
+    STROM_ASSIGN(meets, builder_.call("geometry intersects", {left, right}));
+  }
+  return name == "st_disjoint" ? builder_.logic_not(meets) : meets;
+}
+
+// st_distance and st_dwithin of points, of which one has a known SRID.
+Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
+  const std::string name = plain_name(call);
+  const size_t arguments = name == "st_distance" ? 2 : 3;
+  if (call.args.size() != arguments || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + name);
+  STROM_ASSIGN(PointNodes a, point_nodes(call.args[0]));
+  STROM_ASSIGN(PointNodes b, point_nodes(call.args[1]));
+  if (!a.is_numbers() && !b.is_numbers()) return unsupported(name + " of two columns");
+  if (a.is_numbers() && b.is_numbers() && a.srid != b.srid) return unsupported("geometries of different SRIDs");
+  for (PointNodes* point : {&a, &b}) {
+    if (point->is_numbers()) continue;
+    const NodeId srid = integer(a.is_numbers() ? a.srid : b.srid), geometry = point->x;
+    STROM_ASSIGN(point->x, builder_.call("geometry point x", {geometry, srid}));
+    STROM_ASSIGN(point->y, builder_.call("geometry point y", {geometry, srid}));
+  }
+  STROM_ASSIGN(const NodeId dx, builder_.call("float8mi", {b.x, a.x}));
+  STROM_ASSIGN(const NodeId dy, builder_.call("float8mi", {b.y, a.y}));
+  STROM_ASSIGN(const NodeId distance, builder_.call("geometry distance", {dx, dy}));
+  if (name == "st_distance") return distance;
+  STROM_ASSIGN(const NodeId most, lower(call.args[2]));
+  return builder_.call("geometry within distance", {distance, most});
+}
+
+}  // namespace strom::pg::planner
