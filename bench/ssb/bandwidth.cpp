@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::ssb {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/nearest_name.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "ssb/copy_format.hpp"
 #include "ssb/generate.hpp"
 

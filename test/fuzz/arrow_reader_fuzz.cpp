@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "arrow_print.hpp"
-#include "format/arrow/reader.hpp"
-#include "format/arrow/validate.hpp"
+#include "format/arrow/read/reader.hpp"
+#include "format/arrow/read/validate.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   // A copy of exactly this size and alignment, so that reading past its end is seen.

@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "format/arrow/reader.hpp"
-#include "format/arrow/validate.hpp"
-#include "format/arrow/value_range.hpp"
+#include "format/arrow/read/reader.hpp"
+#include "format/arrow/read/validate.hpp"
+#include "format/arrow/statistics/value_range.hpp"
 #include "format/csv/row_text.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "format/arrow/metadata_pack.hpp"
+#include "format/arrow/read/metadata_pack.hpp"
 
 using namespace strom::format::arrow;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "format/parquet/module_abi.h"
 
 extern "C" const strom_parquet_module_functions* strom_parquet_module();

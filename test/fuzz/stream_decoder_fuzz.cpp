@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format/arrow/stream_decoder.hpp"
+#include "format/arrow/read/stream_decoder.hpp"
 #include "stream_samples.hpp"
 
 using namespace strom::format::arrow;

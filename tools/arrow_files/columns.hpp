@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::tool {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "arrow_files/columns.hpp"
-#include "format/arrow/file_storage.hpp"
+#include "format/arrow/write/file_storage.hpp"
 #include "base/status.hpp"
 
 namespace strom::tool {

@@ -7,9 +7,9 @@
 #include "arrow_files/stored_value.hpp"
 #include "arrow_files/workers.hpp"
 #include "common/progress.hpp"
-#include "format/arrow/file_storage.hpp"
-#include "format/arrow/validate.hpp"
-#include "format/arrow/value_range.hpp"
+#include "format/arrow/write/file_storage.hpp"
+#include "format/arrow/read/validate.hpp"
+#include "format/arrow/statistics/value_range.hpp"
 
 namespace strom::tool {
 

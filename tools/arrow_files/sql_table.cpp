@@ -7,7 +7,7 @@
 
 #include "arrow_files/columns.hpp"
 #include "arrow_files/named_type.hpp"
-#include "format/arrow/fixed_text.hpp"
+#include "format/arrow/read/fixed_text.hpp"
 
 namespace strom::tool {
 

@@ -9,7 +9,7 @@
 #include "arrow_files/sql_type.hpp"
 #include "base/status.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::tool {
 

@@ -8,7 +8,7 @@
 #include "base/int128.hpp"
 #include "columnar/batch.hpp"
 #include "columnar/utf8.hpp"
-#include "format/arrow/statistics_text.hpp"
+#include "format/arrow/statistics/statistics_text.hpp"
 #include "format/csv/row_text.hpp"
 
 namespace strom::tool {

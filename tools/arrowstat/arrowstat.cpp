@@ -12,7 +12,7 @@
 #include "arrowstat/sorted_copy.hpp"
 #include "common/output.hpp"
 #include "common/program.hpp"
-#include "format/arrow/file_storage.hpp"
+#include "format/arrow/write/file_storage.hpp"
 #include "format/byte_sink.hpp"
 
 namespace strom::tool {

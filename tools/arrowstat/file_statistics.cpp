@@ -2,7 +2,7 @@
 #include "arrowstat/file_statistics.hpp"
 
 #include "arrow_files/workers.hpp"
-#include "format/arrow/footer_edit.hpp"
+#include "format/arrow/write/footer_edit.hpp"
 
 namespace strom::tool {
 

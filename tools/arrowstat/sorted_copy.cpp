@@ -15,9 +15,9 @@
 #include "columnar/dictionary_builder.hpp"
 #include "columnar/layout.hpp"
 #include "columnar/text.hpp"
-#include "format/arrow/file_storage.hpp"
-#include "format/arrow/value_range.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/file_storage.hpp"
+#include "format/arrow/statistics/value_range.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

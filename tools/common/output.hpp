@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/options.hpp"
-#include "format/arrow/compression.hpp"
+#include "format/arrow/batch/compression.hpp"
 #include "format/byte_sink.hpp"
 #include "format/staged_file.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "columnar/labels.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

@@ -10,7 +10,7 @@
 
 #include "base/os_error.hpp"
 #include "common/verify.hpp"
-#include "format/arrow/statistics_text.hpp"
+#include "format/arrow/statistics/statistics_text.hpp"
 #include "format/staged_file.hpp"
 
 namespace strom::tool {

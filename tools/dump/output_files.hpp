@@ -13,8 +13,8 @@
 #include "dump/append.hpp"
 #include "dump/settings.hpp"
 #include "format/append_lock.hpp"
-#include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/statistics/batch_statistics.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

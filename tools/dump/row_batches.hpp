@@ -8,7 +8,7 @@
 #include "common/progress.hpp"
 #include "dump/output_files.hpp"
 #include "dump/settings.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

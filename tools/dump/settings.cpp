@@ -8,8 +8,8 @@
 #include <random>
 
 #include "dump/sql_table.hpp"
-#include "format/arrow/describe.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/read/describe.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

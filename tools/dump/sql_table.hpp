@@ -7,7 +7,7 @@
 #include "arrow_files/named_type.hpp"
 #include "base/status.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

@@ -11,7 +11,7 @@
 
 #include "base/os_error.hpp"
 #include "dump/sql_table.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::tool {
 

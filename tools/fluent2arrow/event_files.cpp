@@ -12,9 +12,9 @@
 #include "base/os_error.hpp"
 #include "fluent2arrow/chunk_notes.hpp"
 #include "format/append_lock.hpp"
-#include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/file_appender.hpp"
-#include "format/arrow/footer_note.hpp"
+#include "format/arrow/statistics/batch_statistics.hpp"
+#include "format/arrow/write/file_appender.hpp"
+#include "format/arrow/metadata/footer_note.hpp"
 
 namespace strom::fluent2arrow {
 

@@ -9,7 +9,7 @@
 
 #include "fluent2arrow/event_buffer.hpp"
 #include "fluent2arrow/settings.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::fluent2arrow {
 

@@ -7,7 +7,7 @@
 
 #include "arrow_files/file_names.hpp"
 #include "fluent2arrow/event_files.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::fluent2arrow {
 

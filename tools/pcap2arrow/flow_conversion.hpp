@@ -6,7 +6,7 @@
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
 #include "common/progress.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/packets/flows.hpp"
 #include "pcap2arrow/output.hpp"
 #include "pcap2arrow/settings.hpp"

@@ -14,8 +14,8 @@
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/statistics/batch_statistics.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/packets/headers.hpp"
 #include "pcap2arrow/settings.hpp"
 

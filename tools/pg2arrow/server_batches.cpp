@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "dump/row_batches.hpp"
-#include "format/arrow/stream_decoder.hpp"
+#include "format/arrow/read/stream_decoder.hpp"
 #include "format/pgwire/copy_decoder.hpp"
 
 namespace strom::pg2arrow {

@@ -11,7 +11,7 @@
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "dump/output_files.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/csv/append_value.hpp"
 #include "columnar/utf8.hpp"
 #include "common/program.hpp"

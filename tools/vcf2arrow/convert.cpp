@@ -11,7 +11,7 @@
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
 #include "dump/output_files.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/vcf/dictionary.hpp"
 #include "format/vcf/variants.hpp"
 #include "vcf2arrow/variant_text.hpp"

@@ -14,7 +14,7 @@
 
 #include "base/blocked_signals.hpp"
 #include "base/mapped_file.hpp"
-#include "format/arrow/decompress.hpp"
+#include "format/arrow/batch/decompress.hpp"
 #include "format/parquet/module.hpp"
 
 namespace strom::format::parquet {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::format::parquet {
 

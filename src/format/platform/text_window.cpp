@@ -1,6 +1,6 @@
 // The loops of text_window.hpp: one text after the other, or eight at a time where the processor has AVX-512. The
 // library is compiled for every processor, so that the choice is made when it runs.
-#include "format/arrow/text_window.hpp"
+#include "format/arrow/statistics/text_window.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -4,8 +4,8 @@
 #include <set>
 #include <string>
 
-#include "format/arrow/fixed_text.hpp"
-#include "format/arrow/reader_cache.hpp"
+#include "format/arrow/read/fixed_text.hpp"
+#include "format/arrow/read/reader_cache.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/type_map.hpp"
 #include "pg/fdw_arrow/callbacks.hpp"

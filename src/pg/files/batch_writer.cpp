@@ -8,7 +8,7 @@
 
 #include "base/blocked_signals.hpp"
 #include "base/thread_memory.hpp"
-#include "format/arrow/batch_statistics.hpp"
+#include "format/arrow/statistics/batch_statistics.hpp"
 
 namespace strom::pg::files {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "columnar/builder.hpp"
-#include "format/arrow/compression.hpp"
-#include "format/arrow/file_appender.hpp"
+#include "format/arrow/batch/compression.hpp"
+#include "format/arrow/write/file_appender.hpp"
 
 namespace strom::pg::files {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "columnar/schema.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/column_writer.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/nearest_name.hpp"
-#include "format/arrow/compression.hpp"
+#include "format/arrow/batch/compression.hpp"
 #include "pg/boundary/boundary.hpp"
 
 namespace strom::pg::files {

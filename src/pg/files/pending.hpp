@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/codec/column_writer.hpp"
 

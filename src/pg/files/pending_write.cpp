@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/staged_file.hpp"
 #include "format/temporary_name.hpp"
 #include "pg/boundary/boundary.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "format/arrow/compression.hpp"
-#include "format/arrow/file_appender.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/batch/compression.hpp"
+#include "format/arrow/write/file_appender.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/column_writer.hpp"

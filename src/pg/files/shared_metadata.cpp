@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "format/arrow/metadata_cache.hpp"
-#include "format/arrow/metadata_pack.hpp"
+#include "format/arrow/read/metadata_cache.hpp"
+#include "format/arrow/read/metadata_pack.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/guc/guc.hpp"
 #include "pg/cache/shared_columns.hpp"

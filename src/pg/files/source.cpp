@@ -8,8 +8,8 @@
 
 #include "base/file_times.hpp"
 #include "columnar/origin.hpp"
-#include "format/arrow/metadata_cache.hpp"
-#include "format/arrow/reader_cache.hpp"
+#include "format/arrow/read/metadata_cache.hpp"
+#include "format/arrow/read/reader_cache.hpp"
 #include "format/temporary_name.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/files/field_index.hpp"

@@ -13,7 +13,7 @@
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/catalog/foreign_table.hpp"
 #include "pg/codec/decode.hpp"

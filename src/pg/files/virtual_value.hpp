@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/files/options.hpp"
 
 namespace strom::pg::files {

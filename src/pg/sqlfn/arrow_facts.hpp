@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 #include "pg/boundary/postgres.hpp"
 
 namespace strom::pg::sqlfn {

@@ -1,5 +1,5 @@
 // SQL functions about Arrow tables and their files: what sql/arrow_fdw.sql declares, but for the import.
-#include "format/arrow/metadata_cache.hpp"
+#include "format/arrow/read/metadata_cache.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/files/file_list.hpp"
 #include "pg/files/shared_metadata.hpp"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "format/arrow/batch_statistics.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/statistics/batch_statistics.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "pg/codec/column_writer.hpp"
 #include "pg/sqlfn/row_sink.hpp"
 

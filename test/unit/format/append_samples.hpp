@@ -8,7 +8,7 @@
 
 #include "columnar/schema.hpp"
 #include "columnar/builder.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::format::arrow {
 

@@ -16,8 +16,8 @@
 
 #include "append_samples.hpp"
 #include "format/append_lock.hpp"
-#include "format/arrow/file_appender.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/file_appender.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/staged_file.hpp"
 
 using namespace strom;

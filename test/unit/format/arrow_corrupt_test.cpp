@@ -9,7 +9,7 @@
 
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::test {
 namespace {

@@ -6,7 +6,7 @@
 #include "arrow_forge.hpp"
 #include "arrow_print.hpp"
 #include "columnar/layout.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::test {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/status.hpp"
 #include "columnar/batch.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::test {
 

@@ -4,8 +4,8 @@
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
 #include "columnar/layout.hpp"
-#include "format/arrow/reader.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/read/reader.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::test {
 namespace {

@@ -8,7 +8,7 @@
 #include "columnar/batch.hpp"
 #include "columnar/builder.hpp"
 #include "columnar/schema.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::test {
 

@@ -1,5 +1,5 @@
 // Statistics in a file's metadata: both forms, what is rounded outwards, and what counts as not known.
-#include "format/arrow/statistics.hpp"
+#include "format/arrow/statistics/statistics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
-#include "format/arrow/reader.hpp"
-#include "format/arrow/writer.hpp"
+#include "format/arrow/read/reader.hpp"
+#include "format/arrow/write/writer.hpp"
 #include "format/staged_file.hpp"
 
 namespace strom::test {

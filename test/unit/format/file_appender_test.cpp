@@ -1,6 +1,6 @@
 // Record batches added in place: the file is the old or the new one at every moment, whatever is killed or cut off, and
 // readers that have it open go on reading.
-#include "format/arrow/file_appender.hpp"
+#include "format/arrow/write/file_appender.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -19,9 +19,9 @@
 #include <random>
 
 #include "append_samples.hpp"
-#include "format/arrow/footer_note.hpp"
-#include "format/arrow/reader.hpp"
-#include "format/arrow/reader_cache.hpp"
+#include "format/arrow/metadata/footer_note.hpp"
+#include "format/arrow/read/reader.hpp"
+#include "format/arrow/read/reader_cache.hpp"
 
 namespace strom::format::arrow {
 namespace {

@@ -1,6 +1,6 @@
 // The writer for columns of any type: going on with a file, and what files may not be gone on with. That others read
 // what it writes is checked by test/tools/pg2arrow*.py.
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "format/arrow/describe.hpp"
+#include "format/arrow/read/describe.hpp"
 
 namespace strom::format::arrow {
 namespace {

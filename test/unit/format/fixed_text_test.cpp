@@ -1,4 +1,4 @@
-#include "format/arrow/fixed_text.hpp"
+#include "format/arrow/read/fixed_text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
-#include "format/arrow/footer_edit.hpp"
-#include "format/arrow/reader.hpp"
+#include "format/arrow/write/footer_edit.hpp"
+#include "format/arrow/read/reader.hpp"
 
 namespace strom::test {
 namespace {

@@ -1,5 +1,5 @@
 // What is known of files as bytes: all of it comes back, and damaged bytes are refused or give something harmless.
-#include "format/arrow/metadata_pack.hpp"
+#include "format/arrow/read/metadata_pack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "arrow_print.hpp"
-#include "format/arrow/reader_cache.hpp"
+#include "format/arrow/read/reader_cache.hpp"
 #include "format/parquet/module.hpp"
 #include "format/parquet/reader.hpp"
 

@@ -1,5 +1,5 @@
 // The cache of open readers: hits, changed files, bounds.
-#include "format/arrow/reader_cache.hpp"
+#include "format/arrow/read/reader_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "arrow_print.hpp"
 #include "arrow_samples.hpp"
 #include "base/file_times.hpp"
-#include "format/arrow/metadata_cache.hpp"
+#include "format/arrow/read/metadata_cache.hpp"
 
 namespace strom::test {
 namespace {

@@ -1,6 +1,6 @@
 // Streams of random columns of every kind: what is decoded, all at once or in parts, is what was written; damaged
 // streams are refused or decoded, but nothing worse.
-#include "format/arrow/stream_decoder.hpp"
+#include "format/arrow/read/stream_decoder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "format/arrow/writer.hpp"
+#include "format/arrow/write/writer.hpp"
 
 namespace strom::format::arrow {
 

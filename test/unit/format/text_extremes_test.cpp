@@ -1,5 +1,5 @@
 // The lowest and the highest of many texts: those that begin alike, in order, of one value, of any length.
-#include "format/arrow/text_extremes.hpp"
+#include "format/arrow/statistics/text_extremes.hpp"
 
 #include <gtest/gtest.h>
 

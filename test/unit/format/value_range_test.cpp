@@ -7,8 +7,8 @@
 #include <random>
 
 #include "arrow_samples.hpp"
-#include "format/arrow/text_extremes.hpp"
-#include "format/arrow/value_range.hpp"
+#include "format/arrow/statistics/text_extremes.hpp"
+#include "format/arrow/statistics/value_range.hpp"
 
 namespace strom::test {
 namespace {

@@ -1,0 +1,53 @@
+// Body of a record batch or dictionary batch while it is put together: nodes, buffers and the pieces of memory that
+// they consist of.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "format/arrow/batch/compression.hpp"
+
+namespace strom::format::arrow {
+
+constexpr int64_t kBufferAlignment = 64;
+alignas(kBufferAlignment) inline constexpr char kPadding[kBufferAlignment] = {};
+
+constexpr int64_t padding_of(int64_t bytes) { return -bytes & (kBufferAlignment - 1); }
+
+/// Buffers are referred to where the caller has them, or compressed into memory of the body.
+class BatchBody {
+ public:
+  struct Extent {
+    int64_t a, b;  // a node's length and nulls; a buffer's offset and length
+  };
+
+  explicit BatchBody(int64_t rows) : rows_(rows) {}
+
+  void add_node(int64_t length, int64_t nulls) { nodes_.push_back({length, nulls}); }
+  /// `compressor` may be nullptr. The bytes must stay until the body was written, unless they are compressed.
+  Status add_buffer(const void* bytes, int64_t size, Compressor* compressor);
+  /// Of a column of views, behind its buffers: how many of them have texts.
+  void add_variadic_count(int64_t count) { variadic_counts_.push_back(count); }
+  /// To be called once, after the last buffer.
+  void seal();
+
+  int64_t rows() const { return rows_; }
+  int64_t size() const { return size_; }
+  Codec codec() const { return codec_; }
+  const std::vector<Extent>& nodes() const { return nodes_; }
+  const std::vector<Extent>& buffers() const { return buffers_; }
+  const std::vector<int64_t>& variadic_counts() const { return variadic_counts_; }
+  const std::vector<struct iovec>& pieces() const { return pieces_; }
+
+ private:
+  int64_t rows_, size_ = 0;
+  Codec codec_ = Codec::kNone;
+  std::vector<Extent> nodes_, buffers_;
+  std::vector<int64_t> variadic_counts_;
+  std::vector<struct iovec> pieces_;
+  std::vector<char> compressed_;
+};
+
+}  // namespace strom::format::arrow
