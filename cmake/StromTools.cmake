@@ -1,4 +1,4 @@
-# Command-line tools: tools/<tool>/, one folder each, on top of the frame in tools/common.
+# Command-line tools: tools/<tool>/, one folder each, on top of the frame in tools/cli.
 
 # Tools, their manual pages and their completions, which they print themselves, go where users' shells look for them:
 # below CMAKE_INSTALL_PREFIX, by default /usr/local.

@@ -13,7 +13,7 @@
 #include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "format/byte_sink.hpp"
 
 namespace strom::tool {

@@ -9,9 +9,9 @@
 #include "arrow_files/report.hpp"
 #include "arrow_files/sql_table.hpp"
 #include "arrow_files/workers.hpp"
-#include "common/output.hpp"
-#include "common/program.hpp"
-#include "common/progress.hpp"
+#include "cli/output.hpp"
+#include "cli/program.hpp"
+#include "cli/progress.hpp"
 
 namespace strom::tool {
 

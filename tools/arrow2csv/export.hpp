@@ -10,7 +10,7 @@
 
 #include "arrow_files/columns.hpp"
 #include "base/status.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/byte_sink.hpp"
 #include "format/csv/row_text.hpp"
 

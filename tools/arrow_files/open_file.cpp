@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "common/spool.hpp"
+#include "cli/spool.hpp"
 
 namespace strom::tool {
 

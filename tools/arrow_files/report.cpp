@@ -6,7 +6,7 @@
 #include "arrow_files/open_file.hpp"
 #include "arrow_files/stored_value.hpp"
 #include "arrow_files/workers.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/arrow/write/file_storage.hpp"
 #include "format/arrow/read/validate.hpp"
 #include "format/arrow/statistics/value_range.hpp"

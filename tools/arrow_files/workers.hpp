@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/status.hpp"
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

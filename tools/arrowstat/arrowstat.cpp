@@ -10,8 +10,8 @@
 #include "arrow_files/workers.hpp"
 #include "arrowstat/file_statistics.hpp"
 #include "arrowstat/sorted_copy.hpp"
-#include "common/output.hpp"
-#include "common/program.hpp"
+#include "cli/output.hpp"
+#include "cli/program.hpp"
 #include "format/arrow/write/file_storage.hpp"
 #include "format/byte_sink.hpp"
 

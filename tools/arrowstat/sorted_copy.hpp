@@ -6,7 +6,7 @@
 
 #include "arrow_files/columns.hpp"
 #include "base/status.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/staged_file.hpp"
 
 namespace strom::tool {

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/os_error.hpp"
-#include "common/verify.hpp"
+#include "cli/verify.hpp"
 #include "format/arrow/statistics/statistics_text.hpp"
 #include "format/staged_file.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "columnar/schema.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "dump/append.hpp"
 #include "dump/settings.hpp"
 #include "format/append_lock.hpp"

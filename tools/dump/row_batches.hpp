@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "columnar/builder.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "dump/output_files.hpp"
 #include "dump/settings.hpp"
 #include "format/arrow/write/writer.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "columnar/schema.hpp"
-#include "common/output.hpp"
-#include "common/progress.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
 
 namespace strom::tool {
 

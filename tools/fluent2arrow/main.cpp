@@ -1,7 +1,7 @@
 // fluent2arrow: logs that Fluentd and Fluent Bit forward into Arrow files.
 #include <fmt/format.h>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "dump/schema_text.hpp"
 #include "dump/settings.hpp"
 #include "fluent2arrow/event_files.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/os_error.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "format/forward/handshake.hpp"
 #include "format/forward/http_events.hpp"
 #include "format/forward/syslog.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/output.hpp"
+#include "cli/output.hpp"
 #include "format/forward/record_columns.hpp"
 
 namespace strom::fluent2arrow {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "common/password.hpp"
+#include "cli/password.hpp"
 
 namespace strom::mysql2arrow {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "dump/output_files.hpp"
 #include "dump/query_text.hpp"
 #include "dump/row_batches.hpp"

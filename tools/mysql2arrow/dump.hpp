@@ -1,7 +1,7 @@
 // Dumping one query or table: sessions that share a snapshot, a thread for each, record batches into the output.
 #pragma once
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "mysql2arrow/connection.hpp"
 #include "mysql2arrow/settings.hpp"
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <mysql.h>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "mysql2arrow/dump.hpp"
 #include "mysql2arrow/settings.hpp"
 

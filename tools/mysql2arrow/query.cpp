@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "dump/query_text.hpp"
 
 namespace strom::mysql2arrow {

@@ -13,7 +13,7 @@
 
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "pcap2arrow/output.hpp"
 
 namespace strom::pcap2arrow {

@@ -15,7 +15,7 @@
 
 #include "base/mapped_file.hpp"
 #include "base/os_error.hpp"
-#include "common/decompressor.hpp"
+#include "cli/decompressor.hpp"
 
 namespace strom::pcap2arrow {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 
 namespace strom::pcap2arrow {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/packets/capture_file.hpp"
 #include "pcap2arrow/byte_source.hpp"
 #include "pcap2arrow/settings.hpp"

@@ -13,7 +13,7 @@
 
 #include "arrow_files/turns.hpp"
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "pcap2arrow/capture_input.hpp"
 #include "pcap2arrow/flow_conversion.hpp"
 #include "pcap2arrow/path_pattern.hpp"

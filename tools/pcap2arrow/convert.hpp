@@ -1,7 +1,7 @@
 // Capture files into Arrow files, by several threads.
 #pragma once
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "pcap2arrow/output.hpp"
 #include "pcap2arrow/settings.hpp"
 

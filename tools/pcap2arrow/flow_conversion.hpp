@@ -5,7 +5,7 @@
 
 #include "base/status.hpp"
 #include "columnar/builder.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/arrow/write/writer.hpp"
 #include "format/packets/flows.hpp"
 #include "pcap2arrow/output.hpp"

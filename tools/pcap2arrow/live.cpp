@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "format/packets/packet_columns.hpp"
 #include "pcap2arrow/batch_writer.hpp"
 #include "pcap2arrow/convert.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "pcap2arrow/output.hpp"
 #include "pcap2arrow/packet_source.hpp"
 #include "pcap2arrow/settings.hpp"

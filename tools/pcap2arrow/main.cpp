@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "pcap2arrow/capture_filter.hpp"
 #include "pcap2arrow/convert.hpp"
 #include "pcap2arrow/live.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/output.hpp"
-#include "common/progress.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
 #include "format/packets/packet_columns.hpp"
 
 namespace strom::pcap2arrow {

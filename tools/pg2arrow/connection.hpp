@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "pg2arrow/settings.hpp"
 
 namespace strom::pg2arrow {

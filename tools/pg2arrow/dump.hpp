@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/status.hpp"
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "pg2arrow/connection.hpp"
 #include "pg2arrow/settings.hpp"
 

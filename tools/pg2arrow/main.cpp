@@ -3,7 +3,7 @@
 #include <libpq-fe.h>
 #include <malloc.h>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "pg2arrow/all_tables.hpp"
 #include "pg2arrow/connection.hpp"
 #include "pg2arrow/dump.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "dump/output_files.hpp"
 #include "dump/sessions.hpp"
 #include "pg2arrow/connection.hpp"

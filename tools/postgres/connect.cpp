@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/password.hpp"
+#include "cli/password.hpp"
 
 namespace strom::tool {
 

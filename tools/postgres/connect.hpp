@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/status.hpp"
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

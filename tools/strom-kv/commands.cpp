@@ -10,7 +10,7 @@
 #include <random>
 #include <thread>
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/byte_sink.hpp"
 #include "strom-kv/session.hpp"
 #include "strom-kv/value_text.hpp"

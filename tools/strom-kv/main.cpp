@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "strom-kv/commands.hpp"
 #include "strom-kv/messages.hpp"
 #include "strom-kv/settings.hpp"

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/byte_sink.hpp"
 #include "strom-kv/session.hpp"
 #include "strom-kv/value_text.hpp"

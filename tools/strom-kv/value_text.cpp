@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "format/csv/datetime_text.hpp"
 
 namespace strom::kv_tool {

@@ -14,7 +14,7 @@
 #include "format/arrow/write/writer.hpp"
 #include "format/csv/append_value.hpp"
 #include "columnar/utf8.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "format/value_errors.hpp"
 #include "tsv2arrow/column_guess.hpp"
 #include "tsv2arrow/input_kind.hpp"

@@ -1,7 +1,7 @@
 // Text files into an Arrow file, by several threads.
 #pragma once
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "tsv2arrow/settings.hpp"
 
 namespace strom::tsv2arrow {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/decompressor.hpp"
+#include "cli/decompressor.hpp"
 
 namespace strom::tsv2arrow {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/status.hpp"
-#include "common/spool.hpp"
+#include "cli/spool.hpp"
 
 namespace strom::tsv2arrow {
 

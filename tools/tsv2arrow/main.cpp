@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "tsv2arrow/convert.hpp"
 #include "dump/schema_text.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "common/spool.hpp"
+#include "cli/spool.hpp"
 #include "format/csv/row_reader.hpp"
 
 namespace strom::tsv2arrow {

@@ -1,7 +1,7 @@
 // VCF and BCF files into Arrow files, by several threads.
 #pragma once
 
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 #include "vcf2arrow/settings.hpp"
 
 namespace strom::vcf2arrow {

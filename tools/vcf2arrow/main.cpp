@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "arrow_files/workers.hpp"
-#include "common/program.hpp"
+#include "cli/program.hpp"
 #include "dump/sql_table.hpp"
 #include "vcf2arrow/convert.hpp"
 

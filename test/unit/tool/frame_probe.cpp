@@ -1,12 +1,12 @@
-// A tool that writes zeros: the frame of tools/common with nothing in it, for test/tools/frame.py.
+// A tool that writes zeros: the frame of tools/cli with nothing in it, for test/tools/frame.py.
 #include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "common/output.hpp"
-#include "common/program.hpp"
-#include "common/progress.hpp"
+#include "cli/output.hpp"
+#include "cli/program.hpp"
+#include "cli/progress.hpp"
 
 using strom::ErrorCode;
 using strom::Status;

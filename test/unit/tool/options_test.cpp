@@ -1,5 +1,5 @@
 // The option table and its parser.
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 #include <gtest/gtest.h>
 

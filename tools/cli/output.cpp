@@ -1,5 +1,5 @@
 // See output.hpp.
-#include "common/output.hpp"
+#include "cli/output.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

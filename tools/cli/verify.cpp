@@ -1,5 +1,5 @@
 // See verify.hpp.
-#include "common/verify.hpp"
+#include "cli/verify.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/nearest_name.hpp"
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

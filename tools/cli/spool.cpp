@@ -1,5 +1,5 @@
 // See spool.hpp.
-#include "common/spool.hpp"
+#include "cli/spool.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

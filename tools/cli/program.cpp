@@ -1,5 +1,5 @@
 // See program.hpp.
-#include "common/program.hpp"
+#include "cli/program.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>

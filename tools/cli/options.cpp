@@ -1,5 +1,5 @@
 // See options.hpp.
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
 // See progress.hpp.
-#include "common/progress.hpp"
+#include "cli/progress.hpp"
 
 #include <fmt/format.h>
 #include <time.h>

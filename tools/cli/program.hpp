@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

@@ -1,5 +1,5 @@
 // See decompressor.hpp.
-#include "common/decompressor.hpp"
+#include "cli/decompressor.hpp"
 
 #include <lz4frame.h>
 #include <zlib.h>

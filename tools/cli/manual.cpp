@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "common/options.hpp"
+#include "cli/options.hpp"
 
 namespace strom::tool {
 

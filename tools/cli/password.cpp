@@ -1,5 +1,5 @@
 // See password.hpp.
-#include "common/password.hpp"
+#include "cli/password.hpp"
 
 #include <termios.h>
 #include <unistd.h>

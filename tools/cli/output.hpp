@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "common/options.hpp"
+#include "cli/options.hpp"
 #include "format/arrow/batch/compression.hpp"
 #include "format/byte_sink.hpp"
 #include "format/staged_file.hpp"
