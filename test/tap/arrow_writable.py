@@ -274,7 +274,7 @@ thread.join()
 ok(not failures, "readers of a file whose end comes and goes", *failures[:3])
 writer.close()
 
-# A killed backend: the file is one of the committed states. (At every single step: test/unit/format/file_appender_test.)
+# A killed backend: the file is one of the committed states. (At every single step: test/unit/format/arrow/file_appender_test.)
 crash = create("crash", options=", batch_rows '500'")
 query("INSERT INTO crash SELECT i, 'v' FROM generate_series(1, 10) i", DB)
 generator = random.Random(11)

@@ -57,7 +57,7 @@ def write_batches(path, batches, schema=None):
 
 def program(name):
     """Path of a tool in the build folder."""
-    for path in (BUILD_DIR / "tools" / name / name, BUILD_DIR / "test" / "unit" / "tool" / name):
+    for path in (BUILD_DIR / "tools" / name / name, BUILD_DIR / "test" / "unit" / "tools" / name):
         if path.exists():
             return path
     raise RuntimeError(f"{name} is not built in {BUILD_DIR}")

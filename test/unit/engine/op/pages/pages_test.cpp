@@ -9,7 +9,7 @@
 #include <span>
 
 #include "../../../device/test_module.hpp"
-#include "../../../format/heap_sample.hpp"
+#include "../../../format/heap/heap_sample.hpp"
 #include "device/device.hpp"
 #include "engine/block/pages.hpp"
 #include "engine/op/device_image.hpp"

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "arrow_print.hpp"
+#include "../arrow/arrow_print.hpp"
 #include "format/arrow/read/reader_cache.hpp"
 #include "format/parquet/module.hpp"
 #include "format/parquet/reader.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "arrow_samples.hpp"
+#include "../arrow/arrow_samples.hpp"
 #include "base/utf8.hpp"
 #include "format/csv/datetime_text.hpp"
 #include "format/csv/number_text.hpp"
