@@ -13,6 +13,7 @@
 
 #include "base/descriptor.hpp"
 #include "kv/attach.hpp"
+#include "kv/session.hpp"
 #include "kv/stromkv.h"
 #include "store/message/message.hpp"
 #include "store/rows/row_image.hpp"
@@ -249,6 +250,49 @@ bool is_valid(stromkv_key key) {
 std::string_view view(stromkv_key key) { return {static_cast<const char*>(key.data), key.bytes}; }
 
 }  // namespace
+
+namespace strom::kv {
+
+stromkv_status read_region(stromkv_session* session, std::span<const store::region::Piece> pieces, uint32_t* number) {
+  return guarded([&] {
+    session->output.clear();
+    std::vector<size_t> ends;  // of each message's pieces
+    for (size_t begin = 0; begin < pieces.size();) {
+      message::Request request;
+      request.kind = Kind::kRead;
+      request.tag = session->next_tag++;
+      size_t at = begin, bytes = 0;
+      for (; at < pieces.size() && at - begin < message::kMostRanges; ++at) {
+        bytes += pieces[at].bytes;
+        if (bytes > message::kMostBody) break;
+        request.ranges.push_back({pieces[at].offset, pieces[at].bytes});
+      }
+      if (at == begin) return STROMKV_INVALID;
+      message::append_request(request, &session->output);
+      ends.push_back(begin = at);
+    }
+    stromkv_status result = STROMKV_OK;
+    const stromkv_status status =
+        exchange(session, Kind::kRead, ends.size(), [&](size_t i, const message::Answer& answer) {
+          if (result == STROMKV_OK) result = status_of(answer.outcome);
+          if (result == STROMKV_OK && *number != 0 && answer.number != *number) result = STROMKV_MOVED;
+          *number = answer.number;
+          std::string_view rest = answer.body;
+          for (size_t piece = i == 0 ? 0 : ends[i - 1]; piece < ends[i] && result == STROMKV_OK; ++piece) {
+            const size_t bytes = pieces[piece].bytes;
+            if (rest.size() < bytes) {
+              result = give_up(session, STROMKV_IO, "the server's answer is not understood");
+              return;
+            }
+            if (bytes != 0) std::memcpy(pieces[piece].to, rest.data(), bytes);
+            rest.remove_prefix(bytes);
+          }
+        });
+    return status != STROMKV_OK ? status : result;
+  });
+}
+
+}  // namespace strom::kv
 
 extern "C" {
 

@@ -11,13 +11,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kv/attach.hpp"
+#include "kv/message_transport.hpp"
+#include "kv/tcp.hpp"
 #include "store/checksum.hpp"
 #include "store/region/check.hpp"
+#include "store/region/far_reader.hpp"
 #include "store/region/reader.hpp"
 #include "store/rows/row_image.hpp"
 
@@ -31,6 +36,9 @@ struct stromkv {
   rows::Shape shape;
   std::vector<stromkv_column> columns;
   unsigned patience_ms = 10000;
+  // Where the region is not mapped: what reads it, and a reader that others are copies of.
+  std::unique_ptr<region::Transport> transport;
+  std::optional<region::FarReader> far;
 
   const region::Header& header() const { return *static_cast<const region::Header*>(memory); }
   ~stromkv() {
@@ -62,12 +70,16 @@ stromkv_status status_of(const Status& status) {
   }
 }
 
-stromkv_status state_of(const stromkv& table) {
-  switch (static_cast<region::State>(region::load_word(&table.header().state, __ATOMIC_ACQUIRE))) {
+stromkv_status status_of_state(uint32_t state) {
+  switch (static_cast<region::State>(state)) {
     case region::State::kReady: return STROMKV_OK;
     case region::State::kDropped: return STROMKV_DROPPED;
     default: return STROMKV_MOVED;
   }
+}
+
+stromkv_status state_of(const stromkv& table) {
+  return status_of_state(region::load_word(&table.header().state, __ATOMIC_ACQUIRE));
 }
 
 /// Whether the server still moves the region's clock.
@@ -79,6 +91,16 @@ stromkv_status look_at_clock(const stromkv& table) {
   const int64_t now_us = now.tv_sec * kMillion + now.tv_nsec / kThousand;
   const auto beat = static_cast<int64_t>(region::load_word(&table.header().heartbeat_us, __ATOMIC_ACQUIRE));
   return now_us - beat > table.patience_ms * kThousand ? STROMKV_SILENT : STROMKV_OK;
+}
+
+/// What the region's rows are like.
+Status take_description(const std::string& description, stromkv* table) {
+  STROM_ASSIGN(table->shape, rows::decode_shape(description));
+  if (table->shape.key < 0) return {strom::ErrorCode::kCorruptFile, "the region has no key"};
+  for (const rows::Column& column : table->shape.columns)
+    table->columns.push_back({column.name.c_str(), column.type.c_str(), column.type_id,
+                              column.form == rows::Form::kFixed ? column.width : 0});
+  return Status::ok();
 }
 
 /// Maps what the descriptor is of, and looks whether it is a region.
@@ -101,12 +123,7 @@ Status map_region(int descriptor, stromkv* table) {
     return state_of(*table) != STROMKV_OK
                ? Status::ok()
                : Status(strom::ErrorCode::kCorruptFile, "the description of the region's rows is damaged");
-  STROM_ASSIGN(table->shape, rows::decode_shape(description));
-  if (table->shape.key < 0) return {strom::ErrorCode::kCorruptFile, "the region has no key"};
-  for (const rows::Column& column : table->shape.columns)
-    table->columns.push_back({column.name.c_str(), column.type.c_str(), column.type_id,
-                              column.form == rows::Form::kFixed ? column.width : 0});
-  return Status::ok();
+  return take_description(description, table);
 }
 
 stromkv_status attach(int descriptor, stromkv** result, char* error, size_t error_bytes) {
@@ -120,6 +137,34 @@ stromkv_status attach(int descriptor, stromkv** result, char* error, size_t erro
   }
   tell(status.is_ok() ? stromkv_status_text(code) : status.message(), error, error_bytes);
   delete table;
+  return code;
+}
+
+/// The same through a transport.
+stromkv_status attach_far(std::unique_ptr<region::Transport> transport, stromkv** result, std::string* what) {
+  auto table = std::make_unique<stromkv>();
+  table->transport = std::move(transport);
+  region::Reach reach = region::Reach::kDone;
+  std::string description;
+  auto far = region::FarReader::attach(table->transport.get(), &reach, &description);
+  if (reach != region::Reach::kDone) {
+    *what = stromkv_status_text(strom::kv::status_of(reach));
+    return strom::kv::status_of(reach);
+  }
+  Status status = far.status();
+  stromkv_status code = STROMKV_OK;
+  if (status.is_ok()) {
+    table->far.emplace(std::move(far).value());
+    code = status_of_state(table->far->live().state);
+    const bool is_sound =
+        strom::store::crc64(description.data(), description.size()) == table->far->header().schema_hash;
+    // A region that has been retired meanwhile has lost its description.
+    if (code == STROMKV_OK && !is_sound) code = STROMKV_MOVED;
+    if (code == STROMKV_OK) status = take_description(description, table.get());
+  }
+  if (!status.is_ok()) code = status_of(status);
+  *what = status.is_ok() ? stromkv_status_text(code) : status.message();
+  if (code == STROMKV_OK) *result = table.release();
   return code;
 }
 
@@ -145,7 +190,12 @@ struct Buffer {
 
 struct stromkv_reader {
   const stromkv* table;
-  region::Reader reader;
+  std::optional<region::Reader> reader;
+  std::unique_ptr<region::FarReader> far = {};  // in its place
+  std::vector<region::FarRow> found = {};       // of a scan
+  size_t next_found = 0;
+  uint64_t beat = 0;  // of the server, as it was last read
+  int64_t beat_since_ms = 0;
   Buffer buffers[kTogether] = {};
   std::vector<Buffer> more = {};  // of get_many()
   std::vector<rows::Cell> cells = {};
@@ -165,6 +215,75 @@ stromkv_status status_of(const stromkv_reader& reader, region::GetResult result)
   }
 }
 
+/// Of what goes through a transport.
+stromkv_status status_of_far(const stromkv_reader& reader, region::GetResult result) {
+  switch (result) {
+    case region::GetResult::kFound: return STROMKV_OK;
+    case region::GetResult::kNotFound: return STROMKV_NOT_FOUND;
+    case region::GetResult::kFailed: return strom::kv::status_of(reader.far->reach());
+    case region::GetResult::kMoved:
+      return status_of_state(reader.far->live().state) == STROMKV_DROPPED ? STROMKV_DROPPED : STROMKV_MOVED;
+    default: return STROMKV_UNSTABLE;
+  }
+}
+
+/// Whether the server has moved the region's clock, which is another machine's, since it was last read.
+stromkv_status look_at_far_clock(stromkv_reader* reader) {
+  constexpr int64_t kThousand = 1000, kMillion = 1'000'000;
+  struct timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const int64_t now_ms = now.tv_sec * kThousand + now.tv_nsec / kMillion;
+  const uint64_t beat = reader->far->live().heartbeat_us;
+  if (beat != reader->beat) {
+    reader->beat = beat;
+    reader->beat_since_ms = now_ms;
+  }
+  const unsigned patience = reader->table->patience_ms;
+  return patience != 0 && now_ms - reader->beat_since_ms > patience ? STROMKV_SILENT : STROMKV_OK;
+}
+
+/// Several rows, each with a buffer that grows to what it needs.
+template <class BufferOf>
+stromkv_status get_far(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count,
+                       BufferOf buffer_of) {
+  region::Key wanted[kTogether];
+  region::Value values[kTogether];
+  for (size_t i = 0; i < count; ++i) {
+    wanted[i] = {keys[i].data, keys[i].bytes};
+    values[i] = buffer_of(i)->value();
+  }
+  reader->far->get_many(wanted, values, count);
+  for (size_t i = 0; i < count; ++i) {
+    // What asks for room has been verified, so the next version alone can need more.
+    while (values[i].result == region::GetResult::kSmallBuffer && buffer_of(i)->grow(values[i].bytes)) {
+      values[i] = buffer_of(i)->value();
+      reader->far->get(wanted[i], values[i]);
+    }
+    rows[i] = {status_of_far(*reader, values[i].result), keys[i], values[i].payload, values[i].bytes,
+               values[i].generation};
+  }
+  return look_at_far_clock(reader);
+}
+
+stromkv_status scan_far(stromkv_reader* reader, stromkv_row* row) {
+  region::FarReader& far = *reader->far;
+  while (reader->next_found == reader->found.size()) {
+    if (reader->bucket >= far.header().bucket_count + region::kStashBuckets) {
+      reader->is_complete = far.live().moves == reader->moves && reader->moves % 2 == 0;
+      return STROMKV_NOT_FOUND;
+    }
+    reader->next_found = 0;
+    reader->found.clear();
+    const region::GetResult result = far.read_block(reader->bucket, &reader->bucket, &reader->found);
+    if (result != region::GetResult::kFound) return status_of_far(*reader, result);
+    if (const stromkv_status look = look_at_far_clock(reader); look != STROMKV_OK) return look;
+  }
+  const region::FarRow& found = reader->found[reader->next_found++];
+  *row = {
+      STROMKV_OK, {found.key.data, found.key.bytes}, found.value.payload, found.value.bytes, found.value.generation};
+  return STROMKV_OK;
+}
+
 stromkv_status look_sometimes(stromkv_reader* reader) {
   return reader->calls++ % kLooks == 0 ? look_at_clock(*reader->table) : STROMKV_OK;
 }
@@ -176,7 +295,7 @@ stromkv_status get(stromkv_reader* reader, stromkv_key key, Buffer* buffer, stro
   region::GetResult result = region::GetResult::kSmallBuffer;
   for (int i = 0; i < kGrowths && result == region::GetResult::kSmallBuffer; ++i) {
     value = buffer->value();
-    result = reader->reader.get({key.data, key.bytes}, value);
+    result = reader->reader->get({key.data, key.bytes}, value);
     if (result == region::GetResult::kSmallBuffer && !buffer->grow(value.bytes)) break;
   }
   *row = {status_of(*reader, result), key, value.payload, value.bytes, value.generation};
@@ -229,6 +348,13 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
   try {
     int descriptor = -1;
     std::string what;
+    if (strncmp(socket, strom::kv::kTcpPrefix, strlen(strom::kv::kTcpPrefix)) == 0) {
+      std::unique_ptr<region::Transport> transport;
+      stromkv_status opened = strom::kv::open_message_transport(socket, token, &transport, &what);
+      if (opened == STROMKV_OK) opened = attach_far(std::move(transport), table, &what);
+      if (opened != STROMKV_OK) tell(what, error, error_bytes);
+      return opened;
+    }
     const stromkv_status received = strom::kv::receive_region(socket, token, &descriptor, &what);
     if (received != STROMKV_OK) {
       tell(what, error, error_bytes);
@@ -244,7 +370,10 @@ stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** t
 
 void stromkv_detach(stromkv* table) { delete table; }
 
-void stromkv_set_patience(stromkv* table, unsigned milliseconds) { table->patience_ms = milliseconds; }
+void stromkv_set_patience(stromkv* table, unsigned milliseconds) {
+  table->patience_ms = milliseconds;
+  if (table->transport != nullptr) table->transport->set_patience(milliseconds);
+}
 
 size_t stromkv_column_count(const stromkv* table) { return table->columns.size(); }
 
@@ -254,12 +383,29 @@ const stromkv_column* stromkv_column_at(const stromkv* table, size_t column) {
   return column < table->columns.size() ? &table->columns[column] : nullptr;
 }
 
-uint64_t stromkv_row_count(const stromkv* table) { return region::load_word(&table->header().rows); }
+uint64_t stromkv_row_count(const stromkv* table) {
+  if (!table->far.has_value()) return region::load_word(&table->header().rows);
+  try {
+    region::FarReader far = *table->far;
+    far.look();
+    return far.live().rows;
+  } catch (const std::bad_alloc&) {
+    return table->far->live().rows;
+  }
+}
 
 stromkv_status stromkv_reader_open(const stromkv* table, stromkv_reader** reader) {
   if (table == nullptr || reader == nullptr) return STROMKV_INVALID;
   *reader = nullptr;
   try {
+    if (table->far.has_value()) {
+      auto opened = std::make_unique<stromkv_reader>();
+      opened->table = table;
+      opened->far = std::make_unique<region::FarReader>(*table->far);
+      opened->cells.resize(table->columns.size());
+      *reader = opened.release();
+      return STROMKV_OK;
+    }
     auto attached = region::Reader::attach(table->memory, table->bytes);
     if (!attached.is_ok()) return status_of(attached.status());
     *reader = new stromkv_reader{table, attached.value()};
@@ -274,8 +420,12 @@ void stromkv_reader_close(stromkv_reader* reader) { delete reader; }
 
 stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row* row) {
   if (reader == nullptr || row == nullptr || (key.data == nullptr && key.bytes != 0)) return STROMKV_INVALID;
-  if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
   try {
+    if (reader->far != nullptr) {
+      const stromkv_status status = get_far(reader, &key, row, 1, [reader](size_t) { return &reader->buffers[0]; });
+      return status != STROMKV_OK ? status : row->status;
+    }
+    if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
     return get(reader, key, &reader->buffers[0], row);
   } catch (const std::bad_alloc&) {
     return STROMKV_NO_MEMORY;
@@ -284,7 +434,8 @@ stromkv_status stromkv_get(stromkv_reader* reader, stromkv_key key, stromkv_row*
 
 stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys, stromkv_row* rows, size_t count) {
   if (reader == nullptr || ((keys == nullptr || rows == nullptr) && count != 0)) return STROMKV_INVALID;
-  if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
+  if (reader->far == nullptr)
+    if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
   stromkv_status worst = STROMKV_OK;
   try {
     // Rows stay until the next call, so each needs memory of its own.
@@ -296,11 +447,18 @@ stromkv_status stromkv_get_many(stromkv_reader* reader, const stromkv_key* keys,
       const auto buffer_of = [reader, begin](size_t i) {
         return begin == 0 ? &reader->buffers[i] : &reader->more[begin - kTogether + i];
       };
+      if (reader->far != nullptr) {
+        const stromkv_status status = get_far(reader, keys + begin, rows + begin, part, buffer_of);
+        if (status != STROMKV_OK) return status;
+        for (size_t i = begin; i < begin + part; ++i)
+          if (rows[i].status > STROMKV_NOT_FOUND) worst = rows[i].status;
+        continue;
+      }
       for (size_t i = 0; i < part; ++i) {
         wanted[i] = {keys[begin + i].data, keys[begin + i].bytes};
         values[i] = buffer_of(i)->value();
       }
-      reader->reader.get_many(wanted, values, part);
+      reader->reader->get_many(wanted, values, part);
       for (size_t i = 0; i < part; ++i) {
         stromkv_row& row = rows[begin + i];
         if (values[i].result == region::GetResult::kSmallBuffer)
@@ -330,19 +488,34 @@ stromkv_status stromkv_fields(const stromkv_reader* reader, const stromkv_row* r
 void stromkv_scan_begin(stromkv_reader* reader) {
   reader->bucket = 0;
   reader->slot = 0;
-  reader->moves = region::load_word(&reader->reader.header().moves, __ATOMIC_ACQUIRE);
   reader->is_complete = false;
+  reader->found.clear();
+  reader->next_found = 0;
+  if (reader->far == nullptr) {
+    reader->moves = region::load_word(&reader->reader->header().moves, __ATOMIC_ACQUIRE);
+    return;
+  }
+  // Where that fails, the first read of a row does so, too.
+  reader->far->look();
+  reader->moves = reader->far->live().moves;
 }
 
 stromkv_status stromkv_scan_next(stromkv_reader* reader, stromkv_row* row) {
   if (reader == nullptr || row == nullptr) return STROMKV_INVALID;
+  if (reader->far != nullptr) {
+    try {
+      return scan_far(reader, row);
+    } catch (const std::bad_alloc&) {
+      return STROMKV_NO_MEMORY;
+    }
+  }
   if (const stromkv_status look = look_sometimes(reader); look != STROMKV_OK) return look;
-  const region::Header& header = reader->reader.header();
+  const region::Header& header = reader->reader->header();
   try {
     while (reader->bucket < header.bucket_count + region::kStashBuckets) {
       region::Key key{};
       region::Value value = reader->buffers[0].value();
-      const region::GetResult result = reader->reader.read_entry(reader->bucket, reader->slot, value, &key);
+      const region::GetResult result = reader->reader->read_entry(reader->bucket, reader->slot, value, &key);
       if (result == region::GetResult::kSmallBuffer && reader->buffers[0].grow(value.bytes)) continue;
       if (++reader->slot == header.bucket_slots) {
         reader->slot = 0;
@@ -364,12 +537,16 @@ stromkv_status stromkv_scan_next(stromkv_reader* reader, stromkv_row* row) {
 int stromkv_scan_is_complete(const stromkv_reader* reader) { return reader->is_complete ? 1 : 0; }
 
 void stromkv_reader_statistics(const stromkv_reader* reader, stromkv_statistics* statistics) {
-  const region::ReaderCounts& counts = reader->reader.counts();
+  const region::ReaderCounts& counts = reader->far != nullptr ? reader->far->counts() : reader->reader->counts();
   *statistics = {counts.gets, counts.bucket_reads, counts.record_reads, counts.retries};
 }
 
 stromkv_status stromkv_verify(const stromkv* table, char* error, size_t error_bytes) {
   if (table == nullptr) return STROMKV_INVALID;
+  if (table->far.has_value()) {
+    tell("a published region is verified where it is mapped, on the server's machine", error, error_bytes);
+    return STROMKV_UNSUPPORTED;
+  }
   try {
     const auto checked = region::check(table->memory, table->bytes);
     if (const stromkv_status state = state_of(*table); state != STROMKV_OK) {

@@ -51,8 +51,10 @@ typedef struct stromkv stromkv;
 typedef struct stromkv_reader stromkv_reader;
 
 /*
- * Maps a table's region. error: what went wrong, where it is not NULL and error_bytes is not 0. On failure *table is
- * NULL.
+ * Maps a table's region. Where socket is tcp:HOST:PORT, with what pgstrom.kv_session_tcp() has given, the region is
+ * read by messages instead: gets and scans are the same, but each costs the server two or three messages, rows are not
+ * looked at by stromkv_verify(), and all readers share one connection. error: what went wrong, where it is not NULL and
+ * error_bytes is not 0. On failure *table is NULL.
  */
 stromkv_status stromkv_attach(const char* socket, const char* token, stromkv** table, char* error, size_t error_bytes);
 /* The same from a descriptor of the region, which stays the caller's. */

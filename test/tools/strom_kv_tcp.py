@@ -5,6 +5,7 @@ import ctypes
 import json
 import os
 import random
+import signal
 import socket
 import struct
 import threading
@@ -15,7 +16,7 @@ from checks import BUILD_DIR, done, equal, folder, fresh_database, ok, query, ru
 
 OUT = folder("strom_kv_tcp")
 os.chmod(OUT, 0o777)
-OK, NOT_FOUND, REFUSED, IO, CONFLICT = 0, 1, 6, 9, 12
+OK, NOT_FOUND, MOVED, DROPPED, SILENT, REFUSED, UNSUPPORTED, IO, CONFLICT, DENIED = 0, 1, 2, 3, 4, 6, 8, 9, 12, 13
 HELLO = b"SROMMSG\0" + struct.pack("<II", 1, 0)
 
 
@@ -117,11 +118,22 @@ def read_all(client):
         data += part
 
 
+def take(client, size):
+    """That many bytes, but where the connection ends."""
+    data = b""
+    while len(data) < size:
+        part = client.recv(size - len(data))
+        if not part:
+            break
+        data += part
+    return data
+
+
 def admitted(port, token):
     client = connect(port)
     client.sendall(HELLO + bytes.fromhex(token))
-    size = struct.unpack("<IHHII", client.recv(16, socket.MSG_WAITALL))[0]
-    client.recv(size, socket.MSG_WAITALL)
+    size = struct.unpack("<IHHII", take(client, 16))[0]
+    take(client, size)
     return client
 
 
@@ -166,6 +178,149 @@ def all_kinds(database):
                                (("get", "t", "1", "--messages", "--socket=tcp:no host at all:1", "--token=" + "0" * 32), "could not connect")):
         status, _, err = run("strom-kv", *arguments)
         ok(status != 0 and message in err, f"strom-kv {arguments}", status, err)
+
+
+class Reader:
+    """A region that is read over TCP."""
+
+    def __init__(self, port, token):
+        self.table, self.reader = ctypes.c_void_p(), ctypes.c_void_p()
+        error = ctypes.create_string_buffer(500)
+        self.status = library.stromkv_attach(f"tcp:127.0.0.1:{port}".encode(), token.encode(), ctypes.byref(self.table), error, 500)
+        self.error = error.value.decode()
+        if self.status == OK:
+            library.stromkv_reader_open(self.table, ctypes.byref(self.reader))
+
+    def get(self, number):
+        row = Row()
+        status = library.stromkv_get(self.reader, Key(int4(number), 4), ctypes.byref(row))
+        return (status, ctypes.string_at(row.data, row.bytes)) if status == OK else (status, None)
+
+    def get_many(self, numbers):
+        rows = (Row * len(numbers))()
+        status = library.stromkv_get_many(self.reader, (Key * len(numbers))(*[Key(int4(number), 4) for number in numbers]), rows, len(numbers))
+        return status, [(row.status, ctypes.string_at(row.data, row.bytes)) for row in rows] if status == OK else None
+
+    def close(self):
+        library.stromkv_reader_close(self.reader)
+        library.stromkv_detach(self.table)
+
+
+def messages_process(database):
+    return int(query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'pg_strom messages' AND datname = current_database()", database))
+
+
+def reads_of_the_region(database):
+    """Gets and scans by reads of the region's bytes: the same library's functions, the same rows, other costs."""
+    make_table(database, "r")
+    query("INSERT INTO r SELECT i, i * i FROM generate_series(1, 5000) i", database)
+    for arguments, wanted in ((("get", "r", 17), ['{"id": 17, "n": 289}']), (("mget", "r", 3, 1), ['{"id": 3, "n": 9}', '{"id": 1, "n": 1}'])):
+        status, out, err = run("strom-kv", *arguments, "--tcp", "-d", database)
+        equal((status, out.splitlines()), (0, wanted), f"strom-kv {arguments[0]} --tcp {err}")
+    status, out, err = run("strom-kv", "dump", "r", "--tcp", "-d", database)
+    equal((status, sorted(json.loads(line)["n"] for line in out.splitlines())), (0, [i * i for i in range(1, 5001)]), "dump " + err)
+    equal(json.loads(run("strom-kv", "stat", "r", "--tcp", "-d", database)[1])["rows"], 5000, "stat")
+    bench = json.loads(run("strom-kv", "bench", "r", "--tcp", "--seconds=1", "--threads=2", "--batch=8", "-d", database)[1])
+    ok(bench["gets"] > 0 and bench["missing"] == 0, "bench", bench)
+    for command, message in ((("verify", "r"), "does not go over TCP"), (("del", "r", "1"), "without --messages")):
+        status, _, err = run("strom-kv", *command, "--tcp")
+        ok(status == 2 and message in err, f"usage: {command}", err)
+    port, token = grant(database, "r")
+    client = Reader(port, token)
+    equal((client.status, client.error), (OK, ""), "attached")
+    equal(Reader(port, token).status, REFUSED, "a token is good once")
+    equal((client.get(70), client.get(7777)[0]), ((OK, b"\0" + int4(70) + int4(4900)), NOT_FOUND), "get")
+    equal(client.get_many([5, 6000, *range(1, 100)]), (OK, [(OK, b"\0" + int4(5) + int4(25)), (NOT_FOUND, b""), *[(OK, b"\0" + int4(i) + int4(i * i)) for i in range(1, 100)]]), "get of many")
+    error = ctypes.create_string_buffer(500)
+    equal((library.stromkv_verify(client.table, error, 500), b"where it is mapped" in error.value), (UNSUPPORTED, True), "verify")
+    with psycopg.connect(dbname=database) as session:
+        for i in range(300):
+            session.execute("UPDATE r SET n = %s WHERE id = 1", (i,))
+            session.commit()
+            if client.get(1) != (OK, b"\0" + int4(1) + int4(i)):
+                ok(False, "a commit is seen at once", i)
+                break
+        session.execute("UPDATE r SET n = -1 WHERE id = 1")
+        equal(client.get(1)[1], b"\0" + int4(1) + int4(299), "changes that are not committed")
+        session.rollback()
+    torn_reads(database)
+    # What takes a region away.
+    query("SELECT pgstrom.kv_rotate('r')", database)
+    equal((client.get(1)[0], client.get_many([1, 2])[0]), (MOVED, MOVED), "a region that was rotated")
+    client.close()
+    query("CREATE ROLE strom_kv_far; GRANT USAGE ON SCHEMA pgstrom TO strom_kv_far; GRANT SELECT ON r TO strom_kv_far", database)
+    with psycopg.connect(dbname=database, autocommit=True) as session:
+        session.execute("SET ROLE strom_kv_far")
+        client = Reader(*grant(database, "r", session))
+    equal(client.get(2)[0], OK, "a role with SELECT")
+    query("REVOKE SELECT ON r FROM strom_kv_far", database)
+    equal(client.get(2)[0], DENIED, "and without it")
+    client.close()
+    query("DROP OWNED BY strom_kv_far; DROP ROLE strom_kv_far", database)
+    client = Reader(*grant(database, "r"))
+    library.stromkv_set_patience(client.table, ctypes.c_uint(300))
+    process = messages_process(database)
+    os.kill(process, signal.SIGSTOP)
+    equal(client.get(2)[0], SILENT, "two-sided: a server that is stopped answers nothing")
+    os.kill(process, signal.SIGCONT)
+    equal(client.get(2)[0], IO, "and the connection is of no more use")
+    client.close()
+    client = Reader(*grant(database, "r"))
+    query("DROP FOREIGN TABLE r", database)
+    equal((client.get(2)[0], client.get(3)[0]), (DROPPED, DROPPED), "a table that was dropped")
+    client.close()
+
+
+def torn_reads(database):
+    """Rows whose values belong together, read while they are changed."""
+    query(f"""CREATE FOREIGN TABLE w (id int, a int, pad text, b int) SERVER gstore_fdw OPTIONS (base_file '{OUT}/w.base',
+              redo_log_file '{OUT}/w.redo', max_num_rows '1000', primary_key 'id', kv_access 'true', durability 'async');
+              INSERT INTO w SELECT i, 0, repeat('x', 100), 0 FROM generate_series(0, 49) i""", database)
+    stop, errors = threading.Event(), []
+
+    def write():
+        numbers = random.Random(1)
+        with psycopg.connect(dbname=database, autocommit=True) as session:
+            while not stop.is_set():
+                n = numbers.randrange(1 << 30)
+                session.execute("UPDATE w SET a = %s, b = %s, pad = repeat('z', %s) WHERE id = %s", (n, n, numbers.randrange(3000), numbers.randrange(50)))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    client = Reader(*grant(database, "w"))
+    for i in range(3000):
+        status, row = client.get(i % 50)
+        if status != OK or struct.unpack("<i", row[1:5])[0] != i % 50 or row[5:9] != row[-4:]:
+            errors.append((i, status, row))
+    stop.set()
+    writer.join()
+    client.close()
+    equal(errors[:3], [], "reads beside a writer are whole")
+
+
+def raw_reads(database):
+    """Ranges that are none of the region's."""
+    make_table(database, "b")
+    query("INSERT INTO b SELECT i, i FROM generate_series(1, 100) i", database)
+    client = admitted(*grant(database, "b"))
+
+    def read(*ranges):
+        client.sendall(struct.pack("<IHHII", 4 + 12 * len(ranges), 8, 0, 5, 0) + struct.pack("<I", len(ranges)) + b"".join(struct.pack("<QI", *each) for each in ranges))
+        size, kind, outcome, tag, number = struct.unpack("<IHHII", take(client, 16))
+        return outcome, number, take(client, size)
+
+    outcome, number, header = read((0, 4096))
+    equal((outcome, header[:8], number > 0), (0, b"STROMKV1", True), "the header")
+    equal(read((0, 4), (4, 4), (1, 3))[2], header[:8] + header[1:4], "pieces of it")
+    file_bytes, = struct.unpack("<Q", header[96:104])
+    end, = struct.unpack("<Q", header[152:160])
+    for offset, size in ((end, 1000), (file_bytes - 8, 16), (file_bytes, 4096), (1 << 63, 4096), ((1 << 64) - 1, 4096)):
+        equal(read((offset, size)), (0, number, bytes(size)), f"zeros at {offset}")
+    equal(len(read((0, 1 << 22))[2]), 1 << 22, "4 MB")
+    equal(read((0, 1 << 22), (0, 1))[0], 8, "more than 4 MB")
+    equal(read(*[(0, 1)] * 257)[0], 8, "too many ranges")
+    equal(read()[0], 0, "none")
+    client.close()
 
 
 def tokens(database):
@@ -229,7 +384,7 @@ def garbage(database):
         client = admitted(*grant(database, "g", connection))
         for byte in struct.pack("<IHHII", 4, 2, 0, 77, 0) + int4(1):
             client.sendall(bytes([byte]))
-        equal(struct.unpack("<IHHII", client.recv(16, socket.MSG_WAITALL))[1:4], (2, 1, 77), "a slow client")
+        equal(struct.unpack("<IHHII", take(client, 16))[1:4], (2, 1, 77), "a slow client")
         # One that hangs up on its side gets all its answers.
         client.sendall(b"".join(struct.pack("<IHHII", 4, 2, 0, i, 0) + int4(1) for i in range(1, 1001)))
         client.shutdown(socket.SHUT_WR)
@@ -317,6 +472,8 @@ try:
     # One of the addresses is none of this machine.
     set_up("localhost, 192.0.2.77")
     all_kinds(databases[1])
+    reads_of_the_region(databases[1])
+    raw_reads(databases[1])
     databases.append(tokens(databases[1]))
     garbage(databases[1])
     many_clients(databases[1])

@@ -53,7 +53,9 @@ void add_options(tool::OptionTable& table, Settings& settings) {
              "with --token: what pgstrom.kv_attach() or kv_session() has given to somebody else");
   table.text(0, "token", "TOKEN", &settings.token, "reads without a session of its own");
   table.flag(0, "messages", &settings.asks, "asks the server by messages, as programs do (get, mget, put, del, stat)");
-  table.flag(0, "tcp", &settings.uses_tcp, "with --messages: over TCP, from another machine; not encrypted");
+  table.flag(0, "tcp", &settings.uses_tcp,
+             "over TCP, from another machine, by messages; not encrypted (get, mget, dump, stat, bench; the rest with "
+             "--messages)");
   table.group("bench");
   constexpr int64_t kMost = 4096;
   table.number(0, "threads", &settings.threads, 1, kMost, "threads that read (default 1)");
@@ -78,7 +80,8 @@ Status check(const Settings& settings) {
   if (settings.token.empty() != settings.socket.empty()) return usage("--socket and --token belong together");
   const bool writes = settings.command == "put" || settings.command == "del";
   const bool needs_region = settings.command == "dump" || settings.command == "verify" || settings.command == "bench";
-  if (settings.uses_tcp && !settings.asks) return usage("--tcp takes --messages");
+  if (settings.uses_tcp && !settings.asks && (writes || settings.command == "verify"))
+    return usage(settings.command + " does not go over TCP" + (writes ? " without --messages" : ""));
   if (settings.uses_tcp && !settings.token.empty()) return usage("--socket names the transport, so it takes no --tcp");
   if (settings.asks && needs_region) return usage(settings.command + " reads the region, without --messages");
   if (writes && !settings.token.empty() && (!settings.asks || settings.command == "put"))

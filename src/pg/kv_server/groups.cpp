@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pg/boundary/boundary.hpp"
+#include "pg/kv_server/region_bytes.hpp"
 #include "pg/store/published.hpp"
 #include "pg/store/server_headers.hpp"
 #include "store/region/reader.hpp"
@@ -141,7 +142,9 @@ void Groups::take_from(Client* client, size_t most) {
       fail(&operation, {Outcome::kBadRequest, 0, ERRCODE_PROTOCOL_VIOLATION, parsed.status().message().c_str()});
     }
     rest.remove_prefix(operation.bytes);
+    const bool is_long = operation.request.kind == Kind::kRead;  // its answer may be
     operations_.push_back(std::move(operation));
+    if (is_long) return;
   }
 }
 
@@ -166,6 +169,12 @@ void Groups::read(const OpenTable& open, Operation* operation) {
     return;
   }
   const store::Region* own = guard([table] { return store::region_of(table); });
+  if (request.kind == Kind::kRead) {
+    message::append_answer({request.kind, Outcome::kDone, request.tag, own->number, region_bytes(*own, request.ranges)},
+                           &operation->answer);
+    operation->is_answered = true;
+    return;
+  }
   region::Reader reader = boundary::value_or_throw(region::Reader::attach(own->memory, own->bytes));
   std::vector<uint64_t> buffer(512);
   guard([table] { LWLockAcquire(table->lock(store::kRegionLock), LW_SHARED); });

@@ -16,7 +16,7 @@ void append(T value, std::string* bytes) {
 }
 
 bool is_kind(uint16_t kind) {
-  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kStatistics);
+  return kind >= static_cast<uint16_t>(Kind::kHello) && kind <= static_cast<uint16_t>(Kind::kRead);
 }
 
 Status parse_keys(std::string_view body, std::vector<std::string_view>* keys) {
@@ -49,6 +49,21 @@ Status parse_fields(std::string_view body, std::vector<Field>* fields) {
   return cursor.is_at_end() ? Status::ok() : violation("has bytes behind its values");
 }
 
+Status parse_ranges(std::string_view body, std::vector<Range>* ranges) {
+  base::ByteReader cursor(body);
+  uint32_t count = 0;
+  uint64_t bytes = 0;
+  if (!cursor.take(&count)) return violation("ends before the number of its ranges");
+  if (count > kMostRanges) return violation("has too many ranges");
+  ranges->resize(count);
+  for (Range& range : *ranges) {
+    if (!cursor.take(&range.offset) || !cursor.take(&range.bytes)) return violation("ends within its ranges");
+    bytes += range.bytes;
+  }
+  if (bytes > kMostBody) return violation("asks for too many bytes");
+  return cursor.is_at_end() ? Status::ok() : violation("has bytes behind its ranges");
+}
+
 void append_header(const Header& header, std::string* bytes) {
   bytes->append(reinterpret_cast<const char*>(&header), sizeof(header));
 }
@@ -72,6 +87,13 @@ void append_body(const Request& request, std::string* bytes) {
         if (field.form == Form::kNull) continue;
         append(static_cast<uint32_t>(field.bytes.size()), bytes);
         bytes->append(field.bytes);
+      }
+      return;
+    case Kind::kRead:
+      append(static_cast<uint32_t>(request.ranges.size()), bytes);
+      for (const Range& range : request.ranges) {
+        append(range.offset, bytes);
+        append(range.bytes, bytes);
       }
       return;
     case Kind::kHello:
@@ -113,6 +135,7 @@ Result<Request> parse_request(const Frame& frame) {
     case Kind::kStatistics:
       if (!frame.body.empty()) return violation("has bytes out of place");
       return request;
+    case Kind::kRead: STROM_TRY(parse_ranges(frame.body, &request.ranges)); return request;
     case Kind::kHello: break;
   }
   return violation("is no request");

@@ -20,6 +20,7 @@ inline constexpr uint32_t kMostBody = 4 << 20;  // bytes of a frame behind its h
 inline constexpr uint32_t kMostKeyBytes = 2000;
 inline constexpr uint32_t kMostKeys = 256;  // of one request
 inline constexpr uint32_t kMostFields = 1600;
+inline constexpr uint32_t kMostRanges = 256;  // of one request
 
 /// The first bytes of a connection, from the client. The answer is a frame of Kind::kHello.
 struct Hello {
@@ -38,6 +39,7 @@ enum class Kind : uint16_t {
   kDelete = 5,
   kCompareAndSet = 6,
   kStatistics = 7,
+  kRead = 8,  // bytes of the published region
 };
 
 /// What became of a request.
@@ -82,12 +84,21 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
+/// Bytes of the published region.
+struct Range {
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+
+  bool operator==(const Range&) const = default;
+};
+
 struct Request {
   Kind kind = Kind::kGet;
   uint32_t tag = 0;
   uint32_t generation = 0;             // of kCompareAndSet: of the row that has to be there; 0: none
   std::vector<std::string_view> keys;  // one for kGet and kDelete
   std::vector<Field> fields;           // of kPut, kCompareAndSet: one for each column
+  std::vector<Range> ranges = {};      // of kRead; kMostBody bytes together at most
 
   bool operator==(const Request&) const = default;
 };
@@ -97,10 +108,12 @@ struct Answer {
   Kind kind = Kind::kGet;
   Outcome outcome = Outcome::kDone;
   uint32_t tag = 0;
-  /// Generation of the row that was read; of kPut: 1 = it is new, 0 = it was there; of kHello: the server's version.
+  /// Generation of the row that was read; of kPut: 1 = it is new, 0 = it was there; of kHello: the server's version;
+  /// of kRead: the region's number, which is another one after each rotation.
   uint32_t number = 0;
-  /// A row's image; of kHello the description of rows; of kStatistics numbers of 8 bytes, in Statistics' order. Where
-  /// the outcome is an error: its SQLSTATE (5 bytes) and what it says.
+  /// A row's image; of kRead the bytes of all ranges, zeros where the region has none; of kHello the description of
+  /// rows; of kStatistics numbers of 8 bytes, in Statistics' order. Where the outcome is an error: its SQLSTATE (5
+  /// bytes) and what it says.
   std::string_view body = {};
 
   bool operator==(const Answer&) const = default;

@@ -16,6 +16,7 @@ enum class GetResult : uint8_t {
   kSmallBuffer,  // `Value::bytes` says how many are needed
   kUnstable,     // the key changed under every attempt: ask the server
   kMoved,        // the region is no longer the table's: attach again
+  kFailed,       // of FarReader: its transport has failed
 };
 
 /// What was read. The memory is the caller's.

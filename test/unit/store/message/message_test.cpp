@@ -24,7 +24,9 @@ std::vector<Request> requests() {
           {Kind::kPut, 6, 0, {}, {{Form::kStored, "\1\0\0\0"sv}, {Form::kNull, {}}, {Form::kText, "2021-01-01"}}},
           {Kind::kPut, 7, 0, {}, {}},
           {Kind::kCompareAndSet, 8, 4711, {}, {{Form::kText, ""}}},
-          {Kind::kStatistics, UINT32_MAX, 0, {}, {}}};
+          {Kind::kStatistics, UINT32_MAX, 0, {}, {}},
+          {Kind::kRead, 9, 0, {}, {}, {{0, 4096}, {UINT64_MAX, 0}, {17, 1}}},
+          {Kind::kRead, 10, 0, {}, {}, {}}};
 }
 
 TEST(Messages, RequestsComeBackAsTheyWere) {
@@ -82,7 +84,8 @@ TEST(Messages, HeadersThatCannotBeAreRefused) {
   };
   EXPECT_FALSE(is_refused({0, 7, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 0, 0, 0, 0}));
-  EXPECT_TRUE(is_refused({0, 8, 0, 0, 0}));
+  EXPECT_FALSE(is_refused({0, 8, 0, 0, 0}));
+  EXPECT_TRUE(is_refused({0, 9, 0, 0, 0}));
   EXPECT_TRUE(is_refused({0, 2, kLastOutcome + 1, 0, 0}));
   EXPECT_FALSE(is_refused({kMostBody, 2, 0, 0, 0}));
   EXPECT_TRUE(is_refused({kMostBody + 1, 2, 0, 0, 0}));
@@ -103,13 +106,22 @@ TEST(Messages, RequestsThatCannotBeAreRefused) {
   EXPECT_FALSE(parse(kind(Kind::kGet, 0, 1), "k").is_ok());
   EXPECT_FALSE(parse(kind(Kind::kHello), "").is_ok());
   EXPECT_FALSE(parse(kind(Kind::kStatistics), "x").is_ok());
-  for (const Kind list : {Kind::kGetMany, Kind::kPut, Kind::kCompareAndSet}) {
+  for (const Kind list : {Kind::kGetMany, Kind::kPut, Kind::kCompareAndSet, Kind::kRead}) {
     EXPECT_TRUE(parse(kind(list), zero).is_ok());
     EXPECT_FALSE(parse(kind(list), "").is_ok());
     EXPECT_FALSE(parse(kind(list), zero + "x").is_ok());
     EXPECT_FALSE(parse(kind(list), two).is_ok());
     EXPECT_FALSE(parse(kind(list), huge).is_ok());
   }
+  const auto read = [&](uint32_t ranges, uint32_t bytes) {
+    std::string body;
+    append_request({Kind::kRead, 0, 0, {}, {}, std::vector<Range>(ranges, {0, bytes})}, &body);
+    return parse(kind(Kind::kRead), body.substr(sizeof(Header))).is_ok();
+  };
+  EXPECT_TRUE(read(kMostRanges, kMostBody / kMostRanges));
+  EXPECT_FALSE(read(kMostRanges + 1, 1));
+  EXPECT_FALSE(read(2, kMostBody));
+  EXPECT_FALSE(read(2, UINT32_MAX));
   EXPECT_FALSE(parse(kind(Kind::kGetMany), two + zero + huge + "x").is_ok());
   EXPECT_FALSE(parse(kind(Kind::kPut), two + std::string(1, '\0') + std::string(1, '\3') + zero).is_ok());
   EXPECT_FALSE(parse(kind(Kind::kPut), two + std::string(1, '\0') + std::string(1, '\1') + huge).is_ok());
