@@ -73,7 +73,7 @@ std::optional<std::string> metadata_type(const Field& field) {
     case Layout::kLargeUtf8:
     case Layout::kUtf8View: is_right = true; break;
     case Layout::kUInt32: is_right = is_one_of({"oid", "xid", "cid"}); break;
-    case Layout::kUInt64: is_right = is_one_of({"xid8"}); break;
+    case Layout::kUInt64: is_right = is_one_of({"xid8", "pg_lsn"}); break;
     case Layout::kInt64: is_right = is_one_of({"money"}); break;
     case Layout::kFixedBinary: is_right = is_one_of({"uuid", "macaddr", "macaddr8", "inet", "cidr", "bytea"}); break;
     default: break;

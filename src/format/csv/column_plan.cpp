@@ -18,17 +18,6 @@ using columnar::Layout;
 
 namespace {
 
-/// Last part of a type's name as the metadata key pg_type has it: schema.name@extension.
-std::string_view pg_type_name(const Field& field) {
-  for (const auto& [key, value] : field.metadata) {
-    if (key != "pg_type") continue;
-    std::string_view name = value;
-    name = name.substr(0, name.find('@'));
-    return name.substr(name.rfind('.') + 1);
-  }
-  return {};
-}
-
 bool is_extension(const Field& field, std::string_view name) {
   for (const auto& [key, value] : field.metadata)
     if (key == "ARROW:extension:name") return value == name;
@@ -80,6 +69,16 @@ bool is_flat_list(const Field& field) {
 }
 
 }  // namespace
+
+std::string_view pg_type_name(const Field& field) {
+  for (const auto& [key, value] : field.metadata) {
+    if (key != "pg_type") continue;
+    std::string_view name = value;
+    name = name.substr(0, name.find('@'));
+    return name.substr(name.rfind('.') + 1);
+  }
+  return {};
+}
 
 BinaryKind binary_kind(const Field& field, bool binary_hex) {
   const std::string_view type = pg_type_name(field);

@@ -41,6 +41,9 @@ void set_behind(Frame& frame, std::string_view text);
 /// Columns without what stands before and behind their values. Errors: kUnsupported.
 Result<std::vector<Column>> plan_columns(const std::vector<columnar::Field>& fields, const TextOptions& options);
 
+/// Last part of a type's name as the metadata key pg_type has it: schema.name@extension. Empty: there is none.
+std::string_view pg_type_name(const columnar::Field& field);
+
 /// How values of kFixedBinary are written, by the field's metadata.
 BinaryKind binary_kind(const columnar::Field& field, bool binary_hex);
 

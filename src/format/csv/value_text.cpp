@@ -1,6 +1,7 @@
 // See value_text.hpp.
 #include "format/csv/value_text.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 
@@ -203,6 +204,15 @@ void append_bytes(const Field& field, const char* bytes, int64_t size, std::stri
              [&](char* to) { return put_binary(to, kind, reinterpret_cast<const uint8_t*>(bytes), size); });
 }
 
+/// A position in the log has two halves with a slash between them.
+void append_uint64(std::string& out, const Field& field, uint64_t number) {
+  if (pg_type_name(field) != "pg_lsn") return append_integer(out, number);
+  char text[24];
+  const int size =
+      std::snprintf(text, sizeof text, "%X/%X", static_cast<unsigned>(number >> 32), static_cast<unsigned>(number));
+  out.append(text, static_cast<size_t>(size));
+}
+
 ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, bool is_json, std::string& out) {
   const auto* bits = static_cast<const uint8_t*>(view.values);
   const char* text = nullptr;
@@ -230,7 +240,7 @@ ValueState append_flat(const Field& field, const ColumnView& view, int64_t row, 
     case Layout::kUInt8: append_integer(out, uint64_t{load<uint8_t>(view.values, row)}); break;
     case Layout::kUInt16: append_integer(out, uint64_t{load<uint16_t>(view.values, row)}); break;
     case Layout::kUInt32: append_integer(out, uint64_t{load<uint32_t>(view.values, row)}); break;
-    case Layout::kUInt64: append_integer(out, load<uint64_t>(view.values, row)); break;
+    case Layout::kUInt64: append_uint64(out, field, load<uint64_t>(view.values, row)); break;
     case Layout::kFloat16: append_float(out, base::half_to_float(load<uint16_t>(view.values, row))); break;
     case Layout::kFloat32: append_float(out, load<float>(view.values, row)); break;
     case Layout::kFloat64: append_float(out, load<double>(view.values, row)); break;
@@ -323,9 +333,9 @@ ValueState append_found(const Found& found, std::string& out) {
   if (columnar::is_text(found.field->layout)) return append_flat(*found.field, *found.view, found.row, true, out);
   std::string text;
   const ValueState state = append_flat(*found.field, *found.view, found.row, true, text);
-  if (is_plain_json(found.field->layout) && text.find_first_of("Ny") == std::string::npos)
+  if (is_plain_json(found.field->layout) && text.find_first_of("Ny/") == std::string::npos)
     out += text;
-  else  // also NaN and Infinity
+  else  // also NaN, Infinity and positions in the log
     append_string(out, text.data(), static_cast<int64_t>(text.size()));
   return state;
 }

@@ -38,6 +38,7 @@ enum : uint32_t {
   kInterval = 1186,
   kNumeric = 1700,
   kUuid = 2950,
+  kPgLsn = 3220,
   kJsonb = 3802,
   kXid8 = 5069,
 };
@@ -75,6 +76,16 @@ void set_numeric(int32_t modifier, const NumericChoice& choice, Field& field, Wi
   }
 }
 
+/// Of types that are bytes of a fixed width; 0 of others.
+int32_t bytes_of(uint32_t type) {
+  switch (type) {
+    case kUuid: return 16;
+    case kMacaddr: return 6;
+    case kMacaddr8: return 8;
+    default: return 0;
+  }
+}
+
 }  // namespace
 
 bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& numeric, const std::string& timezone,
@@ -82,10 +93,6 @@ bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& nume
   const auto set = [&](Wire form, Layout layout) {
     wire.wire = form;
     field.layout = layout;
-  };
-  const auto fixed = [&](int32_t width) {
-    set(Wire::kFixed, Layout::kFixedBinary);
-    field.byte_width = width;
   };
   switch (type) {
     case kBool: set(Wire::kBool, Layout::kBool); break;
@@ -95,7 +102,8 @@ bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& nume
     case kOid:
     case kXid:
     case kCid: set(Wire::kInt, Layout::kUInt32); break;
-    case kXid8: set(Wire::kInt, Layout::kUInt64); break;
+    case kXid8:
+    case kPgLsn: set(Wire::kInt, Layout::kUInt64); break;
     case kFloat4: set(Wire::kInt, Layout::kFloat32); break;
     case kFloat8: set(Wire::kInt, Layout::kFloat64); break;
     case kNumeric: set_numeric(modifier, numeric, field, wire); break;
@@ -113,10 +121,10 @@ bool set_builtin_type(uint32_t type, int32_t modifier, const NumericChoice& nume
     case kTimestampTz: field.timezone = timezone; [[fallthrough]];
     case kTimestamp: set(Wire::kTimestamp, Layout::kTimestamp); break;
     case kInterval: set(Wire::kInterval, Layout::kIntervalMonthDayNano); break;
-    case kUuid: fixed(16); break;
-    case kMacaddr: fixed(6); break;
-    case kMacaddr8: fixed(8); break;
-    default: return false;
+    default:
+      if (bytes_of(type) == 0) return false;
+      set(Wire::kFixed, Layout::kFixedBinary);
+      field.byte_width = bytes_of(type);
   }
   return true;
 }

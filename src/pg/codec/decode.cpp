@@ -372,7 +372,8 @@ Read file_reader(const columnar::Field& field, Oid type, bool is_half) {
     case Layout::kInt64: return type == CASHOID ? read_money : read_int8<int64_t>;
     case Layout::kUInt32: return type == INT8OID ? read_int8<uint32_t> : read_uint32;
     case Layout::kUInt64:
-      return type == NUMERICOID ? read_uint64_as_numeric : type == XID8OID ? read_uint64 : read_uint64_as_int8;
+      if (type == NUMERICOID) return read_uint64_as_numeric;
+      return type == INT8OID ? read_uint64_as_int8 : read_uint64;
     case Layout::kFloat16: return is_half ? read_half : read_half_as_float4;
     case Layout::kDecimal256: return read_wide_decimal<32>;
     case Layout::kTime32: return read_time<int32_t>;

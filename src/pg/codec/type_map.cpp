@@ -216,6 +216,7 @@ SqlType sql_type_of(const Field& field, NamedTypes which) { return columnar::sql
 bool has_statistics(const Field& field, SqlType declared) {
   if (columnar::is_text(field.layout)) return declared.oid == TEXTOID || declared.oid == VARCHAROID;
   if (columnar::is_decimal(field.layout) && !has_engine_scale(field)) return false;
+  if (field.layout == Layout::kUInt64 && (declared.oid == XID8OID || declared.oid == PG_LSNOID)) return true;
   const Oid stored = stored_type_of(field).oid;
   return stored == declared.oid || widens(stored, declared.oid);
 }
@@ -270,14 +271,17 @@ bool reads_fixed_binary(int32_t width, SqlType base) {
   }
 }
 
+bool reads_uint64(SqlType base) {
+  if (base.oid == XID8OID || base.oid == PG_LSNOID || base.oid == INT8OID) return true;
+  if (base.oid != NUMERICOID) return false;
+  return base.typmod < 0 || (numeric_typmod_scale(base.typmod) == 0 && numeric_typmod_precision(base.typmod) >= 20);
+}
+
 bool reads_value(const Field& field, SqlType base) {
   if (columnar::is_decimal(field.layout)) return base.oid == NUMERICOID && decimal_holds(field, base);
   switch (field.layout) {
     case Layout::kFixedBinary: return reads_fixed_binary(field.byte_width, base);
-    case Layout::kUInt64:
-      return (base.oid == NUMERICOID && (base.typmod < 0 || (numeric_typmod_scale(base.typmod) == 0 &&
-                                                             numeric_typmod_precision(base.typmod) >= 20))) ||
-             base.oid == XID8OID || base.oid == INT8OID;
+    case Layout::kUInt64: return reads_uint64(base);
     case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID || base.oid == XIDOID || base.oid == CIDOID;
     case Layout::kInt8:
       return base.oid == INT2OID || widens(INT2OID, base.oid) || is_own_type(base.oid, registry::TypeId::kInt1);
@@ -378,7 +382,9 @@ bool is_loadable(const Field& field, SqlType base) {
     return field.layout != Layout::kDecimal256 && base.oid == NUMERICOID && has_engine_scale(field);
   switch (field.layout) {
     case Layout::kFixedBinary:
-      return (base.oid == BPCHAROID && GetDatabaseEncoding() == PG_UTF8) || base.oid == BYTEAOID || base.oid == UUIDOID;
+      if (base.oid == BPCHAROID) return GetDatabaseEncoding() == PG_UTF8;
+      return base.oid != INETOID && base.oid != CIDROID && reads_fixed_binary(field.byte_width, base);
+    case Layout::kUInt64: return base.oid == XID8OID || base.oid == PG_LSNOID;
     case Layout::kUInt32: return base.oid == INT8OID || base.oid == OIDOID;
     default: return columnar::has_engine_loader(field.layout) && base.oid == stored_type_of(field).oid;
   }

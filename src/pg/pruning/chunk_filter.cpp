@@ -38,8 +38,8 @@ struct Text {
 bool is_float(Oid type) { return type == FLOAT4OID || type == FLOAT8OID; }
 
 bool is_comparable(Oid type) {
-  constexpr Oid kTypes[] = {INT2OID,    INT4OID, INT8OID, FLOAT4OID,    FLOAT8OID,
-                            NUMERICOID, DATEOID, TIMEOID, TIMESTAMPOID, TIMESTAMPTZOID};
+  constexpr Oid kTypes[] = {INT2OID, INT4OID, INT8OID,      FLOAT4OID,      FLOAT8OID, NUMERICOID,
+                            DATEOID, TIMEOID, TIMESTAMPOID, TIMESTAMPTZOID, XID8OID,   PG_LSNOID};
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
@@ -540,8 +540,7 @@ void ChunkFilter::load_columns(const ChunkStatistics& source, int64_t chunk) {
     // NULLs is one for IS NULL.
     state.has_null = nulls != 0 || state.field->dictionary || state.field->layout >= columnar::Layout::kNull;
     auto bounds = boundary::value_or_throw(source.bounds(chunk, index));
-    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type) &&
-                       (state.field->layout != Layout::kUInt64 || state.type.oid == NUMERICOID);
+    state.has_bounds = bounds.has_value() && codec::has_statistics(*state.field, state.type);
     if (bounds.has_value()) state.bounds = std::move(*bounds);
   }
 }

@@ -112,6 +112,10 @@ Field field_of(plan::ValueType type) {
   if (type.type == TypeId::kBpchar) return field(Layout::kFixedBinary, 0, 6);
   if (form == registry::DatumForm::kVarlena) return field(Layout::kUtf8);
   if (form == registry::DatumForm::kInt1) return field(Layout::kInt8);
+  // As files have them; of the other type of each form in the layout of registers.
+  if (type.type == TypeId::kXid8) return field(Layout::kUInt64);
+  if (form == registry::DatumForm::kBytes6) return field(Layout::kFixedBinary, 0, 6);
+  if (form == registry::DatumForm::kBytes8) return field(Layout::kFixedBinary, 0, 8);
   return field(columnar::layout_of(form), type.type == TypeId::kNumeric ? type.scale : 0);
 }
 
@@ -256,7 +260,16 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case TypeId::kChar: return column.append(static_cast<int32_t>(random() % 256));
     case TypeId::kOid:
     case TypeId::kEnum: return column.append(static_cast<int64_t>(random() % 3 == 0 ? random() % 8 : random() >> 32));
-    case TypeId::kMacaddr: return column.append(static_cast<int64_t>(random() >> 16));
+    case TypeId::kMacaddr8: {
+      const auto bytes = random_integer<int64_t>(random);
+      ASSERT_TRUE(column.append_bytes({reinterpret_cast<const char*>(&bytes), sizeof bytes}));
+      return;
+    }
+    case TypeId::kMacaddr: {
+      const uint64_t bytes = random() % 3 == 0 ? (random() % 8) << 40 : random();
+      ASSERT_TRUE(column.append_bytes({reinterpret_cast<const char*>(&bytes), 6}));
+      return;
+    }
     case TypeId::kTimeTz: {
       const auto zone = static_cast<uint32_t>(static_cast<int32_t>(random() % 115200) - 57600);
       return column.append(static_cast<__int128>(zone) << 64 | static_cast<__int128>(random() % 86400000001ull));
@@ -299,8 +312,7 @@ void append_random(std::mt19937_64& random, plan::ValueType type, double null_fr
     case registry::DatumForm::kVarlena: ASSERT_TRUE(column.append_bytes(random_text(random))); return;
     case registry::DatumForm::kBytes16: return column.append(random_decimal(random));
     case registry::DatumForm::kInt8:
-    case registry::DatumForm::kUInt8:
-    case registry::DatumForm::kBytes8: return column.append(random_integer<int64_t>(random));
+    case registry::DatumForm::kUInt8: return column.append(random_integer<int64_t>(random));
     default: FAIL() << "no values of " << registry::type_info(type.type).pg_name;
   }
 }

@@ -99,10 +99,47 @@ STROM_INLINE bool load_i32(const P& p, TileState& s, uint16_t dst, const ColumnV
   }
 }
 
+/// Bytes of a fixed width as a number, the first one highest: macaddr, macaddr8.
+template <int kBytes>
+struct BigEndian {
+  uint8_t bytes[kBytes];
+
+  STROM_INLINE int64_t number() const {
+    uint64_t number = 0;
+    for (int i = 0; i < kBytes; ++i) number = number << 8 | bytes[i];
+    return static_cast<int64_t>(number);
+  }
+};
+
+/// Values of 8 bytes without a sign are registers with the highest bit inverted.
+template <class P>
+STROM_INLINE void load_unsigned(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
+  const auto inverted = [](uint64_t in, int64_t& out) {
+    out = static_cast<int64_t>(in ^ uint64_t{1} << 63);
+    return 0u;
+  };
+  if (c.layout == Layout::kUInt64) {
+    load_converted<P, int64_t, uint64_t>(p, s, dst, c, inverted);
+  } else if (c.byte_width == 8) {
+    load_converted<P, int64_t, BigEndian<8>>(p, s, dst, c, [inverted](const BigEndian<8>& in, int64_t& out) {
+      return inverted(static_cast<uint64_t>(in.number()), out);
+    });
+  } else {
+    load_converted<P, int64_t, BigEndian<6>>(p, s, dst, c, [](const BigEndian<6>& in, int64_t& out) {
+      out = in.number();
+      return 0u;
+    });
+  }
+}
+
 template <class P>
 STROM_INLINE bool load_i64(const P& p, TileState& s, uint16_t dst, const ColumnView& c) {
   if (c.layout == Layout::kUInt32) {
     load_widened<P, int64_t, uint32_t>(p, s, dst, c);
+    return false;
+  }
+  if (c.layout == Layout::kUInt64 || c.layout == Layout::kFixedBinary) {
+    load_unsigned(p, s, dst, c);
     return false;
   }
   if (c.layout == Layout::kTimestamp) {

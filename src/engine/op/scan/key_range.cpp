@@ -18,6 +18,10 @@ bool KeyRange::overlaps(int64_t low, int64_t high) const {
 namespace {
 
 bool register_value(const columnar::Field& field, __int128 stored, int64_t* value) {
+  if (field.layout == Layout::kUInt64) {
+    *value = static_cast<int64_t>(stored) ^ INT64_MIN;
+    return stored >= 0 && stored <= UINT64_MAX;
+  }
   if (stored < INT64_MIN || stored > INT64_MAX) return false;
   const auto word = static_cast<int64_t>(stored);
   int32_t days = 0;

@@ -313,6 +313,24 @@ TEST(RowText, BinaryByItsType) {
   EXPECT_EQ(written(4, nullptr, false, "\xde\xad\xbe\xef", Style::kCsv), "column \"x\" holds bytes that are no text\n");
 }
 
+TEST(RowText, PositionsInTheLog) {
+  const auto written = [](const char* type, uint64_t number, Style style) {
+    Field field = field_of("x", Layout::kUInt64);
+    field.metadata = {{"pg_type", type}};
+    ColumnBuilder column(field);
+    column.append(number);
+    TextOptions options;
+    options.style = style;
+    TextBuffer out;
+    EXPECT_TRUE(RowText::create({field}, options).value()->append_rows({1, {column.view()}}, 0, 1, out).is_ok());
+    return std::string(out.view());
+  };
+  EXPECT_EQ(written("pg_catalog.pg_lsn", 0x16B374D848, Style::kCsv), "16/B374D848\n");
+  EXPECT_EQ(written("pg_catalog.pg_lsn", UINT64_MAX, Style::kJsonLines), "{\"x\":\"FFFFFFFF/FFFFFFFF\"}\n");
+  EXPECT_EQ(written("pg_catalog.pg_lsn", 0, Style::kTsv), "0/0\n");
+  EXPECT_EQ(written("pg_catalog.xid8", UINT64_MAX, Style::kJsonLines), "{\"x\":18446744073709551615}\n");
+}
+
 TEST(RowText, TextsOfAllLengths) {
   for (const Layout layout : {Layout::kUtf8, Layout::kLargeUtf8}) {
     const Field field = field_of("t", layout);

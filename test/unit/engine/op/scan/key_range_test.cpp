@@ -33,7 +33,7 @@ TEST(KeyRange, FewValuesLeaveGaps) {
 }
 
 TEST(KeyRange, RegistersOfBounds) {
-  const auto registers = [](Layout layout, int64_t low, int64_t high) -> std::pair<int64_t, int64_t> {
+  const auto registers = [](Layout layout, __int128 low, __int128 high) -> std::pair<int64_t, int64_t> {
     Field field;
     field.layout = layout;
     field.unit = columnar::TimeUnit::kMilli;
@@ -52,6 +52,9 @@ TEST(KeyRange, RegistersOfBounds) {
   EXPECT_EQ(registers(Layout::kTimestamp, 0, INT64_MAX), unknown);
   EXPECT_EQ(registers(Layout::kDate32, 0, INT32_MAX), unknown);
   EXPECT_EQ(registers(Layout::kFloat64, 0, 1), unknown);
+  EXPECT_EQ(registers(Layout::kUInt64, 0, UINT64_MAX), (std::pair<int64_t, int64_t>{INT64_MIN, INT64_MAX}));
+  EXPECT_EQ(registers(Layout::kUInt64, INT64_MAX, __int128{INT64_MAX} + 1), (std::pair<int64_t, int64_t>{-1, 0}));
+  EXPECT_EQ(registers(Layout::kUInt64, -1, 1), unknown);
 }
 
 }  // namespace
