@@ -34,16 +34,21 @@ STROM_BASE_INLINE Box float_box_of(Point point) {
           float_beside(point.y, false)};
 }
 
-/// The numbers of the box are floats.
-STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* box) {
+STROM_BASE_INLINE Box float_box_of(const Box& box) {
+  return {float_beside(box.min_x, true), float_beside(box.min_y, true), float_beside(box.max_x, false),
+          float_beside(box.max_y, false)};
+}
+
+/// The box of the points, not rounded.
+STROM_BASE_INLINE BoxAnswer exact_box(const SerializedGeometry& geometry, Box* box) {
   *box = Box::empty();
-  if (geometry.stored_box(box)) return box->is_finite() && !box->is_empty() ? BoxAnswer::kBox : BoxAnswer::kUncertain;
   SerializedPaths paths(geometry);
   Path path;
   Step step;
   bool any = false;
   while ((step = paths.next(&path)) == Step::kPath) {
     if (!is_simple_type(path.type)) return BoxAnswer::kUncertain;  // curves leave the box of their points
+    if (path.ring != 0) continue;                                  // PostGIS looks at shells alone
     for (int64_t i = 0; i < path.count; ++i) {
       const Point point = path.points.point(i);
       if (!is_finite(point)) return BoxAnswer::kUncertain;
@@ -52,10 +57,54 @@ STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* b
     }
   }
   if (step == Step::kDamaged) return BoxAnswer::kUncertain;
-  if (!any) return BoxAnswer::kNone;
-  *box = {float_beside(box->min_x, true), float_beside(box->min_y, true), float_beside(box->max_x, false),
-          float_beside(box->max_y, false)};
-  return BoxAnswer::kBox;
+  return any ? BoxAnswer::kBox : BoxAnswer::kNone;
+}
+
+/// The numbers of the box are floats.
+STROM_BASE_INLINE BoxAnswer float_box(const SerializedGeometry& geometry, Box* box) {
+  if (geometry.stored_box(box)) return box->is_finite() && !box->is_empty() ? BoxAnswer::kBox : BoxAnswer::kUncertain;
+  const BoxAnswer answer = exact_box(geometry, box);
+  if (answer == BoxAnswer::kBox) *box = float_box_of(*box);
+  return answer;
+}
+
+/// PostGIS's operators of boxes, by the names of their functions.
+enum class BoxRelation : int32_t {
+  kOverlaps,
+  kContains,
+  kWithin,
+  kSame,
+  kLeft,
+  kRight,
+  kOverLeft,
+  kOverRight,
+  kBelow,
+  kAbove,
+  kOverBelow,
+  kOverAbove
+};
+
+STROM_BASE_INLINE bool is_same(const Box& a, const Box& b) {
+  return a.min_x == b.min_x && a.min_y == b.min_y && a.max_x == b.max_x && a.max_y == b.max_y;
+}
+
+/// The relation holds between the boxes, which are not empty.
+STROM_BASE_INLINE bool is_so(BoxRelation relation, const Box& a, const Box& b) {
+  switch (relation) {
+    case BoxRelation::kOverlaps: return a.overlaps(b);
+    case BoxRelation::kContains: return a.contains(b);
+    case BoxRelation::kWithin: return b.contains(a);
+    case BoxRelation::kSame: return is_same(a, b);
+    case BoxRelation::kLeft: return a.max_x < b.min_x;
+    case BoxRelation::kRight: return a.min_x > b.max_x;
+    case BoxRelation::kOverLeft: return a.max_x <= b.max_x;
+    case BoxRelation::kOverRight: return a.min_x >= b.min_x;
+    case BoxRelation::kBelow: return a.max_y < b.min_y;
+    case BoxRelation::kAbove: return a.min_y > b.max_y;
+    case BoxRelation::kOverBelow: return a.max_y <= b.max_y;
+    case BoxRelation::kOverAbove: return a.min_y >= b.min_y;
+  }
+  return false;
 }
 
 }  // namespace strom::geo

@@ -30,6 +30,8 @@ STROM_BASE_INLINE bool is_small(Point point) {
   return point.x <= kLargest && point.x >= -kLargest && point.y <= kLargest && point.y >= -kLargest;
 }
 
+STROM_BASE_INLINE bool is_same(Point a, Point b) { return a.x == b.x && a.y == b.y; }
+
 /// A closed rectangle. An empty one has min > max.
 struct Box {
   double min_x, min_y, max_x, max_y;

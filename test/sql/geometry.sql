@@ -81,13 +81,39 @@ SELECT * FROM engine.run_both('SELECT id, st_npoints(g), st_isempty(g), st_srid(
 SELECT * FROM engine.run_both('SELECT id, st_makepoint(x, y), st_setsrid(st_point(y, x), 4326) FROM points WHERE id BETWEEN 300 AND 320');
 SELECT * FROM engine.run_both('SELECT st_x(st_makepoint(1, x)) IS NULL AS n, count(*) FROM points GROUP BY 1');
 SELECT * FROM engine.run_both('SELECT g, count(*) FROM areas GROUP BY g');
+-- Predicates of other pairs: points and lines, what boxes tell apart, and what PostGIS decides.
+CREATE TABLE shapes (id int, g geometry);
+-- Without invalid polygons, for which GEOS has errors.
+INSERT INTO shapes SELECT * FROM areas WHERE id NOT IN (3, 8) UNION ALL SELECT 100 + id, g FROM points WHERE id % 500 = 3 OR id < 0;
+INSERT INTO shapes VALUES (201, 'LINESTRING (0 0, 5 5, 9 1)'), (202, 'LINESTRING (1 1, 4 1, 4 4, 1 1)'), (203, 'LINESTRING EMPTY'),
+  (204, 'MULTILINESTRING ((0 0, 2 2), (2 2, 4 0))'), (205, 'POINT (5 5)'), (206, 'POINT (2 2)'), (207, 'MULTIPOINT (2 2, 5 5)'),
+  (208, 'POLYGON ((30 30, 31 30, 31 31, 30 30))'), (209, 'POINT (2.5 2.5)');
+ANALYZE shapes;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM shapes WHERE st_touches(g, 'point (5 5)');
+SELECT f, (engine.run_both(format('SELECT a.id, b.id FROM shapes a, shapes b WHERE %s(a.g, b.g)', f))).*
+  FROM unnest('{st_contains,st_within,st_covers,st_coveredby,st_intersects,st_disjoint,st_touches,st_crosses,st_overlaps,st_equals}'::text[]) f;
+SELECT f, (engine.run_both(format('SELECT id, %s(g, ''linestring (0 0, 5 5, 9 1)''), %s(''multilinestring ((0 0, 5 5), (5 5, 9 1))'', g) FROM points WHERE id >= 0', f, f))).*
+  FROM unnest('{st_contains,st_covers,st_intersects,st_touches,st_crosses}'::text[]) f;
+SELECT f, (engine.run_both(format('SELECT id FROM shapes WHERE %s(''polygon ((30 30, 32 30, 32 32, 30 30))'', g)', f))).*
+  FROM unnest('{st_contains,st_covers,st_intersects,st_disjoint,st_touches}'::text[]) f;
+-- Operators of boxes, measures, and what is made of a geometry.
+SELECT o, (engine.run_both(format('SELECT a.id, b.id FROM shapes a, shapes b WHERE a.g %s b.g AND a.id <> b.id', o))).*
+  FROM unnest('{&&,~,@,~=,<<,>>,&<,&>,<<|,|>>,&<|,|&>}'::text[]) o;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE g && st_makeenvelope(1, 1, 4, 4);
+SELECT * FROM engine.run_both('SELECT count(*) FROM points WHERE g && st_makeenvelope(1, 1, 4, 4)');
+SELECT * FROM engine.run_both('SELECT id, float8send(st_length(g)), float8send(st_perimeter(g)), float8send(st_area(g)) FROM shapes');
+SELECT * FROM engine.run_both('SELECT id, st_geometrytype(g), st_envelope(g), st_expand(g, 0.1), st_setsrid(g, 4326) FROM shapes');
+SELECT * FROM engine.run_both('SELECT st_geometrytype(g), count(*), sum(st_area(g)) FROM shapes GROUP BY 1');
+SELECT * FROM engine.run_both('SELECT id, st_makeenvelope(x, y, y + 1, x / 3, 4326) FROM points WHERE id % 50 = 1');
+SELECT * FROM engine.run_both('SELECT a.id, b.id, st_distance(a.g, b.g), b.g <-> a.g FROM shops a JOIN points b ON a.id = b.id');
+SELECT * FROM engine.run_both('SELECT count(*) FROM shops a JOIN points b ON a.id = b.id WHERE st_dwithin(a.g, b.g, 9)');
 -- Errors are PostGIS's.
 SELECT count(*) FROM points WHERE st_contains('SRID=4326;polygon ((1 1, 8 2, 4 9, 1 1))', g);
 SELECT count(*) FROM points WHERE st_x(g) > 3;
 SELECT count(*) FROM points WHERE st_dwithin(g, 'point (7 7)', -1);
 -- Stays with PostGIS.
-EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_contains('linestring (0 0, 9 9)', g);
-EXPLAIN (COSTS OFF) SELECT count(*) FROM areas WHERE st_touches(g, 'point (5 5)');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE st_relate(g, 'point (5 5)', 'T********');
+EXPLAIN (COSTS OFF) SELECT count(*) FROM areas WHERE st_dfullywithin(g, 'point (5 5)', 3);
 -- A function of that name that is not PostGIS's.
 CREATE FUNCTION pg_temp.st_contains(geometry, geometry) RETURNS bool IMMUTABLE STRICT LANGUAGE plpgsql AS 'BEGIN RETURN false; END';
 EXPLAIN (COSTS OFF) SELECT count(*) FROM points WHERE pg_temp.st_contains('polygon ((2 2, 20 2, 11 24, 2 2))', st_makepoint(x, y));

@@ -1,11 +1,12 @@
 // Functions of PostGIS over its geometries: a value of the register is what is behind the varlena header. Points come
-// as two numbers where the planner knows them. Rows for which geo::Answer is uncertain are PostGIS's. Single source.
+// as two numbers where the planner knows them. Rows for which src/geo is uncertain are PostGIS's. Single source.
 #pragma once
 
 #include <math.h>
 
 #include "engine/expr/element.hpp"
-#include "geo/locate_in_place.hpp"
+#include "geo/measure.hpp"
+#include "geo/pair_predicate.hpp"
 #include "geo/prepared_polygon.hpp"
 
 namespace strom::engine::expr {
@@ -14,72 +15,70 @@ STROM_INLINE bool open_geometry(StrView bytes, geo::SerializedGeometry* geometry
   return geo::SerializedGeometry::open(bytes.ptr, bytes.len, geometry);
 }
 
-/// Which answers make a predicate true: that the point is inside, or that it is not outside.
-enum class PointPredicate : uint8_t { kContains, kCovers };
-
-/// True for an answer that is PostGIS's to give.
-template <PointPredicate predicate>
-STROM_INLINE bool answer_to(geo::Answer answer, uint8_t& out) {
-  out = answer == geo::Answer::kInside || (predicate == PointPredicate::kCovers && answer == geo::Answer::kBoundary);
-  return answer == geo::Answer::kUncertain;
+/// True for what is PostGIS's to decide.
+STROM_INLINE bool answer_to(geo::Verdict verdict, uint8_t& out) {
+  out = verdict == geo::Verdict::kYes;
+  return verdict == geo::Verdict::kUncertain;
 }
 
 /// Of a polygon that the planner has prepared, and a point of its SRID.
-template <PointPredicate predicate>
+template <geo::PairPredicate predicate>
 struct PreparedAndNumbers {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView prepared, double x, double y) {
     out = 0;
     if (!geo::PreparedPolygon::is_image(prepared.ptr, prepared.len)) return true;
-    return answer_to<predicate>(geo::PreparedPolygon(prepared.ptr).locate({x, y}), out);
+    return answer_to(geo::of_location(predicate, geo::PreparedPolygon(prepared.ptr).locate({x, y})), out);
   }
 };
 
-template <PointPredicate predicate>
-struct PreparedAndPoint {
+/// The same of any geometry.
+template <geo::PairPredicate predicate>
+struct PreparedAndGeometry {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView prepared, StrView geometry) {
     out = 0;
     geo::SerializedGeometry opened;
     geo::Point point{0, 0};
-    if (!geo::PreparedPolygon::is_image(prepared.ptr, prepared.len) || !open_geometry(geometry, &opened) ||
-        !geo::read_point(opened, &point))
-      return true;
+    if (!geo::PreparedPolygon::is_image(prepared.ptr, prepared.len) || !open_geometry(geometry, &opened)) return true;
     const geo::PreparedPolygon polygon(prepared.ptr);
     if (polygon.header().srid != opened.srid()) return true;
-    return answer_to<predicate>(polygon.locate(point), out);
+    if (geo::read_point(opened, &point)) return answer_to(geo::of_location(predicate, polygon.locate(point)), out);
+    if (!polygon.header().decidable || polygon.header().box.is_empty()) return true;
+    return answer_to(geo::decide_by_boxes(predicate, geo::float_box_of(polygon.header().box), opened), out);
   }
 };
 
-/// Of a polygon, and a point without an SRID.
-template <PointPredicate predicate>
-struct PolygonAndNumbers {
-  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView polygon, double x, double y) {
+/// Of a geometry, and a point without an SRID.
+template <geo::PairPredicate predicate>
+struct GeometryAndNumbers {
+  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView geometry, double x, double y) {
     out = 0;
     geo::SerializedGeometry opened;
-    if (!open_geometry(polygon, &opened) || opened.srid() != 0) return true;
-    return answer_to<predicate>(geo::locate_in_place(opened, {x, y}), out);
+    if (!open_geometry(geometry, &opened) || opened.srid() != 0) return true;
+    return answer_to(geo::decide_with_point(predicate, opened, {x, y}), out);
   }
 };
 
-/// Of two geometries, if the first is a polygon and the second a point.
-template <PointPredicate predicate>
-struct PolygonAndPoint {
-  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView polygon, StrView geometry) {
+template <geo::PairPredicate predicate>
+struct PairOfGeometries {
+  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b) {
     out = 0;
-    geo::SerializedGeometry area, opened;
-    geo::Point point{0, 0};
-    if (!open_geometry(polygon, &area) || !open_geometry(geometry, &opened) || area.srid() != opened.srid() ||
-        !geo::read_point(opened, &point))
-      return true;
-    return answer_to<predicate>(geo::locate_in_place(area, point), out);
+    geo::SerializedGeometry first, second;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
+    return answer_to(geo::decide(predicate, first, second), out);
   }
 };
 
-/// Of two geometries, if one is a polygon and the other a point.
-struct PolygonMeetsPoint {
-  STROM_INLINE static bool eval(const Context& context, uint8_t& out, StrView a, StrView b) {
-    geo::SerializedGeometry first;
-    const bool swapped = open_geometry(a, &first) && first.type() == geo::GeometryType::kPoint;
-    return PolygonAndPoint<PointPredicate::kCovers>::eval(context, out, swapped ? b : a, swapped ? a : b);
+/// PostGIS's operators of boxes: geo::BoxRelation.
+struct CompareBoxes {
+  STROM_INLINE static bool eval(const Context&, uint8_t& out, StrView a, StrView b, int32_t relation) {
+    geo::SerializedGeometry first, second;
+    geo::Box one, other;
+    out = 0;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second)) return true;
+    if (geo::float_box(first, &one) != geo::BoxAnswer::kBox) return true;
+    if (geo::float_box(second, &other) != geo::BoxAnswer::kBox) return true;
+    out = geo::is_so(static_cast<geo::BoxRelation>(relation), one, other);
+    return false;
   }
 };
 
@@ -151,6 +150,16 @@ struct IsEmpty {
   }
 };
 
+/// st_length, st_perimeter, st_area.
+template <geo::Measure measure>
+struct MeasureOf {
+  STROM_INLINE static bool eval(const Context&, double& out, StrView geometry) {
+    geo::SerializedGeometry opened;
+    out = 0;
+    return !open_geometry(geometry, &opened) || !geo::measure(opened, measure, &out);
+  }
+};
+
 /// The length of a difference of points. PostGIS has other rules for distances that no float holds.
 struct PointDistance {
   STROM_INLINE static bool eval(const Context&, double& out, double dx, double dy) {
@@ -160,32 +169,23 @@ struct PointDistance {
   }
 };
 
+/// Of two points of one SRID.
+struct PointsDistance {
+  STROM_INLINE static bool eval(const Context& context, double& out, StrView a, StrView b) {
+    geo::SerializedGeometry first, second;
+    geo::Point from{0, 0}, to{0, 0};
+    out = 0;
+    if (!open_geometry(a, &first) || !open_geometry(b, &second) || first.srid() != second.srid()) return true;
+    if (!geo::read_point(first, &from) || !geo::read_point(second, &to)) return true;
+    return PointDistance::eval(context, out, to.x - from.x, to.y - from.y);
+  }
+};
+
 /// A distance is at most so much, which must not be negative.
 struct WithinDistance {
   STROM_INLINE static bool eval(const Context&, uint8_t& out, double distance, double most) {
     out = most >= distance;
     return !(most >= 0);
-  }
-};
-
-/// A point as PostGIS stores it.
-struct MakePoint {
-  STROM_INLINE static bool eval(const Context& context, StrView& out, double x, double y, int32_t srid) {
-    constexpr int64_t kSize = 28;
-    char* made = context.make_text(kSize);
-    if (made == nullptr) return true;
-    union {
-      double values[2];
-      uint64_t words[2];
-    } bits = {{x, y}};
-    constexpr uint32_t kVersion2 = 0x40, kPoint = 1, kOne = 1;
-    const uint32_t header = (static_cast<uint32_t>(srid) >> 16 & 0x1F) | (static_cast<uint32_t>(srid) & 0xFF00) |
-                            (static_cast<uint32_t>(srid) & 0xFF) << 16 | kVersion2 << 24;
-    const uint32_t words[3] = {header, kPoint, kOne};
-    for (int i = 0; i < 12; ++i) made[i] = static_cast<char>(words[i / 4] >> (8 * (i % 4)));
-    for (int i = 0; i < 16; ++i) made[12 + i] = static_cast<char>(bits.words[i / 8] >> (8 * (i % 8)));
-    out = {made, kSize};
-    return false;
   }
 };
 

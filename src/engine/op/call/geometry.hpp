@@ -1,7 +1,7 @@
 // Geometries of PostGIS: calls of registry/functions/geometry.def.
 #pragma once
 
-#include "engine/expr/geometry.hpp"
+#include "engine/expr/geometry_make.hpp"
 
 #define STROM_GROUP geometry
 #define STROM_GROUP_ROWS "registry/functions/geometry.def"

@@ -11,6 +11,7 @@
 
 #include "base/status.hpp"
 #include "engine/plan/builder.hpp"
+#include "geo/float_box.hpp"
 #include "pg/boundary/postgres.hpp"
 #include "pg/planner/state/expression_size.hpp"
 #include "pg/table/value_type.hpp"
@@ -81,7 +82,8 @@ class Lowering {
   };
   Result<PointNodes> point_nodes(const Node* arg);
   Result<NodeId> point_value(const PointNodes& point);
-  Result<NodeId> point_in_polygon(const Node* polygon, const Node* point, bool covers);
+  Result<NodeId> with_polygon(const Node* polygon, const Node* other, const std::string& relation);
+  Result<NodeId> call_of_both(const std::string& name, const Node* a, const Node* b);
   Result<NodeId> printed(const Node* arg);
   Result<NodeId> bucket_between(NodeId before, NodeId behind, NodeId bucket, int32_t count);
   Result<NodeId> call(const char* name, const std::vector<NodeId>& args, Oid collation, const char* field = "");

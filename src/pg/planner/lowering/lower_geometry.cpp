@@ -2,6 +2,8 @@
 //
 // A point that is made of two numbers (st_makepoint) stays two numbers, where that is possible. A polygon that is a
 // literal is prepared here. What the engine does not decide is left to PostGIS row by row.
+#include <cstring>
+
 #include "geo/prepare_polygon.hpp"
 #include "pg/boundary/boundary.hpp"
 #include "pg/codec/encode.hpp"
@@ -99,7 +101,7 @@ Result<Lowering::PointNodes> Lowering::point_nodes(const Node* arg) {
       if (inner.is_numbers()) return PointNodes{inner.x, inner.y, point.srid};
     }
   }
-  if (name == "st_makepoint" || name == "st_point" || name == "st_setsrid") return unsupported("arguments of " + name);
+  if (name == "st_makepoint" || name == "st_point") return unsupported("arguments of " + name);
   point.srid = 0;
   STROM_ASSIGN(point.x, lower(arg));
   return point;
@@ -119,8 +121,8 @@ Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
     if (call.args.size() != 2 || !literal_int4(call.args[1], &point.srid) || !is_known_srid(point.srid))
       return unsupported("arguments of st_setsrid");
     STROM_ASSIGN(const PointNodes inner, point_nodes(call.args[0]));
-    if (!inner.is_numbers()) return unsupported("st_setsrid of a geometry that is not made here");
-    return point_value({inner.x, inner.y, point.srid});
+    if (inner.is_numbers()) return point_value({inner.x, inner.y, point.srid});
+    return builder_.call("geometry st_setsrid", {inner.x, integer(point.srid)});
   }
   if (call.args.size() != 2 && !(name == "st_point" && has_srid)) return unsupported("arguments of " + name);
   STROM_ASSIGN(point.x, lower(call.args[0]));
@@ -128,36 +130,73 @@ Result<NodeId> Lowering::geometry_point(const FunctionCall& call) {
   return point_value(point);
 }
 
-// The point is in the polygon: inside, or also on its boundary.
-Result<NodeId> Lowering::point_in_polygon(const Node* polygon, const Node* point, bool covers) {
-  const std::string name = covers ? "geometry covers" : "geometry contains";
+Result<NodeId> Lowering::call_of_both(const std::string& name, const Node* a, const Node* b) {
+  STROM_ASSIGN(const NodeId left, lower(a));
+  STROM_ASSIGN(const NodeId right, lower(b));
+  return builder_.call(name, {left, right});
+}
+
+// The operators of boxes.
+Result<NodeId> Lowering::geometry_boxes(const FunctionCall& call, geo::BoxRelation relation) {
+  if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
+    return unsupported("arguments of " + plain_name(call));
+  STROM_ASSIGN(const NodeId a, lower(call.args[0]));
+  STROM_ASSIGN(const NodeId b, lower(call.args[1]));
+  return builder_.call("geometry compare boxes", {a, b, integer(static_cast<int32_t>(relation))});
+}
+
+Result<NodeId> Lowering::geometry_expand(const FunctionCall& call) {
+  return call_of_both("geometry st_expand", call.args[0], call.args[1]);
+}
+
+// st_makeenvelope: two corners.
+Result<NodeId> Lowering::geometry_rectangle(const FunctionCall& call) {
+  constexpr size_t kArguments = 5;
+  int32_t srid = 0;
+  if (call.args.size() != kArguments || !literal_int4(call.args[4], &srid) || !is_known_srid(srid))
+    return unsupported("arguments of st_makeenvelope");
+  NodeId corners[2];
+  for (int i = 0; i < 2; ++i) {
+    STROM_ASSIGN(const NodeId x, lower(call.args[2 * i]));
+    STROM_ASSIGN(const NodeId y, lower(call.args[2 * i + 1]));
+    STROM_ASSIGN(corners[i], point_value({x, y, srid}));
+  }
+  return builder_.call("geometry st_makeenvelope", {corners[0], corners[1]});
+}
+
+// A geometry that is a polygon as a rule contains, covers or intersects one that is a point as a rule.
+Result<NodeId> Lowering::with_polygon(const Node* polygon, const Node* other, const std::string& relation) {
+  const std::string name = "geometry " + relation, of_point = relation == "contains" ? name : "geometry covers";
   std::string bytes;
-  STROM_ASSIGN(const PointNodes nodes, point_nodes(point));
-  if (literal_geometry(polygon, &bytes)) {
+  geo::SerializedGeometry literal;
+  STROM_ASSIGN(const PointNodes nodes, point_nodes(other));
+  if (literal_geometry(polygon, &bytes) && open_literal(bytes, &literal) && geo::is_polygonal(literal.type())) {
     const geo::Rings rings = geo::read_rings(bytes.data(), static_cast<int64_t>(bytes.size()));
     if (!rings.decidable) return unsupported("geometry that is no simple polygon");
     const std::vector<char> image = geo::prepare_polygon(rings, geo::Raster::kWith);
     if (image.size() > kMostPrepared) return unsupported("polygon of very many points as a literal");
     if (nodes.is_numbers() && nodes.srid != rings.srid) return unsupported("geometries of different SRIDs");
     const NodeId prepared = builder_.constant({TypeId::kBytea, 0}, false, std::string(image.data(), image.size()));
-    if (nodes.is_numbers()) return builder_.call(name + " prepared xy", {prepared, nodes.x, nodes.y});
+    if (nodes.is_numbers()) return builder_.call(of_point + " prepared xy", {prepared, nodes.x, nodes.y});
     return builder_.call(name + " prepared", {prepared, nodes.x});
   }
   STROM_ASSIGN(const NodeId area, lower(polygon));
-  if (nodes.is_numbers() && nodes.srid == 0) return builder_.call(name + " xy", {area, nodes.x, nodes.y});
+  if (nodes.is_numbers() && nodes.srid == 0) return builder_.call(of_point + " xy", {area, nodes.x, nodes.y});
   STROM_ASSIGN(const NodeId made, point_value(nodes));
   return builder_.call(name, {area, made});
 }
 
-// Predicates of a polygon and a point.
+// Predicates of two geometries.
 Result<NodeId> Lowering::geometry_predicate(const FunctionCall& call) {
   const std::string name = plain_name(call);
   if (call.args.size() != 2 || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + name);
   const Node *a = call.args[0], *b = call.args[1];
-  if (name == "st_contains" || name == "st_covers") return point_in_polygon(a, b, name == "st_covers");
-  if (name == "st_within" || name == "st_coveredby") return point_in_polygon(b, a, name == "st_coveredby");
-  NodeId meets = kNoNode;
+  if (name == "st_contains" || name == "st_covers") return with_polygon(a, b, name.substr(strlen("st_")));
+  if (name == "st_within" || name == "st_coveredby")
+    return with_polygon(b, a, name == "st_within" ? "contains" : "covers");
+  if (name != "st_intersects" && name != "st_disjoint")
+    return call_of_both("geometry " + name.substr(strlen("st_")), a, b);
   std::string bytes, made;
   std::vector<const Node*> args;
   geo::SerializedGeometry literal;
@@ -167,38 +206,36 @@ Result<NodeId> Lowering::geometry_predicate(const FunctionCall& call) {
     return (literal_geometry(arg, &bytes) && open_literal(bytes, &literal) && geo::read_point(literal, &ignored)) ||
            (postgis_call(arg, &made, &args) && (made == "st_makepoint" || made == "st_point" || made == "st_setsrid"));
   };
-  if (is_point(a) || literal_geometry(b, &bytes)) {
-    STROM_ASSIGN(meets, point_in_polygon(b, a, true));
-  } else if (is_point(b) || literal_geometry(a, &bytes)) {
-    STROM_ASSIGN(meets, point_in_polygon(a, b, true));
-  } else {
-    STROM_ASSIGN(const NodeId left, lower(a));
-    STROM_ASSIGN(const NodeId right, lower(b));
-    STROM_ASSIGN(meets, builder_.call("geometry intersects", {left, right}));
-  }
+  const bool swapped = is_point(a) || (literal_geometry(b, &bytes) && !is_point(b));
+  STROM_ASSIGN(const NodeId meets, with_polygon(swapped ? b : a, swapped ? a : b, "intersects"));
   return name == "st_disjoint" ? builder_.logic_not(meets) : meets;
 }
 
-// st_distance and st_dwithin of points, of which one has a known SRID.
+// st_distance, the operator <->, which is the same, and st_dwithin, of points.
 Result<NodeId> Lowering::geometry_distance(const FunctionCall& call) {
   const std::string name = plain_name(call);
-  const size_t arguments = name == "st_distance" ? 2 : 3;
+  const bool is_near = name == "st_dwithin";
+  const size_t arguments = is_near ? 3 : 2;
   if (call.args.size() != arguments || !is_geometry(call.args[0]) || !is_geometry(call.args[1]))
     return unsupported("arguments of " + name);
   STROM_ASSIGN(PointNodes a, point_nodes(call.args[0]));
   STROM_ASSIGN(PointNodes b, point_nodes(call.args[1]));
-  if (!a.is_numbers() && !b.is_numbers()) return unsupported(name + " of two columns");
   if (a.is_numbers() && b.is_numbers() && a.srid != b.srid) return unsupported("geometries of different SRIDs");
-  for (PointNodes* point : {&a, &b}) {
-    if (point->is_numbers()) continue;
-    const NodeId srid = integer(a.is_numbers() ? a.srid : b.srid), geometry = point->x;
-    STROM_ASSIGN(point->x, builder_.call("geometry point x", {geometry, srid}));
-    STROM_ASSIGN(point->y, builder_.call("geometry point y", {geometry, srid}));
+  NodeId distance = kNoNode;
+  if (!a.is_numbers() && !b.is_numbers()) {
+    STROM_ASSIGN(distance, builder_.call("geometry distance of points", {a.x, b.x}));
+  } else {
+    for (PointNodes* point : {&a, &b}) {
+      if (point->is_numbers()) continue;
+      const NodeId srid = integer(a.is_numbers() ? a.srid : b.srid), geometry = point->x;
+      STROM_ASSIGN(point->x, builder_.call("geometry point x", {geometry, srid}));
+      STROM_ASSIGN(point->y, builder_.call("geometry point y", {geometry, srid}));
+    }
+    STROM_ASSIGN(const NodeId dx, builder_.call("float8mi", {b.x, a.x}));
+    STROM_ASSIGN(const NodeId dy, builder_.call("float8mi", {b.y, a.y}));
+    STROM_ASSIGN(distance, builder_.call("geometry distance", {dx, dy}));
   }
-  STROM_ASSIGN(const NodeId dx, builder_.call("float8mi", {b.x, a.x}));
-  STROM_ASSIGN(const NodeId dy, builder_.call("float8mi", {b.y, a.y}));
-  STROM_ASSIGN(const NodeId distance, builder_.call("geometry distance", {dx, dy}));
-  if (name == "st_distance") return distance;
+  if (!is_near) return distance;
   STROM_ASSIGN(const NodeId most, lower(call.args[2]));
   return builder_.call("geometry within distance", {distance, most});
 }
